@@ -6,7 +6,7 @@ use myriad_policy::CacheStatus;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
 
-/// Returns the value of `Age`, in seconds, for a page generated at `born` (ms since the epoch).
+/// Returns the value of `Age` in seconds for a page that was generated at `born` (in ms since the epoch).
 ///
 /// `None` if the page was revalidated for this request, if it was fetched for this request and the origin sent no
 /// `Age`, or if the configuration hides the field.

@@ -1,4 +1,4 @@
-//! Time at which an origin's response arrived.
+//! Arrival of an origin's response, as input of cache decisions.
 
 use myriad_net::clock;
 use myriad_policy::Admission;
@@ -6,17 +6,17 @@ use myriad_policy::Admission;
 /// Arrival of a response head.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrival {
-    /// Time of arrival, in milliseconds of the process clock.
+    /// Time of arrival on the process clock, in milliseconds.
     pub now: u64,
     /// Time from the request to the arrival, in milliseconds.
     pub delay_ms: u64,
 }
 
 impl Arrival {
-    /// Returns the decision of `judge` with its lifetime converted to the process clock.
+    /// Calls `judge` and returns its decision, with a lifetime converted from the system clock to the process clock.
     ///
-    /// `judge` compares dates that another machine wrote. It therefore receives the time of arrival by the system
-    /// clock, and the difference between the system clock and the process clock, in milliseconds.
+    /// `judge` compares dates in the response with the system clock. Its arguments are the time of arrival on the
+    /// system clock and the difference of the system clock to the process clock, both in milliseconds.
     pub(crate) fn judged(self, judge: impl FnOnce(u64, i64) -> Admission) -> Admission {
         let ahead_ms = clock::ahead_ms();
         match judge(self.now.saturating_add_signed(ahead_ms), ahead_ms) {

@@ -1,4 +1,5 @@
-//! Claims the right to fetch a page: the first request leads, concurrent requests wait for its result (`*_cache_lock`).
+//! Claim of the right to fetch a page (`*_cache_lock`): the first request fetches it, concurrent requests wait for the
+//! result.
 
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, write_variant};
 
-/// Leads the fetch, or waits for the request that leads it. Without a lock every request fetches the page.
+/// Starts the fetch, or waits for the request that has already started it. Without a lock, every request fetches the
+/// page.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<Page>) -> JourneyStep {
     let cache = cached.cache;
     let Some(lock) = cache.rules.lock else { return JourneyStep::Lead(stale) };
@@ -42,7 +44,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Opti
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             JourneyStep::Follow(FlightWait { reader, report: None, stale, timeout: patience })
         }
-        // A recent response under this key was not shareable, so a response for this request probably is not either.
+        // A recent response under this key was private, so the response to this request probably is private too.
         Claim::Pass if cache.rules.shared_fetch.hides_cookies(fields) => {
             JourneyStep::Pass(PassReason::NotShared)
         }

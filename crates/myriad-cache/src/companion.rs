@@ -1,4 +1,5 @@
-//! Companion of a page's key: the shared key for a page of other codings ([`crate::other_codings`]), and vice versa.
+//! Storing of a response under the other of a page's two keys: the shared key, and the key for other content codings
+//! ([`crate::other_codings`]).
 
 use std::sync::Arc;
 
@@ -13,19 +14,19 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
 use myriad_store::page::key::{CODINGS, of_other_codings};
 
-/// Fetch under the other of the two keys, for a response that belongs under both: the shared key if the response does
-/// not vary by coding, the key for other codings if it does.
+/// Entry under the other key, to which the response may belong as well: to the shared key if the response does not vary
+/// by coding, to the key for other codings if it does.
 pub(crate) struct CompanionFetch {
     writer: FlightWriter<PageMeta>,
-    /// Set if this is the key for other codings.
+    /// True if this entry has the key for other codings.
     is_for_other_codings: bool,
 }
 
 impl CompanionFetch {
-    /// Begins together with the fetch, so that a purge during the fetch covers this entry too.
+    /// Creates the entry when the fetch starts, so that a purge during the fetch includes it.
     ///
-    /// Returns `None` while the shared page is fresh: a response fetched with all header fields of one client must not
-    /// replace it before it expires.
+    /// Returns `None` without a key for other codings, and while the shared page is fresh: a response that was
+    /// requested with all header fields of one client must not replace it before it expires.
     pub(crate) fn begin(request: &Request, cache: &CachePlace) -> Option<Self> {
         let codings = request.cache.codings.as_ref()?;
         let now = myriad_net::clock::now_ms();
@@ -42,10 +43,10 @@ impl CompanionFetch {
         Some(Self { writer, is_for_other_codings: !codings.has_separate_key })
     }
 
-    /// Continues if a response with these header fields belongs under this key.
+    /// Returns the page to store if a response with these header fields belongs under this key, otherwise `None`.
     ///
     /// A response in a coding that cannot be decoded was selected by this client's `Accept-Encoding`, regardless of
-    /// `Vary`. It is never stored under the shared key.
+    /// `Vary`; it is never stored under the shared key.
     pub(crate) fn admit(
         self,
         exchange: &Exchange,
@@ -68,14 +69,14 @@ impl CompanionFetch {
     }
 }
 
-/// Response that belongs under the other key too.
+/// Response to store under the other key as well.
 pub(crate) struct CompanionPage {
     writer: FlightWriter<PageMeta>,
     selection: Option<Selection>,
 }
 
 impl CompanionPage {
-    /// Stores the complete page.
+    /// Stores the page once its body is complete.
     pub(crate) fn store(self, exchange: &Exchange, cache: &CachePlace, meta: PageMeta, body: &Body) {
         let admission =
             Admission { head: Arc::new(meta.clone()), selection: self.selection, length: Some(body.len()) };

@@ -1,4 +1,4 @@
-//! Completion of a page: it is stored with its entity tag and its first encoding.
+//! Completion of a page: it is stored with its entity tag and its compressed encodings.
 
 use myriad_policy::{CacheStatus, EntityTag};
 use myriad_store::{BodyWriter, Completed, Completion};
@@ -7,7 +7,8 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{PageMeta, PageZone};
 
-/// Completes the page written to the zone, and counts it there. A page whose body is not in memory gets no encodings.
+/// Completes a page whose body was written to the zone, and updates the zone's counters. A body that is not in memory
+/// gets no compressed encodings.
 pub(crate) fn complete(
     exchange: &Exchange,
     zone: &PageZone,

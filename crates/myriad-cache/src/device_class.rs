@@ -1,4 +1,4 @@
-//! `cache_device_class`: variants by classes of devices instead of by `User-Agent`.
+//! `cache_device_class`: one variant of a page for each class of devices instead of for each `User-Agent`.
 
 use myriad_conf::registry::{Contexts, Directive, DirectiveStatus, FLAG};
 use myriad_conf::{feature_settings, set};
@@ -10,16 +10,16 @@ use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::Reads::FromField;
 use myriad_exchange::runtime::RowValue::Ready;
 
-/// `cache_device_class` of a level.
+/// Setting of `cache_device_class`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceClass {
-    /// Set if responses that vary by `User-Agent` have one variant per class of device.
+    /// True if responses that vary by `User-Agent` have one variant for each device class.
     pub on: bool,
 }
 
 feature_settings!(DeviceClass);
 
-/// Feature for the feature list.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", ROWS).with_variables(VARIABLES);
 
 static ROWS: &[Directive] = &[Directive::new(

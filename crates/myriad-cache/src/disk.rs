@@ -1,4 +1,4 @@
-//! Pages on disk: loaded into memory on request, or streamed if they are too long for memory.
+//! Pages on disk: loaded into memory on request, or streamed if they are too large for memory.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,23 +17,23 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_store::page::write_variant;
 use myriad_store::page::{Page, PageMeta};
 
-/// Maximum time that a slow disk may delay the readers of a page. After it, the page is no longer written to disk.
+/// Time for which a slow disk may delay the readers of a page; after it, the page is no longer written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Finds the file that may contain the page, if memory has no page.
+/// Searches the index of the disk tier for a file that may contain the page. Called if memory has no page.
 pub(crate) fn seek(exchange: &Exchange, cached: CacheContext<'_>) -> JourneyStep {
     let request = &exchange.request;
     let fields = request.received.head.fields();
     let key = KeyRef::new(&request.cache.key);
     let zone = &cached.cache.zone.zone;
     match zone.seek(key, |selector, variant| write_variant(selector, fields, variant)) {
-        // A file already read for this request either provided the page or did not match.
+        // A file that was already read for this request provided another page.
         Some(file) if request.cache.lookup.searched_file != Some(file) => JourneyStep::Load(file),
         _ => JourneyStep::Stale(None),
     }
 }
 
-/// Starts to read the file.
+/// Starts to read the page from a file into memory.
 pub(crate) fn load(exchange: &mut Exchange, cached: CacheContext<'_>, file: PageFile) -> JourneyStep {
     let request = &mut exchange.request;
     let key = KeyRef::new(&request.cache.key);
@@ -44,14 +44,14 @@ pub(crate) fn load(exchange: &mut Exchange, cached: CacheContext<'_>, file: Page
     JourneyStep::Read(reader)
 }
 
-/// Waits until the file is read. Regardless of the result, the next look-up uses memory.
+/// Waits until the file is read. The result is in memory, so the page is looked up again.
 pub(crate) async fn read(mut reader: FlightReader<PageMeta>) -> JourneyStep {
     poll_fn(|cx| reader.poll_end(cx, |_, _| {}).map(drop)).await;
     JourneyStep::LookUp
 }
 
-/// Opens the body of a page that is too long for memory. If the file is missing or damaged, the page is removed from
-/// the index and the request continues without a stored page.
+/// Opens the body of a page that is too large for memory. If the file is missing or damaged, the page is removed from
+/// the index, and the request continues as if no page were stored.
 pub(crate) async fn open(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -75,7 +75,7 @@ pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
         && request.received.head.method() != Method::Head
 }
 
-/// Returns the body of a page on disk; `None` if the page's body is in memory.
+/// Returns the body of a page on disk, read from the opened file; `None` if the body is in memory.
 pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
     page.stored_body()?;
     let length = page.body_len();
@@ -83,7 +83,7 @@ pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
     Some(ResponseBody::Stream(Box::pin(body), Some(length)))
 }
 
-/// Body streamed from disk to the client. It has no reader for HEAD, which needs only the length.
+/// Body streamed from disk to the client. A HEAD request needs only the length, so the reader is `None`.
 struct StoredPage {
     reader: Option<BodyReader>,
     length: u64,
@@ -108,10 +108,10 @@ impl Body for StoredPage {
     }
 }
 
-/// Waits until the writer accepts the next piece of a page in flight.
+/// Waits until the writer of a page in flight can take the next piece.
 ///
-/// If the disk is the cause of the wait for longer than [`DISK_PATIENCE`], the page is no longer written to disk, so
-/// that clients do not stall.
+/// If a slow disk is the cause for more than [`DISK_PATIENCE`], the page is no longer written to disk, so that clients
+/// do not stall.
 pub(crate) async fn capacity(writer: &mut BodyWriter<PageMeta>) -> Capacity {
     loop {
         if !writer.is_spilling() {

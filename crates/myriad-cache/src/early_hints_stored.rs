@@ -1,6 +1,6 @@
-//! `early_hints_stored`: a client that waits for an origin receives 103 (Early Hints, RFC 8297) with the resources that
-//! the last stored page of the address loads. Only the shared page is read, so that no hints of a private page are
-//! sent.
+//! `early_hints_stored`: while a client waits for the origin, it gets 103 (Early Hints, RFC 8297) with the resources
+//! that the last stored page of the URL loads. Only the shared page is read, so that hints reveal nothing of a private
+//! page.
 
 use myriad_conf::feature_settings;
 use myriad_conf::registry::{Contexts, Directive, FLAG};
@@ -19,7 +19,7 @@ use myriad_store::page::{Page, write_variant};
 use crate::journey_step::CacheContext;
 
 const EARLY_HINTS: u16 = 103;
-/// Maximum length of the field section of a 103 response, in bytes.
+/// Maximum length of the field section of a 103 response in bytes.
 const MAX_HINTS: usize = 4 << 10;
 
 /// Settings of `early_hints_stored`.
@@ -30,7 +30,7 @@ struct StoredHintSettings {
 
 feature_settings!(StoredHintSettings);
 
-/// Row of the directive.
+/// Directives of the feature.
 pub static ROWS: &[Directive] = &[Directive::new(
     "early_hints_stored",
     Contexts::HSL,
@@ -41,7 +41,7 @@ pub static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-/// Marker for a place where the directive is on.
+/// Marker of a location where `early_hints_stored` is on.
 struct StoredHints;
 
 /// Compiles `early_hints_stored`.
@@ -51,15 +51,15 @@ pub fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut
     }
 }
 
-/// Sends hints from `stale`, the page that is fetched again, to a client that waits for the origin.
+/// Sends hints from `stale`, the expired page that is fetched again, if the request wants hints.
 pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
     if let Some(page) = stale.filter(|_| is_wanted(request)) {
         send_hints(request, page);
     }
 }
 
-/// Sends hints from the shared page, if memory has it, to a client that bypasses the cache. The key is written only for
-/// this look-up.
+/// Sends hints from the shared page, if it is in memory, to a client whose request bypasses the cache. The cache key is
+/// only written for this look-up.
 pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: CacheContext<'_>) {
     if !is_wanted(&exchange.request) {
         return;
@@ -77,9 +77,10 @@ pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: CacheContext<'_>) 
     request.cache.key = own;
 }
 
-/// Returns whether the request is a browser's navigation over HTTP/2 or HTTP/3 where the directive is on.
+/// Returns whether hints are sent: for navigation requests of browsers over HTTP/2 or HTTP/3, where the directive is
+/// on.
 ///
-/// HTTP/1 is excluded: interim responses cause too many failures there, and browsers ignore them.
+/// HTTP/1 is excluded: browsers ignore hints there, and interim responses cause too many failures.
 fn is_wanted(request: &Request) -> bool {
     let head = &request.received.head;
     request.place().features.get::<StoredHints>().is_some()
@@ -108,7 +109,7 @@ fn send_hints(request: &Request, page: &Page) {
     for value in lines_named(meta.lines(), b"link").filter(|value| loads_early(value)) {
         add(value);
     }
-    // The first segment is longer than the part of a page that is scanned.
+    // The first segment is longer than the part of a page that is searched.
     let body = page.body();
     for link in body.segments().first().map(|html| early_links(html)).unwrap_or_default() {
         add(link.as_bytes());

@@ -1,5 +1,5 @@
-//! Refresh of hot pages before they expire, within a budget: one refresh at a time on each worker, with a pause between
-//! them.
+//! Refresh of frequently requested pages before they expire. The budget of a worker is one refresh at a time, with a
+//! pause after each start.
 
 use std::rc::Rc;
 
@@ -10,10 +10,11 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::worker::Generation;
 use myriad_store::page::Page;
 
-/// Minimum time between two early refreshes on a worker, in milliseconds. It limits the requests to a failing origin.
+/// Minimum time in milliseconds between the starts of two early refreshes on a worker. It limits the requests to a
+/// failing origin.
 const PAUSE_MS: u64 = 250;
 
-/// Early refresh in progress. Returns the budget on drop.
+/// Permit of an early refresh in progress; dropping it allows the next one.
 pub(crate) struct RefreshPermit(Rc<Generation>);
 
 impl Drop for RefreshPermit {
@@ -22,7 +23,7 @@ impl Drop for RefreshPermit {
     }
 }
 
-/// Returns whether a fresh page is due for an early refresh and the budget admits one now.
+/// Returns whether a fresh page should be refreshed early, and the budget permits it now.
 pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bool {
     let request = &exchange.request;
     let now = request.received.at_ms;
@@ -34,7 +35,7 @@ pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bo
         && now >= budget.next_ms.get()
 }
 
-/// Takes the budget for a refresh that begins at `now`, in ms since the epoch.
+/// Takes the budget for a refresh that starts at `now`, in milliseconds since the epoch.
 pub(crate) fn take_permit(site: Rc<Generation>, now: u64) -> RefreshPermit {
     site.refresh_budget.busy.set(true);
     site.refresh_budget.next_ms.set(now.saturating_add(PAUSE_MS));

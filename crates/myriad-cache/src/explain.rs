@@ -1,5 +1,5 @@
-//! Explanation of a request by the steps of a page's journey: the request that the origin would receive, the decisions
-//! of the cache, and the step at which the journey stops because it would have an effect.
+//! Explanation of a request (`--explain`): reports the request that the origin would get, the decisions of the cache,
+//! and the step before which the explanation stops because the step would have an effect.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{DecisionSink, Exchange, ExplainedDecision, Request};
 use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, OriginTarget};
 
-/// Reports the request that the origin of the place would receive.
+/// Reports the handler of the location, the target of the origin, and the scripts that the origin would execute.
 pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     let handler = label(&exchange.request).map_or("", |label| label.handler.as_str()).to_owned();
@@ -30,7 +30,7 @@ pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     }
 }
 
-/// Reports that the request may read the cache, and its key.
+/// Reports that the request may read the cache, and its cache key.
 #[inline]
 pub(crate) fn read(request: &Request, cache: &CachePlace) {
     if let Some(sink) = &request.received.sink {
@@ -40,7 +40,8 @@ pub(crate) fn read(request: &Request, cache: &CachePlace) {
     }
 }
 
-/// Reports why the request may not read the cache. The key is reported only if the response may be stored.
+/// Reports that the request may not read the cache, and the reason. The cache key is only reported if the response may
+/// be stored.
 pub(crate) fn bypassed(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     zone(&*sink, cache);
@@ -51,8 +52,8 @@ pub(crate) fn bypassed(exchange: &mut Exchange, cache: &CachePlace, reason: Bypa
     sink.note("cache", "read", format!("no: {why}"), None);
 }
 
-/// Explains a known visitor's request (`esi_known_cookies`), which reads the cache as an anonymous visitor's request
-/// for the same page would.
+/// Explains the request of a known visitor (`esi_known_cookies`), for which the cache is read as for an anonymous
+/// visitor.
 pub(crate) fn known(exchange: &mut Exchange, cached: CacheContext<'_>) -> PhaseStep {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     let lines = Rc::new(CacheLines::default());
@@ -82,7 +83,7 @@ pub(crate) fn known(exchange: &mut Exchange, cached: CacheContext<'_>) -> PhaseS
     stopped(exchange)
 }
 
-/// Lines about the cache of a request that is part of an explained request.
+/// Lines about the cache, collected from the anonymous request within an explanation.
 #[derive(Default)]
 struct CacheLines(RefCell<Vec<ExplainedDecision>>);
 
@@ -103,7 +104,7 @@ fn key(sink: &dyn DecisionSink, request: &Request) {
     sink.note("cache", "key", key, None);
 }
 
-/// Stops the explanation of a request whose place has no cache.
+/// Reports that the location has no cache, and ends the explanation.
 pub(crate) fn uncached(exchange: &Exchange) -> PhaseStep {
     if let Some(sink) = &exchange.request.received.sink {
         sink.note("cache", "not configured: every request is sent to the origin", "", None);
@@ -111,7 +112,7 @@ pub(crate) fn uncached(exchange: &Exchange) -> PhaseStep {
     stopped(exchange)
 }
 
-/// Stops the explanation of a request whose place has no cache.
+/// Reports the effect of the next step, which is not executed, and ends the explanation.
 pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &JourneyStep) -> PhaseStep {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     if let JourneyStep::Open(page, _) = next
@@ -146,14 +147,14 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &Jou
     stopped(exchange)
 }
 
-/// Stops the explanation before a step that has an effect, and reports the effect of that step.
+/// Ends the explanation, after a report of the output.
 fn stopped(exchange: &Exchange) -> PhaseStep {
     myriad_output::explain(exchange, Some(b"text/html"));
-    // Reports the content codings for an HTML page, the most common media type, and stops.
+    // The content codings are reported for HTML, the most common media type.
     PhaseStep::wait(async |_: &mut Exchange| PhaseStep::Error(500))
 }
 
-/// Describes the effect of a step that waits for the disk or refreshes a page.
+/// Describes the effect of a step that waits for the disk or another request, or refreshes a page.
 fn effect(next: &JourneyStep) -> &'static str {
     match next {
         JourneyStep::Gather => "looked up when the body has been received, because the key may contain it",
@@ -166,15 +167,15 @@ fn effect(next: &JourneyStep) -> &'static str {
     }
 }
 
-/// Returns the reason if `*_no_cache` prevents the response from being stored.
+/// Returns the condition by which `*_no_cache` prevents that the response is stored; `None` if it does not.
 fn no_cache_condition(exchange: &mut Exchange, cache: &CachePlace) -> Option<String> {
     let Exchange { request, frame } = &mut *exchange;
-    // A text that cannot be evaluated prevents storing.
+    // A condition that cannot be evaluated prevents storing.
     let is_excluded = cache.no_cache.any_true(request, frame).unwrap_or(true);
     is_excluded.then(|| format!("*_no_cache: {}", true_condition(exchange, |label| &label.no_cache)))
 }
 
-/// Returns why the response to a request passed to the origin is not stored.
+/// Returns the reason why the response to a request that is passed to the origin is not stored.
 fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -> String {
     let text = match reason {
         PassReason::Bypass(reason) => return why(exchange, cache, reason),
@@ -196,7 +197,8 @@ fn label(request: &Request) -> Option<&OriginLabel> {
     request.runtime().positions.places.get(request.route.place as usize)?.origin.as_deref()
 }
 
-/// Returns the first text of a directive whose value is neither empty nor `0`, in readable form.
+/// Returns the first condition of a directive whose value is neither empty nor `0`, with its value; empty if there is
+/// none.
 fn true_condition(exchange: &mut Exchange, texts: fn(&OriginLabel) -> &Vec<(String, Template)>) -> String {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let label = site.runtime.positions.places.get(exchange.request.route.place as usize);
@@ -219,7 +221,7 @@ fn value(exchange: &mut Exchange, template: &Template) -> String {
     }
 }
 
-/// Returns the reason in readable form, with the cookie or the condition that caused it.
+/// Returns a readable reason why the cache is bypassed, with the cookie or the condition that caused it.
 fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> String {
     if reason == BypassReason::Condition {
         return format!("*_cache_bypass: {}", true_condition(exchange, |label| &label.bypass));
@@ -246,7 +248,7 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
     }
 }
 
-/// Lists the stored statuses with their lifetimes.
+/// Returns a text with the stored statuses and their lifetimes.
 fn stores(cache: &CachePlace) -> String {
     let rules = &cache.rules;
     let has_template = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());
@@ -295,7 +297,7 @@ mod tests {
         }
     }
 
-    /// Returns the explained lines about a request's cache.
+    /// Returns the lines about the cache in the explanation of a request.
     fn explained(site: &TestSite, target: &str, method: &str, fields: &[(&str, &str)]) -> Vec<String> {
         let mut exchange = site.exchange(target, fields);
         set_method(&mut exchange, method);

@@ -1,4 +1,4 @@
-//! Row and settings of the directive.
+//! Directive and settings of `cache_keep_assets`.
 
 use myriad_conf::feature_settings;
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
@@ -7,13 +7,13 @@ use myriad_conf::settings::Settings;
 /// Settings of `cache_keep_assets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AssetSettings {
-    /// Time in milliseconds; `None` for `off`.
+    /// Retention time in milliseconds; `None` for `off`.
     pub keep_ms: Option<u64>,
 }
 
 feature_settings!(AssetSettings);
 
-/// Maximum time: 30 days.
+/// Maximum retention time in milliseconds: 30 days.
 const LONGEST_MS: u64 = 30 * 86_400_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

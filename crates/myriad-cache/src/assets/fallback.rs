@@ -1,4 +1,4 @@
-//! Serves a stored file in place of a missing file.
+//! Serves a stored file in place of a file that the origin no longer has.
 
 use std::future::poll_fn;
 
@@ -12,7 +12,7 @@ use super::{is_asset, key_of, of};
 use crate::journey_step::{CacheContext, JourneyStep};
 use crate::serve;
 
-/// Returns the step unchanged, unless it is a 404 or 410 response for a stored file: then the stored file is served.
+/// Replaces a 404 or 410 response by the stored file for the request, if there is one. Other steps are unchanged.
 pub(crate) fn replace_missing(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -28,7 +28,7 @@ pub(crate) fn replace_missing(
     }
 }
 
-/// Returns the key under which the requested file may be stored.
+/// Returns the key under which the requested file may be stored; `None` if stored files do not apply to the request.
 fn asset_key(request: &Request) -> Option<Vec<u8>> {
     of(request)?;
     let path = request.sent_uri()?.split(|byte| *byte == b'?').next().unwrap_or_default();
@@ -44,7 +44,7 @@ fn find(exchange: &mut Exchange, cached: CacheContext<'_>, key: &[u8], answer: C
     if let Some(page) = zone.get(KeyRef::new(key), |_, _| {}, now) {
         return serve(exchange, cached, page, answer);
     }
-    // After a restart the file may be only on disk.
+    // After a restart, the file may only be on disk.
     let reader =
         zone.seek(KeyRef::new(key), |_, _| {}).and_then(|file| zone.load(KeyRef::new(key), file, now));
     let Some(mut reader) = reader else { return PhaseStep::Answer(answer) };
@@ -58,7 +58,7 @@ fn find(exchange: &mut Exchange, cached: CacheContext<'_>, key: &[u8], answer: C
     })
 }
 
-/// Serves a stored file, unless its time has expired.
+/// Serves a stored file; returns `answer` if its retention time is over.
 fn serve(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -1,12 +1,12 @@
-//! `cache_keep_assets`: style sheets and scripts remain available as long as stored pages reference them. Plugins
-//! remove or rename such files after a change; pages stored before the change still reference the old names.
+//! `cache_keep_assets`: style sheets and scripts remain available while stored pages reference them. Plugins remove or
+//! rename such files after a change; pages stored before the change still reference the old names.
 //!
 //! ```text
-//! a page is stored -> keep: each public file that it references becomes a page of the zone under a separate key
-//! 404 or 410 for such a file -> stand_in: serves that page if it was referenced within the configured time
+//! a page is stored -> store: each public file that it references becomes a page of the zone under a separate key
+//! 404 or 410 for such a file -> fallback: serves that page if it was referenced within the configured time
 //! ```
 //!
-//! The stored files are therefore limited, evicted, purged, written to disk and reported like pages.
+//! The stored files are therefore limited, evicted, purged, written to disk and reported like other pages.
 
 mod directives;
 mod fallback;
@@ -22,10 +22,11 @@ use directives::AssetSettings;
 pub(crate) use fallback::replace_missing;
 pub(crate) use store::store_assets;
 
-/// Feature for the feature list.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS).compiled_by(compile);
 
-/// `cache_keep_assets` at a place: time that a file is stored after the last page that referenced it, in milliseconds.
+/// Compiled `cache_keep_assets` of a location: retention time of a file after the last page that referenced it was
+/// stored, in milliseconds.
 #[derive(Clone, Copy)]
 struct AssetRetention(u64);
 
@@ -39,13 +40,14 @@ fn of(request: &Request) -> Option<AssetRetention> {
     request.place().features.get::<AssetRetention>().copied()
 }
 
-/// Returns whether a path belongs to a style sheet or a script.
+/// Returns whether the extension of a path is that of a style sheet or a script.
 fn is_asset(path: &[u8]) -> bool {
     let extension = path.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
     [&b"css"[..], b"js", b"mjs"].iter().any(|asset| extension.eq_ignore_ascii_case(asset))
 }
 
-/// Returns the key of a file on the request's host. It differs from every page key, because page keys double each NUL.
+/// Returns the cache key of a file on the request's host. It differs from every key of a page, because those double
+/// each NUL.
 fn key_of(request: &Request, path: &[u8]) -> Vec<u8> {
     let mut key = Vec::new();
     append(ASSET, path, &mut key);

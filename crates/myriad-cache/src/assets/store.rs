@@ -1,4 +1,4 @@
-//! Stores the files that a stored page references.
+//! Stores the files that a page references when the page is stored.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,17 +18,18 @@ use crate::invalidate::target_here;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
 use crate::page;
 
-/// Maximum length of a stored file, in bytes.
+/// Maximum length of a stored file in bytes.
 const MAX_ASSET: u64 = 2 << 20;
 
-/// Public file.
+/// File that any client may get, with its contents.
 struct Asset {
     media_type: Vec<u8>,
     modified: Vec<u8>,
     bytes: Bytes,
 }
 
-/// Starts to store the files referenced by a page that is about to be stored.
+/// Starts a task that stores the files referenced by an HTML page. Does nothing for other responses or without
+/// `cache_keep_assets`.
 pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: PageView<'_>, body: &Body) {
     let request = &exchange.request;
     let Some(keep_for) = of(request) else { return };
@@ -55,7 +56,7 @@ pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: 
     });
 }
 
-/// Stores a file, unless the same version was stored within the last quarter of `keep_ms`.
+/// Stores a file, unless the same version was stored within the last quarter of the retention time.
 async fn store_asset(
     exchange: &mut Exchange,
     held: &OwnedCacheContext,
@@ -80,7 +81,7 @@ async fn store_asset(
     }
 }
 
-/// Requests a file as a client without cookies would. No origin is queried, because only files are stored.
+/// Requests a file as a client without cookies would. No origin is contacted: only files of this server are stored.
 async fn request_file(exchange: &mut Exchange, path: &[u8]) -> Option<SubrequestResponse> {
     let (uri, args) = subrequest::target(path)?;
     let mut child = subrequest::begin(exchange, &uri, args).ok()?;
@@ -96,9 +97,10 @@ async fn request_file(exchange: &mut Exchange, path: &[u8]) -> Option<Subrequest
     Some(subrequest::execute(child).await)
 }
 
-/// Returns the file's modification time as text; `None` if the response is not a file or is not public.
+/// Returns the file's modification time as text; `None` if the response is not an uncompressed file that any client may
+/// get.
 fn file_of(answer: &mut SubrequestResponse) -> Option<Vec<u8>> {
-    // This place checks access, and the subrequest has no credentials.
+    // The location restricts access; the subrequest has no credentials.
     let has_gate = answer.exchange().request.place().entry.gate.is_some();
     let ResponseSource::File(entry) = &answer.response.source else { return None };
     let file = entry.file().filter(|file| (1..=MAX_ASSET).contains(&file.length))?;

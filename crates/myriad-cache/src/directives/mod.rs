@@ -1,4 +1,4 @@
-//! Directives of the cache.
+//! Directives of the cache: `origin` and `values` contain those of each origin protocol, `rules` the others.
 
 mod origin;
 mod rules;

@@ -1,4 +1,4 @@
-//! Directives of the cache that are independent of the protocol.
+//! Cache directives without the prefix of a protocol.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, Set, SetterResult, at_least, between};
@@ -8,7 +8,7 @@ use myriad_policy::NoVarySearch;
 
 use crate::settings::{CacheRules, PersonalCookies};
 
-/// Directives that are independent of the protocol.
+/// Cache directives without the prefix of a protocol.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
         "personal_cookies",
@@ -71,7 +71,7 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
     Ok(())
 }
 
-/// Parses names of cookies. `default` adds the built-in list; a single `off` disables all cookies.
+/// Parses cookie names. `default` adds the built-in list; a single `off` results in an empty list.
 pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, Diagnostic> {
     let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };
     for index in 0..args.len() {
@@ -110,7 +110,7 @@ fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Sett
     Ok(())
 }
 
-/// Returns whether this is a cookie's name, or a prefix followed by `*`.
+/// Returns whether this is a cookie name, optionally with a final `*`; no other `*` is allowed.
 fn is_pattern(name: &[u8]) -> bool {
     name.split_last().is_some_and(|(_, beginning)| !beginning.contains(&b'*'))
 }

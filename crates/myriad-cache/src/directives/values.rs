@@ -1,4 +1,4 @@
-//! Parsers for the arguments of `*_cache*`.
+//! Parsers for the arguments of `*_cache*` directives.
 
 #![allow(clippy::unnecessary_wraps, reason = "setters share one signature")]
 
@@ -23,7 +23,7 @@ pub(super) fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Se
     Ok(())
 }
 
-/// Statuses covered by a time without statuses, as in nginx.
+/// Statuses to which a time without statuses applies, as in nginx.
 const DEFAULT_STATUSES: [u16; 3] = [200, 301, 302];
 
 pub(super) fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
@@ -78,7 +78,7 @@ pub(super) fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -
     let http = !origin.protocol.has_environment();
     let before = origin.own_mut::<CacheSettings>().use_stale;
     let mut when = if args.first { UseStale::default() } else { before };
-    // `off` excludes all other values, including those of later directives.
+    // `off` disables all values, including those of later directives.
     let mut off = !args.first && before == UseStale::default();
     for index in 0..args.len() {
         let field = match args.bytes(index) {
@@ -112,8 +112,8 @@ pub(super) fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>)
     Ok(())
 }
 
-/// Statuses that report the absence of a page, or of a page for this request. Other statuses are rejected: such a rule
-/// would hide a redirect or a page, and `*_cache_valid` covers server errors.
+/// Parses `*_cache_negative`. Only statuses that report the absence of a resource, in general or for this request, are
+/// valid: for others, the rule would keep a redirect or a page, and `*_cache_valid` covers server errors.
 pub(super) fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let list = &mut origin.own_mut::<CacheSettings>().negative;
     list.clear();

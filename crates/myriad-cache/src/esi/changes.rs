@@ -1,4 +1,4 @@
-//! Detection of requests that may have changed something for a visitor, which invalidates the visitor's parts.
+//! Detection of requests that may have changed content for a visitor; the visitor's stored parts are then invalidated.
 
 use myriad_exchange::exchange::Request;
 use myriad_http::{Known, Method, ResponseHead};
@@ -8,23 +8,25 @@ use super::part_store;
 use super::rules;
 use super::visitor::{KnownCookies, Marks, known_pairs, marks_of};
 
-/// Field by which an application reports a change explicitly.
+/// Response field by which an application reports a change for a visitor.
 const PURGE: &[u8] = b"x-myriad-private-purge";
 
-/// Request of a known visitor to an origin.
+/// Watch on a known visitor's request to an origin.
 ///
-/// On drop, before the client sees a response, and also if the client has disconnected, it records a possible change.
+/// Dropping it records the change if there may have been one, before the client gets the response; also if the client
+/// has disconnected.
 pub(crate) struct ChangeWatch {
-    /// Known cookies of the visitor, joined by semicolons, which no cookie contains.
+    /// Known cookies of the visitor, joined by semicolons, which cookies cannot contain.
     ///
-    /// The marks are computed only after a change: hashing costs more than all other work here, and most requests
+    /// The marks are only computed after a change: hashing costs more than the rest of the watch, and most requests
     /// change nothing.
     cookies: Vec<u8>,
     known: KnownCookies,
     changes: bool,
 }
 
-/// Watches a request to an origin; `None` if the visitor has no known cookies.
+/// Starts to watch a request to an origin; `None` without `esi` or if the visitor has no known cookies. An unsafe
+/// method counts as a change.
 pub(crate) fn watch(request: &Request) -> Option<ChangeWatch> {
     let known = &rules::of(request)?.cookies;
     let head = &request.received.head;
@@ -34,7 +36,7 @@ pub(crate) fn watch(request: &Request) -> Option<ChangeWatch> {
 }
 
 impl ChangeWatch {
-    /// Checks the head of the origin's response for a change.
+    /// Detects a change reported by the head of the origin's response, or a known cookie that the response sets.
     pub(crate) fn check_response(&mut self, head: &ResponseHead) {
         let fields = &head.fields;
         let sets_cookie = || {
@@ -60,7 +62,7 @@ impl Drop for ChangeWatch {
     }
 }
 
-/// Returns the marks for the cookies of [`ChangeWatch::cookies`].
+/// Returns the marks of a visitor for cookies in the form of [`ChangeWatch::cookies`].
 fn marks_of_joined(cookies: &[u8], known: &KnownCookies) -> Marks {
     let cookies: SmallVec<[&[u8]; 8]> = cookies.split(|byte| *byte == b';').collect();
     marks_of(&cookies, &known.sessions)

@@ -1,4 +1,5 @@
-//! Cuts the markup out of a page while it is stored. The stored page is the shared page.
+//! Cutting of ESI markup out of a page while it is stored. The stored page contains no markup and is shared by all
+//! clients.
 
 use bytes::Bytes;
 use myriad_encode::coding_from_token;
@@ -10,15 +11,15 @@ use myriad_store::page::Page;
 
 use super::{hosts, rules};
 
-/// Field specific to Myriad.
+/// Response field, specific to Myriad, that declares markup.
 const OWN: &[u8] = b"x-myriad-esi";
 
-/// Returns the origin's declaration of its markup; `None` if the response has no markup that can be read, or if `esi`
-/// is off.
+/// Returns the origin's declaration of ESI markup in a response; `None` if it declares none, if the markup cannot be
+/// read, or if `esi` is off.
 pub(super) fn declared_markup(request: &Request, head: &ResponseHead) -> Option<EsiDeclaration> {
     rules::of(request)?;
     let fields = &head.fields;
-    // A body in a coding that cannot be decoded is not read, nor is a partial response.
+    // A body with a coding that cannot be decoded is not searched for markup, nor is a partial response.
     let is_opaque = fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token).is_none());
     if is_opaque || head.status == 206 {
         return None;
@@ -30,34 +31,34 @@ pub(super) fn declared_markup(request: &Request, head: &ResponseHead) -> Option<
     )
 }
 
-/// Returns true if the response has markup that this server reads.
+/// Returns whether the response declares markup that this server can read.
 pub(crate) fn is_marked(request: &Request, head: &ResponseHead) -> bool {
     declared_markup(request, head).is_some()
 }
 
-/// Returns whether a stored page is filled for all clients, so that it must be sent in identity.
+/// Returns whether the holes of a page are filled for all clients; `cut` is the page's data about its holes. Such a
+/// page is sent without content coding.
 pub(crate) fn is_filled(cut: &[u8]) -> bool {
     !cut.is_empty() && PageHoles::is_filled(cut)
 }
 
-/// Returns the data stored with a page without markup: the reason why it has none, if its origin gives a reason.
-/// Usually empty.
+/// Returns the data about holes to store with a page without markup: empty, or the origin's reason why it has none.
 pub(crate) fn data_without_markup(request: &Request, head: &ResponseHead) -> Vec<u8> {
     let why = rules::of(request).and_then(|_| myriad_script::esi::reason(head.fields.get_all(OWN)));
     PageHoles { why, ..PageHoles::default() }.encode()
 }
 
-/// Page that is cut while it arrives.
+/// Cutter for a page that is arriving.
 pub(crate) struct Cutting {
     cutter: Cutter,
     collected: HoleCollector,
     declaration: EsiDeclaration,
-    /// Reason given by the origin why the page is not for known visitors.
+    /// Origin's reason why the page is not for known visitors.
     why: Option<Box<[u8]>>,
 }
 
 impl Cutting {
-    /// Starts with the page of that head; `None` if it has no markup.
+    /// Creates the cutter for a response with this head; `None` if it declares no markup.
     pub(crate) fn begin(request: &Request, head: &ResponseHead) -> Option<Self> {
         let declaration = declared_markup(request, head)?;
         Some(Self {
@@ -66,7 +67,7 @@ impl Cutting {
         })
     }
 
-    /// Starts with a page for which the origin declared `said`.
+    /// Creates the cutter for a page with the declaration `said`.
     pub(super) fn of(request: &Request, said: EsiDeclaration) -> Self {
         let includes = rules::of(request).map_or(0, |rules| rules.includes);
         let host = request.received.head.known(Known::Host).unwrap_or_default().into();
@@ -74,18 +75,18 @@ impl Cutting {
         Self { cutter, collected: HoleCollector::default(), declaration: said, why: None }
     }
 
-    /// Returns the data stored with the page while it is in flight.
+    /// Returns the data about holes to store with the page while it is in flight.
     pub(crate) fn to_come(&self) -> &'static [u8] {
         if self.declaration.for_known_visitors { b"" } else { PageHoles::TO_COME }
     }
 
-    /// Cuts a piece of the page, and returns the remaining text.
+    /// Cuts a piece of the page and returns the remaining text.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Bytes {
         self.cutter.push(piece, &mut self.collected);
         Bytes::from(std::mem::take(&mut self.collected.text))
     }
 
-    /// Returns the rest of the page, and the parts that were cut out of it.
+    /// Returns the rest of the text and the holes of the page. Rejected includes are logged.
     pub(crate) fn finish(mut self, request: &Request) -> (Bytes, PageHoles) {
         let refused = self.cutter.finish(&mut self.collected);
         let HoleCollector { text, mut holes, .. } = self.collected;
@@ -99,7 +100,7 @@ impl Cutting {
                     refused.too_many, refused.foreign, refused.unclosed
                 ),
             );
-            // A page that lacks one of its parts is not for known visitors.
+            // A page that lacks an include is not for known visitors.
             if self.declaration.for_known_visitors {
                 holes.clear();
                 self.why = Some((*b"an include is rejected").into());
@@ -116,7 +117,7 @@ impl Cutting {
     }
 }
 
-/// Returns the parts that were cut out of a stored page; `None` if nothing was cut.
+/// Returns the holes of a stored page; `None` if it has none.
 pub(super) fn cut_of(page: &Page) -> Option<PageHoles> {
     PageHoles::decode(page.meta().cut(), page.body_len())
 }

@@ -1,4 +1,4 @@
-//! Rows of the directives.
+//! Directives of `esi*`.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
@@ -10,11 +10,11 @@ use super::settings::{EsiSettings, PrivateCache};
 use crate::directives::cookie_list;
 
 const HSL: Contexts = Contexts::HSL;
-/// Upper bound of `esi_max_includes`. It limits the data stored with each page to a few hundred KB.
+/// Maximum of `esi_max_includes`. It limits the data about holes of a page to a few hundred KB.
 const MAX_INCLUDES: u64 = 256;
-/// Upper bound of `esi_max_depth`; subrequests have a separate limit.
+/// Maximum of `esi_max_depth`; subrequests have another limit.
 const MAX_DEPTH: u8 = 16;
-/// Upper bound of the time that a part is stored: a day.
+/// Maximum time for which a part is stored, in milliseconds: one day.
 const MAX_VALID_MS: u64 = 86_400_000;
 
 pub(super) static ROWS: &[Directive] = &[
@@ -135,7 +135,7 @@ fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
                 _ => return Err(args.invalid(index, "visitor=SIZE or valid=TIME")),
             }
         }
-        // The weight of a visitor's parts is a 32-bit number.
+        // The size of a visitor's parts is stored as a 32-bit number.
         if cache.visitor > cache.total || cache.visitor >= u64::from(u32::MAX) {
             return Err(args.error(0, "\"visitor=\" must not exceed the total size"));
         }

@@ -1,4 +1,4 @@
-//! Page whose holes are filled while it is sent.
+//! Filling of the holes of a page while it is sent.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use super::holes::Holes;
 use super::part_requests::{self, PartAudience, Tasks};
 use super::rules;
 
-/// Fills the response from a stored page whose holes are filled for all clients. Other responses are unchanged.
+/// Fills the holes of a stored page that are filled for all clients. Other responses are unchanged.
 pub(crate) fn fill_for_all(exchange: &mut Exchange, answer: &mut ContentResponse) {
     let ResponseSource::Page(page) = &answer.source else { return };
     if is_filled(page.meta().cut())
@@ -27,7 +27,7 @@ pub(crate) fn fill_for_all(exchange: &mut Exchange, answer: &mut ContentResponse
     }
 }
 
-/// Turns a response in identity from a cut page into a response that is filled while it is sent.
+/// Converts a response without content coding, from a page with holes, to one that is filled while it is sent.
 pub(super) fn fill(
     exchange: &mut Exchange,
     answer: &mut ContentResponse,
@@ -43,7 +43,7 @@ pub(super) fn fill(
     if whose.sends_cookies {
         make_private(answer);
     }
-    // No validator of the client can match these new bytes.
+    // The result has no validator that a conditional request could name.
     answer.conditions_evaluated = true;
     answer.length = None;
     answer.ranges = false;
@@ -58,7 +58,7 @@ pub(super) fn fill(
     answer.body = ResponseBody::Stream(body, None);
 }
 
-/// Marks the response as private to one client.
+/// Marks the response as private to one client by its `Cache-Control`.
 pub(super) fn make_private(answer: &mut ContentResponse) {
     answer.without(&[b"cache-control", b"expires", b"pragma", b"age", b"no-vary-search"]);
     answer.age_s = None;
@@ -66,7 +66,7 @@ pub(super) fn make_private(answer: &mut ContentResponse) {
     answer.field(b"Cache-Control", b"private, no-store");
 }
 
-/// Returns a body that is filled. If `esi` is off by now, the body is returned unchanged.
+/// Returns a body whose holes are filled. If `esi` is off by now, returns `body` unchanged.
 pub(super) fn filled(
     exchange: Box<Exchange>,
     body: BoxBody,
@@ -95,26 +95,26 @@ pub(super) fn filled(
 /// text up to a hole -> its original content is set aside -> the part, or the original content -> text ...
 /// ```
 struct FilledBody {
-    /// Page in identity.
+    /// Page with holes, without content coding.
     body: BoxBody,
-    /// Data read from the page and not yet returned.
+    /// Data of the page that was read and not returned yet.
     input: Bytes,
     /// Offset of `input` in the page.
     at: u64,
     /// Remaining holes.
     holes: VecDeque<Hole>,
-    /// Number of the first remaining hole.
+    /// Index of the first remaining hole.
     next: usize,
-    /// Original content of the current hole, as far as it has been read.
+    /// Original content of the current hole, as far as it was read; `None` outside a hole.
     inside: Option<Vec<Bytes>>,
-    /// Data to return before more of the page.
+    /// Data to return before the rest of the page.
     given: VecDeque<Bytes>,
     slots: Rc<Holes>,
     _tasks: Tasks,
 }
 
 impl FilledBody {
-    /// Reads until input is available; false at the end of the page.
+    /// Reads until input is available; `false` at the end of the page.
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, BodyError>> {
         while self.input.is_empty() {
             match ready!(self.body.as_mut().poll_data(cx)) {
@@ -133,7 +133,7 @@ impl FilledBody {
         self.input.split_to(length)
     }
 
-    /// Continues within a hole, up to the data that fills it.
+    /// Reads the original content of the current hole, then waits for its part and queues the data that fills the hole.
     fn fill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
         let Some(hole) = self.holes.front() else { return Poll::Ready(Ok(())) };
         let (end, nothing) = (hole.at + u64::from(hole.inline), hole.include.on_error_nothing);
@@ -177,7 +177,7 @@ impl Body for FilledBody {
             }
             match ready!(this.read(cx)) {
                 Ok(true) => return Poll::Ready(Some(Ok(this.take(left)))),
-                // The page is shorter than when it was cut.
+                // The page is shorter than its data about holes says.
                 Ok(false) if !this.holes.is_empty() => return Poll::Ready(Some(Err(BodyError::Aborted))),
                 Ok(false) => return Poll::Ready(None),
                 Err(error) => return Poll::Ready(Some(Err(error))),

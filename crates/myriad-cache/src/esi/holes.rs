@@ -1,4 +1,4 @@
-//! Contents of the holes of a page.
+//! State of the holes of a page while it is sent.
 
 use std::cell::RefCell;
 use std::task::{Context, Poll, Waker};
@@ -8,27 +8,27 @@ use bytes::Bytes;
 /// State of a hole.
 #[derive(Clone)]
 pub(super) enum HoleState {
-    /// The part is requested.
+    /// The part that fills the hole is being requested.
     Waiting,
-    /// The part.
+    /// The part has arrived.
     Filled(Bytes),
-    /// The part is not available.
+    /// The part is not available: the hole gets its original content.
     Failed,
 }
 
-/// Holes of a page, filled by separate tasks while the page is sent.
+/// Holes of a page. Separate tasks fill them while the page is sent.
 pub(super) struct Holes {
     list: RefCell<Vec<HoleState>>,
     waker: RefCell<Option<Waker>>,
 }
 
 impl Holes {
-    /// Creates `count` holes in the state [`HoleState::WaitingRequest`].
+    /// Creates `count` holes in the state [`HoleState::Waiting`].
     pub(super) fn new(count: usize) -> Self {
         Self { list: RefCell::new(vec![HoleState::Waiting; count]), waker: RefCell::default() }
     }
 
-    /// Fills a hole that is still waiting.
+    /// Sets the state of a hole that is still waiting, and wakes the reader of the page.
     pub(super) fn fill(&self, hole: usize, slot: HoleState) {
         if let Some(waiting @ HoleState::Waiting) = self.list.borrow_mut().get_mut(hole) {
             *waiting = slot;
@@ -38,12 +38,12 @@ impl Holes {
         }
     }
 
-    /// Returns whether a hole is still waiting.
+    /// Returns whether the part of a hole is still being requested.
     pub(super) fn is_waiting(&self, hole: usize) -> bool {
         matches!(self.list.borrow().get(hole), Some(HoleState::Waiting))
     }
 
-    /// Returns the part of a hole; `None` if it is not available.
+    /// Returns ready with the part of a hole, or with `None` if the part is not available.
     pub(super) fn poll(&self, hole: usize, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self.list.borrow().get(hole) {
             Some(HoleState::Waiting) => {

@@ -1,7 +1,7 @@
-//! Hosts whose application cuts pages for known visitors.
+//! Hosts whose application marks pages for known visitors.
 //!
-//! For other hosts a shared fetch would be useless to a known visitor: the origin would receive two requests instead of
-//! one. Such a host is therefore tried only once a minute.
+//! For other hosts, a shared fetch is useless to a known visitor: the origin would get two requests instead of one. It
+//! is therefore tried only once a minute for each host.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -9,14 +9,15 @@ use std::sync::LazyLock;
 use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
-/// Time that a host counts as cutting pages after such a page, in milliseconds.
+/// Time in milliseconds for which a host is known to mark pages after it has sent such a page.
 const CUTS_MS: u64 = 3_600_000;
-/// Minimum time between two attempts for a host, in milliseconds.
+/// Minimum time in milliseconds between two attempts for a host that marks no pages.
 const PAUSE_MS: u64 = 60_000;
 /// Maximum number of hosts in the table.
 const HOSTS: u64 = 4_096;
 
-/// State of a host and its expiry: the host cuts pages, or it was tried. The table's key is a hash with a random seed.
+/// State of a host, with its expiry in milliseconds: it marks pages, or it was tried recently. Hosts are keyed by a
+/// hash with a random seed.
 #[derive(Clone, Copy)]
 enum HostState {
     Cuts(u64),
@@ -37,12 +38,13 @@ impl HostState {
 static HOST_STATES: LazyLock<(RandomState, Mutex<Lru<u64, HostState>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 
-/// Records that a host has a page for known visitors.
+/// Records that a host has sent a page for known visitors.
 pub(super) fn record_cutting(host: &[u8], now: u64) {
     HOST_STATES.1.lock().insert(HOST_STATES.0.hash_one(host), HostState::Cuts(now + CUTS_MS), 1);
 }
 
-/// Returns whether a known visitor may cause a shared fetch, and counts this as an attempt.
+/// Returns whether a known visitor's request may cause a shared fetch. If the host is not known, this counts as an
+/// attempt.
 pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     let host = HOST_STATES.0.hash_one(host);
     let mut seen = HOST_STATES.1.lock();
@@ -55,7 +57,7 @@ pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     }
 }
 
-/// Returns the result of [`may_fetch`] without counting an attempt.
+/// Returns what [`may_fetch`] would return, without counting an attempt.
 pub(super) fn would_fetch(host: &[u8], now: u64) -> bool {
     let seen = HOST_STATES.1.lock().get(&HOST_STATES.0.hash_one(host)).copied();
     seen.is_none_or(|known| !known.is_current(now) || known.allows_fetch())

@@ -1,16 +1,17 @@
-//! `esi*`: cached pages for known visitors.
+//! `esi*`: shared pages with individual parts for known visitors (visitors with a cookie of `esi_known_cookies`).
 //!
 //! ```text
-//! origin -> cutting: the markup is cut out while the page is stored; its holes are stored with it
+//! origin -> cutting: markup is cut out while the page is stored; its holes are stored with the page
 //!
-//! known visitor -> known: the same URL, requested anonymously (no cookies), possibly with a fetch
-//!                    -- a page marked `known` -----> filling: its bytes, with this visitor's parts in the holes
+//! known visitor -> personalized_page: the same URL, requested without cookies, possibly with a fetch
+//!                    -- a page marked `known` -----> filled_page: the page, with this visitor's parts in its holes
 //!                    \- none ----------------------> the visitor's request goes to the origin
-//! parts: stored for this visitor (part_store), or requested, together where their origin specifies how (asking)
+//! parts: stored for this visitor (part_store), or requested, several in one request if possible (part_requests)
 //! ```
 //!
 //! A page not marked `known` is filled for all clients, as in ESI 1.0. A response that is not stored is filled while it
-//! is sent ([`unstored_response`]).
+//! is sent ([`unstored_response`]). `visitor` identifies visitors, `changes` detects that their content has changed,
+//! and `hosts` limits useless fetches.
 
 mod changes;
 mod cutting;
@@ -28,8 +29,8 @@ mod visitor;
 
 use myriad_exchange::feature::Feature;
 
-/// Response fields, in lower case, that are not sent to clients where `esi` is on. `X-LiteSpeed-Cache-Control` may
-/// also define the validity of a page.
+/// Response fields, in lower case, that are not sent to clients where `esi` is on. `X-LiteSpeed-Cache-Control` may also
+/// specify the lifetime of a page.
 pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", b"x-litespeed-cache-control"];
 
 pub(crate) use changes::watch;
@@ -39,5 +40,5 @@ pub(crate) use personalized_page::{USELESS_FETCH, explain, is_for_known, is_usel
 pub use settings::is_on;
 pub(crate) use unstored_response::respond;
 
-/// Feature for the feature list.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("esi", directives::ROWS).compiled_by(rules::compile);

@@ -1,4 +1,4 @@
-//! Requests the parts of a page in separate tasks, so that an origin does not wait for a slow client.
+//! Requests for the parts of a page, in separate tasks, so that an origin does not wait for a slow client.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -21,47 +21,47 @@ use super::part_store::{self, InFlight};
 use super::rules::EsiRules;
 use super::visitor::Visitor;
 
-/// Maximum length of a part, in bytes.
+/// Maximum length of a part in bytes.
 const MAX_PART: usize = 1 << 20;
-/// Maximum length of all parts of a joint response, in bytes.
+/// Maximum length of a combined response with several parts, in bytes.
 const MAX_JOINT: usize = 4 << 20;
-/// Media type of a joint response.
+/// Media type of a combined response.
 const FRAGMENTS: &[u8] = b"application/x-myriad-fragments";
 
-/// Part to request, and the holes that it fills.
+/// Part to request, and the indexes of the holes that it fills.
 struct WantedPart {
     src: Box<[u8]>,
     alt: Option<Box<[u8]>>,
     holes: Vec<usize>,
 }
 
-/// Part of a joint response.
+/// Part of a combined response, by its name.
 struct JointPart {
     name: Box<[u8]>,
     want: WantedPart,
 }
 
-/// Parts requested in one joint response.
+/// Parts that are requested in one combined response.
 struct JointRequest {
-    /// Text of the target before the names.
+    /// Text of the request's target before the names of the parts.
     prefix: Box<[u8]>,
     list: Vec<JointPart>,
 }
 
-/// Context of the requests, shared by the tasks of a page.
+/// Context of the requests for one page, shared by their tasks.
 struct PartRequester {
-    /// Copy of the exchange with the lifetime of the body.
+    /// Copy of the exchange, which lives as long as the body.
     exchange: RefCell<Box<Exchange>>,
     slots: Rc<Holes>,
     visitor: Option<Visitor>,
     sends_cookies: bool,
     rules: EsiRules,
     until: Instant,
-    /// Set after the first failed part has been logged.
+    /// True once a failed part was logged.
     failure_logged: Cell<bool>,
 }
 
-/// Tasks that are aborted when the body is dropped.
+/// Tasks of the requests; dropped with the body, which aborts them.
 pub(super) struct Tasks(Vec<JoinHandle<()>>);
 
 impl Drop for Tasks {
@@ -70,15 +70,15 @@ impl Drop for Tasks {
     }
 }
 
-/// Client for which parts are requested.
+/// Client or clients for which parts are requested.
 pub(super) struct PartAudience {
     /// Known visitor whose parts are requested; `None` for parts of all clients.
     pub visitor: Option<Visitor>,
-    /// Set if the origin receives the client's cookies.
+    /// True if the origin gets the client's cookies.
     pub sends_cookies: bool,
 }
 
-/// Fills the holes with stored parts, and starts the requests for the others.
+/// Fills the holes with stored parts and starts the requests for the others.
 pub(super) fn begin(
     exchange: Box<Exchange>,
     whose: PartAudience,
@@ -112,7 +112,7 @@ pub(super) fn begin(
     Tasks(joints.chain(singles).collect())
 }
 
-/// Groups the parts of joint responses by the prefix before their names, and separates them from single parts.
+/// Separates parts that can be requested together from single parts, and groups them by the prefix of their target.
 fn grouped(
     wants: impl Iterator<Item = WantedPart>,
     argument: Option<&[u8]>,
@@ -144,7 +144,7 @@ fn fill_stored(exchange: &Exchange, visitor: &Visitor, cut: &PageHoles, slots: &
     }
 }
 
-/// Returns the parts to request, each once.
+/// Returns the parts to request: each once, with all its holes.
 fn wants(cut: &PageHoles, slots: &Holes) -> Vec<WantedPart> {
     let mut wants: Vec<WantedPart> = Vec::new();
     for (index, hole) in cut.holes.iter().enumerate().filter(|(index, _)| slots.is_waiting(*index)) {
@@ -164,8 +164,8 @@ fn wants(cut: &PageHoles, slots: &Holes) -> Vec<WantedPart> {
 }
 
 impl PartRequester {
-    /// Returns whether a part may be requested: includes must not be nested too deep, and a page must not include
-    /// itself.
+    /// Returns whether a part may be requested: includes must not be nested too deeply, and a page must not include
+    /// itself. A rejected part is marked as failed.
     fn may_request(&self, want: &WantedPart) -> bool {
         let refusal = {
             let exchange = self.exchange.borrow();
@@ -184,7 +184,7 @@ impl PartRequester {
         refusal.is_none()
     }
 
-    /// Requests a single part, and its `alt` after a failure.
+    /// Requests a single part; if that fails, its `alt` target.
     async fn request_single(self: Rc<Self>, want: WantedPart) {
         let mut why = String::new();
         for target in std::iter::once(&want.src).chain(&want.alt) {
@@ -200,7 +200,7 @@ impl PartRequester {
         self.fail(&want, &why);
     }
 
-    /// Requests parts in one joint response. A part missing from it is requested by its `alt`, if present.
+    /// Requests parts in one combined response. A part that is missing is requested by its `alt` target, if it has one.
     async fn request_joint(self: Rc<Self>, joint: JointRequest) {
         let JointRequest { prefix, mut list } = joint;
         let came = timeout_at(self.until, self.request_parts(&prefix, &mut list)).await;
@@ -220,7 +220,7 @@ impl PartRequester {
         }
     }
 
-    /// Reads a joint response and removes the received parts from the list.
+    /// Reads a combined response, fills the holes of its parts, and removes these parts from `list`.
     async fn request_parts(&self, prefix: &[u8], list: &mut Vec<JointPart>) -> Result<(), String> {
         let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
         let target = [prefix, &names.join(&b","[..])].concat();
@@ -257,8 +257,8 @@ impl PartRequester {
         if reader.is_between_parts() { Ok(()) } else { Err("the combined response is incomplete".to_owned()) }
     }
 
-    /// Requests one part. Returns its bytes, the number of seconds that it may be stored, and the request, which is in
-    /// flight until dropped.
+    /// Requests one part. Returns its bytes, the number of seconds for which it may be stored, and for a known visitor
+    /// the guard of the request, which must be held until the part is stored.
     async fn request_part(&self, target: &[u8]) -> Result<(Bytes, u64, Option<InFlight>), String> {
         let in_flight = self.visitor.as_ref().map(part_store::begin);
         let answer = self.answer(target).await?;
@@ -274,7 +274,7 @@ impl PartRequester {
         Ok((Bytes::from(whole), keep_s, in_flight))
     }
 
-    /// Returns the response to a target. A status other than 200 and an aborted response are errors.
+    /// Returns the response to a request for `target`. A status other than 200 and an aborted response are errors.
     async fn answer(&self, target: &[u8]) -> Result<SubrequestResponse, String> {
         let child = self.child(target).ok_or("the request could not be started")?;
         let answer = subrequest::execute(child).await;
@@ -285,8 +285,8 @@ impl PartRequester {
         }
     }
 
-    /// Returns a subrequest for a target, with the client's own fields or those of [`Visitor::fields`]. Variables of
-    /// the page are unset.
+    /// Creates the subrequest for a target, with the client's own fields or with [`Visitor::fields`]. Variables of the
+    /// page are not set in it. `None` for an invalid target.
     fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
         let (path, args) = subrequest::target(target)?;
         let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
@@ -300,14 +300,15 @@ impl PartRequester {
             forwarded.map(|(_, name, value)| (name, value)),
         );
         *child.request.received.head = head;
-        // Includes cannot reach internal locations.
+        // Includes must not reach internal locations.
         child.request.route.internal = false;
         child.request.begin_lineage().own_head = true;
         child.frame = Box::default();
         Some(child)
     }
 
-    /// Stores a part for its visitor, for `storable_s` or the limit of `esi_private_cache`.
+    /// Stores a part for its visitor for `keep_s` seconds, at most for the `valid=` time of `esi_private_cache`; not at
+    /// all with 0.
     fn store_part(&self, src: &[u8], bytes: &Bytes, keep_s: u64, in_flight: Option<&InFlight>) {
         let (Some(visitor), Some(in_flight)) = (self.visitor.as_ref().filter(|_| keep_s > 0), in_flight)
         else {
@@ -323,7 +324,7 @@ impl PartRequester {
         want.holes.iter().for_each(|hole| self.slots.fill(*hole, HoleState::Filled(bytes.clone())));
     }
 
-    /// Marks a part as failed. Only the first failure of a page is logged.
+    /// Marks the holes of a part as failed. Only the first failure of a page is logged.
     fn fail(&self, want: &WantedPart, why: &str) {
         if !self.failure_logged.replace(true) {
             let (exchange, src) = (self.exchange.borrow(), want.src.escape_ascii());
@@ -335,7 +336,7 @@ impl PartRequester {
     }
 }
 
-/// Returns the number of seconds that a response may be stored for its visitor; 0 if it may not be stored.
+/// Returns the number of seconds for which a response may be stored for its visitor; 0 if it must not be stored.
 fn storable_s(answer: &SubrequestResponse) -> u64 {
     let values = answer.fields(b"cache-control");
     let control = CacheControl::parse(values.iter().map(|value| &value[..]));

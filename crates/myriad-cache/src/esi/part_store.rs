@@ -1,15 +1,16 @@
-//! Parts of pages, each stored for one known visitor.
+//! Parts of pages, each stored in memory for one known visitor (`esi_private_cache`).
 //!
-//! A part is stored only if nothing may have changed for its visitor since the request for the part was sent. A change
-//! removes the stored parts of each visitor with one of its marks, and prevents parts in flight from being stored:
+//! A part is only stored if no change for its visitor was possible since the request for the part was sent. A change
+//! removes the stored parts of each visitor with one of its marks, and parts in flight for them are not stored:
 //!
 //! ```text
-//! begin(marks) -> request for parts in flight -> keep: stored
+//! begin(visitor) -> request for parts in flight -> store_part: stored
 //!                        |
-//!                   changed(mark): no longer in flight -> keep: not stored
+//!                   invalidate(marks): no longer in flight -> store_part: not stored
 //! ```
 //!
-//! A change with no stored part and no request in flight is not recorded, so that invented cookies occupy no memory.
+//! A change that affects no stored part and no request in flight is not recorded, so that made-up cookies need no
+//! memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -21,34 +22,34 @@ use parking_lot::Mutex;
 use super::settings::PrivateCache;
 use super::visitor::{Digest, Marks, Visitor};
 
-/// Memory of a part in addition to its bytes, in bytes.
+/// Memory of a part in addition to its target and bytes, in bytes.
 const PART_OVERHEAD: usize = 128;
-/// Memory of a visitor in addition to the parts, in bytes: the map entry and the entries of the ordered sets.
+/// Memory of a visitor in addition to the parts, in bytes: the entries in the map and the ordered sets.
 const VISITOR_OVERHEAD: usize = 768;
-/// Divisor of `esi_private_cache` for the visitors of one client network, which may use one half of it.
+/// Divisor of the total size: the visitors of one client network may use half of the memory.
 const NETWORK_SHARE: u64 = 2;
 
-/// Parts of the process. All workers share them, and they survive reloads.
+/// Parts of all visitors in this process, shared by its workers; retained over reloads.
 static PARTS: LazyLock<Mutex<PartStore>> = LazyLock::new(Mutex::default);
 
 /// Stored parts by visitor, and requests for parts in flight.
 #[derive(Default)]
 struct PartStore {
     visitors: HashMap<Digest, VisitorParts>,
-    /// Visitors, ordered by the time of their last stored part.
+    /// Numbers and keys of visitors, ordered by the time of their last stored part.
     by_age: BTreeSet<(u64, Digest)>,
-    /// Visitors by client network, in the same order.
+    /// The same, ordered by client network first.
     by_network: BTreeSet<(Option<IpAddr>, u64, Digest)>,
-    /// Visitors by mark.
+    /// Pairs of mark and visitor.
     by_mark: BTreeSet<(Digest, Digest)>,
-    /// Memory of all visitors, and of those of each client network, in bytes.
+    /// Memory of all visitors, and of the visitors of each client network, in bytes.
     weight: u64,
     network_weights: HashMap<Option<IpAddr>, u64>,
-    /// Marks of the visitors of requests in flight.
+    /// Marks of the visitor of each request in flight.
     in_flight: HashMap<u64, Marks>,
-    /// Requests in flight, by mark.
+    /// Pairs of mark and request in flight.
     in_flight_by_mark: BTreeSet<(Digest, u64)>,
-    /// Number of the last request or entry.
+    /// Last number given to a request or to an entry of a visitor.
     last: u64,
 }
 
@@ -72,7 +73,7 @@ impl StoredPart {
     }
 }
 
-/// Request for parts of one visitor, in flight until it is dropped.
+/// Guard of a request for parts of one visitor, which is in flight until the guard is dropped.
 pub(super) struct InFlight(u64);
 
 impl Drop for InFlight {
@@ -81,12 +82,12 @@ impl Drop for InFlight {
     }
 }
 
-/// Records that parts of a visitor are about to be requested.
+/// Records that parts of a visitor are about to be requested. Must be called before the request is sent.
 pub(super) fn begin(visitor: &Visitor) -> InFlight {
     InFlight(PARTS.lock().begin(&visitor.marks))
 }
 
-/// Returns the stored parts of a visitor, one result for each target.
+/// Returns the stored part of a visitor for each target; `None` if it is missing or expired.
 pub(super) fn get<'a>(
     visitor: &Visitor,
     targets: impl Iterator<Item = &'a [u8]>,
@@ -96,7 +97,8 @@ pub(super) fn get<'a>(
     targets.map(|target| parts.get(visitor, target, now_ms)).collect()
 }
 
-/// Stores a part that a request in flight returned.
+/// Stores a part from the response to a request, unless a change was recorded since its start. `until_ms` is its
+/// expiry.
 pub(super) fn store_part(
     visitor: &Visitor,
     request: &InFlight,
@@ -107,7 +109,7 @@ pub(super) fn store_part(
     PARTS.lock().store_part(visitor, request.0, part, until_ms, bounds);
 }
 
-/// Removes the parts of all visitors with one of these marks.
+/// Removes the parts of all visitors with one of these marks; parts of their requests in flight will not be stored.
 pub(super) fn invalidate(marks: &Marks) {
     PARTS.lock().invalidate(marks);
 }
@@ -132,8 +134,8 @@ impl PartStore {
         (now_ms < part.until_ms).then(|| part.bytes.clone())
     }
 
-    /// Stores a part. It evicts the oldest parts of its visitor, then visitors of the same network, then other
-    /// visitors.
+    /// Stores a part. If necessary, evicts the oldest parts of its visitor, then the oldest visitors of the same client
+    /// network, then the oldest of all visitors.
     fn store_part(
         &mut self,
         visitor: &Visitor,
@@ -197,7 +199,7 @@ impl PartStore {
             .insert(*id, VisitorParts { marks: marks.clone(), network: *network, number, weight, parts });
     }
 
-    /// Removes a visitor and returns the parts.
+    /// Removes a visitor and returns its parts.
     fn remove(&mut self, id: &Digest) -> Vec<StoredPart> {
         let Some(VisitorParts { marks, network, number, weight, parts }) = self.visitors.remove(id) else {
             return Vec::new();
@@ -308,7 +310,7 @@ mod tests {
     fn one_network_takes_half_of_the_memory_and_evicts_no_other() {
         let mut store = PartStore::default();
         keep_at_once(&mut store, 1, "/a");
-        // Visitors of network 2.
+        // Visitors of another network.
         for name in (2..100).step_by(4) {
             (0..20).for_each(|number| keep_at_once(&mut store, name, &format!("/{number:04}")));
         }

@@ -1,8 +1,7 @@
-//! Serves a known visitor the shared page, filled with the parts of this visitor.
+//! Serves a known visitor the shared page, with the visitor's own parts in its holes.
 //!
 //! The page is requested as by an anonymous client: without cookies, and under the rules of the server, so that no data
-//! of the visitor affects the page. If the cache has no page for an anonymous client, the visitor's own request goes to
-//! the origin.
+//! of the visitor affects the page. If there is no such page, the visitor's own request goes to the origin.
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -29,30 +28,30 @@ use super::rules;
 use super::visitor::{Visitor, pairs};
 use crate::journey_step::{JourneyStep, PassReason};
 
-/// Time that a useless fetch of a page is remembered, in milliseconds, so that not every known visitor causes another
-/// fetch.
+/// Time in milliseconds for which a fetch that was useless to known visitors is remembered, so that not every known
+/// visitor causes another fetch.
 const USELESS_MS: u64 = 30_000;
 /// Maximum number of remembered pages.
 const USELESS: u64 = 16_384;
 
-/// Status of an anonymous request that was aborted by [`is_useless_fetch`].
+/// Status of an anonymous request that ended because of [`is_useless_fetch`].
 pub(crate) const USELESS_FETCH: u16 = 504;
 
-/// Page whose fetch was useless to known visitors.
+/// Page whose fetch was useless to known visitors, because it is not marked for them.
 #[derive(Clone)]
 struct UselessPage {
-    /// Expiry of this entry, in ms since the epoch.
+    /// Expiry of this entry in milliseconds since the epoch.
     until: u64,
-    /// Reason given by the page's origin.
+    /// Origin's reason why the page is not for known visitors.
     why: Option<Box<str>>,
 }
 
-/// Useless pages, by a hash with a random seed.
+/// Pages with a recent useless fetch, by a hash with a random seed.
 static USELESS_PAGES: LazyLock<(RandomState, Mutex<Lru<u64, UselessPage>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
-/// Returns whether a request that bypasses the cache for its personal cookies can get a page that allows known
-/// visitors.
+/// Returns whether a request with personal cookies may get a shared page: all its personal cookies must be known
+/// cookies, and at least one must be present.
 pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
@@ -67,7 +66,8 @@ pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
         && pairs(head.fields()).any(is_known)
 }
 
-/// Serves the page, or passes the request to the origin if no page for known visitors exists.
+/// Serves the shared page with the visitor's parts, or passes the request to the origin if there is no page for known
+/// visitors.
 pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> JourneyStep {
     if let Some(answer) = page(exchange, &cache.rules.shared_fetch).await {
         return JourneyStep::Done(PhaseStep::Answer(answer));
@@ -76,14 +76,14 @@ pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> JourneyS
     JourneyStep::Pass(PassReason::NotCut)
 }
 
-/// Returns the origin's reason why a page is not for known visitors.
+/// Returns the origin's reason why a stored page is not for known visitors; `None` if it gave none.
 fn why(page: &Page) -> Option<Box<str>> {
     let why = PageHoles::why_of(page.meta().cut())?;
     String::from_utf8(why.into_vec()).ok().map(Into::into)
 }
 
-/// Returns whether the next step of an anonymous request would send a request to the origin without a benefit for known
-/// visitors. The page's reason is recorded.
+/// Returns whether the next step of an anonymous request would contact the origin without a benefit for known visitors.
+/// The page's reason, if any, is recorded for `$upstream_cache_reason`.
 pub(crate) fn is_useless_fetch(request: &mut Request, next: &JourneyStep) -> bool {
     let is_vain = would_be_useless(request, next);
     if let (
@@ -107,7 +107,7 @@ fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
         }
         JourneyStep::Claim(page) | JourneyStep::Lead(page) => {
             let (host, now) = (&request.route.host, request.received.at_ms);
-            // An explanation is not counted as an attempt.
+            // Explaining a request must not count as an attempt.
             let may_fetch =
                 if request.received.sink.is_some() { hosts::would_fetch } else { hosts::may_fetch };
             page.as_ref().is_some_and(is_for_others) || !may_fetch(host, now)
@@ -117,8 +117,8 @@ fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
     }
 }
 
-/// Returns the request of an anonymous visitor for the same page, and the hash of the page; `None` if a recent fetch of
-/// the page was useless to known visitors.
+/// Returns the request of an anonymous visitor for the same page, with the hash of the page. `None` if a recent fetch
+/// of the page was useless, or if no such request can be created.
 fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
     let page =
@@ -133,10 +133,10 @@ fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
     Some((page, anonymous))
 }
 
-/// Explains how a known visitor gets the page of anonymous visitors.
+/// Explains how a known visitor gets the shared page.
 ///
-/// Returns whether the page is for known visitors; `None` if this depends on its file or its origin. `Some(false)` also
-/// means that the visitor's request is passed to the origin.
+/// Returns whether the page is for known visitors; `None` if this depends on a file or on the origin. With
+/// `Some(false)`, the visitor's own request goes to the origin.
 pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn DecisionSink>) -> Option<bool> {
     let Some((_, mut stranger)) = anonymous_request(exchange) else { return Some(false) };
     stranger.request.received.sink = Some(Rc::clone(sink));
@@ -146,8 +146,7 @@ pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn DecisionSink>) -> O
     Some(is_for_known(page))
 }
 
-/// Returns whether known visitors can get a page: its origin has marked it, and the parts of visitors are cut out of
-/// it.
+/// Returns whether known visitors can get a page: its origin has marked it, and it has been cut.
 pub(crate) fn is_for_known(page: &Page) -> bool {
     cut_of(page).is_some_and(|cut| cut.for_known_visitors)
 }
@@ -155,12 +154,12 @@ pub(crate) fn is_for_known(page: &Page) -> bool {
 async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentResponse> {
     let (page, stranger) = anonymous_request(exchange)?;
     let mut came = subrequest::execute(stranger).await;
-    // The page is counted once, for the visitor's request.
+    // The result is only reported for the visitor's request.
     let shown = std::mem::take(&mut came.exchange().request.cache.report);
     let stored = if let ResponseSource::Page(page) = &came.response.source { Some(page) } else { None };
     let Some(cut) = stored.and_then(cut_of).filter(|cut| cut.for_known_visitors) else {
         let why = stored.and_then(why).or(shown.explanation);
-        // This status means that the journey stopped before a useless fetch.
+        // This status means that the anonymous request stopped before a useless fetch.
         if came.response.status != USELESS_FETCH {
             note(page, shown.status, why.clone());
         }
@@ -171,13 +170,14 @@ async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentRe
     let visitor = Visitor::of(&exchange.request, cookies, shared)?;
     let mut answer = std::mem::replace(&mut came.response, ContentResponse::new(0, ResponseBody::None));
     exchange.request.cache.report = shown;
-    // These are cookies of the anonymous request.
+    // Cookies for the anonymous client, not for this visitor.
     answer.without(&[b"set-cookie"]);
     fill(exchange, &mut answer, &cut, PartAudience { visitor: Some(visitor), sends_cookies: true });
     Some(answer)
 }
 
-/// Records a useless fetch of a page. A page that was already stored is not recorded, because it cost nothing.
+/// Records that the fetch of a page was useless. A page that was already stored is not recorded, because no fetch was
+/// needed.
 fn note(page: u64, status: Option<CacheStatus>, why: Option<Box<str>>) {
     if matches!(status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         let until = myriad_net::clock::now_ms() + USELESS_MS;

@@ -1,4 +1,4 @@
-//! `esi*` at a place.
+//! Compiled `esi*` settings of a location.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
@@ -9,18 +9,18 @@ use myriad_policy::PersonalCookies;
 use super::settings::{EsiSettings, PrivateCache};
 use super::visitor::KnownCookies;
 
-/// Compiled `esi*`.
+/// Compiled `esi*` settings of a location.
 #[derive(Clone)]
 pub(super) struct EsiRules {
-    /// Cookies of known visitors.
+    /// Cookies of known visitors, and session cookies.
     pub cookies: KnownCookies,
-    /// Maximum number of includes in a page.
+    /// Maximum number of includes in a page (`esi_max_includes`).
     pub includes: usize,
-    /// Maximum depth of nested includes.
+    /// Maximum nesting depth of includes (`esi_max_depth`).
     pub depth: u8,
-    /// Timeout of includes, in milliseconds.
+    /// Timeout for all parts of a page in milliseconds (`esi_timeout`).
     pub timeout_ms: u64,
-    /// Limits of the store for visitors' parts.
+    /// Limits of the memory for visitors' parts (`esi_private_cache`).
     pub private: PrivateCache,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
     });
 }
 
-/// Returns the rules for a request's place; `None` if `esi` is off.
+/// Returns the settings of the request's location; `None` if `esi` is off.
 pub(super) fn of(request: &Request) -> Option<&EsiRules> {
     request.place().features.get::<EsiRules>()
 }

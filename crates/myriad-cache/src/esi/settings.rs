@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `esi*`.
 
 use myriad_conf::settings::Settings;
 use myriad_conf::{Text, feature_settings};
@@ -8,36 +8,36 @@ use crate::settings::PersonalCookies;
 /// Settings of `esi*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EsiSettings {
-    /// `esi`.
+    /// True if `esi` is on.
     pub on: bool,
-    /// `esi_known_cookies`; a trailing `*` matches any suffix.
+    /// Names of `esi_known_cookies`; a final `*` matches any suffix.
     pub known: Vec<Text>,
-    /// `esi_session_cookies`: known cookies whose value is a secret of one visitor.
+    /// Known cookies whose value is a secret of one visitor (`esi_session_cookies`).
     pub sessions: PersonalCookies,
-    /// `esi_max_includes`.
+    /// Maximum number of includes in a page (`esi_max_includes`).
     pub max_includes: u64,
-    /// `esi_max_depth`.
+    /// Maximum nesting depth of includes (`esi_max_depth`).
     pub max_depth: u8,
-    /// `esi_timeout`, in milliseconds.
+    /// Timeout for all parts of a page in milliseconds (`esi_timeout`).
     pub timeout: u64,
-    /// `esi_private_cache`.
+    /// Limits of the memory for visitors' parts (`esi_private_cache`).
     pub private: PrivateCache,
 }
 
-/// `esi_private_cache`: limits of the store for visitors' parts. All are 0 with `off`.
+/// Limits of the memory for visitors' parts (`esi_private_cache`); all are 0 with `off`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PrivateCache {
-    /// Maximum number of bytes for all visitors.
+    /// Maximum number of bytes for all visitors together.
     pub total: u64,
-    /// `visitor=`: maximum number of bytes for one visitor.
+    /// Maximum number of bytes for one visitor (`visitor=`).
     pub visitor: u64,
-    /// `valid=`: maximum lifetime of a part, in milliseconds.
+    /// Maximum lifetime of a part in milliseconds (`valid=`).
     pub valid_ms: u64,
 }
 
 feature_settings!(EsiSettings);
 
-/// Returns whether `esi` is on at a level. Myriad then consumes the origin's declaration of its markup.
+/// Returns whether `esi` is on. The origin's declaration of its markup is then not forwarded to clients.
 pub fn is_on(settings: &Settings) -> bool {
     settings.feature::<EsiSettings>().on
 }

@@ -1,7 +1,7 @@
-//! Markup in responses that are not stored, processed while they are sent to a client.
+//! ESI markup in responses that are not stored: it is processed while they are sent to a client.
 //!
-//! A response marked `known` was made for this visitor, including cookies: the content inside its includes belongs to
-//! the visitor, and only the markup is removed. Any other response is filled once it is complete.
+//! A response marked `known` was made for this visitor and already contains the visitor's parts, so only the markup is
+//! removed. The holes of any other response are filled once it is complete.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -22,10 +22,11 @@ use super::filled_page::{filled, make_private};
 use super::part_requests::PartAudience;
 use crate::page;
 
-/// Maximum length of a page that is filled without being stored, in bytes. A longer page is sent without its parts.
+/// Maximum length in bytes of an unstored page that is filled. A longer page is sent with the original content of its
+/// holes.
 const MAX_FILLED: usize = 2 << 20;
 
-/// Forwards an origin's response like [`myriad_origin::respond::respond`], without its markup.
+/// Forwards an origin's response like [`myriad_origin::respond::respond`], and processes its markup.
 pub(crate) fn respond(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -86,19 +87,19 @@ fn cut_markup(
     answer.body = ResponseBody::Stream(body, None);
 }
 
-/// Page that is cut while it is sent.
+/// Body of a response whose markup is processed while it is sent.
 struct PassedBody {
-    /// The page as received, and the decoder of its coding.
+    /// Response as received, and the decoder of its content coding.
     body: BoxBody,
     decoder: Option<StreamDecoder>,
     piece: Bytes,
-    /// `None` after the end of the page.
+    /// Cutter of the page; `None` after its end.
     cutting: Option<Cutting>,
-    /// Text received so far of a page that is filled.
+    /// Text received so far, for a page that is filled; `None` if only the markup is removed.
     whole: Option<Vec<u8>>,
-    /// The filled page.
+    /// Filled page, once it is complete.
     then: Option<BoxBody>,
-    /// Copy of the exchange, passed on to the body that fills the page.
+    /// Copy of the exchange for the body that fills the page.
     exchange: Option<Box<Exchange>>,
 }
 
@@ -124,7 +125,7 @@ impl PassedBody {
         }
     }
 
-    /// Finishes the page: returns its last text, or creates the body that fills it.
+    /// Finishes the page: returns its last text, or creates the body that fills it and returns `None`.
     fn finish(&mut self) -> Option<Bytes> {
         let (cutting, mut exchange) = (self.cutting.take()?, self.exchange.take()?);
         let (text, cut) = cutting.finish(&exchange.request);
@@ -145,8 +146,8 @@ impl PassedBody {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Collects a page that is filled. A page longer than [`MAX_FILLED`] is sent unfilled, beginning with the collected
-    /// text.
+    /// Collects a page that is filled. If it becomes longer than [`MAX_FILLED`], it is sent unfilled, starting with the
+    /// collected text.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match ready!(self.poll_text(cx)) {

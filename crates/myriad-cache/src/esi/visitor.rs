@@ -1,4 +1,4 @@
-//! Known visitors: the key of their parts, and the marks that connect a change to them.
+//! Identification of known visitors: the key of their parts, and the marks by which a change finds these parts.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -9,18 +9,20 @@ use myriad_http::{Fields, Known, client_network};
 use myriad_policy::{PersonalCookies, SharedFetch, VaryRule};
 use smallvec::SmallVec;
 
-/// Keyed hash.
+/// HMAC under a random key of this process.
 pub(super) type Digest = [u8; 32];
 
-/// Marks of a visitor. A request with one of them may change the content that the visitor sees.
+/// Marks of a visitor, derived from cookies. A change by a request affects all visitors that have one of the request's
+/// marks.
 pub(super) type Marks = SmallVec<[Digest; 4]>;
 
-/// Minimum length of a session cookie's value, in bytes. A shorter value can be guessed.
+/// Minimum length in bytes of a session cookie's value that counts as secret: a shorter value can be guessed.
 const MIN_SECRET: usize = 16;
-/// Maximum number of session cookies of a request that are used. No site sets more.
+/// Maximum number of session cookies of a request that are used; real sites set fewer.
 const MAX_SESSIONS: usize = 8;
 
-/// Cookies of known visitors (`esi_known_cookies`), and those that are secrets of one visitor (`esi_session_cookies`).
+/// Cookies of known visitors (`esi_known_cookies`), and those of them that are secrets of one visitor
+/// (`esi_session_cookies`).
 #[derive(Clone)]
 pub(super) struct KnownCookies {
     pub known: PersonalCookies,
@@ -29,21 +31,21 @@ pub(super) struct KnownCookies {
 
 /// Known visitor.
 pub(super) struct Visitor {
-    /// Key of the visitor's parts: all known cookies and the host. Without a session cookie, every header field that
-    /// the origin receives.
+    /// Key of the visitor's parts: a digest of all known cookies and the host. Without a session cookie, a digest of
+    /// every header field that the origin gets.
     pub id: Digest,
-    /// A mark for each session cookie, and a mark for all known cookies together, because browsers send some cookies
-    /// only to some paths.
+    /// One mark for each session cookie, and one for all known cookies together: browsers send some cookies only to
+    /// some paths, so single cookies must be recognized too.
     pub marks: Marks,
-    /// Network of the client.
+    /// Network of the client; `None` if the address is unknown.
     pub network: Option<IpAddr>,
-    /// Header fields of requests for parts if several visitors may have the same known cookies; `None` for the client's
-    /// own fields.
+    /// Header fields of requests for parts, if several visitors may have the same known cookies; `None` to send the
+    /// client's own fields.
     pub fields: Option<Fields>,
 }
 
 impl Visitor {
-    /// Returns the visitor of a request; `None` without a known cookie. The order of the cookies is irrelevant.
+    /// Returns the visitor of a request, regardless of the order of its cookies; `None` without a known cookie.
     pub(super) fn of(request: &Request, cookies: &KnownCookies, shared: &SharedFetch) -> Option<Self> {
         let fields = request.received.head.fields();
         let mut all = known_pairs(fields, &cookies.known);
@@ -65,8 +67,8 @@ impl Visitor {
     }
 }
 
-/// Returns the header fields of a request for parts if several visitors may have the same known cookies: those of a
-/// shared fetch, the scheme as a proxy forwards it, and the known cookies.
+/// Returns the header fields of requests for parts if several visitors may have the same known cookies: those of a
+/// shared fetch, `X-Forwarded-Proto`, and the known cookies.
 fn shared_fields(request: &Fields, known: &[&[u8]], shared: &SharedFetch) -> Fields {
     let shared_headers =
         shared.fields_for_origin(request, false, &VaryRule::default(), false).map(|told| told.fields);
@@ -93,7 +95,7 @@ fn network_of(client: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the known cookies of a request, each once, in a canonical order.
+/// Returns the known cookies of a request, each once, in sorted order.
 pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> SmallVec<[&'a [u8]; 8]> {
     let mut all: SmallVec<[&[u8]; 8]> =
         pairs(fields).filter(|pair| known.matches_cookie_header(pair).is_some()).collect();
@@ -102,7 +104,7 @@ pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> Sm
     all
 }
 
-/// Returns the marks for these known cookies: one for each session cookie, and one for all of them.
+/// Returns the marks for known cookies: one for each session cookie, and one for all cookies together.
 pub(super) fn marks_of(cookies: &[&[u8]], sessions: &PersonalCookies) -> Marks {
     let secrets = cookies.iter().filter(|pair| is_secret(pair, sessions));
     let mut marks: Marks = secrets.take(MAX_SESSIONS).map(|pair| digest(b"cookie", &[pair])).collect();
@@ -110,19 +112,21 @@ pub(super) fn marks_of(cookies: &[&[u8]], sessions: &PersonalCookies) -> Marks {
     marks
 }
 
-/// Returns whether a cookie is a secret of one visitor.
+/// Returns whether a cookie is a session cookie with a value that is long enough to be secret.
 fn is_secret(pair: &[u8], sessions: &PersonalCookies) -> bool {
     let value = pair.iter().position(|byte| *byte == b'=').map_or(0, |at| pair.len() - at - 1);
     value >= MIN_SECRET && sessions.matches_cookie_header(pair).is_some()
 }
 
-/// Returns the cookies of a request with their values. HTTP/2 sends them in several fields (RFC 9113 section 8.2.3).
+/// Returns the cookies of a request as `name=value`. HTTP/2 clients may send several `Cookie` fields (RFC 9113 section
+/// 8.2.3).
 pub(super) fn pairs(fields: &Fields) -> impl Iterator<Item = &[u8]> {
     let all = fields.known_all(Known::Cookie).flat_map(|value| value.split(|byte| *byte == b';'));
     all.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }
 
-/// Returns the hash of texts under a random key of this process, so that stored data does not reveal cookies.
+/// Returns the HMAC of texts under a random key of this process, so that stored data does not reveal cookies. `what`
+/// separates different uses.
 pub(super) fn digest(what: &[u8], texts: &[&[u8]]) -> Digest {
     static KEY: LazyLock<hmac::Key> = LazyLock::new(|| {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &rand::SystemRandom::new());
@@ -200,7 +204,7 @@ mod tests {
             let (one, other) = (visitor("a", one).expect("one"), visitor("a", other).expect("other"));
             one.marks.iter().any(|mark| other.marks.contains(mark))
         };
-        // Requests to the WordPress back office carry an additional cookie.
+        // Requests to the WordPress back office contain an additional cookie.
         assert!(shares_a_mark(&[SESSION], &[SESSION, "wordpress_sec_1=ada|1795226400|9876543210"]));
         assert!(!shares_a_mark(&[SESSION, "woocommerce_items_in_cart=1"], &["woocommerce_items_in_cart=1"]));
         assert!(shares_a_mark(&["woocommerce_items_in_cart=1"], &["woocommerce_items_in_cart=1"]));

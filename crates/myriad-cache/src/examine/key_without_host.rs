@@ -1,4 +1,4 @@
-//! Keys without a host that are used for several hosts.
+//! Detection of cache keys without a host that are used for several hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,10 +30,10 @@ const HOSTLESS: [&str; 17] = [
     "uri",
 ];
 
-/// Maximum number of places named in a hint.
+/// Maximum number of servers named in a hint.
 const MAX_PLACES: usize = 3;
 
-/// Zone, key and target of a cache. The target is empty unless the key contains `$proxy_host` or
+/// Zone, key and target of a location with a cache. The target is empty unless the key contains `$proxy_host` or
 /// `$proxy_internal_host`.
 type Pages<'h> = (&'h [u8], &'h [u8], &'h [u8]);
 
@@ -44,16 +44,16 @@ struct KeyHosts<'h> {
     hosts: BTreeSet<ServerHost<'h>>,
 }
 
-/// Host of a server. A server without a name is reachable by any host of its address.
+/// Host of a `server` block.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ServerHost<'h> {
     Named(&'h str),
-    /// Host that matches a wildcard or regex.
+    /// One of the hosts that match a wildcard or a regex; two of them stand for "several".
     OneOf(usize, u8),
     AnyOf(usize),
 }
 
-/// Reports keys that several hosts share: the host of the first request determines the page for all of them.
+/// Adds hints for keys that several hosts share: the first requested host would determine the page for all of them.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     let mut pages: BTreeMap<Pages<'_>, KeyHosts<'_>> = BTreeMap::new();
     for (number, server) in http.servers.iter().enumerate() {
@@ -86,7 +86,8 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the cache and the position of its key, if the key contains no host and the origin receives the host.
+/// Returns the cache of a location and the position of its key, if the key contains no host although the origin gets
+/// the host. Otherwise `None`.
 fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return None };
     let origin = settings.origin(*protocol);
@@ -109,8 +110,8 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     Some(((zone.bytes(), key.as_bytes(), target), span))
 }
 
-/// Returns whether the origin receives the requested host. By default a protocol with an environment passes it, and
-/// HTTP does not.
+/// Returns whether the origin gets the requested host: by default over protocols with an environment, and not over
+/// HTTP.
 fn forwards_host(origin: &OriginSettings) -> bool {
     let by_environment = origin.protocol.has_environment();
     let mut named = origin.request.parameters.iter().filter(|param| match param.name.bytes() {
@@ -130,7 +131,7 @@ fn forwards_host(origin: &OriginSettings) -> bool {
 
 fn hosts(server: &ServerConf, number: usize) -> impl Iterator<Item = ServerHost<'_>> {
     server.names.iter().flat_map(move |name| match name {
-        // `_` is commonly used for a server without a name.
+        // `_` is commonly used as a name that matches no host.
         ServerName::Exact(name) if name.is_empty() || name == "_" => vec![ServerHost::AnyOf(number)],
         ServerName::Exact(name) => vec![ServerHost::Named(name)],
         ServerName::Hostname => vec![ServerHost::AnyOf(number)],

@@ -1,11 +1,12 @@
-//! Caches without a key.
+//! Detection of caches without a key.
 
 use myriad_conf::settings::{Handler, Settings};
 use myriad_conf::{Diagnostic, Span};
 
 use crate::settings::{CacheSettings, CacheZone};
 
-/// Warns of a cache without a key for protocols without a default key in nginx, which would store all URIs as one page.
+/// Adds a warning for a cache without a key whose protocol has no default key in nginx, where all URIs would share one
+/// page.
 pub(crate) fn examine(settings: &Settings, at: Span, findings: &mut Vec<Diagnostic>) {
     let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return };
     let origin = settings.origin(*protocol);

@@ -1,4 +1,4 @@
-//! Findings that involve several cache directives: missing keys, and keys that lack an input.
+//! Checks of cache directives that depend on each other: missing keys, and keys that lack an input of the page.
 
 mod key_without_host;
 mod missing_key;
@@ -10,7 +10,7 @@ use myriad_conf::model::HttpConf;
 
 pub(crate) use missing_key::examine as block;
 
-/// Examines all keys of a configuration.
+/// Checks the keys of all locations of the `http` block.
 pub(crate) fn http(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     key_without_host::examine(http, findings);
     unkeyed_input::examine(http, findings);

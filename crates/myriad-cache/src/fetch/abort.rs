@@ -1,4 +1,4 @@
-//! End of a fetch without a response.
+//! End of a fetch that got no response.
 
 use myriad_log::LogLevel;
 use myriad_store::FlightWriter;
@@ -9,7 +9,7 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
 
-/// Aborts a fetch because its zone has too many fetches. All waiters get the stale page, or 503.
+/// Rejects a fetch because its zone has too many fetches. All waiters get the stale page or a 503 response.
 pub(super) fn reject_fetch(
     request: &Request,
     cache: &CachePlace,
@@ -27,7 +27,7 @@ pub(super) fn reject_fetch(
     abort_fetch(writer, reporter, NoResponse::TOO_MANY);
 }
 
-/// Reports a fetch without a response to all waiters.
+/// Ends a fetch without a response, for all waiters and the request that started it.
 pub(super) fn abort_fetch(writer: FlightWriter<PageMeta>, reporter: Reporter, why: NoResponse) {
     writer.fail(why.encode());
     report(reporter, FetchReport::Failed(why));

@@ -1,4 +1,4 @@
-//! Start of a fetch: the request to the origin is made from a copy of the client's request.
+//! Start of a fetch. The request to the origin is made from a copy of the client's request.
 
 use myriad_http::Known;
 use myriad_log::LogLevel;
@@ -23,7 +23,8 @@ use myriad_origin::build_request;
 use myriad_origin::group;
 use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta, conditions};
 
-/// Starts the fetch of a page from a copy of the request. If the fetch cannot start, the waiters are released at once.
+/// Starts the fetch of a page, for which this request waits. If the fetch cannot start, all waiters are released
+/// immediately.
 pub(crate) fn start(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -37,7 +38,7 @@ pub(crate) fn start(
     begin(exchange, cached, (writer, entry), Some(reporter), None);
 }
 
-/// Like [`start`], in the background of a request that gets the stale page.
+/// Starts the fetch of a stale page in the background; the request gets the stale page.
 pub(crate) fn start_in_background(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -48,7 +49,7 @@ pub(crate) fn start_in_background(
     exchange.request.cache.refresh = begin(exchange, cached, flight, None, None);
 }
 
-/// Like [`start`], for a page that is still fresh. No request waits for it.
+/// Starts the fetch of a page that is still fresh, in the background.
 pub(crate) fn start_early(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -91,7 +92,7 @@ fn begin(
         Err(error) => {
             exchange.request.log(LogLevel::Error, format_args!("{error}"));
             match error {
-                // The waiters' requests may be within the size limit, so one of them leads instead.
+                // The requests of the waiters may be within the size limit, so one of them fetches the page instead.
                 MakeError::Size(_) => drop(writer),
                 MakeError::Eval(_) | MakeError::Tls(_) => writer.fail(StoreFailure(500)),
             }
@@ -128,7 +129,7 @@ fn begin(
         permit: spent,
         goal: sought,
     };
-    // Boxed because the runtime moves the future several times.
+    // Boxed, because the runtime moves the future several times.
     Some(tokio::task::spawn_local(Box::pin(run(job))))
 }
 

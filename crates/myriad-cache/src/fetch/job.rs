@@ -1,4 +1,4 @@
-//! State of a fetch's task.
+//! Data of a fetch's task.
 
 use myriad_http::Method;
 use myriad_policy::SharedFetchFields;
@@ -13,54 +13,54 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::UpstreamTarget;
 use myriad_store::page::{FetchAdmission, FetchPermit, PageMeta};
 
-/// State of a fetch's task.
+/// Data of a fetch's task.
 pub(super) struct FetchJob {
     /// Copy of the request that started the fetch.
     pub exchange: Box<Exchange>,
-    /// Origin and cache.
+    /// Origin and cache of the location.
     pub held: OwnedCacheContext,
-    /// Writer of the page.
+    /// Writer of the page, which waiters read.
     pub writer: FlightWriter<PageMeta>,
     /// Request to the origin.
     pub request: OriginRequest,
-    /// Position among the zone's fetches, or in the queue for them.
+    /// Slot among the concurrent fetches of the zone, or a position in the queue for a slot.
     pub admission: FetchAdmission,
-    /// Target of the request, or the name to resolve first.
+    /// Target of the request: a group, or a name to resolve first.
     pub target: UpstreamTarget,
-    /// Channel to the request that started the fetch, if it waits.
+    /// Channel to the request that started the fetch; `None` if no request waits for a report.
     pub reporter: Reporter,
-    /// Budget of an early refresh.
+    /// Permit of an early refresh; `None` for other fetches.
     pub permit: Option<RefreshPermit>,
-    /// Purpose of the fetch.
+    /// Facts about the fetch for the decision whether to store the response.
     pub goal: FetchGoal,
 }
 
-/// Purpose of a fetch.
+/// Facts about a fetch for the decision whether to store its response.
 pub(super) struct FetchGoal {
     /// Method of the request to the origin.
     pub method: Method,
-    /// Set if a stored page with a status below 500 exists, which can be served after a failure.
+    /// True if a stored page with a status below 500 exists, which can be served after a failure.
     pub usable_page: bool,
-    /// Set if the request to the origin is conditional.
+    /// True if the request to the origin is conditional.
     pub conditional: bool,
-    /// Set if the key is the key for other codings.
+    /// True if the page is fetched under the key for other codings.
     pub is_for_other_codings: bool,
-    /// Fetch under the other key, to which the response may belong too.
+    /// Entry under the other of the page's two keys, to which the response may belong as well.
     pub companion: Option<CompanionFetch>,
-    /// Set if the response may be private to its client: the request has bypassed the cache, or has `Authorization`.
+    /// True if the response may be private to its client: the request has bypassed the cache, or has `Authorization`.
     pub own_request: bool,
-    /// Header fields that the origin receives instead of the request's fields.
+    /// Header fields sent to the origin instead of the client's fields; `None` to send those.
     pub shared_headers: Option<SharedFetchFields>,
 }
 
-/// Response head, with a body in transit.
+/// Response of an origin whose body has not been read yet.
 pub(super) struct FetchedResponse {
     /// Response of the origin.
     pub response: Box<OriginResponse>,
-    /// Position among the fetches that fill the zone.
+    /// Slot among the concurrent fetches of the zone.
     pub fetching: FetchPermit,
-    /// Time of the request, in ms since the epoch.
+    /// Time when the request was sent, in milliseconds since the epoch.
     pub requested_at: u64,
-    /// Attempts of the fetch. They report a fatal error after the end of the body.
+    /// Attempts of the fetch, which report a fatal error of the application at the end of the body.
     pub attempts: Attempts,
 }

@@ -1,9 +1,8 @@
-//! Fetch of a page. It is independent of any connection, and continues after the client that started it has
-//! disconnected.
+//! Fetch of a page in a separate task, which does not depend on the connection of the client whose request started it.
 //!
 //! ```text
-//! begin -> run: waits for a position among the zone's fetches, sends the request to the origin
-//!           -> judge: may the response be stored? -> store: the body, teed to the zone and its waiters
+//! begin -> run: waits for a slot among the zone's fetches, sends the request to the origin
+//!           -> store_decision: may the response be stored? -> store: the body, to the zone and the waiters
 //!                \-- confirmed, refused or failed: the waiters and the client are notified
 //! ```
 

@@ -1,27 +1,27 @@
-//! Reasons for a fetch without a response.
+//! Reason why a fetch got no response.
 
 use myriad_policy::RefreshFailure;
 use myriad_store::FetchFailure as StoreFailure;
 use myriad_upstream::{ErrorKind, OriginError};
 
-/// Reason for a missing response: the status for clients, and the failure for the rules of stale pages.
+/// Reason why a fetch got no response that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoResponse {
-    /// Status for clients.
+    /// Status of the error response for clients.
     pub status: u16,
-    /// Failure for the rules of stale pages.
+    /// Kind of failure, for the rules about stale pages (`*_cache_use_stale`).
     pub failure: RefreshFailure,
 }
 
 impl NoResponse {
-    /// The zone's limit of fetches is reached (`max_fetches=`, `fetch_queue=`).
+    /// The zone has its maximum number of fetches (`max_fetches=`, `fetch_queue=`).
     pub(super) const TOO_MANY: Self = Self { status: 503, failure: RefreshFailure::Error };
 
     pub(crate) fn of(error: &OriginError) -> Self {
         Self { status: error.status(), failure: failure(error) }
     }
 
-    /// Encodes the reason as the number that a flight passes to all waiters: the kind of failure times `KIND` plus the
+    /// Encodes the reason as the number by which all waiters are notified: the kind of failure times [`KIND`] plus the
     /// status.
     pub(crate) fn encode(self) -> StoreFailure {
         let kind = match self.failure {
@@ -34,7 +34,7 @@ impl NoResponse {
         StoreFailure(kind * KIND + self.status)
     }
 
-    /// Decodes the number of a flight.
+    /// Decodes the number by which waiters are notified.
     pub(crate) fn decode(failure_number: StoreFailure) -> Self {
         let status = failure_number.0 % KIND;
         let failure = match failure_number.0 / KIND {
@@ -48,10 +48,10 @@ impl NoResponse {
     }
 }
 
-/// Factor for the kind of failure, which exceeds every status.
+/// Factor of the kind of failure, greater than every status.
 const KIND: u16 = 1000;
 
-/// Returns whether the origin caused a failure, rather than this server or a client.
+/// Returns whether the failure is one of the origin: not of this server, a limit or the client's request body.
 pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
     !matches!(
         error.kind(),
@@ -63,7 +63,7 @@ pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
     )
 }
 
-/// Returns the failure for the rules of stale pages.
+/// Returns the kind of failure for the rules about stale pages.
 pub(crate) fn failure(error: &OriginError) -> RefreshFailure {
     match error.kind() {
         ErrorKind::Timeout => RefreshFailure::Timeout,

@@ -6,30 +6,31 @@ use tokio::sync::oneshot;
 
 use super::no_response::NoResponse;
 
-/// Report that the request which started a fetch receives once, in addition to the page that all waiters read.
+/// Result of a fetch for the request that started it. All waiters, including this one, also read the page.
 pub(crate) enum FetchReport {
-    /// The page is being stored; this is the origin's head, including cookies.
+    /// The page is being stored. Contains the origin's head, with its cookies.
     Admitted(ResponseHead),
-    /// The stored page is confirmed.
+    /// The origin has confirmed the stored page with a 304.
     Confirmed,
-    /// The stored page is confirmed, but the fields of the 304 are private; the client's own request must be sent.
+    /// The origin has confirmed the stored page, but the 304 has private fields: the client's own request must be sent.
     Unconfirmed,
-    /// The response is private, and was made without the client's fields; the client's own request must be sent.
+    /// The response is private, but was requested without the client's own fields: the client's own request must be
+    /// sent.
     Incomplete,
-    /// The page being stored is another variant than the client's. It varies by these fields.
+    /// The page that is stored is another variant than the client's; the names of its `Vary` fields.
     OtherVariant(Vec<u8>),
-    /// The response is for this client alone, for this reason.
+    /// The response is not stored and only for this client, with the reason.
     Refused(Box<OriginResponse>, &'static str),
-    /// The application has closed the site: this response is sent instead of a stale page.
+    /// The application is in maintenance: this response is sent instead of a stale page.
     Closed(Box<OriginResponse>),
     /// No response was received.
     Failed(NoResponse),
 }
 
-/// Channel for the report of a fetch; `None` for a background refresh.
+/// Sender of the result; `None` for a background refresh.
 pub(super) type Reporter = Option<oneshot::Sender<FetchReport>>;
 
-/// Sends the report if a receiver exists. A receiver that has been dropped is ignored.
+/// Sends the result, if a request waits for it.
 pub(super) fn report(reporter: Reporter, report: FetchReport) {
     if let Some(reporter) = reporter {
         let _ = reporter.send(report);

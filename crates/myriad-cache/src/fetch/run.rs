@@ -1,4 +1,4 @@
-//! Runs a fetch: waits for a position among the zone's fetches, then sends the request to the origin.
+//! Execution of a fetch: waits for a slot among the zone's fetches, then sends the request to the origin.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -26,15 +26,15 @@ use myriad_store::page::{FetchAdmission, PageMeta};
 
 /// Reason why a fetch has no response.
 enum FetchError {
-    /// The wait for a position among the zone's fetches timed out.
+    /// No slot became free in time.
     Denied,
-    /// The server group could not be determined; the status for clients.
+    /// The upstream group could not be determined; the status for clients.
     NoTarget(u16),
-    /// The origin did not respond.
+    /// The request to the origin failed.
     Failed(OriginError),
 }
 
-/// Waits for the fetch's turn, then sends the request to the origin.
+/// Waits for a slot of the zone, then sends the request to the origin.
 async fn send_request(
     exchange: &mut Exchange,
     place: &Arc<OriginPlace>,
@@ -50,7 +50,7 @@ async fn send_request(
     Ok(FetchedResponse { response, fetching, requested_at: asked, attempts: request.attempts })
 }
 
-/// Polls a fetch until no reader waits for it. If `ignores_abort` is set, a fetch continues after its request has been
+/// Polls `work`. Returns `None` once no reader waits for the page, unless `ignores_abort` is set and the request was
 /// sent.
 async fn poll_while_awaited<T>(
     writer: &mut FlightWriter<PageMeta>,
@@ -58,7 +58,7 @@ async fn poll_while_awaited<T>(
     mut work: Pin<&mut impl Future<Output = T>>,
 ) -> Option<T> {
     poll_fn(|cx| {
-        // Checked first, so that no connection is opened for a client that disconnects at once.
+        // Checked first, so that no connection is opened for a client that has already disconnected.
         if !sent.has_begun() && writer.poll_unread(cx).is_ready() {
             return Poll::Ready(None);
         }
@@ -71,7 +71,7 @@ async fn poll_while_awaited<T>(
     .await
 }
 
-/// Records the result of a fetch if the origin responded or caused the failure.
+/// Records the result of a fetch for `origin_backoff`, if the origin responded or caused the failure.
 fn note(request: &Request, cached: CacheContext<'_>, answered: &Result<FetchedResponse, FetchError>) {
     match answered {
         Ok(answered) => origin_protection::note(request, cached, Ok(&answered.response.head)),
@@ -82,7 +82,7 @@ fn note(request: &Request, cached: CacheContext<'_>, answered: &Result<FetchedRe
     }
 }
 
-/// Returns whether a refresh did not begin because requests with waiting clients had priority.
+/// Returns whether a background refresh was not sent because requests with waiting clients had priority.
 fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
@@ -100,8 +100,8 @@ pub(super) async fn run(job: FetchJob) {
         goal: sought,
     } = job;
     let OwnedCacheContext { origin: place, cache } = &held;
-    // A refresh is for later requests, so it continues without readers. An application finishes a request that it has
-    // received even if the client disconnects; the configuration may store its response in that case.
+    // A background refresh continues without readers, because later requests use it. With `*_ignore_client_abort`, a
+    // request that was already sent is completed and its response stored, even if all clients have disconnected.
     let until = (request.attempts.track_sent(), place.fetch.to_the_end);
     let answered = {
         let asking = pin!(send_request(&mut exchange, place, entry, (chosen, request), reporter.is_some()));
@@ -113,19 +113,19 @@ pub(super) async fn run(job: FetchJob) {
     let Some(answered) = answered else {
         return exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
     };
-    // A response private to one client gives no information about the page.
+    // A response for one client alone gives no information about the page.
     let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
     if !sought.own_request && !is_closed {
         note(&exchange.request, held.get(), &answered);
     }
     match answered {
         Ok(answered) => judge(&mut exchange, held.get(), writer, reporter, sought, answered).await,
-        // The refresh did not begin: the page stays stale, and the next request tries again.
+        // The refresh was not sent: the page remains stale, and the next request tries again.
         Err(FetchError::Failed(error)) if is_deferred(&error, reporter.is_some()) => {
             exchange.request.log(LogLevel::Info, format_args!("{error}, the stale page remains stored"));
         }
         // The waiters are other clients, which may be within the limits: they claim the page again, and one of them
-        // leads.
+        // fetches it.
         Err(FetchError::Failed(error)) if matches!(error.kind(), ErrorKind::Limited(_)) => {
             exchange.request.log(LogLevel::Info, format_args!("{error}"));
             report(reporter, FetchReport::Failed(NoResponse::of(&error)));

@@ -1,4 +1,4 @@
-//! Stores a response while it arrives.
+//! Storing of a response while its body arrives.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -30,27 +30,27 @@ use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
 use myriad_store::page::{FetchPermit, PageMeta};
 
-/// Response to store.
+/// Response that may be stored, with everything needed to store it.
 pub(super) struct AdmittedResponse {
     /// Response of the origin.
     pub response: Box<OriginResponse>,
-    /// Times until which the page is fresh and may be served stale.
+    /// Lifetime: times until which the page is fresh and may be served stale.
     pub lifetime: Lifetime,
-    /// Arrival of its head, in ms since the epoch.
+    /// Time when the head arrived, in milliseconds since the epoch.
     pub now: u64,
-    /// Rate at which the body is read (`*_limit_rate`).
+    /// Limiter of the rate at which the body is read (`*_limit_rate`).
     pub pace: ReadRateLimiter,
-    /// Position among the fetches that fill the zone.
+    /// Slot among the concurrent fetches of the zone.
     pub fetching: FetchPermit,
-    /// Variant of the response.
+    /// Secondary key of the response; `None` if it does not vary.
     pub selection: Option<Selection>,
-    /// Entry under the other key.
+    /// Page to store under the other key as well.
     pub companion: Option<CompanionPage>,
-    /// Attempts of the fetch.
+    /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
 }
 
-/// Stores the body as it arrives, for the zone and its waiters at once.
+/// Reads the body, and writes each piece to the zone, from which all waiters read it.
 pub(super) async fn store(
     exchange: &Exchange,
     cached: CacheContext<'_>,
@@ -106,7 +106,7 @@ pub(super) async fn store(
     complete(exchange, &cached.cache.zone, writer, meta);
 }
 
-/// Returns the metadata to store with a response that arrived at `now`, in ms since the epoch.
+/// Returns the metadata of a page that arrived at `now`, in milliseconds since the epoch.
 fn page_meta(
     exchange: &Exchange,
     cached: CacheContext<'_>,
@@ -125,18 +125,18 @@ fn page_meta(
 /// Body of a response that is being received.
 struct IncomingBody {
     body: BoxBody,
-    /// `Content-Length`, if the response has one.
+    /// Value of `Content-Length`; `None` if the response has none.
     length: Option<u64>,
-    /// Rate at which the body is read (`*_limit_rate`).
+    /// Limiter of the rate at which the body is read (`*_limit_rate`).
     pace: ReadRateLimiter,
-    /// Position among the fetches that fill the zone.
+    /// Slot among the concurrent fetches of the zone.
     fetching: FetchPermit,
-    /// Decoder of a content coding that the zone does not store.
+    /// Decoder of a content coding in which the zone does not store pages.
     decoder: Option<StreamDecoder>,
 }
 
-/// Receives a body and stores it piece by piece. Returns `None` if the page has failed, which has been logged and reported
-/// to its readers, or if nobody reads or stores it.
+/// Receives a body and stores it piece by piece. Returns `None` if it fails, which is logged and reported to the
+/// readers, or if no reader is left and the page is not stored.
 async fn receive_body(
     exchange: &Exchange,
     mut writer: BodyWriter<PageMeta>,
@@ -156,8 +156,8 @@ async fn receive_body(
             Capacity::Ready => {}
             Capacity::Abandoned => return None,
         }
-        // A page too long for the zone no longer fills it: it follows its slowest reader, which must not delay other
-        // fetches.
+        // A page that is too large for the zone is read at the speed of its slowest reader; it gives up its slot, so
+        // that it does not delay other fetches.
         fetching = fetching.filter(|_| writer.state() == CollectState::Ok || writer.is_spilling());
         pace.wait().await;
         let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
@@ -178,7 +178,7 @@ async fn receive_body(
             None => break,
         }
     }
-    // An empty body is valid without the trailer of a coding.
+    // An empty body is valid although it lacks the trailer of its coding.
     if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
         let what = "upstream sent an incomplete content coding: the page is not stored";
         return fail(writer, format_args!("{what}"));
@@ -199,7 +199,7 @@ enum FillResult {
     Corrupt,
 }
 
-/// Stores a piece of a body. Decoded data is stored in windows, each of which waits for capacity.
+/// Stores a piece of a body. Decoded data is stored in windows; before each, the writer must have capacity.
 async fn fill(
     writer: &mut BodyWriter<PageMeta>,
     mut decoder: Option<&mut StreamDecoder>,
@@ -217,7 +217,7 @@ async fn fill(
         if drained {
             return FillResult::Wanted;
         }
-        // Decoding uses CPU time, so other tasks run between two windows.
+        // Decoding uses CPU time, so other tasks may run between two windows.
         tokio::task::yield_now().await;
         if let Capacity::Abandoned = disk::capacity(writer).await {
             return FillResult::Abandoned;
@@ -225,7 +225,7 @@ async fn fill(
     }
 }
 
-/// Stores the remaining text after the markup of a page has been cut out.
+/// Stores text of a page from which markup was cut out; nothing if all of it was markup.
 fn push(writer: &mut BodyWriter<PageMeta>, text: Bytes) {
     if !text.is_empty() {
         writer.push(text);
