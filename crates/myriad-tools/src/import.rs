@@ -1,4 +1,4 @@
-//! `myriad import`: translates rules of Apache into the nginx language, on standard output.
+//! `myriad import`: prints a translation of Apache's rules into nginx configuration.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -42,7 +42,7 @@ on errors.
 
 const OPTIONS: &[KnownOption] =
     &[("--root", true), ("--php", true), ("--name", true), ("--listen", true), ("--at", true)];
-/// Exit status if some rules are not translated.
+/// Exit status if some directives could not be translated.
 const IN_PART: u8 = 2;
 
 /// Runs `myriad import` with the arguments after its name.
@@ -73,7 +73,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(if translation.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(IN_PART) })
 }
 
-/// Reads the text of a file; invalid UTF-8 is replaced.
+/// Reads a file, or standard input for `-`. Invalid UTF-8 is replaced.
 fn read(file: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| {
         format!("{file}: {}; specify a file, or - for standard input", reason(&error))
@@ -84,7 +84,7 @@ fn read(file: &str) -> Result<String, String> {
     if file == "-" {
         std::io::stdin().take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
     } else if path.starts_with("/dev") || path.starts_with("/proc") {
-        // A pipe of the shell: `myriad import <(...)`.
+        // `file` may be a pipe of the shell: `myriad import <(...)`.
         std::fs::File::open(path)
             .and_then(|opened| opened.take(limit + 1).read_to_end(&mut bytes))
             .map_err(failed)?;
@@ -117,7 +117,7 @@ fn options(words: &CommandWords, file: &str) -> Result<TranslationOptions, Strin
     let around = std::path::absolute(file)
         .ok()
         .filter(|path| path.file_name().is_some_and(|name| name == ".htaccess"));
-    // The folder of the file is the root of the site if the file applies to `/`.
+    // If the file applies to `/`, its folder is the root of the site.
     let around = around.and_then(|path| Some(path.parent()?.to_str()?.to_owned())).filter(|_| base == "/");
     let root = match words.value("--root") {
         Some(root) => Some(root),
@@ -206,9 +206,9 @@ mod tests {
         "=a",
         " ",
     ];
-    /// Fragments that terminate a word unless it is quoted correctly.
+    /// Fragments that would end a word of the output unless it is quoted correctly.
     const SHARP: &[&str] = &["\"", "'", "\\", "\t", "\"; allow all; #", "}", "a"];
-    /// All directives that a translation may contain, except those of [`TABLES`].
+    /// Directives whose presence in a translation is expected, besides those of [`TABLES`].
     const WRITTEN: &[&str] = &[
         "add_header",
         "auth_basic",
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// Text of a `.htaccess` remains a single word: none of its quotes, braces or `;` terminates a directive.
+    /// Tests that any text of a `.htaccess` file remains within one word of the output.
     #[test]
     fn no_text_of_a_file_leaves_its_place() {
         for seed in 0..3000 {

@@ -1,14 +1,15 @@
-//! Commands for administrators: each with a pure part (facts in, findings, files and tables out) and `command`, which reads the facts.
+//! Commands for administrators. Most have a pure part, which derives results from facts, and a module `command`, which
+//! collects the facts and prints the results.
 //!
 //! | module | purpose |
 //! |---|---|
-//! | `doctor` | finds what is wrong with a site, from facts that were gathered |
-//! | `tune` | computes settings of PHP, database, object cache and kernel for a machine |
-//! | `log_stats` | summarises access and error logs |
-//! | `import` | `myriad import`: Apache's rules in files as nginx configuration |
+//! | `doctor` | `myriad doctor`: finds problems of a WordPress site and its stack |
+//! | `tune` | `myriad tune`: computes settings of PHP, database, object cache and kernel for a machine |
+//! | `log_stats` | `myriad log`: summarises access and error logs |
+//! | `import` | `myriad import`: translates Apache's rules into nginx configuration |
 //! | `takeover` | `myriad takeover`: replaces a running nginx, and restores it |
-//! | `top_counter` | `myriad top`: the traffic in a terminal |
-//! | `warm` | chooses the URLs that warm a cache, and their pace |
+//! | `top` | `myriad top`: shows the traffic in a terminal |
+//! | `warm` | `myriad warm`: requests pages so that they are cached |
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! Tests each check with facts: a healthy stack has no findings, and a single fault is found with its remedy.
+//! Tests of the doctor's checks: a healthy stack has no findings, and each fault is found with a remedy.
 
 use myriad_tools::doctor::{
     CheckedPage, CookieSource, DoctorFinding, FpmChildren, FpmPoolStatus, OpcacheState, PageAsset, PageVisit,
     PhpFacts, Severity, StackFacts, StoredPageStats, SwapUsage, UntrustedSenders, WordPressFacts, findings,
 };
 
-/// 2026-11-24.
+/// Current time of the tests: 2026-11-24, in seconds since the epoch.
 const NOW_S: u64 = 1_795_500_000;
 
 fn visit() -> PageVisit {
@@ -91,7 +91,7 @@ fn sound() -> StackFacts {
     }
 }
 
-/// Returns the findings of a stack with a change, without those that report no problem.
+/// Returns the findings, except those without a problem, of a healthy stack that `change` has modified.
 fn wrong(change: impl FnOnce(&mut StackFacts)) -> Vec<DoctorFinding> {
     let mut facts = sound();
     change(&mut facts);
@@ -130,7 +130,7 @@ fn sound_stack_has_no_findings() {
 
 type FaultCase = (&'static str, Severity, &'static str, fn(&mut StackFacts));
 
-/// Faults with the check that finds each, its severity, and a part of the text.
+/// Faults, each with the check that finds it, the severity, a part of the text, and the change of the facts.
 const FAULTS: &[FaultCase] = &[
     ("descriptors", Severity::Warning, "1024 files", |facts| facts.descriptors = Ok(1024)),
     ("backlog", Severity::Warning, "128 connections", |facts| facts.backlog = Ok(128)),

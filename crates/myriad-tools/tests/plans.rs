@@ -1,12 +1,12 @@
-//! Plans for machines of 1 to 256 GB, 1 to 128 cores, small and large workers, each database and MPM, with properties
-//! that all plans must satisfy.
+//! Tests of properties that all plans must have: for machines of 1 to 256 GB and 1 to 128 cores, small and large PHP
+//! workers, each database and each MPM.
 
 use myriad_tools::tune::{
     ApacheSetup, ConfigFile, DatabaseKind, DatabaseServer, InstalledPhp, MIB, MachineFacts, Mpm,
     ObjectCacheServer, PhpWorkerSize, TuningPlan, parse_amount, plan,
 };
 
-/// Memory of machines in MB; the kernel reserves some of a gigabyte.
+/// Memory of machines, in MB. The kernel reserves a part, so a machine of 1 GB has less.
 const MEMORIES: [u64; 14] =
     [965, 1024, 1536, 1980, 2048, 3072, 3990, 4096, 8192, 16384, 32768, 65536, 131_072, 262_144];
 const CORES: [u32; 8] = [1, 2, 3, 4, 8, 16, 64, 128];
@@ -41,7 +41,7 @@ fn facts(memory_mb: u64, cores: u32, worker_mb: u64, database: &str) -> MachineF
     }
 }
 
-/// Calls `each` with the facts and plans of all kinds of machines.
+/// Calls `each` with the facts and the plan of every machine.
 fn sweep(mut each: impl FnMut(&MachineFacts, &TuningPlan)) {
     for memory in MEMORIES {
         for cores in CORES {
@@ -95,7 +95,7 @@ fn ini(plan: &TuningPlan) -> &ConfigFile {
     plan.file("/etc/php/8.2/fpm/conf.d/99-myriad.ini").expect("php.ini")
 }
 
-/// Returns the memory in bytes that the settings allow, computed independently of the budget.
+/// Returns the memory that the settings of a plan permit, in bytes, computed independently of the budget.
 fn taken(facts: &MachineFacts, plan: &TuningPlan) -> u64 {
     let opcache = number(ini(plan), "", "opcache.memory_consumption") * MIB;
     let apcu = if facts.php.as_ref().is_some_and(|php| php.apcu) {
@@ -139,7 +139,7 @@ fn everything_fits_into_three_quarters_of_the_memory() {
         let budget = &plan.budget;
         assert_eq!(budget.limit, facts.memory / 4 * 3);
         if !budget.fits() {
-            // A single child exceeds the memory, and the plan reports that.
+            // A single PHP child is too large for the machine, which the plan must report.
             assert!(facts.memory < 2048 * MIB && budget.children == 1, "{facts:?}\n{budget:?}");
             assert!(plan.remarks.iter().any(|remark| remark.contains("not enough")), "{:?}", plan.remarks);
             too_small += 1;
@@ -150,7 +150,7 @@ fn everything_fits_into_three_quarters_of_the_memory() {
     let (mut all, mut usual) = (0, 0);
     sweep(|facts, plan| {
         all += 1;
-        // A worker of the assumed size or smaller fits on each machine on which php-fpm is the only large program.
+        // With workers up to the assumed size, and no other large program than php-fpm, every machine is large enough.
         if facts.worker.bytes <= 80 * MIB && facts.apache.is_none() && facts.object_cache.is_none() {
             usual += 1;
             assert!(plan.budget.fits(), "{facts:?}\n{:?}", plan.budget);
@@ -196,7 +196,7 @@ fn sizes_of_uploads_agree() {
             (value("upload_max_filesize"), value("post_max_size"), value("memory_limit"));
         assert!(0 < upload && upload < post && post < limit, "{upload} {post} {limit}");
         assert!(post <= facts.body && limit <= facts.memory / 2);
-        // PHP accepts all requests that are admitted, or the plan names the setting to lower.
+        // PHP accepts all requests that Myriad admits, or a remark names the setting to lower.
         assert!(
             post == facts.body || plan.remarks.iter().any(|remark| remark.contains("client_max_body_size"))
         );

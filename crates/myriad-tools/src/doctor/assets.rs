@@ -3,7 +3,7 @@
 /// Maximum number of listed assets of each kind.
 const MOST: usize = 200;
 
-/// Assets of the same site in a page: paths from the root.
+/// Paths (from the root) of the assets that a page loads from its own site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkedAssets {
     /// Style sheets and scripts.
@@ -39,7 +39,7 @@ fn is_style_sheet(tag: &str) -> bool {
     value(tag, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("stylesheet"))
 }
 
-/// Returns the quoted value of an attribute.
+/// Returns the quoted value of the attribute `name` in a tag; `None` if it is missing.
 fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     let mut rest = tag;
     loop {
@@ -53,7 +53,7 @@ fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// Returns the path of a URL of the same site; `None` for other URLs, which are not requested.
+/// Returns the path of a URL on the same site; `None` for URLs of other sites, which the doctor does not request.
 fn own_path(url: &str, authority: &str) -> Option<String> {
     let url = url.trim().replace("&amp;", "&").replace("&#038;", "&");
     let without_scheme = url.strip_prefix("https:").or_else(|| url.strip_prefix("http:")).unwrap_or(&url);
@@ -64,7 +64,8 @@ fn own_path(url: &str, authority: &str) -> Option<String> {
     (path.len() < 2048 && path.bytes().all(|byte| byte.is_ascii_graphic())).then(|| path.to_owned())
 }
 
-/// Returns whether a style sheet or script has few blanks and line breaks, as minified files do.
+/// Returns whether a style sheet or script appears to be minified: it has few line breaks or little indentation. A text
+/// below 4 KB counts as minified.
 #[must_use]
 pub fn is_minified(text: &[u8]) -> bool {
     const SMALL: usize = 4096;
@@ -77,7 +78,7 @@ pub fn is_minified(text: &[u8]) -> bool {
         count += 1;
         indented += usize::from(line.starts_with(b"  ") || line.starts_with(b"\t"));
     }
-    // Unminified lines have some thirty characters, and half of them are indented.
+    // In unminified files, lines have some thirty characters, and half of the lines are indented.
     text.len() / count > 120 || indented * 5 < count
 }
 

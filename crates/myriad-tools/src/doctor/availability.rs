@@ -1,4 +1,4 @@
-//! Checks of php-fpm and the database, which all other checks depend on. Their findings come first.
+//! Checks that php-fpm and the database respond. All other checks depend on that, so their findings come first.
 
 use crate::doctor::facts::StackFacts;
 use crate::doctor::finding::{CheckReport, DoctorFinding};
@@ -19,12 +19,12 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns the error that WordPress reports of its database.
+/// Returns the error of WordPress if it concerns the database, otherwise `None`.
 pub(crate) fn database_error(facts: &StackFacts) -> Option<&str> {
     facts.wordpress.as_ref().err().map(String::as_str).filter(|why| why.contains("database"))
 }
 
-/// Returns whether php-fpm or the database is down: errors of pages follow from that.
+/// Returns whether php-fpm or the database is down, which explains errors of pages.
 pub(crate) fn is_down(facts: &StackFacts) -> bool {
     facts.php_down.is_some() || database_error(facts).is_some()
 }

@@ -1,9 +1,9 @@
-//! Collected facts.
+//! Facts about a stack, from which the findings are derived.
 
 /// Fact, or the reason why it could not be determined.
 pub type Observation<T> = Result<T, String>;
 
-/// Facts of a stack.
+/// Facts about a WordPress stack.
 #[derive(Clone, Debug)]
 pub struct StackFacts {
     /// Current time, in seconds since the Unix epoch.
@@ -14,43 +14,43 @@ pub struct StackFacts {
     pub descriptors: Observation<u64>,
     /// Value of `net.core.somaxconn`.
     pub backlog: Observation<u64>,
-    /// Swap.
+    /// Swap usage of the machine.
     pub swap: Observation<SwapUsage>,
-    /// Names of programs that the kernel has killed because memory was exhausted.
+    /// Names of programs that the kernel has killed because memory was exhausted; a name occurs once per process.
     pub killed: Observation<Vec<String>>,
     /// Reason why php-fpm does not respond at its address; `None` if it does, or if the address is unknown.
     pub php_down: Option<String>,
     /// PHP as run by php-fpm.
     pub php: Observation<PhpFacts>,
-    /// Pool of php-fpm.
+    /// Status of the php-fpm pool.
     pub pool: Observation<FpmPoolStatus>,
-    /// Value of `pm.max_children` in the file of the pool.
+    /// `pm.max_children` in the configuration file of the pool.
     pub most_children: Observation<u32>,
-    /// Maximum number of concurrent requests that Myriad sends to php-fpm; `None` if it has no limit.
+    /// Maximum number of concurrent requests that Myriad sends to php-fpm; `None` without a limit.
     pub assumed_children: Observation<Option<u32>>,
     /// Memory of the php-fpm children.
     pub workers: Observation<FpmChildren>,
     /// WordPress and its database.
     pub wordpress: Observation<WordPressFacts>,
-    /// Pages as received by a visitor.
+    /// Pages, requested like a visitor.
     pub pages: Vec<CheckedPage>,
     /// Style sheets and scripts of the home page.
     pub assets: Observation<Vec<PageAsset>>,
-    /// Number of pictures and fonts that the home page loads in addition.
+    /// Number of pictures that the home page loads in addition to `assets`.
     pub pictures: usize,
-    /// Stored pages, if the control socket could be queried.
+    /// Statistics of the stored pages, from the control socket.
     pub stored: Observation<StoredPageStats>,
-    /// Files of the site that contain the names of cookies.
+    /// Sources of the cookies that pages set.
     pub cookies: Vec<CookieSource>,
     /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`).
     pub uncaching: Vec<String>,
-    /// URL paths of files that a `.htaccess` denies and that the server sends to any client.
+    /// URL paths of files that a `.htaccess` denies but the server sends.
     pub exposed: Observation<Vec<String>>,
-    /// Rules of `.htaccess` files that are not applied as written, each with its file and the reason.
+    /// Rules of `.htaccess` files that Myriad does not apply as written, each with its file and the reason.
     pub htaccess_remarks: Observation<Vec<String>>,
-    /// Response to a request for the home page in the form of a proxy that received it by https.
+    /// Response for the home page to a request as forwarded by a proxy that terminates TLS.
     pub https_proxy_visit: Observation<PageVisit>,
-    /// Untrusted senders with `X-Forwarded-For`.
+    /// Senders of `X-Forwarded-For` that Myriad does not trust.
     pub senders: Observation<UntrustedSenders>,
     /// True if `wp-content/advanced-cache.php` exists.
     pub advanced_cache: Observation<bool>,
@@ -65,56 +65,56 @@ pub struct SwapUsage {
     pub used: u64,
 }
 
-/// PHP.
+/// PHP as run by php-fpm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpFacts {
     /// Version, such as `8.2.36`.
     pub version: String,
-    /// State of `OPcache`; `None` if it is off.
+    /// State of OPcache; `None` if it is off.
     pub opcache: Observation<Option<OpcacheState>>,
-    /// Values of `upload_max_filesize`, `post_max_size` and `memory_limit`, in bytes; the last may be unlimited.
+    /// `upload_max_filesize`, in bytes.
     pub upload: u64,
-    /// See `upload`.
+    /// `post_max_size`, in bytes.
     pub post: u64,
-    /// See `upload`.
+    /// `memory_limit`, in bytes; `None` if unlimited.
     pub memory_limit: Option<u64>,
 }
 
-/// State of `OPcache`, in bytes and counts.
+/// State of PHP's OPcache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpcacheState {
-    /// Used and free memory.
+    /// Used memory, in bytes.
     pub used: u64,
-    /// See `used`.
+    /// Free memory, in bytes.
     pub free: u64,
     /// Free memory for interned strings, in bytes.
     pub strings_free: u64,
     /// Memory for interned strings, in bytes.
     pub strings: u64,
-    /// Number of files in the table, and its capacity.
+    /// Number of entries in the table of files.
     pub keys: u64,
-    /// See `keys`.
+    /// Capacity of the table of files.
     pub most_keys: u64,
-    /// Number of restarts because it was full.
+    /// Number of restarts because OPcache was full.
     pub restarts: u64,
-    /// True if it reports that it is full.
+    /// True if OPcache reports that it is full.
     pub is_full: bool,
 }
 
-/// Pool of php-fpm.
+/// Status of a php-fpm pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FpmPoolStatus {
     /// Current number of children.
     pub total: u32,
     /// Number of busy children.
     pub active: u32,
-    /// Number of queued connections.
+    /// Number of connections that wait for a child.
     pub queue: u32,
     /// Number of times that the pool reached its maximum number of children.
     pub reached: u64,
 }
 
-/// Children of php-fpm.
+/// Memory of php-fpm's children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FpmChildren {
     /// Unshared memory of the largest child, in bytes.
@@ -123,7 +123,7 @@ pub struct FpmChildren {
     pub count: u32,
 }
 
-/// WordPress.
+/// Facts about a WordPress installation and its database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordPressFacts {
     /// Version.
@@ -132,7 +132,7 @@ pub struct WordPressFacts {
     pub home: String,
     /// Version text of the database, such as `10.11.19-MariaDB`.
     pub database: String,
-    /// True if it has a persistent object cache.
+    /// True if WordPress has a persistent object cache.
     pub object_cache: bool,
     /// Folders of active plugins.
     pub plugins: Vec<String>,
@@ -140,23 +140,23 @@ pub struct WordPressFacts {
     pub active: Vec<String>,
     /// Lifetime of a nonce, in seconds.
     pub nonce_life_s: u64,
-    /// Number of queries until WordPress was loaded.
+    /// Number of database queries until WordPress was loaded.
     pub queries: u64,
-    /// Size of the options that each page loads, in bytes.
+    /// Total size of autoloaded options, in bytes: each request loads them.
     pub autoload: u64,
-    /// Number of slow queries since the database started, and its uptime in seconds.
+    /// Number of slow queries since the database started.
     pub slow_queries: u64,
-    /// See `slow_queries`.
+    /// Uptime of the database, in seconds.
     pub uptime_s: u64,
-    /// Maximum number of concurrent connections since the start, and its limit.
+    /// Maximum number of concurrent database connections since its start.
     pub used_connections: u64,
-    /// See `used_connections`.
+    /// Limit of concurrent database connections.
     pub most_connections: u64,
-    /// True if `WP_DEBUG_DISPLAY` and `WP_DEBUG` are on.
+    /// True if `WP_DEBUG` and `WP_DEBUG_DISPLAY` are on.
     pub shows_errors: bool,
 }
 
-/// Response.
+/// Response to a request of the doctor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageVisit {
     /// Status code.
@@ -179,7 +179,7 @@ pub struct PageVisit {
     pub location: Option<String>,
     /// Value of `Vary`.
     pub vary: String,
-    /// True if it contains a nonce.
+    /// True if the body contains a nonce.
     pub has_nonce: bool,
     /// Value of `Cache-Status`, which may contain the reason why a page is not stored.
     pub cache_status: Option<String>,
@@ -192,20 +192,20 @@ pub struct CheckedPage {
     pub kind: &'static str,
     /// URL.
     pub url: String,
-    /// First and second response.
+    /// First and second response; the second one should come from the cache.
     pub visits: Observation<(PageVisit, PageVisit)>,
-    /// Response that could not come from the cache (the home page with a unique argument).
+    /// Response that cannot have come from the cache, requested with a unique argument; only for the home page.
     pub uncached: Option<PageVisit>,
 }
 
-/// Style sheet or script.
+/// Style sheet or script that the home page loads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageAsset {
     /// Path.
     pub path: String,
     /// Status code.
     pub status: u16,
-    /// Length of its text, in bytes.
+    /// Decompressed length, in bytes.
     pub bytes: u64,
     /// Value of `Content-Encoding`.
     pub encoding: String,
@@ -222,31 +222,31 @@ pub struct PageAsset {
 pub struct StoredPageStats {
     /// Number of pages.
     pub pages: u64,
-    /// Longest validity of a page, in seconds.
+    /// Longest remaining freshness of a stored page, in seconds.
     pub longest_s: u64,
-    /// Number of hits and of requests since the start.
+    /// Number of cache hits since the start.
     pub hits: u64,
-    /// See `hits`.
+    /// Number of requests to the cache since the start.
     pub requests: u64,
 }
 
-/// Untrusted senders with `X-Forwarded-For`: proxies in front, or clients that forge an address.
+/// Senders of `X-Forwarded-For` that Myriad does not trust: proxies in front of it, or clients that forge addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UntrustedSenders {
-    /// Value of `--trusted-proxy` that covers a sender, and the number of its requests.
+    /// For each sender, the argument of `--trusted-proxy` that would trust it, and the number of its requests.
     pub requests: Vec<(String, u64)>,
     /// Number of requests of other senders.
     pub others: u64,
 }
 
-/// Origin of a cookie.
+/// Possible sources of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CookieSource {
     /// Name of the cookie.
     pub cookie: String,
-    /// Plugins, must-use plugins and themes whose files contain the name, or start the session of the cookie:
-    /// `plugins/shop`.
+    /// Plugins and themes (such as `plugins/shop`) whose files contain the name, or start the session that the cookie
+    /// belongs to.
     pub places: Vec<String>,
-    /// If no file contains it: plugins and themes that set cookies, which may compose the name.
+    /// Plugins and themes that set cookies, if `places` is empty: one of them may compose the name at run time.
     pub setters: Vec<String>,
 }

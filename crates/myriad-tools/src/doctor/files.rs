@@ -1,15 +1,15 @@
-//! Checks of style sheets and scripts.
+//! Checks of style sheets and scripts, and of `.htaccess` files.
 
 use crate::doctor::facts::{Observation, PageAsset, StackFacts};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Number of files of a page above which a finding is reported, even if they are loaded concurrently (HTTP/2).
+/// Number of style sheets and scripts of a page above which a finding is reported.
 const MANY: usize = 30;
-/// Minimum recommended lifetime of a file in browser caches, in seconds: an hour.
+/// Minimum recommended lifetime of an asset in browser caches, in seconds.
 const MIN_CACHE_LIFETIME_S: u64 = 3600;
 /// Length in bytes below which compression has little effect.
 const SMALL: u64 = 1024;
-/// Number of file names in a finding.
+/// Maximum number of file names in a finding.
 const SHOWN: usize = 4;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
@@ -87,7 +87,7 @@ fn denied(exposed: &Observation<Vec<String>>, report: CheckReport<'_>) {
     }
 }
 
-/// Checks that the rules of `.htaccess` files are applied as written; each other rule is a finding.
+/// Checks that the rules of `.htaccess` files are applied as written. Each rule that is not gives a finding.
 fn htaccess(remarks: &Observation<Vec<String>>, list: &mut Vec<DoctorFinding>) {
     const CHECK: &str = "htaccess-rules";
     match remarks.as_deref() {

@@ -1,6 +1,6 @@
-//! Findings.
+//! Findings of the doctor, and their severities.
 
-/// Severity of a finding, the most severe first.
+/// Severity of a finding; the variants are ordered, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Visitors are affected, or soon will be.
@@ -14,7 +14,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns the word in reports.
+    /// Returns the name of the severity in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,13 +33,13 @@ pub struct DoctorFinding {
     pub check: &'static str,
     /// Severity of the finding.
     pub severity: Severity,
-    /// Observation, or the reason why the check could not be performed, as a sentence.
+    /// Observation, or the reason why the check could not be performed.
     pub what: String,
-    /// Remedy; empty if none is needed.
+    /// Remedy; empty if none is needed or known.
     pub remedy: String,
 }
 
-/// List that checks add to.
+/// Adds the findings of one check to a list.
 pub(crate) struct CheckReport<'l> {
     pub(crate) check: &'static str,
     pub(crate) list: &'l mut Vec<DoctorFinding>,

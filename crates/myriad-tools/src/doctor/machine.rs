@@ -3,12 +3,12 @@
 use crate::doctor::facts::StackFacts;
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Minimum number of descriptors of Myriad: a request uses one for the connection and one for a file or an origin
-/// connection.
+/// Recommended minimum limit of open files for Myriad: a request uses one for the connection, and one for a file or an
+/// origin connection.
 const DESCRIPTORS: u64 = 8192;
-/// Minimum backlog.
+/// Recommended minimum of `net.core.somaxconn`.
 const BACKLOG: u64 = 1024;
-/// Remedy of `myriad tune` for limits.
+/// Remedy for limits that are too low.
 const TUNE: &str = "myriad tune shows suitable settings for this machine, myriad tune --apply writes them";
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
@@ -61,7 +61,7 @@ fn swap(facts: &StackFacts, report: CheckReport<'_>) {
             let remedy = format!(
                 "reduce the memory of PHP, the database or the caches, so that everything fits; {TUNE}"
             );
-            // A small amount of swap contains pages that were unused since the start.
+            // A small amount of swap may contain memory that was never used since the start.
             if swap.used > 512 << 20 { report.bad(what, remedy) } else { report.warn(what, remedy) }
         }
         Ok(swap) => {
@@ -85,7 +85,7 @@ fn times(count: usize) -> String {
     if count == 1 { "one process".to_owned() } else { format!("{count} processes") }
 }
 
-/// Lists the names, each once, with its count if it occurs several times.
+/// Joins the distinct names, each with its number of occurrences if it occurs several times.
 fn counted(names: &[String]) -> String {
     let mut seen: Vec<(&str, usize)> = Vec::new();
     for name in names {

@@ -1,11 +1,11 @@
-//! Checks of a WordPress stack: converts [`StackFacts`] to [`DoctorFinding`]s with remedies, the most severe first.
+//! `myriad doctor`: checks of a WordPress stack, which derive [`DoctorFinding`]s with remedies from [`StackFacts`].
 //!
 //! ```text
-//! collection (in the binary) -> Facts -> machine, php, pages, files: a function for each check -> findings -> Severity of all
+//! command: collects StackFacts -> machine, php, pages, files, …: one function per check -> findings, sorted by Severity
 //! ```
 //!
-//! A fact is [`Observation`] or contains the reason why it could not be determined. A check without its facts reports that,
-//! and never counts as passed.
+//! Most facts are an [`Observation`], which contains a reason if the fact could not be determined. A check without its
+//! facts reports that reason, and never counts as passed.
 
 mod assets;
 mod availability;

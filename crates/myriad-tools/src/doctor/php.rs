@@ -1,4 +1,4 @@
-//! Checks of PHP: `OPcache`, children, sizes, version.
+//! Checks of PHP: version, OPcache, upload sizes, number of children.
 
 use std::cmp::Ordering;
 
@@ -65,7 +65,7 @@ fn opcache(php: &PhpFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns the exhausted parts of `OPcache`.
+/// Returns a description of what is exhausted in OPcache; `None` if nothing is.
 fn fullness(opcache: &OpcacheState) -> Option<String> {
     let all = opcache.used + opcache.free;
     if opcache.restarts > 0 {
@@ -77,7 +77,7 @@ fn fullness(opcache: &OpcacheState) -> Option<String> {
     if opcache.keys * 20 >= opcache.most_keys * 19 {
         return Some(format!("its file table contains {} of {} files", opcache.keys, opcache.most_keys));
     }
-    // Strings that do not fit are stored in the memory of each child.
+    // Strings that do not fit are stored in the private memory of each child.
     (opcache.strings > 0 && opcache.strings_free < opcache.strings / 50)
         .then(|| format!("its {} MB for strings are full", opcache.strings >> 20))
 }
@@ -141,7 +141,7 @@ fn many_children(facts: &StackFacts, report: CheckReport<'_>) {
     }
 }
 
-/// Compares the maximum number of requests that Myriad sends at once with the number of children.
+/// Checks that Myriad sends no more concurrent requests to php-fpm than it has children.
 fn assumed_children(facts: &StackFacts, report: CheckReport<'_>) {
     let (assumed, children) = match (&facts.assumed_children, &facts.most_children) {
         (Ok(Some(assumed)), Ok(children)) => (*assumed, *children),

@@ -1,7 +1,7 @@
-//! Plugins with a page cache, by the names of their folders.
+//! Plugins that have a page cache of their own, by their folders.
 
-/// Folder of a plugin, and its display name. `LiteSpeed` Cache, Nginx Helper, Proxy Cache Purge and similar plugins are
-/// not listed, because they notify a cache in front of PHP of changes.
+/// Folder and display name of each plugin. LiteSpeed Cache, Nginx Helper, Proxy Cache Purge and similar plugins are not
+/// listed, because they work with a cache in front of PHP.
 const PAGE_CACHES: [(&str, &str); 14] = [
     ("wp-super-cache", "WP Super Cache"),
     ("w3-total-cache", "W3 Total Cache"),
@@ -19,7 +19,7 @@ const PAGE_CACHES: [(&str, &str); 14] = [
     ("hyper-cache", "Hyper Cache"),
 ];
 
-/// Returns the names of the active plugins that have a page cache.
+/// Returns the display names of the plugins among `plugins` (folders) that have a page cache.
 pub(crate) fn page_caches(plugins: &[String]) -> Vec<&'static str> {
     let known = PAGE_CACHES.iter().filter(|(folder, _)| plugins.iter().any(|plugin| plugin == folder));
     known.map(|(_, name)| *name).collect()

@@ -1,9 +1,9 @@
-//! Check of untrusted proxies in front.
+//! Check for proxies in front of Myriad that it does not trust.
 
 use crate::doctor::facts::{StackFacts, UntrustedSenders};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Minimum number of requests of a sender for a suggestion.
+/// Minimum number of requests of a sender for it to be considered a proxy.
 const FEWEST: u64 = 3;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
@@ -31,7 +31,8 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns the sender of at least nine in ten of these requests. Clients with forged addresses are many senders.
+/// Returns the sender of at least nine in ten of the `all` requests, and the number of its requests. Clients that forge
+/// addresses are many different senders.
 fn only_proxy(senders: &UntrustedSenders, all: u64) -> Option<(&str, u64)> {
     let (option, requests) = senders.requests.iter().max_by_key(|(_, requests)| *requests)?;
     (*requests >= FEWEST && requests * 10 >= all * 9).then_some((option, *requests))

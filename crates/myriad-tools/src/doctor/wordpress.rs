@@ -6,7 +6,7 @@ use crate::doctor::finding::{CheckReport, DoctorFinding};
 use crate::doctor::plugins::page_caches;
 use crate::doctor::support_dates::{Program, SupportStatus, support};
 
-/// Size of the options that each page loads, in bytes, above which pages become slower.
+/// Total size of autoloaded options, in bytes, above which a finding is reported.
 const AUTOLOAD: u64 = 1 << 20;
 /// Number of slow queries per hour above which a finding is reported.
 const SLOW_PER_HOUR: u64 = 10;

@@ -1,4 +1,4 @@
-//! All counts of the parsed lines.
+//! Counts of log lines, in bounded memory.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,17 +9,17 @@ use crate::log_stats::logged_request::LoggedRequest;
 use crate::log_stats::page;
 use crate::log_stats::top_counter::TopCounter;
 
-/// Maximum number of stored keys of one kind; beyond it the rarest are dropped.
+/// Maximum number of keys of each kind; above it, the rarest are dropped.
 const MOST: usize = 16_384;
-/// Number of user agents that are stored for an address.
+/// Maximum number of user agents that are stored per address.
 const AGENTS: usize = 3;
-/// Maximum number of stored hours: two years. Lines of further hours count in the totals only.
+/// Maximum number of hours with separate counts: two years. Requests of further hours are only counted in total.
 const MOST_HOURS: usize = 24 * 731;
 
-/// Requests in an hour by class of status: none, 1xx to 5xx.
+/// Number of requests by status class: without a status, then 1xx to 5xx.
 pub(crate) type StatusClasses = [u64; 6];
 
-/// Counts of a page.
+/// Counts of the requests for a page, apart from their number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageCounts {
     pub(crate) requests: u64,
@@ -27,44 +27,45 @@ pub(crate) struct PageCounts {
     pub(crate) errors: u64,
 }
 
-/// Counts of cache misses of a page.
+/// Counts of the cache misses of a page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MissCounts {
     /// Counts by `$upstream_cache_status`: MISS, EXPIRED, BYPASS.
     pub(crate) by_status: [u64; 3],
 }
 
-/// Counts of an address.
+/// Counts of the requests of a client address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddressCounts {
     pub(crate) bytes: u64,
     pub(crate) errors: u64,
     minute: u64,
     of_minute: u64,
-    /// Maximum number of requests in a minute.
+    /// Maximum number of requests within a minute.
     pub(crate) peak: u64,
-    /// Its most frequent user agents, with weights that rarer ones decrement.
+    /// Most frequent user agents, with approximate counts ([`Self::agent`]).
     pub(crate) agents: Vec<(Box<[u8]>, u64)>,
 }
 
-/// Counts of a group of errors.
+/// Details of a group of errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorCounts {
     pub(crate) level: String,
-    /// Message of the last error, and the client of its request.
+    /// Last message of the group.
     pub(crate) example: String,
     pub(crate) client: String,
     pub(crate) first_s: Option<u64>,
     pub(crate) last_s: Option<u64>,
 }
 
-/// Counts of requests and errors. Memory usage is bounded for any input.
+/// Counts of requests and errors in logs. The memory usage is bounded for any input.
 #[derive(Debug)]
 pub struct Tally {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) classes: StatusClasses,
-    /// Counts by `$upstream_cache_status`, in the order of [`CACHE`], followed by all others.
+    /// Number of requests by `$upstream_cache_status`, in the order of [`CACHE`]; the last element is for all other
+    /// values.
     pub(crate) cache: [u64; 8],
     pub(crate) has_cache_status: bool,
     pub(crate) first_s: Option<u64>,
@@ -84,7 +85,7 @@ pub struct Tally {
     group: String,
 }
 
-/// Values of `$upstream_cache_status`; the first four are responses from the cache.
+/// Values of `$upstream_cache_status`; the first four mean that the response came from the cache.
 pub(crate) const CACHE: [&str; 7] = ["HIT", "STALE", "UPDATING", "REVALIDATED", "MISS", "EXPIRED", "BYPASS"];
 
 impl Default for Tally {
@@ -114,7 +115,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Counts a request.
+    /// Counts a request of an access log.
     pub fn visit(&mut self, visit: &LoggedRequest<'_>) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(visit.bytes);
@@ -195,8 +196,8 @@ impl Tally {
 }
 
 impl AddressCounts {
-    /// Counts a user agent by the algorithm of Misra and Gries: an agent that is not in the full list decrements all
-    /// counts.
+    /// Counts a user agent, by the algorithm of Misra and Gries: if the list is full and does not contain the agent,
+    /// all counts are decremented.
     fn agent(&mut self, agent: &[u8]) {
         let agent = &agent[..agent.len().min(160)];
         if let Some((_, count)) = self.agents.iter_mut().find(|(known, _)| **known == *agent) {
@@ -209,13 +210,13 @@ impl AddressCounts {
         }
     }
 
-    /// Returns its most frequent user agent.
+    /// Returns the most frequent user agent.
     pub(crate) fn main_agent(&self) -> &[u8] {
         self.agents.iter().max_by_key(|(_, count)| *count).map_or(b"", |(agent, _)| agent)
     }
 }
 
-/// Returns the /64 network of an IPv6 address, as one customer has some 2^64 addresses; `None` for IPv4.
+/// Returns the /64 network of an IPv6 address, because a single client may use any address in it; `None` for IPv4.
 fn network(address: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr(b':', address)?;
     let IpAddr::V6(address) = str::from_utf8(address).ok()?.parse().ok()? else { return None };
@@ -223,7 +224,7 @@ fn network(address: &[u8]) -> Option<Vec<u8>> {
     Some(format!("{}/64", std::net::Ipv6Addr::from(network)).into_bytes())
 }
 
-/// Copies at most the first `most` bytes.
+/// Replaces `into` by the first `most` bytes of `text`, cut at a character boundary.
 fn cut(text: &str, most: usize, into: &mut String) {
     into.clear();
     into.push_str(&text[..text.floor_char_boundary(most)]);

@@ -1,9 +1,9 @@
-//! Histogram of durations in two hundred bytes: four buckets per octave, so that the error of a percentile is within a
-//! fifth.
+//! Histogram of durations in a few hundred bytes. It has four buckets per octave, so that a percentile has an error of
+//! at most a fifth.
 
-/// Number of buckets: up to 2^34 microseconds, close to five hours.
+/// Number of buckets. The last one ends at 2^34 microseconds, close to five hours.
 const BUCKETS: usize = 4 * 25;
-/// Durations below 2^10 microseconds share a bucket.
+/// Binary logarithm of the duration in microseconds below which all durations share one bucket.
 const SHORTEST: u32 = 10;
 
 /// Histogram of durations in microseconds.
@@ -34,7 +34,8 @@ impl DurationHistogram {
         self.sum_us.checked_div(self.count).unwrap_or(0)
     }
 
-    /// Returns the duration that a share `q` of all did not exceed; 0 without durations.
+    /// Returns the duration in microseconds that a fraction `q` (0 to 1) of all durations does not exceed; 0 if there
+    /// are none.
     pub(crate) fn quantile_us(&self, q: f64) -> u64 {
         let wanted = ((self.count as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;

@@ -1,17 +1,17 @@
-//! Lines of the error log, in the format of nginx and as JSON, and the group of a message.
+//! Parsing of error log lines, in the format of nginx and as JSON, and grouping of messages.
 
 use std::borrow::Cow;
 
 use crate::log_stats::time;
 
-/// Line of the error log.
+/// Parsed line of an error log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorLogLine<'a> {
     /// Time in seconds since the epoch.
     pub time_s: Option<u64>,
     /// Level: `error`, `crit` and so on.
     pub level: Cow<'a, str>,
-    /// Message without the description of the request.
+    /// Message, without the description of the request that follows it.
     pub message: Cow<'a, str>,
     /// Address of the client; empty if unknown.
     pub client: Cow<'a, str>,
@@ -19,8 +19,8 @@ pub struct ErrorLogLine<'a> {
     pub count: u64,
 }
 
-/// Parses a line of the error log; `None` for other lines. The format of nginx has no time zone; `offset_minutes`
-/// returns it.
+/// Parses a line of the error log; `None` for other lines. Times in the format of nginx are local; `offset_minutes`
+/// returns the offset from UTC in minutes, positive to the east.
 pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<ErrorLogLine<'_>> {
     if line.starts_with('{') {
         return read_json(line);
@@ -53,7 +53,7 @@ fn repeated(message: &str) -> Option<(u64, &str)> {
     Some((count.parse().ok()?, text.strip_suffix(']')?))
 }
 
-/// Splits a text into the message and the description of the request that nginx appends.
+/// Splits a text into the message and the description of the request that follows it.
 fn split_context(message: &str) -> (&str, &str) {
     let at =
         [", client: ", ", server: ", ", upstream: "].iter().filter_map(|begin| message.find(begin)).min();
@@ -80,8 +80,8 @@ fn read_json(line: &str) -> Option<ErrorLogLine<'_>> {
     Some(ErrorLogLine { time_s, level, message, client, count: repeated.unwrap_or(1) })
 }
 
-/// Appends the group of a message: numbers become `N`, quoted text becomes `"…"`. Numbers of system errors are
-/// retained.
+/// Appends the group of a message to `out`: numbers are replaced by `N` and quoted texts by `"…"`, except error numbers
+/// of the system.
 pub(crate) fn group(message: &str, out: &mut String) {
     let mut is_quoted = false;
     for part in message.split('"') {
@@ -104,7 +104,7 @@ fn without_numbers(text: &str, out: &mut String) {
             rest[at..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(rest.len(), |end| at + end);
         let number = rest[at..end].trim_end_matches('.');
         rest = &rest[at + number.len()..];
-        // Part of a word such as `HTTP2`, or the number of a system error: `(111: Connection refused)`.
+        // The number is part of a word such as `HTTP2`, or an error number of the system: `(111: Connection refused)`.
         let is_errno = before == '(' && rest.starts_with(": ");
         out.push_str(if before.is_alphabetic() || is_errno { number } else { "N" });
         before = '0';

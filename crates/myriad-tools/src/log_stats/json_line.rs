@@ -1,4 +1,4 @@
-//! Lines that are JSON objects, with various names of their members.
+//! Parsing of access log lines that are JSON objects, whose members may have various names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,15 +7,15 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::log_stats::logged_request::{LogField, LoggedRequest};
 
-/// Parses a line that is a JSON object with the usual members of logs; `None` for other lines. `took` and
-/// `request_time` are seconds.
+/// Parses a line that is a JSON object with the usual members of an access log; `None` for other lines. Durations are
+/// expected in seconds.
 pub fn read_object(line: &str) -> Option<LoggedRequest<'_>> {
     serde_json::from_str::<Members<'_>>(line).ok().map(|members| members.0)
 }
 
 struct Members<'a>(LoggedRequest<'a>);
 
-/// Value of a member.
+/// Value of a member: a string or number as text, or another type.
 enum MemberValue<'a> {
     Text(Cow<'a, str>),
     Other,

@@ -1,4 +1,4 @@
-//! Parsing of lines by the text of their `log_format`.
+//! Parsing of access log lines by the text of their `log_format`.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use crate::log_stats::logged_request::{LogField, LoggedRequest};
 /// Default format of nginx.
 const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
 
-/// Compiled `log_format` for parsing lines.
+/// `log_format`, compiled for parsing lines.
 #[derive(Clone, Debug)]
 pub struct LogLayout {
     /// Text before the first variable.
     begin: Vec<u8>,
     parts: Vec<LayoutPart>,
-    /// True if values are escaped as strings of JSON.
+    /// True if values are escaped as in JSON strings.
     is_json: bool,
     has: Vec<LogField>,
 }
@@ -23,15 +23,15 @@ pub struct LogLayout {
 #[derive(Clone, Debug)]
 struct LayoutPart {
     field: LogField,
-    /// True if the value may be a list of several peers: `a, b : c`.
+    /// True if the value may be a list with separators, for several peers: `a, b : c`.
     is_list: bool,
-    /// Text after the value; empty at the end.
+    /// Text between this value and the next; empty if the line ends with this value.
     text_after: Finder<'static>,
 }
 
 impl LogLayout {
-    /// Compiles the text of a format. Returns `None` if two variables are adjacent or it has no variables, as no line
-    /// can be parsed then.
+    /// Compiles the text of a `log_format`; `is_json` is true for `escape=json`. Returns `None` if it has no variables
+    /// or two adjacent ones, because lines cannot be parsed then.
     pub fn of(text: &str, is_json: bool) -> Option<Self> {
         let mut layout = Self { begin: Vec::new(), parts: Vec::new(), is_json, has: Vec::new() };
         let mut pieces = text.split('$');
@@ -58,10 +58,9 @@ impl LogLayout {
         (!layout.parts.is_empty()).then_some(layout)
     }
 
-    /// Returns the layout of the `combined` format of nginx, which also parses lines of longer formats with the same
-    /// beginning.
+    /// Returns nginx's `combined` format. It also parses lines of formats that only append to it.
     pub fn combined() -> Self {
-        // The text is valid, as tests verify.
+        // The text is known to be valid, so the fallback is never used.
         Self::of(COMBINED, false).unwrap_or(Self {
             begin: Vec::new(),
             parts: Vec::new(),
@@ -70,17 +69,17 @@ impl LogLayout {
         })
     }
 
-    /// Returns whether lines contain the duration of requests.
+    /// Returns whether the format contains the duration of requests.
     pub fn has_times(&self) -> bool {
         self.has.contains(&LogField::Took)
     }
 
-    /// Returns whether lines contain the cache status.
+    /// Returns whether the format contains the cache status.
     pub fn has_cache_status(&self) -> bool {
         self.has.contains(&LogField::Cache)
     }
 
-    /// Parses a line without its line break; `None` if it does not match.
+    /// Parses a line without its line break; `None` if it does not match the format.
     pub fn read<'a>(&self, line: &'a [u8]) -> Option<LoggedRequest<'a>> {
         let mut rest = line.strip_prefix(self.begin.as_slice())?;
         let mut visit = LoggedRequest::default();
@@ -113,7 +112,7 @@ impl LayoutPart {
         let mut from = 0;
         loop {
             let end = from + self.text_after.find(&text[from..])?;
-            // A list continues after ", " and " : ".
+            // The separator is part of a list of peers, which contains `, ` and ` : `.
             let goes_on = self.is_list
                 && self.text_after.needle().first() == Some(&b' ')
                 && (text[..end].ends_with(b",")

@@ -1,19 +1,19 @@
-//! Request, by the fields in its line.
+//! Request of an access log line.
 
 use std::borrow::Cow;
 
 use crate::log_stats::time;
 
-/// Request; fields that are missing in the line are empty or `None`.
+/// Request of an access log line. Values that the line does not contain are empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedRequest<'a> {
-    /// Time of its completion, in seconds since the epoch.
+    /// Time at which the request was finished, in seconds since the epoch.
     pub time_s: Option<u64>,
     /// Address of the client.
     pub address: Cow<'a, [u8]>,
     /// Requested host.
     pub host: Cow<'a, [u8]>,
-    /// Path and query, or the whole text of an invalid request line.
+    /// Path and query. If the request line is invalid, its whole text.
     pub uri: Cow<'a, [u8]>,
     /// Status of the response.
     pub status: Option<u16>,
@@ -23,18 +23,18 @@ pub struct LoggedRequest<'a> {
     pub agent: Cow<'a, [u8]>,
     /// Duration in microseconds.
     pub took_us: Option<u64>,
-    /// Value of `$upstream_cache_status`; `Some` with an empty text if the format contains it and no cache was used.
+    /// Value of `$upstream_cache_status`: `None` if the format does not contain it, empty if the request used no cache.
     pub cache: Option<Cow<'a, [u8]>>,
 }
 
-/// Meaning of a field of a line.
+/// Meaning of a value in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogField {
     Address,
     TimeLocal,
     TimeIso,
     TimeEpoch,
-    /// Time in any of these forms.
+    /// Time in any of the previous forms.
     Time,
     Request,
     Uri,
@@ -48,7 +48,7 @@ pub(crate) enum LogField {
     Other,
 }
 
-/// Equivalent names of variables of `log_format` and of members of JSON lines.
+/// Names of variables of `log_format` and of members of JSON lines, by meaning.
 const NAMES: &[(LogField, &[&str])] = &[
     (LogField::Address, &["remote_addr", "client", "client_ip", "remote_ip", "ip", "clientip", "addr"]),
     (LogField::TimeLocal, &["time_local"]),
@@ -86,7 +86,7 @@ impl<'a> LoggedRequest<'a> {
             }
             LogField::Request => self.uri = target(value),
             LogField::Uri => self.uri = value,
-            // The path after rewriting is less useful than the requested path.
+            // `$uri` is used only without `$request_uri` or `$request`: it is the path after rewriting.
             LogField::Path if self.uri.is_empty() => self.uri = value,
             LogField::Status => self.status = number(&value).and_then(|status| u16::try_from(status).ok()),
             LogField::Bytes => self.bytes = number(&value).unwrap_or(0),
@@ -99,7 +99,7 @@ impl<'a> LoggedRequest<'a> {
     }
 }
 
-/// Returns the target of a request line `GET /x HTTP/1.1`; the whole text if it has another form.
+/// Returns the target in a request line such as `GET /x HTTP/1.1`; the whole text if it has another form.
 fn target(line: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let Some(start) = memchr::memchr(b' ', &line).map(|at| at + 1) else { return line };
     let end = memchr::memrchr(b' ', &line).filter(|end| *end > start).unwrap_or(line.len());
@@ -113,7 +113,7 @@ fn number(text: &[u8]) -> Option<u64> {
     str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Parses seconds such as `1.234`, at most a year.
+/// Parses a duration in seconds such as `1.234`. Returns microseconds; `None` if it is invalid or above a year.
 fn micros(text: &[u8]) -> Option<u64> {
     let seconds: f64 = str::from_utf8(text).ok()?.parse().ok()?;
     (0.0..=31_536_000.0).contains(&seconds).then_some((seconds * 1e6).round() as u64)

@@ -1,26 +1,27 @@
-//! Statistics of logs: converts lines of access and error logs to reports.
+//! `myriad log`: statistics of access and error logs.
 //!
 //! ```text
-//! line -> Layout | read_object -> Visit  \
-//!                                          Tally -> Report -> text for a terminal, or JSON
-//! line -> read_fault ----------> Fault   /
+//! line -> LogLayout | read_object -> LoggedRequest  \
+//!                                                    Tally -> LogReport -> text for a terminal, or JSON
+//! line -> read_fault --------------> ErrorLogLine   /
 //! ```
 //!
 //! | module | contents |
 //! |---|---|
+//! | `command` | command line, and reading of files |
 //! | `time` | times in the forms of logs and of command lines |
-//! | `logged_request` | a request, by the fields in its line |
-//! | `layout` | lines of a `log_format` |
-//! | `json_line` | lines that are JSON |
-//! | `error_line` | lines of the error log, and the group of a message |
+//! | `logged_request` | request of an access log line |
+//! | `layout` | parsing of lines by their `log_format` |
+//! | `json_line` | parsing of lines that are JSON |
+//! | `error_line` | parsing of error log lines, and grouping of messages |
 //! | `remedy` | remedies for groups of errors |
 //! | `top_counter` | the most frequent keys, in bounded memory |
-//! | `duration_histogram` | a histogram of durations |
-//! | `page` | the name that groups requests for a page |
+//! | `duration_histogram` | histogram of durations |
+//! | `page` | name under which requests for a page are counted |
 //! | `counts` | all counts |
-//! | `report`, `render` | the results, and their form for people |
+//! | `report`, `render` | the results, and their output in a terminal |
 //!
-//! Input is untrusted: no line causes a panic, and memory usage is limited to some 60 MB for any number of lines.
+//! Input is untrusted: no line causes a panic, and the memory usage is at most some 60 MB for any number of lines.
 
 pub mod command;
 mod counts;

@@ -1,4 +1,4 @@
-//! Remedies for errors: a table of texts in messages. The first matching row applies.
+//! Remedies for errors, selected by a text in the message. The first matching row applies.
 
 const REMEDIES: &[(&str, &str)] = &[
     ("(24: Too many open files)", "raise worker_rlimit_nofile, or LimitNOFILE of the service"),
@@ -87,7 +87,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ("exited on signal", "this is a crash: please report it with the lines before it"),
 ];
 
-/// Returns the remedy for a message or its group; `None` if no general advice exists.
+/// Returns the remedy for an error message or its group; `None` if no general advice exists.
 pub fn remedy(message: &str) -> Option<&'static str> {
     let found = REMEDIES.iter().find(|(part, _)| message.contains(part));
     found.map(|(_, advice)| *advice)

@@ -1,4 +1,4 @@
-//! Reports for people: tables and bars that fit a terminal.
+//! Output of reports in a terminal: tables and bars that fit its width.
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ impl ReportSection {
         [Self::Summary, Self::Hours, Self::Pages, Self::Slow, Self::Missed, Self::Floods, Self::Errors];
 }
 
-/// Renders these sections; sections without data are omitted.
+/// Renders these sections of a report. Sections without data are omitted.
 pub fn render(report: &LogReport, questions: &[ReportSection], style: &Style) -> String {
     let mut out = String::new();
     for question in questions {
@@ -61,7 +61,7 @@ pub fn render(report: &LogReport, questions: &[ReportSection], style: &Style) ->
     out
 }
 
-/// Wraps words at the edge of the terminal; lines after the first are indented.
+/// Joins parts, wrapped at the width of the terminal. Lines after the first are indented.
 fn wrapped(style: &Style, parts: &[String]) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for part in parts.iter().filter(|part| !part.is_empty()) {

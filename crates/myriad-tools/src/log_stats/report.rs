@@ -1,4 +1,4 @@
-//! Results of the counts, as JSON and for tables.
+//! Results of the counts, for JSON and for tables.
 
 use serde::Serialize;
 
@@ -6,8 +6,8 @@ use crate::log_stats::counts::{CACHE, Tally};
 use crate::log_stats::remedy::remedy;
 use crate::log_stats::top_counter::TopEntry;
 
-/// Results of a [`Tally`]. Times are seconds since the epoch and milliseconds. Fields named `over` are the maximum
-/// error by which a count may be too high.
+/// Results of a [`Tally`]. Fields ending in `_s` are seconds since the epoch, in `_ms` milliseconds. A field `over` is
+/// the amount by which the count in the same row may at most be too high.
 #[derive(Debug, Serialize)]
 pub struct LogReport {
     /// Number of requests.
@@ -22,9 +22,9 @@ pub struct LogReport {
     pub unread: u64,
     /// Requests by class of status.
     pub statuses: StatusCounts,
-    /// Requests by `$upstream_cache_status`; `None` if the format does not contain it.
+    /// Requests by `$upstream_cache_status`; `None` if the logs do not contain it.
     pub cache: Option<Vec<(&'static str, u64)>>,
-    /// Durations of requests; `None` if the format does not contain `$request_time`.
+    /// Durations of requests; `None` if the logs do not contain them.
     pub times: Option<DurationStats>,
     /// Requests by hour.
     pub hours: Vec<HourCounts>,
@@ -36,7 +36,7 @@ pub struct LogReport {
     pub missed: Vec<MissedPage>,
     /// Addresses with the most requests.
     pub floods: Vec<BusyAddress>,
-    /// Number of lines of error logs.
+    /// Number of errors in error logs; a repeated line counts as often as it was repeated.
     pub error_lines: u64,
     /// Groups of errors, the most frequent first.
     pub errors: Vec<ErrorGroup>,
@@ -45,7 +45,7 @@ pub struct LogReport {
 /// Requests by class of status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StatusCounts {
-    /// 200 to 299, and 1xx.
+    /// 100 to 299.
     pub ok: u64,
     /// 300 to 399.
     pub redirected: u64,
@@ -53,7 +53,7 @@ pub struct StatusCounts {
     pub client_error: u64,
     /// 500 to 599.
     pub server_error: u64,
-    /// No status, or another one.
+    /// Requests without a status, or with one below 100.
     pub other: u64,
 }
 
@@ -107,14 +107,14 @@ pub struct HourCounts {
     pub statuses: StatusCounts,
 }
 
-/// Page with its requests.
+/// Page and the counts of its requests.
 #[derive(Debug, Serialize)]
 pub struct ReportedPage {
     /// Host, path and the names of the query arguments.
     pub page: String,
     /// Number of requests.
     pub requests: u64,
-    /// See [`LogReport`].
+    /// Amount by which `requests` may at most be too high.
     pub over: u64,
     /// Number of sent bytes.
     pub bytes: u64,
@@ -122,48 +122,48 @@ pub struct ReportedPage {
     pub errors: u64,
 }
 
-/// Page with its durations.
+/// Page and the durations of its requests.
 #[derive(Debug, Serialize)]
 pub struct SlowPage {
     /// Page as in [`ReportedPage`].
     pub page: String,
     /// Number of requests.
     pub requests: u64,
-    /// Total duration.
+    /// Total duration of its requests.
     pub total_ms: f64,
     /// Durations of the requests.
     pub took: DurationStats,
 }
 
-/// Page with its cache misses.
+/// Page and its cache misses.
 #[derive(Debug, Serialize)]
 pub struct MissedPage {
     /// Page as in [`ReportedPage`].
     pub page: String,
-    /// Number of requests without a cache hit.
+    /// Number of requests that were not served from the cache.
     pub missed: u64,
-    /// See [`LogReport`].
+    /// Amount by which `missed` may at most be too high.
     pub over: u64,
-    /// Number with status `MISS`: no response was stored.
+    /// Number of requests with status `MISS`: no response was stored.
     pub miss: u64,
-    /// Number with status `EXPIRED`: the stored response had expired.
+    /// Number of requests with status `EXPIRED`: the stored response had expired.
     pub expired: u64,
-    /// Number with status `BYPASS`: a rule excluded the request from the cache.
+    /// Number of requests with status `BYPASS`: a rule excluded the request from the cache.
     pub bypass: u64,
 }
 
-/// Address, or a /64 network of IPv6.
+/// Client address (IPv4) or /64 network (IPv6), and the counts of its requests.
 #[derive(Debug, Serialize)]
 pub struct BusyAddress {
     /// Address or network.
     pub address: String,
     /// Number of requests.
     pub requests: u64,
-    /// See [`LogReport`].
+    /// Amount by which `requests` may at most be too high.
     pub over: u64,
-    /// Share of all requests, in percent.
+    /// Percentage of all requests.
     pub share: f64,
-    /// Maximum number of requests in a minute.
+    /// Maximum number of requests within a minute.
     pub peak_per_minute: u64,
     /// Number of responses with status 400 and above.
     pub errors: u64,
@@ -178,11 +178,11 @@ pub struct BusyAddress {
 pub struct ErrorGroup {
     /// Level of the errors.
     pub level: String,
-    /// Common text of the messages.
+    /// Common text of the messages: numbers are replaced by `N`, quoted texts by `"…"`.
     pub message: String,
     /// Number of occurrences.
     pub count: u64,
-    /// See [`LogReport`].
+    /// Amount by which `count` may at most be too high.
     pub over: u64,
     /// Time of the first occurrence.
     pub first_s: Option<u64>,
@@ -192,12 +192,12 @@ pub struct ErrorGroup {
     pub example: String,
     /// Address of the client of the last occurrence; empty if unknown.
     pub client: String,
-    /// Remedy, if one is known.
+    /// Remedy; `None` if none is known.
     pub remedy: Option<&'static str>,
 }
 
 impl LogReport {
-    /// Creates the report of a tally; lists are limited to `most` entries.
+    /// Creates the report of a tally. Each list has at most `most` entries.
     pub fn of(tally: &Tally, most: usize) -> Self {
         let hour = |(hour, classes): (&u64, &_)| HourCounts {
             begin_s: hour * 3600,
@@ -263,7 +263,7 @@ impl LogReport {
         }
     }
 
-    /// Returns whether the report contains no data.
+    /// Returns whether no requests and no errors were counted.
     pub fn is_empty(&self) -> bool {
         self.requests == 0 && self.error_lines == 0
     }

@@ -1,4 +1,4 @@
-//! Times in the forms of logs and of command lines. All are seconds since the Unix epoch.
+//! Parsing and formatting of times in logs and on the command line. Parsed times are seconds since the Unix epoch.
 
 use myriad_base::calendar::{CivilTime, parse_rfc3339};
 
@@ -27,7 +27,7 @@ pub(crate) fn epoch(text: &[u8]) -> Option<u64> {
     number(text.split(|byte| *byte == b'.').next()?)
 }
 
-/// Parses `2026/11/24 17:06:09` of the error log, in a zone with the offset `offset_minutes` at that time.
+/// Parses `2026/11/24 17:06:09` (error log), a local time; `offset_minutes` returns the offset from UTC at a time.
 pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     if text.len() != 19 || text[4] != b'/' || text[7] != b'/' || text[10] != b' ' {
         return None;
@@ -37,8 +37,8 @@ pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Opt
     seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)))
 }
 
-/// Parses a time in the forms of `--since`: a duration before now (`90m`, `2h`, `3d`, `1w`), a day (`2026-11-24`,
-/// `today`, `yesterday`), a time of a day (`2026-11-24 17:06`, `17:06` of today), or a time with its zone (RFC 3339).
+/// Parses the argument of `--since`: a duration before now (`90m`, `2h`, `3d`, `1w`), a day (`2026-11-24`, `today`,
+/// `yesterday`), a local time (`2026-11-24 17:06`, or `17:06` for today), or a time with a zone (RFC 3339).
 pub fn moment(text: &str, now_s: u64, offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     let shift = |seconds: u64| seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)));
     let here = now_s.checked_add_signed(60 * i64::from(offset_minutes(now_s)))?;
@@ -102,12 +102,12 @@ fn number(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0')))
 }
 
-/// Returns the seconds of a date in the years 1970 to 2999.
+/// Returns the seconds since the epoch of a date and time in UTC; `None` outside of the years 1970 to 2999.
 fn seconds((year, month, day): (u64, u64, u64), (hour, minute, second): (u64, u64, u64)) -> Option<u64> {
     if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    // Days from the epoch (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    // Days since the epoch (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
     let shifted = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (shifted / 400, shifted % 400);
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

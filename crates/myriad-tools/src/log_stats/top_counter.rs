@@ -1,15 +1,15 @@
-//! The most frequent of any number of keys, in bounded memory.
+//! Counter for the most frequent keys among any number of keys, in bounded memory.
 
 use std::collections::HashMap;
 
 /// Maximum length of a key in bytes; the rest is truncated.
 const LONGEST_KEY: usize = 256;
 
-/// Counts of keys (Space-Saving, of Metwally, Agrawal and El Abbadi 2005).
+/// Counter of the most frequent keys (Space-Saving, of Metwally, Agrawal and El Abbadi 2005).
 ///
-/// Counts are exact up to `most` different keys. When the table is full, the half with the lower weights is dropped. A
-/// new key may have been dropped before, so its weight starts at the maximum dropped weight, and `over` is the maximum
-/// error.
+/// The counts are exact up to `most` different keys. When the table is full, the half with the lower weights is
+/// dropped. A key that is added later may be one of those, so its weight starts at the maximum dropped weight, which is
+/// also stored as its maximum error `over`.
 #[derive(Debug)]
 pub(crate) struct TopCounter<T> {
     most: usize,
@@ -18,14 +18,14 @@ pub(crate) struct TopCounter<T> {
     entries: HashMap<Box<[u8]>, TopEntry<T>, foldhash::fast::RandomState>,
 }
 
-/// Counted key.
+/// Counts of a key.
 #[derive(Clone, Debug)]
 pub(crate) struct TopEntry<T> {
     /// Weight by which keys are sorted.
     pub(crate) weight: u64,
-    /// Maximum error by which the weight may be too high.
+    /// Amount by which `weight` may at most be too high.
     pub(crate) over: u64,
-    /// Further counts since the key was last dropped.
+    /// Further counts, which restart if the key is dropped and added again.
     pub(crate) value: T,
 }
 
@@ -34,10 +34,10 @@ impl<T: Default> TopCounter<T> {
         Self { most: most.max(2), floor: 0, entries: HashMap::default() }
     }
 
-    /// Adds to the weight of a key.
+    /// Adds `weight` to the weight of a key. Returns the further counts of the key.
     pub(crate) fn add(&mut self, key: &[u8], weight: u64) -> &mut T {
         let key = &key[..key.len().min(LONGEST_KEY)];
-        // Two lookups for a new key, because the entry API would need a copy of the key for each call.
+        // A new key is looked up twice, because the entry API would copy the key in each call.
         if !self.entries.contains_key(key) {
             if self.entries.len() == self.most {
                 self.drop_lighter_half();
@@ -64,8 +64,8 @@ impl<T: Default> TopCounter<T> {
         self.floor = self.floor.max(floor);
     }
 
-    /// Returns up to `count` keys, those with the highest certain weight first; keys with equal weights are in key
-    /// order.
+    /// Returns up to `count` keys, ordered by their minimum possible weight (`weight - over`), the highest first; keys
+    /// with equal weights by name.
     pub(crate) fn heaviest(&self, count: usize) -> Vec<(&[u8], &TopEntry<T>)> {
         let mut all: Vec<_> = self.entries.iter().map(|(key, kept)| (&**key, kept)).collect();
         all.sort_by(|(key, kept), (other, beside)| {
@@ -81,7 +81,7 @@ impl<T: Default> TopCounter<T> {
         self.entries.len()
     }
 
-    /// Returns whether keys were dropped.
+    /// Returns whether keys were dropped, so that counts may be inexact.
     #[cfg(test)]
     pub(crate) fn has_dropped(&self) -> bool {
         self.floor > 0

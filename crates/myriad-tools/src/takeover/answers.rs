@@ -1,4 +1,4 @@
-//! Responses of all addresses of a configuration, compared before and after the services are swapped.
+//! Responses of all addresses of a configuration, compared before and after nginx is replaced.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -13,12 +13,12 @@ use myriad_conf::model::{ListenAddress, ListenConf, ServerConf, ServerName};
 
 use myriad_cli::web::{WebClient, WebTarget};
 
-/// Maximum number of checks: of a thousand servers on one address a part is representative.
+/// Maximum number of checks. If a thousand servers share an address, a part of them is representative.
 const MOST: usize = 64;
-/// Maximum time for an address to respond after the swap.
+/// Maximum time after the swap until an address responds as before.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
-/// Maximum time to establish a connection on which no request is sent.
+/// Maximum time for a connection to be accepted, if no request is sent.
 const CONNECT: Duration = Duration::from_secs(5);
 const AGENT: &str = "myriad-takeover";
 
@@ -33,7 +33,7 @@ pub(super) enum AddressCheck {
     Path(Vec<u8>),
 }
 
-/// Result of a check.
+/// Result of a check: status of the response, connection accepted, or the reason why neither was possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CheckResult {
     Status(u16),
@@ -41,7 +41,7 @@ pub(super) enum CheckResult {
     Nothing(String),
 }
 
-/// Returns checks for all addresses of a configuration, each server name once for an address. Datagram sockets are
+/// Returns the checks for all addresses of a configuration, one for each address and server name. UDP sockets are
 /// skipped.
 pub(super) fn address_checks(model: &Model) -> Vec<AddressCheck> {
     let (mut seen, mut questions) = (HashSet::new(), Vec::new());
@@ -75,7 +75,7 @@ fn address_check(server: &ServerConf, listen: &ListenConf, is_http: bool) -> Opt
     Some(AddressCheck::Page { at, tls: listen.ssl, host: host(server) })
 }
 
-/// Returns the loopback address for a wildcard address.
+/// Replaces a wildcard address by the loopback address.
 fn loopback_for(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -85,7 +85,7 @@ fn loopback_for(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Returns the first name of a server that is a host name.
+/// Returns a host name for requests to a server, derived from its first suitable name.
 fn host(server: &ServerConf) -> String {
     let name = server.names.iter().find_map(|name| match name {
         ServerName::Exact(name) if !name.is_empty() && name != "_" => Some(name.clone()),
@@ -116,7 +116,8 @@ impl AddressCheck {
         }
     }
 
-    /// Repeats the check until the result is not worse than before, for the time that a server may take to start.
+    /// Repeats the check until its result is not worse than `before`, for at most [`PATIENCE`]: a server needs time to
+    /// start.
     fn check_until(&self, before: &CheckResult) -> CheckResult {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -149,7 +150,7 @@ fn connected(result: std::io::Result<()>) -> CheckResult {
 }
 
 impl CheckResult {
-    /// Returns whether the result is worse for clients: no response in place of a response, or an error of a higher
+    /// Returns whether the result is worse for clients: no response where there was one, or an error status of a higher
     /// class.
     fn is_worse_than(&self, before: &Self) -> bool {
         match (self, before) {
@@ -171,13 +172,15 @@ impl std::fmt::Display for CheckResult {
     }
 }
 
-/// Performs all checks before the swap. If no server ran, all addresses must respond after it.
+/// Performs all checks before the swap. If nginx does not run (`ran` is false), the result is that all addresses must
+/// accept connections after the swap.
 pub(super) fn check_all(questions: &[AddressCheck], ran: bool) -> Vec<CheckResult> {
     let ask = |question: &AddressCheck| if ran { question.check_once() } else { CheckResult::Connected };
     questions.iter().map(ask).collect()
 }
 
-/// Repeats all checks and prints the results; the error lists those that are worse than before.
+/// Repeats all checks after the swap and prints the results. The error lists the addresses with a worse result than
+/// before.
 pub(super) fn compare(questions: &[AddressCheck], before: &[CheckResult]) -> Result<(), String> {
     let mut worse = Vec::new();
     for (question, before) in questions.iter().zip(before) {

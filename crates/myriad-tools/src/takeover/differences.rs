@@ -1,4 +1,4 @@
-//! Directives of a configuration that behave differently from nginx or have no effect, with their positions.
+//! Directives of a configuration that behave differently from nginx or have no effect.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use myriad_conf::{Node, ParsedConfiguration, Span, line_and_column};
 /// Maximum number of positions listed for one directive.
 const PLACES: usize = 3;
 
-/// Returns lines that describe the differences, one for each directive; empty if none exist.
+/// Returns a line for each such directive, with its positions; empty if there is none.
 pub(super) fn lines(parsed: &ParsedConfiguration) -> Vec<String> {
     let mut notes: BTreeMap<&str, String> = BTreeMap::new();
     for directive in myriad_serve::registry().directives() {
@@ -38,16 +38,16 @@ pub(super) fn lines(parsed: &ParsedConfiguration) -> Vec<String> {
     found.iter().filter_map(line).collect()
 }
 
-/// Visits the directives of all blocks.
+/// Calls `visit` for every directive, including those in blocks.
 pub(super) fn gather<'p>(nodes: &'p [Node], visit: &mut impl FnMut(&'p Node)) {
-    // The parser limits the depth of blocks.
+    // The recursion is bounded: the parser limits the depth of blocks.
     for node in nodes {
         visit(node);
         gather(node.block.as_deref().unwrap_or_default(), visit);
     }
 }
 
-/// Returns file and line; `None` for text that is not in a file.
+/// Returns the file and line of a position; `None` if it is not in a file.
 fn place(parsed: &ParsedConfiguration, span: Span) -> Option<String> {
     let source =
         parsed.source(span.file).filter(|source| !source.builtin && source.path.as_os_str() != "-g")?;

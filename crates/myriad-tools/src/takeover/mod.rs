@@ -1,8 +1,8 @@
-//! `myriad takeover`: replaces an installed nginx with Myriad on the same configuration, and reverts that.
+//! `myriad takeover`: replaces an installed nginx with Myriad on the same configuration; `--undo` restores nginx.
 //!
 //! ```text
-//! nginx::find -> Origin::examine -> errors, differences -> swap: drop-in, services, responses
-//!                                                                '--worse than before--> revert
+//! nginx: find -> examine the configuration -> errors, differences -> swap: drop-in, services, responses
+//!                                                                      '--worse than before--> restore nginx
 //! ```
 
 mod answers;
@@ -84,12 +84,13 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the nginx master process: that of the service, else the only running one.
+/// Returns the process ID of the nginx master: that of the service, otherwise of the only one that runs. Returns `None`
+/// if none runs or the configuration is given by an option.
 fn master(options: &TakeoverOptions) -> Result<Option<u32>, String> {
     if options.configuration.is_some() {
         return Ok(None);
     }
-    // A process that was started manually does not belong to systemd.
+    // systemd does not know an nginx that was started manually.
     if let Ok(service) = services::query_service(&options.unit)
         && service.pid.is_some()
     {
@@ -105,7 +106,7 @@ fn master(options: &TakeoverOptions) -> Result<Option<u32>, String> {
     }
 }
 
-/// Returns the configuration as Myriad would read it in place of nginx.
+/// Returns the configuration of nginx with the command-line options that Myriad will use.
 fn origin(nginx: &NginxInstallation) -> Result<ConfigurationSource, String> {
     if !nginx.configuration.is_file() {
         return Err(format!(
@@ -122,7 +123,7 @@ fn origin(nginx: &NginxInstallation) -> Result<ConfigurationSource, String> {
     Ok(ConfigurationSource { paths: ServerPaths::new(&options), directives: Vec::new(), preset: None })
 }
 
-/// Prints the result of reading the configuration; `None` if it is rejected.
+/// Loads the configuration and prints the findings; `None` if it has errors.
 fn examine_configuration(origin: &ConfigurationSource) -> Option<Configuration> {
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
@@ -152,7 +153,7 @@ fn print_all(findings: &[ConfigFinding]) {
     }
 }
 
-/// Prints the actions of `--apply`.
+/// Prints the steps that `--apply` would perform.
 fn show(options: &TakeoverOptions, nginx: &NginxInstallation, line: &MyriadCommandLine) {
     println!("\nThe takeover is possible. `myriad takeover --apply` performs these steps:");
     println!("  writes {}", unit::PLACE);
@@ -161,7 +162,7 @@ fn show(options: &TakeoverOptions, nginx: &NginxInstallation, line: &MyriadComma
     println!("Without systemd:\n{}", manual_commands(nginx, line));
 }
 
-/// Returns the commands of a manual takeover.
+/// Returns the shell commands for a takeover without systemd.
 fn manual_commands(nginx: &NginxInstallation, line: &MyriadCommandLine) -> String {
     let of_nginx = |more: &str| {
         let shell = |path: &std::path::Path| unit::shell(&path.display().to_string());
@@ -185,7 +186,7 @@ fn undo(options: &TakeoverOptions) -> Result<ExitCode, String> {
     let Some(record) = TakeoverRecord::read(&options.root)? else {
         return Err("nothing to undo: no record of a takeover was found".into());
     };
-    // The addresses may have changed since; the file contains those that nginx will listen on.
+    // The addresses may have changed since the takeover, so the checks use the present configuration.
     let nginx = NginxInstallation {
         configuration: record.configuration.clone(),
         prefix: record.prefix.clone(),

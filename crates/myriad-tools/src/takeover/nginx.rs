@@ -1,4 +1,4 @@
-//! The nginx on this machine: its program, its configuration, and its compiled paths.
+//! The nginx on this machine: program, configuration, and paths that were set when it was compiled.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use super::options::TakeoverOptions;
 /// Prefix of the command line of the nginx master process.
 const MASTER: &str = "nginx: master process ";
 
-/// An nginx with its paths.
+/// Installed nginx and its paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NginxInstallation {
     pub(super) program: PathBuf,
     pub(super) configuration: PathBuf,
     pub(super) prefix: PathBuf,
-    /// Compiled default of `error_log`; `stderr` if no file.
+    /// Compiled default of `error_log`; may be `stderr`.
     pub(super) error_log: PathBuf,
     /// Compiled default of `pid`.
     pub(super) pid: PathBuf,
@@ -24,8 +24,8 @@ pub(super) struct NginxInstallation {
 }
 
 impl NginxInstallation {
-    /// Finds nginx by the command line, else by the process, else by the package. The error is a sentence with a
-    /// remedy.
+    /// Finds nginx by the options, otherwise by the running master process, otherwise by the usual paths. Returns an
+    /// error text with a remedy.
     pub(super) fn find(options: &TakeoverOptions, master: Option<u32>) -> Result<Self, String> {
         let running = master.map(RunningNginx::of).unwrap_or_default();
         let named = options.nginx.clone().or(running.program).or_else(installed);
@@ -55,7 +55,8 @@ impl NginxInstallation {
         Ok(nginx)
     }
 
-    /// Parses the output of `nginx -V`; paths are made absolute by the prefix.
+    /// Parses the output of `nginx -V`. Relative paths are resolved against the prefix. Returns `None` if it has no
+    /// version.
     fn from_version_output(text: &str) -> Option<Self> {
         let version = text
             .lines()
@@ -86,7 +87,7 @@ fn installed() -> Option<PathBuf> {
     folders.map(|folder| folder.join("nginx")).find(|path| path.is_file())
 }
 
-/// Values from the command line of a running master process.
+/// Paths from the command line of a running master process.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct RunningNginx {
     program: Option<PathBuf>,
@@ -107,7 +108,7 @@ impl RunningNginx {
         running
     }
 
-    /// Parses the title of a process. nginx writes its arguments after the title, separated by spaces.
+    /// Parses the title of a master process, which ends with the arguments of nginx, separated by spaces.
     fn from_title(line: &str) -> Self {
         let mut words = line.strip_prefix(MASTER).unwrap_or_default().split_whitespace();
         let program = words.next().map(PathBuf::from).filter(|path| path.is_absolute());
@@ -125,7 +126,7 @@ impl RunningNginx {
     }
 }
 
-/// Returns the running nginx master processes, for a machine without systemd or an nginx outside it.
+/// Returns the process IDs of trusted nginx master processes, for an nginx that systemd does not know.
 pub(super) fn masters() -> Vec<u32> {
     let own = rustix::process::geteuid().as_raw();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -137,11 +138,12 @@ pub(super) fn masters() -> Vec<u32> {
     pids.filter(is_master).collect()
 }
 
-/// Returns whether root or the current user runs a process, by its `/proc/PID/status`. Any user can name a process
-/// nginx, and the program of the process is executed.
+/// Returns whether root or the user `own` runs a process, by the text of `/proc/PID/status`. The check is necessary
+/// because any user can start a process with this title, and its program is executed.
 fn is_trusted(status: &str, own: u32) -> bool {
     let Some(uids) = status.lines().find_map(|line| line.strip_prefix("Uid:")) else { return false };
-    // Real, effective, saved and file system id. For a setuid program the real id is that of the user who started it.
+    // Real, effective, saved and file system user ID. The real ID of a setuid program is that of the user who started
+    // it.
     uids.split_whitespace().all(|uid| uid.parse() == Ok(0) || uid.parse() == Ok(own))
 }
 

@@ -43,7 +43,7 @@ pub(super) struct TakeoverOptions {
     pub(super) configuration: Option<PathBuf>,
     pub(super) prefix: Option<PathBuf>,
     pub(super) nginx: Option<PathBuf>,
-    /// Unit of nginx, with its suffix.
+    /// Name of nginx's systemd unit, such as `nginx.service`.
     pub(super) unit: String,
     pub(super) root: PathBuf,
 }
@@ -72,7 +72,8 @@ impl TakeoverOptions {
     }
 }
 
-/// Checks the name of a unit. Names that systemctl could treat as an option or a path are rejected.
+/// Checks the name of a systemd unit and adds `.service` if it is missing. Names that systemctl could treat as an
+/// option or a path are rejected.
 fn unit(name: &str) -> Result<String, String> {
     let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
     if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_usual) {

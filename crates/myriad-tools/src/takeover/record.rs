@@ -1,4 +1,4 @@
-//! State before a takeover, stored on disk for `--undo`.
+//! Record of the state before a takeover, stored on disk for `--undo`.
 
 use std::fs;
 use std::io;
@@ -12,10 +12,10 @@ use myriad_cli::pidfile::reason;
 /// Path of the record.
 const PLACE: &str = "/var/lib/myriad/takeover.json";
 
-/// Earlier state of the services, and the location of the nginx configuration.
+/// State of the services before the takeover, and paths of nginx.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TakeoverRecord {
-    /// Unit of nginx.
+    /// Name of nginx's systemd unit.
     pub(super) unit: String,
     pub(super) nginx_ran: bool,
     pub(super) nginx_was_enabled: bool,
@@ -26,7 +26,7 @@ pub(super) struct TakeoverRecord {
 }
 
 impl TakeoverRecord {
-    /// Reads the record below a root, if it exists.
+    /// Reads the record below `root`; `None` if it does not exist.
     pub(super) fn read(root: &Path) -> Result<Option<Self>, String> {
         let path = below(root, PLACE);
         match fs::read(&path) {
@@ -38,7 +38,7 @@ impl TakeoverRecord {
         }
     }
 
-    /// Writes the record.
+    /// Writes the record below `root`.
     pub(super) fn write(&self, root: &Path) -> Result<(), String> {
         let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
         write(root, PLACE, &text)
@@ -50,7 +50,7 @@ impl TakeoverRecord {
     }
 }
 
-/// Writes a file and its parent folders atomically.
+/// Writes a file atomically. Missing parent folders are created.
 pub(super) fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
     let written = machine_files::write(root, place, text.as_bytes(), 0o644);
     written.map_err(|error| {

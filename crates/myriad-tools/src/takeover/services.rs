@@ -1,8 +1,8 @@
-//! Services of the machine, queried and controlled by `systemctl`.
+//! systemd services, queried and controlled by `systemctl`.
 
 use std::process::{Command, Output};
 
-/// Unit of the Myriad package.
+/// systemd unit of the Myriad package.
 pub(super) const MYRIAD: &str = "myriad.service";
 /// Queried properties.
 const PROPERTIES: [&str; 4] = ["LoadState", "ActiveState", "UnitFileState", "MainPID"];
@@ -13,11 +13,11 @@ pub(super) struct ServiceState {
     pub(super) is_installed: bool,
     pub(super) is_active: bool,
     pub(super) is_enabled: bool,
-    /// Main process, if it runs.
+    /// Process ID of the main process; `None` if it does not run.
     pub(super) pid: Option<u32>,
 }
 
-/// Queries a service; the error is the reason why systemd cannot be queried.
+/// Queries a service. Returns an error text if systemd cannot be queried.
 pub(super) fn query_service(unit: &str) -> Result<ServiceState, String> {
     let mut arguments = vec!["show"];
     for property in PROPERTIES {
@@ -43,7 +43,7 @@ fn read(text: &str) -> ServiceState {
     }
 }
 
-/// Executes an action by systemd; the error is its message.
+/// Prints and executes a `systemctl` command. Returns its error message.
 pub(super) fn systemctl(arguments: &[&str]) -> Result<(), String> {
     println!("  systemctl {}", arguments.join(" "));
     run(arguments).map(drop)

@@ -1,4 +1,4 @@
-//! The swap: replaces one service by the other, checks the addresses, and reverts on failure.
+//! Replacement of nginx by Myriad: switches the services, checks the addresses, and restores nginx on failure.
 
 use std::path::Path;
 
@@ -7,17 +7,18 @@ use super::record::{self, TakeoverRecord};
 use super::services::{self, MYRIAD, systemctl};
 use super::unit;
 
-/// Inputs of the swap, all checked earlier.
+/// Inputs of the replacement, which have been validated.
 pub(super) struct NginxSwap<'a> {
     pub(super) root: &'a Path,
     pub(super) record: TakeoverRecord,
-    /// Text of the drop-in.
+    /// Text of the systemd drop-in.
     pub(super) unit: String,
     pub(super) questions: Vec<AddressCheck>,
 }
 
 impl NginxSwap<'_> {
-    /// Replaces nginx with Myriad; the error reports whether nginx was restored.
+    /// Replaces nginx with Myriad. If an address responds worse than before, restores nginx; the error text reports
+    /// this.
     pub(super) fn apply(&self) -> Result<(), String> {
         let before = answers::check_all(&self.questions, self.record.nginx_ran);
         self.record.write(self.root)?;
@@ -60,7 +61,7 @@ impl NginxSwap<'_> {
     }
 }
 
-/// Restores nginx. Each step is executed even if an earlier one failed.
+/// Stops Myriad and restores the services of nginx. Each step is executed even if an earlier one failed.
 pub(super) fn restore_nginx(root: &Path, record: &TakeoverRecord) -> Result<(), String> {
     let mut errors: Vec<String> = Vec::new();
     let mut tried = |done: Result<(), String>| errors.extend(done.err());
@@ -82,7 +83,7 @@ pub(super) fn restore_nginx(root: &Path, record: &TakeoverRecord) -> Result<(), 
     Err(errors.join("\n"))
 }
 
-/// Returns the record for a swap, or the reasons that prevent it, as sentences with remedies.
+/// Returns the present state of the services; an error text with a remedy if a takeover is not possible.
 pub(super) fn obstacles(nginx_unit: &str) -> Result<TakeoverRecord, String> {
     let no_systemd = |why: String| format!("systemd is not available ({why})");
     let nginx = services::query_service(nginx_unit).map_err(no_systemd)?;

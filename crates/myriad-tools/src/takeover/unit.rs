@@ -1,4 +1,4 @@
-//! Drop-in for the unit of Myriad: the command line for the nginx configuration, and the writable folders.
+//! Drop-in for Myriad's systemd unit: command line for the nginx configuration, and writable folders.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,22 +13,22 @@ use super::nginx::NginxInstallation;
 
 /// Path of the drop-in.
 pub(super) const PLACE: &str = "/etc/systemd/system/myriad.service.d/takeover.conf";
-/// Folders that no service may have write access to as a whole.
+/// Folders that the drop-in never makes writable as a whole.
 const TOO_WIDE: [&str; 6] = ["/", "/etc", "/usr", "/home", "/root", "/boot"];
 
-/// Command line of Myriad in place of nginx.
+/// Command line with which Myriad replaces nginx.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MyriadCommandLine {
     program: PathBuf,
     paths: Vec<(&'static str, PathBuf)>,
-    /// Value for `-g`, without `daemon off;`.
+    /// Value of `-g`, without `daemon off;`.
     pub(super) directives: String,
-    /// Set if the configuration contains `daemon`.
+    /// True if the configuration contains `daemon`.
     sets_daemon: bool,
 }
 
 impl MyriadCommandLine {
-    /// Creates the command line from nginx and its configuration: directives that the file lacks get the compiled
+    /// Creates the command line for a configuration. Directives that it lacks (such as `pid`) are set to the compiled
     /// defaults of nginx.
     pub(super) fn of(nginx: &NginxInstallation, parsed: &ParsedConfiguration, program: PathBuf) -> Self {
         let has_directive = |name: &str| parsed.nodes.iter().any(|node| node.name.text == name.as_bytes());
@@ -39,7 +39,8 @@ impl MyriadCommandLine {
         Self { program, paths, directives, sets_daemon: has_directive("daemon") }
     }
 
-    /// Returns the command line with each word quoted by `quote`; `foreground` for a service.
+    /// Returns the command line, with each word quoted by `quote`. `more` are further options; `foreground` is true for
+    /// a systemd service.
     pub(super) fn words(&self, more: &[&str], foreground: bool, quote: fn(&str) -> String) -> String {
         let mut line = quote(&self.program.display().to_string());
         for word in more {
@@ -71,7 +72,8 @@ pub(super) fn text(line: &MyriadCommandLine, folders: &BTreeSet<PathBuf>) -> Str
     text
 }
 
-/// Returns the folders that a configuration writes to: logs, pid file, zones, temporary files.
+/// Returns the folders that Myriad must be able to write with this configuration: those of logs, pid file, zones and
+/// temporary files.
 pub(super) fn folders(nginx: &NginxInstallation, parsed: &ParsedConfiguration) -> BTreeSet<PathBuf> {
     let mut folders: BTreeSet<PathBuf> = nginx.pid.parent().map(Path::to_owned).into_iter().collect();
     gather(&parsed.nodes, &mut |node| {
@@ -84,7 +86,8 @@ pub(super) fn folders(nginx: &NginxInstallation, parsed: &ParsedConfiguration) -
         if matches!(path, b"off" | b"stderr") || path.starts_with(b"syslog:") {
             return;
         }
-        // Of a path with variables, only the part before them. Files next to a zone are in the folder above it.
+        // A path with variables is cut before the first one. Myriad also writes files next to a zone's folder, so the
+        // folder above it must be writable.
         let fixed = path.iter().position(|byte| *byte == b'$').map_or(path, |at| &path[..at]);
         let path: PathBuf = nginx.prefix.join(OsStr::from_bytes(fixed)).components().collect();
         let above = if fixed.ends_with(b"/") { Some(path.as_path()) } else { path.parent() };

@@ -1,8 +1,8 @@
-//! Events that the loop waits for.
+//! Events of the main loop of `myriad top`.
 
 use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TopPage};
 
-/// Key with a function.
+/// Key that has a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyPress {
     Quit,
@@ -10,7 +10,7 @@ pub(super) enum KeyPress {
     Letter(char),
 }
 
-/// Event of the loop.
+/// Event of the main loop.
 pub(super) enum TopEvent {
     Connected,
     Tick(Box<LiveTick>),

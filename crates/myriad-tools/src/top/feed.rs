@@ -1,4 +1,4 @@
-//! Ticks, purges and ranked pages from the control socket.
+//! Live events and ranked pages, from the control socket.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::Sender;
@@ -15,14 +15,14 @@ use myriad_cli::pidfile::reason;
 /// Rankings, in the order of the views that show them.
 pub(super) const RANKINGS: [&str; 3] = ["requests", "misses", "slow"];
 
-/// Maximum length of a line of a response, in bytes.
+/// Maximum length of a line of a reply, in bytes.
 const LONGEST: u64 = 16 << 20;
-/// Maximum time without data: a tick arrives every second.
+/// Maximum time without data. A tick arrives every second, so a longer silence means that the server hangs.
 const SILENCE: Duration = Duration::from_secs(15);
-/// Interval of queries for rankings, and of attempts to reconnect to a server.
+/// Interval at which rankings are requested.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Sends a query and passes each line of the response to `tell` until it returns `false` or the response is complete.
+/// Sends a request and passes each line of the reply to `tell`, until `tell` returns `false` or the reply is complete.
 fn query(
     running: &RunningServer,
     question: &str,
@@ -66,7 +66,7 @@ pub(super) fn ticks(running: &RunningServer, count: u64) -> Result<Vec<LiveTick>
     Ok(ticks)
 }
 
-/// Returns a ranking of pages.
+/// Returns the pages ranked by `by` (one of [`RANKINGS`]).
 pub(super) fn ranking(running: &RunningServer, by: &str) -> Result<Vec<TopPage>, String> {
     let mut pages = Vec::new();
     query(running, &format!("{{\"tops\":{{\"by\":\"{by}\",\"limit\":100}}}}"), |line| {
@@ -78,10 +78,10 @@ pub(super) fn ranking(running: &RunningServer, by: &str) -> Result<Vec<TopPage>,
     Ok(pages)
 }
 
-/// Starts sending events. If the server disconnects, reconnection is attempted until it succeeds.
+/// Starts two threads that send live events and rankings to `sender`. If the server disconnects, they reconnect.
 ///
 /// # Errors
-/// Returns an error if no server responds initially.
+/// Returns an error if no server responds at the start.
 pub(super) fn start(running: &RunningServer, sender: &Sender<TopEvent>) -> Result<(), String> {
     ticks(running, 1)?;
     let (server, events) = (running.clone(), sender.clone());
@@ -99,7 +99,7 @@ pub(super) fn start(running: &RunningServer, sender: &Sender<TopEvent>) -> Resul
                 };
                 events.send(event).is_ok()
             });
-            // A reload closes the stream, too.
+            // A reload also closes the stream.
             let why = result.err().unwrap_or_else(|| "the server closed the stream".to_owned());
             if events.send(TopEvent::Broken(why)).is_err() {
                 return;

@@ -1,4 +1,4 @@
-//! Formats of figures used only here: durations and shares.
+//! Formats of durations and percentages.
 
 /// Formats a duration in milliseconds.
 pub(super) fn duration(ms: f64) -> String {

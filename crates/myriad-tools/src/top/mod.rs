@@ -1,8 +1,8 @@
 //! `myriad top`: shows the activity of a running server in a terminal, updated every second.
 //!
 //! ```text
-//! feed: control socket -> ticks, ranked pages --channel--> loop -> view: lines of text -> screen: the terminal
-//!                                       keys, signals -----^
+//! feed: control socket -> live events, ranked pages --channel--> loop -> view: lines of text -> screen: the terminal
+//! screen: keys; signals ----------------------------^
 //! ```
 
 mod event;
@@ -29,7 +29,7 @@ use paint::TerminalPaint;
 use screen::Screen;
 use state::TopState;
 
-/// Maximum delay until a key or a changed size takes effect.
+/// Maximum delay until a signal or a changed terminal size takes effect.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Runs `myriad top` with the arguments after its name. The exit status is 0, or 1 after an error.
@@ -53,7 +53,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     watch(&running)
 }
 
-/// Prints the figures of the first complete second.
+/// Prints one snapshot (`--once`): the counts of the first complete second.
 fn once(running: &RunningServer) -> Result<(), String> {
     let mut state = TopState::default();
     for tick in feed::ticks(running, 2)? {
@@ -72,13 +72,13 @@ fn once(running: &RunningServer) -> Result<(), String> {
     output.finish().map(drop)
 }
 
-/// Shows ticks until `q`, a signal, or the terminal is closed.
+/// Shows the views until a key or a signal ends the program, or the terminal is closed.
 fn watch(running: &RunningServer) -> Result<ExitCode, String> {
     use rustix::process::Signal;
 
     let signals = Signals::watch(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT])
         .map_err(|error| error.to_string())?;
-    // The first response is received before the screen is switched: an error is then printed to the unchanged terminal.
+    // The first response is awaited before the screen is switched, so that an error is printed normally.
     let (sender, events) = mpsc::channel();
     feed::start(running, &sender)?;
     let _screen = Screen::take().map_err(|error| format!("the terminal: {error}"))?;

@@ -1,4 +1,4 @@
-//! Lines of a screen: truncated text, colors, bars.
+//! Parts of a screen line: truncated text, colors, bars.
 
 /// Capabilities of a terminal.
 #[derive(Clone, Copy, Debug)]
@@ -7,7 +7,7 @@ pub(super) struct TerminalPaint {
     pub(super) has_unicode: bool,
 }
 
-/// Color parameters of escape sequences (ECMA-48).
+/// Parameters of escape sequences (ECMA-48 SGR).
 pub(super) const BOLD: &str = "1";
 pub(super) const DIM: &str = "2";
 pub(super) const REVERSED: &str = "7";
@@ -17,7 +17,7 @@ pub(super) const YELLOW: &str = "33";
 pub(super) const BLUE: &str = "34";
 pub(super) const CYAN: &str = "36";
 
-/// Truncates a line, which may contain colors, to `width` columns; escape sequences are retained.
+/// Truncates a line to `width` columns. Escape sequences in it need no column and are kept.
 pub(super) fn fit(line: &str, width: usize) -> String {
     let mut parts = line.split('\x1b');
     let mut left = width;
@@ -68,7 +68,8 @@ impl TerminalPaint {
         text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
     }
 
-    /// Renders values as `width` columns with eight heights, the newest at the right; the maximum has the full height.
+    /// Renders values as a chart of `width` columns with eight heights, the newest value at the right. The maximum has
+    /// the full height.
     pub(super) fn spark(self, values: &[u64], width: usize) -> String {
         const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         const ASCII: [char; 9] = [' ', '.', '.', ':', ':', '-', '=', '+', '#'];
@@ -80,7 +81,7 @@ impl TerminalPaint {
         blanks.chain(values.iter().map(column)).collect()
     }
 
-    /// Renders a bar of `width` columns, filled by the share `part` of `all`.
+    /// Renders a bar of `width` columns, of which the fraction `part / all` is filled.
     pub(super) fn bar(self, part: u64, all: u64, width: usize) -> String {
         let filled = if all == 0 { 0 } else { (part as f64 * width as f64 / all as f64).round() as usize };
         let filled = filled.min(width);

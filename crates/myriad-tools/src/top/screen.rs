@@ -1,4 +1,4 @@
-//! The terminal: switched to an alternate screen, and restored whenever the command exits.
+//! The terminal: switched to an alternate screen, and restored when the command exits.
 
 use std::io::{self, Read, Write};
 use std::panic;
@@ -17,16 +17,16 @@ pub(super) struct Screen {
     before: Termios,
 }
 
-/// Set while the terminal is switched, so that it is restored once.
+/// True while the terminal is switched, so that it is restored only once.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 impl Screen {
-    /// Switches the terminal: keys are read immediately without echo, and the alternate screen is shown.
+    /// Switches the terminal: keys are read immediately and without echo, and the alternate screen is shown.
     pub(super) fn take() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut raw = before.clone();
         raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-        // `read` returns with the first byte.
+        // `read` returns as soon as one byte is available.
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
@@ -54,8 +54,8 @@ fn restore(before: &Termios) {
 
 /// Installs a panic hook that restores the terminal, prints the panic and exits.
 ///
-/// The message would disappear with the alternate screen, and a screen without updates after the panic of a thread
-/// would look like an idle server.
+/// Otherwise the message would disappear with the alternate screen, and after a panic of another thread the screen
+/// would stay without updates.
 fn restore_before_panic(before: Termios) {
     let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |what| {
@@ -65,7 +65,7 @@ fn restore_before_panic(before: Termios) {
     }));
 }
 
-/// Draws these lines from the top of the screen and clears the rest.
+/// Draws the lines from the top of the screen, at most `height`, and clears the rest.
 pub(super) fn draw(lines: &[String], height: usize) -> io::Result<()> {
     let mut out = String::from("\x1b[H");
     for (number, line) in lines.iter().take(height).enumerate() {
@@ -83,14 +83,14 @@ fn write(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Returns columns and lines of the terminal, at least 40 and 10.
+/// Returns the columns and rows of the terminal, at least 40 and 10; 80 and 24 if unknown.
 pub(super) fn size() -> (usize, usize) {
     let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
     let (columns, rows) = size.map_or((80, 24), |size| (size.ws_col, size.ws_row));
     (usize::from(columns).clamp(40, 400), usize::from(rows).max(10))
 }
 
-/// Sends each key, and an event when standard input is closed.
+/// Starts a thread that sends each key to `events`, and an event when standard input is closed.
 pub(super) fn keys(events: Sender<TopEvent>) {
     thread::spawn(move || {
         let mut bytes = [0; 64];
@@ -109,10 +109,10 @@ pub(super) fn keys(events: Sender<TopEvent>) {
     });
 }
 
-/// Returns the keys in bytes that a terminal sent together. Sequences of function keys are ignored.
+/// Returns the keys in bytes that the terminal sent together. Escape sequences of special keys are ignored.
 fn keys_of(bytes: &[u8]) -> Vec<KeyPress> {
     match bytes {
-        // The escape key alone quits, like q.
+        // The escape key alone quits, like `q`.
         [0x1b] => vec![KeyPress::Quit],
         [0x1b, ..] => Vec::new(),
         _ => bytes.iter().filter_map(|byte| key(*byte)).collect(),

@@ -1,4 +1,4 @@
-//! Data received from the server, and the selected view.
+//! State of `myriad top`: data received from the server, and the selected view.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,7 +7,7 @@ use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TickCounts, TopPa
 
 use super::event::KeyPress;
 
-/// Number of seconds whose counts are stored; the widest terminal shows this number.
+/// Number of past seconds whose rates are stored; the widest terminal shows this many.
 const SECONDS: usize = 400;
 /// Number of stored purges.
 const PURGES: usize = 100;
@@ -37,7 +37,7 @@ impl TopView {
 #[derive(Debug, Default)]
 pub(super) struct TopState {
     pub(super) tick: Option<LiveTick>,
-    /// Counts of seconds, the newest last, each converted to a rate by its interval.
+    /// Rates per second, the newest last.
     pub(super) seconds: VecDeque<TickCounts>,
     rankings: HashMap<&'static str, Vec<TopPage>>,
     /// Purges, the newest first.
@@ -45,7 +45,7 @@ pub(super) struct TopState {
     pub(super) view: TopView,
     pub(super) is_paused: bool,
     pub(super) helps: bool,
-    /// Reason why no ticks arrive.
+    /// Reason why no ticks arrive; `None` while they do.
     pub(super) broken: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl TopState {
     }
 }
 
-/// Converts counts of an interval to rates per second.
+/// Converts the counts of a tick to rates per second.
 fn rates(tick: &LiveTick) -> TickCounts {
     let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
     let delta = tick.delta;

@@ -1,4 +1,4 @@
-//! Views: the state as lines of text, each within the width of the terminal.
+//! Views of `myriad top`: render the state as lines of text within the width of the terminal.
 
 use myriad_admin::protocol::MemoryTick;
 use myriad_admin::protocol::monitoring::{LiveTick, Percentiles, TickCounts, TopPage};
@@ -8,7 +8,7 @@ use super::format::{duration, percent};
 use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, RED, REVERSED, TerminalPaint, YELLOW, fit};
 use super::state::{TopState, TopView};
 
-/// Returns a whole screen: head, view, and a line of keys at the bottom.
+/// Returns a whole screen: a heading, the selected view, and a line with the keys.
 pub(super) fn screen(state: &TopState, (width, height): (usize, usize), paint: TerminalPaint) -> Vec<String> {
     let room = height.saturating_sub(3);
     let mut lines = vec![head(state, width, paint)];
@@ -41,7 +41,7 @@ pub(super) fn screen(state: &TopState, (width, height): (usize, usize), paint: T
     lines.iter().map(|line| fit(line, width)).collect()
 }
 
-/// Returns all views, for a file or a pipe.
+/// Returns the parts of all views one after the other, for output to a file or a pipe.
 pub(super) fn snapshot(state: &TopState, width: usize, paint: TerminalPaint) -> Vec<String> {
     let Some(tick) = &state.tick else { return Vec::new() };
     let parts = [
@@ -117,7 +117,7 @@ fn overview(
     let mut lines = traffic(state, tick, width, paint, true);
     let mut left = room.saturating_sub(lines.len());
     let mut add = |part: Vec<String>, most: usize| {
-        // A title and a head without a row contain no information.
+        // A section with only a title and a heading contains no information.
         if left < 4 || part.len() < 3 {
             return;
         }
@@ -134,7 +134,7 @@ fn overview(
     lines
 }
 
-/// Returns rates with their recent history, times, connections.
+/// Returns the section with rates and their recent history, times to the first byte, and connections.
 fn traffic(
     state: &TopState,
     tick: &LiveTick,
@@ -198,7 +198,7 @@ fn traffic(
     lines
 }
 
-/// Returns the memory usage of the process, and the measures taken when memory is short.
+/// Returns the memory usage of the process and its stage of memory pressure.
 fn memory(now: &MemoryTick) -> String {
     match now.limit_bytes {
         Some(limit) => format!(

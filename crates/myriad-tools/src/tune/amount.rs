@@ -1,12 +1,11 @@
-//! Amounts of memory in the form of configuration files.
+//! Formatting and parsing of memory sizes.
 
 /// Number of bytes of a mebibyte.
 pub const MIB: u64 = 1 << 20;
 /// Number of bytes of a gibibyte.
 pub(crate) const GIB: u64 = 1 << 30;
 
-/// Formats an amount in the largest unit without a remainder: `64M`, `2G`. PHP, MariaDB, MySQL and nginx accept this
-/// form.
+/// Formats a size in the largest unit without a remainder: `64M`, `2G`. PHP, MariaDB, MySQL and nginx accept this form.
 pub fn text(bytes: u64) -> String {
     match bytes {
         0 => "0".to_owned(),
@@ -17,7 +16,7 @@ pub fn text(bytes: u64) -> String {
     }
 }
 
-/// Formats an amount for people in whole mebibytes.
+/// Formats a size for messages, in mebibytes rounded up.
 pub(crate) fn about(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(MIB))
 }

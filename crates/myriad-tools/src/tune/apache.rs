@@ -1,4 +1,4 @@
-//! Workers of Apache.
+//! Settings of Apache's workers.
 
 use crate::tune::facts::{ApacheSetup, Mpm};
 use crate::tune::file::{ConfigFile, FileFormat};

@@ -1,22 +1,22 @@
-//! Division of the memory into shares of the programs, within three quarters of it.
+//! Division of the memory among the programs, which together get at most three quarters of it.
 
 use crate::tune::amount::{GIB, MIB, about, down_to, up_to};
 use crate::tune::facts::{ApacheSetup, DatabaseKind, DatabaseServer, MachineFacts, Mpm};
 use crate::tune::shares::{CHILDREN_PER_CORE, MemoryBudget, MemoryShare, MemorySizes};
 use crate::tune::{database, opcache};
 
-/// Memory of Myriad in addition to its pages: the process, small files, connections.
+/// Memory of Myriad in addition to its cached pages: the process, small files, connections.
 const MYRIAD: u64 = 64 * MIB;
 /// Memory of the php-fpm master, and of Apache without its workers.
 const MASTER: u64 = 20 * MIB;
-/// Maximum number of children; above it the bookkeeping of php-fpm costs more than further children yield.
+/// Maximum number of php-fpm children; more would cost php-fpm more than they yield.
 const MOST_CHILDREN: u32 = 1024;
-/// Memory of an Apache process without PHP, and of one of its threads.
+/// Memory of an Apache process without PHP.
 const APACHE_PROCESS: u64 = 8 * MIB;
 const APACHE_THREAD: u64 = MIB / 2;
 
-/// Divides the memory. Shares that do not depend on the number of children are allocated first; the rest is for PHP
-/// children.
+/// Divides the memory of a machine. Shares that do not depend on the number of PHP children are allocated first; the
+/// rest determines that number.
 pub(crate) fn budget(facts: &MachineFacts) -> MemoryBudget {
     let limit = facts.memory / 4 * 3;
     let mut sizes = MemorySizes {
@@ -91,7 +91,7 @@ fn myriad(memory: u64) -> MemoryShare {
 
 fn database_share(memory: u64, database: &DatabaseServer, sizes: &MemorySizes) -> MemoryShare {
     let base = database::base(memory, database);
-    // The bookkeeping of a buffer pool adds a twelfth.
+    // Each buffer pool needs a twelfth of its size in addition.
     MemoryShare {
         name: database.name(),
         bytes: base + sizes.pool / 12 * 13,
@@ -99,12 +99,12 @@ fn database_share(memory: u64, database: &DatabaseServer, sizes: &MemorySizes) -
     }
 }
 
-/// Returns the memory of a child, including its database connection.
+/// Returns the memory of a PHP child, including its database connection.
 fn child(facts: &MachineFacts, sizes: &MemorySizes) -> u64 {
     facts.worker.bytes + connection(sizes)
 }
 
-/// Returns the memory of an active connection: its buffers, and a temporary table in one of four connections.
+/// Returns the memory of an active database connection; assumes that one in four connections uses a temporary table.
 fn connection(sizes: &MemorySizes) -> u64 {
     if sizes.pool == 0 { 0 } else { database::CONNECTION + sizes.temporary_table / 4 }
 }
@@ -114,8 +114,8 @@ fn children(facts: &MachineFacts, rest: u64, sizes: &MemorySizes) -> u32 {
     bear.clamp(1, (facts.cores.max(1) * CHILDREN_PER_CORE).min(MOST_CHILDREN))
 }
 
-/// Returns the number of concurrent requests in Apache. If PHP runs in Apache and in php-fpm, Apache gets a quarter of
-/// the rest; without php-fpm it gets the whole rest.
+/// Returns the number of concurrent requests in Apache. `rest` is the memory for PHP and Apache: if PHP runs in Apache
+/// and in php-fpm, Apache gets a quarter of it; without php-fpm, all.
 fn apache_workers(facts: &MachineFacts, apache: ApacheSetup, rest: u64, sizes: &MemorySizes) -> u32 {
     if apache.php {
         let rest = if facts.php.is_some() { rest / 4 } else { rest };
@@ -125,7 +125,7 @@ fn apache_workers(facts: &MachineFacts, apache: ApacheSetup, rest: u64, sizes: &
     let bear = u32::try_from(rest / 16 / each).unwrap_or(u32::MAX);
     match apache.mpm {
         Mpm::Prefork => bear.clamp(4, 256),
-        // A process has 25 threads.
+        // Multiples of 25, the number of threads of a process.
         Mpm::Worker | Mpm::Event => (bear / 25 * 25).clamp(25, 400),
     }
 }

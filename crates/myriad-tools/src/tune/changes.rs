@@ -1,37 +1,37 @@
-//! Changes: differences between a plan and the present files.
+//! Differences between a plan and the present configuration files.
 
 use std::collections::BTreeMap;
 
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::present_settings::PresentSettings;
 
-/// Setting of a plan with its present value.
+/// Planned setting and its present value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingChange {
     /// Section, empty without one.
     pub section: String,
     /// Name of the setting.
     pub name: String,
-    /// Present value and its file. `None` if no file sets it, so that the default of the program applies.
+    /// Present value, and the file that sets it. `None` if no file does, so that the default of the program applies.
     pub now: Option<(String, String)>,
     /// Planned value.
     pub planned: String,
-    /// Reason.
+    /// Reason for the planned value.
     pub why: String,
 }
 
 impl SettingChange {
-    /// Returns whether the present value is already the planned one.
+    /// Returns whether the present value is equivalent to the planned one.
     pub fn is_made(&self) -> bool {
         self.now.as_ref().is_some_and(|(value, _)| is_same(value, &self.planned))
     }
 }
 
-/// Returns the settings of a file with their present values, in order.
+/// Returns the settings of a planned file, with their present values.
 pub fn changes(file: &ConfigFile, present: &PresentSettings) -> Vec<SettingChange> {
     let mut seen = BTreeMap::new();
     for setting in &file.settings {
-        // The last of two equal names in a unit applies.
+        // In a systemd unit, the last of several settings with the same name applies.
         seen.insert((setting.section.clone(), setting.name.clone()), &setting.value);
     }
     let last = |setting: &&crate::tune::Setting| {

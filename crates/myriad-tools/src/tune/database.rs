@@ -1,19 +1,19 @@
-//! MariaDB and MySQL, depending on the version.
+//! Settings of MariaDB and MySQL, depending on the version.
 
 use crate::tune::amount::{GIB, MIB, about, down_to, text};
 use crate::tune::facts::{DatabaseServer, MachineFacts};
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::shares::MemoryBudget;
 
-/// Memory of an active connection: thread, net, sort and join buffers, its part of the caches.
+/// Memory of an active connection, in bytes: thread, network, sort and join buffers, its part of the caches.
 pub(crate) const CONNECTION: u64 = 3 * MIB;
-/// Chunk of the buffer pool. The server rounds the pool size up to a multiple of it.
+/// Unit of the buffer pool's size, in bytes: the server rounds it up to a multiple.
 const CHUNK: u64 = 128 * MIB;
-/// Memory below which minimum sizes are used.
+/// Memory of the machine, in bytes, below which minimum sizes are used.
 const SMALL: u64 = 3 * GIB / 2;
 const PAGE_CACHE: u64 = 8 * MIB;
 
-/// Returns the memory of the server in addition to its buffer pool.
+/// Returns the memory of the database server in addition to its buffer pool, in bytes.
 pub(crate) fn base(memory: u64, database: &DatabaseServer) -> u64 {
     let own = if database.kind.is_mariadb() {
         96 * MIB
@@ -25,12 +25,12 @@ pub(crate) fn base(memory: u64, database: &DatabaseServer) -> u64 {
     own + 3 * PAGE_CACHE
 }
 
-/// Returns whether the performance schema of MySQL stays on; it takes some 230 MB.
+/// Returns whether the performance schema of MySQL stays on, which takes some 230 MB.
 fn has_performance_schema(memory: u64) -> bool {
     memory >= 4 * GIB
 }
 
-/// Returns the size of the buffer pool: a share of the memory, limited to three times the size of the data.
+/// Returns the size of the buffer pool, in bytes: a share of the memory, at most three times the size of the data.
 pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;
@@ -41,14 +41,13 @@ pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     down_to(share.min(needed), step).max(CHUNK)
 }
 
-/// Returns the number of buffer pool instances: one for each gigabyte, at most 8, if the server supports several; else
-/// 1.
+/// Returns the number of buffer pool instances: one per gigabyte, at most 8; 1 if the server does not support several.
 fn instances(pool: u64, database: &DatabaseServer) -> u32 {
     let has = if database.kind.is_mariadb() { database.version < (10, 5, 0) } else { true };
     if has && pool >= GIB { u32::try_from(pool / GIB).unwrap_or(8).min(8) } else { 1 }
 }
 
-/// Returns the maximum size of a temporary table in memory.
+/// Returns the maximum size of a temporary table in memory, in bytes.
 pub(crate) fn temporary_table(memory: u64) -> u64 {
     if memory < 4 * GIB {
         16 * MIB
@@ -59,12 +58,12 @@ pub(crate) fn temporary_table(memory: u64) -> u64 {
     }
 }
 
-/// Returns the number of connections: one for each child, and some for cron, backups and administrators.
+/// Returns the maximum number of connections: one per PHP child, and some for cron, backups and administrators.
 pub(crate) fn connections(children: u32) -> u32 {
     (children + 20).next_multiple_of(10)
 }
 
-/// Returns the configuration file of the database.
+/// Returns the configuration file for the database.
 pub(crate) fn file(facts: &MachineFacts, database: &DatabaseServer, budget: &MemoryBudget) -> ConfigFile {
     let is_mariadb = database.kind.is_mariadb();
     let (path, group, service) = if is_mariadb {
@@ -159,22 +158,22 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &DatabaseServer, bu
     }
 }
 
-/// Sets the redo log: a quarter of the pool stores an hour of writes of a busy site.
+/// Sets the redo log to a quarter of the buffer pool, which stores an hour of writes of a busy site.
 fn redo_log(file: &mut ConfigFile, group: &str, database: &DatabaseServer, pool: u64) {
     let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
     let why = format!("a quarter of the buffer pool, at least {}: writes are batched", about(48 * MIB));
     if !database.kind.is_mariadb() && database.version >= (8, 0, 30) {
         file.set(group, "innodb_redo_log_capacity", text(size.max(96 * MIB)), why);
     } else if !database.kind.is_mariadb() || database.version < (10, 5, 0) {
-        // Two files of this size.
+        // The server uses two files of this size.
         file.set(group, "innodb_log_file_size", text(down_to(size / 2, 8 * MIB)), why);
     } else {
         file.set(group, "innodb_log_file_size", text(size), why);
     }
 }
 
-/// Disables the query cache, which has one lock for all connections. MySQL has none since 8.0, and does not start with
-/// its settings.
+/// Disables the query cache, which has one lock for all connections. MySQL 8.0 has none, and does not start if it is
+/// configured.
 fn query_cache(file: &mut ConfigFile, group: &str, database: &DatabaseServer) {
     if !database.kind.is_mariadb() && database.version >= (8, 0, 0) {
         return;

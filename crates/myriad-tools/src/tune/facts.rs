@@ -1,29 +1,29 @@
-//! Facts of a machine.
+//! Facts about a machine, from which a plan is derived.
 
 use crate::tune::amount::MIB;
 
-/// Facts from which a plan is derived.
+/// Facts about a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFacts {
-    /// Memory of the machine or of its control group, in bytes.
+    /// Memory of the machine, or of its control group if less, in bytes.
     pub memory: u64,
     /// Number of processors.
     pub cores: u32,
-    /// Value of `client_max_body_size` of Myriad, in bytes: larger uploads do not reach PHP.
+    /// `client_max_body_size` of Myriad, in bytes: larger uploads do not reach PHP.
     pub body: u64,
-    /// PHP version of php-fpm, if it is installed.
+    /// Installed php-fpm; `None` if there is none.
     pub php: Option<InstalledPhp>,
-    /// Size of a PHP worker.
+    /// Memory of a PHP worker process.
     pub worker: PhpWorkerSize,
-    /// Number of PHP files of the site, if they were counted.
+    /// Number of PHP files of the site; `None` if no site was found.
     pub site_files: Option<u32>,
-    /// Database, if it runs on this machine.
+    /// Database server on this machine; `None` if there is none.
     pub database: Option<DatabaseServer>,
-    /// Redis or Valkey, if it is installed.
+    /// Redis or Valkey; `None` if not installed.
     pub object_cache: Option<ObjectCacheServer>,
-    /// Apache, if it is installed.
+    /// Apache; `None` if not installed.
     pub apache: Option<ApacheSetup>,
-    /// Kernel settings that are never lowered, by their names in sysctl.
+    /// Present values of kernel settings that are never lowered, by sysctl name.
     pub kernel: Vec<(String, u64)>,
 }
 
@@ -41,23 +41,23 @@ pub struct InstalledPhp {
 }
 
 impl InstalledPhp {
-    /// Returns the version in the form of folder names: `8.2`.
+    /// Returns the version as in names of folders: `8.2`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.version.0, self.version.1)
     }
 }
 
-/// Size of a PHP worker: its unshared memory.
+/// Memory of a PHP worker process that it shares with no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhpWorkerSize {
-    /// Size in bytes.
+    /// Memory in bytes.
     pub bytes: u64,
-    /// Number of measured workers; 0 if the size was assumed.
+    /// Number of measured workers; 0 if the size is assumed.
     pub measured: u32,
 }
 
 impl PhpWorkerSize {
-    /// Size that is assumed if no worker runs: WordPress with a shop and thirty plugins takes 50 to 70 MB.
+    /// Size that is assumed if no worker runs. WordPress with a shop and thirty plugins takes 50 to 70 MB.
     pub const ASSUMED: Self = Self { bytes: 80 * MIB, measured: 0 };
 }
 
@@ -66,9 +66,9 @@ impl PhpWorkerSize {
 pub struct DatabaseServer {
     /// Family of the server.
     pub kind: DatabaseKind,
-    /// Version: `(10, 11, 6)`.
+    /// Version, such as `(10, 11, 6)`.
     pub version: (u32, u32, u32),
-    /// Size of its data folder in bytes, if known.
+    /// Size of the data folder in bytes; `None` if unknown.
     pub data: Option<u64>,
 }
 
@@ -82,8 +82,8 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseServer {
-    /// Parses `mariadb-10.11.6`, `mysql-8.0`, and the output of `mariadbd --version`. Returns `None` if the text
-    /// contains neither.
+    /// Parses a name and a version: `mariadb-10.11.6`, `mysql-8.0`, or the output of `mariadbd --version`. Returns
+    /// `None` if either is missing.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.to_ascii_lowercase();
         let kind = if lower.contains("mariadb") {
@@ -93,13 +93,13 @@ impl DatabaseServer {
         } else {
             return None;
         };
-        // The first word that is a version: `Ver 10.11.6-MariaDB`, `1:10.11.6-0+deb12u1`.
+        // The first word that is a version, as in `Ver 10.11.6-MariaDB` or `1:10.11.6-0+deb12u1`.
         let words = lower.split(|c: char| !c.is_ascii_digit() && c != '.');
         let version = words.filter(|word| word.contains('.')).find_map(version)?;
         Some(Self { kind, version, data: None })
     }
 
-    /// Returns name and version for people.
+    /// Returns name and version for messages.
     pub fn name(&self) -> String {
         let (major, minor, patch) = self.version;
         match self.kind {
@@ -114,21 +114,21 @@ fn version(word: &str) -> Option<(u32, u32, u32)> {
     Some((parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
 }
 
-/// Server of the object cache.
+/// Redis or Valkey server for the object cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectCacheServer {
-    /// Name of its service: `redis-server`, `valkey-server`.
+    /// Name of its systemd service: `redis-server`, `valkey-server`.
     pub service: String,
     /// Main configuration file: `/etc/redis/redis.conf`.
     pub configuration: String,
-    /// Command of its service, without the options of this plan.
+    /// Command line of its service, to which the plan appends options.
     pub command: String,
 }
 
-/// Apache.
+/// Installed Apache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApacheSetup {
-    /// Processing module.
+    /// Enabled multi-processing module.
     pub mpm: Mpm,
     /// True if PHP runs in its processes (`mod_php`).
     pub php: bool,
@@ -137,11 +137,11 @@ pub struct ApacheSetup {
 /// Multi-processing modules of Apache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mpm {
-    /// A process for each request.
+    /// One process per request.
     Prefork,
-    /// A thread for each connection.
+    /// One thread per connection.
     Worker,
-    /// Threads that pass idle connections to a common thread.
+    /// Threads; idle connections are handled by a common thread.
     Event,
 }
 

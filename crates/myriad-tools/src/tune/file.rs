@@ -1,4 +1,4 @@
-//! Files of a plan: settings with their reasons, in the format of the program that reads them.
+//! Files that a plan writes: settings with their reasons, in the format of the program that reads them.
 
 use std::fmt::Write as _;
 
@@ -32,31 +32,31 @@ impl FileFormat {
     }
 }
 
-/// Line of a file with its reason.
+/// Setting in a file, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Section; empty if the format has none.
     pub section: String,
     /// Name.
     pub name: String,
-    /// Value in the form of the file.
+    /// Value as written in the file.
     pub value: String,
-    /// Reason, a sentence without a full stop.
+    /// Reason, as a sentence without a full stop.
     pub why: String,
 }
 
-/// File that a plan writes. It belongs to Myriad, and the program reads it after the files of its package.
+/// File that a plan writes. It is separate from the files of the program's package, and read after them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// Absolute path on the machine.
+    /// Absolute path on the machine, without `--root`.
     pub path: String,
     /// Format of the file.
     pub format: FileFormat,
-    /// Program that reads it, for people.
+    /// Name of the program that reads the file, for messages.
     pub program: String,
-    /// Settings in order, grouped by section.
+    /// Settings in the order of the file, grouped by section.
     pub settings: Vec<Setting>,
-    /// Command that makes the program read it.
+    /// Command that makes the program read the file.
     pub activate: String,
 }
 
@@ -76,7 +76,7 @@ impl ConfigFile {
         }
     }
 
-    /// Adds a line.
+    /// Adds a setting.
     #[expect(clippy::needless_pass_by_value, reason = "numbers and texts are given as they come")]
     pub(crate) fn set(&mut self, section: &str, name: &str, value: impl ToString, why: impl Into<String>) {
         self.settings.push(Setting {
@@ -87,13 +87,13 @@ impl ConfigFile {
         });
     }
 
-    /// Returns the value of a setting.
+    /// Returns the value of a setting; `None` if the file does not contain it.
     pub fn value(&self, section: &str, name: &str) -> Option<&str> {
         let found = self.settings.iter().find(|setting| setting.section == section && setting.name == name);
         found.map(|setting| setting.value.as_str())
     }
 
-    /// Returns the text of the file.
+    /// Returns the contents of the file.
     pub fn text(&self) -> String {
         let comment = self.format.comment();
         let mut text = format!(

@@ -4,7 +4,7 @@ use crate::tune::amount::GIB;
 use crate::tune::facts::MachineFacts;
 use crate::tune::file::{ConfigFile, FileFormat};
 
-/// Returns the files of kernel settings and limits.
+/// Returns the files with kernel settings and with limits.
 pub(crate) fn files(facts: &MachineFacts) -> Vec<ConfigFile> {
     vec![sysctl(facts), limits(facts)]
 }
@@ -14,7 +14,7 @@ fn sysctl(facts: &MachineFacts) -> ConfigFile {
     let mut file = ConfigFile::new(path, FileFormat::Sysctl, "kernel", format!("sysctl -p {path}"));
     let backlog = if facts.memory < 4 * GIB { 4096 } else { 16384 };
     let mut raise = |name: &str, value: u64, why: &str| {
-        // A higher present value is retained.
+        // The present value is kept if it is higher.
         let now = facts.kernel.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value);
         file.set("", name, value.max(now), why);
     };
@@ -45,8 +45,8 @@ fn sysctl(facts: &MachineFacts) -> ConfigFile {
     file
 }
 
-/// Returns the number of descriptors of a program: for 16384 connections of each worker, two each, for the connection
-/// and for a file or an origin connection.
+/// Returns the limit of open files for a program: for 16,384 connections per core, two each (the connection, and a file
+/// or an origin connection).
 fn descriptors(facts: &MachineFacts) -> u64 {
     (u64::from(facts.cores.max(1)) * 16384 * 2 + 4096).clamp(65_536, 1 << 20)
 }

@@ -1,14 +1,13 @@
-//! Plans the settings of PHP, database, object cache, Apache and kernel for a machine: converts [`MachineFacts`] to a
-//! [`TuningPlan`].
+//! `myriad tune`: derives a [`TuningPlan`] with settings of PHP, database, object cache, Apache and kernel from
+//! [`MachineFacts`].
 //!
 //! ```text
-//! Facts -> budget: memory of each program -> settings of each program, with the reason -> files -> Change, a line each
-//!                                                                     present: values in files ------^
+//! MachineFacts -> budget: memory of each program -> settings with their reasons -> files -> SettingChange, one per line
+//!                             present_settings: values in present files ----------------^
 //! ```
 //!
 //! All programs together are planned to use three quarters of the memory. This avoids swapping and leaves the rest to
-//! the page cache of the kernel. This crate does not access the machine: the caller reads the facts and writes the
-//! files.
+//! the page cache of the kernel. Except for `command`, this module does not access the machine.
 
 mod amount;
 mod apache;

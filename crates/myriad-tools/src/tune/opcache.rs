@@ -1,28 +1,28 @@
-//! OPcache: compiled PHP in shared memory.
+//! Settings of OPcache, which stores compiled PHP in shared memory.
 
 use crate::tune::amount::{MIB, down_to, text, up_to};
 use crate::tune::facts::MachineFacts;
 use crate::tune::file::ConfigFile;
 use crate::tune::shares::{MemoryBudget, MemorySizes};
 
-/// Compiled size of a file in bytes: WordPress 6.1 has 958 files, which take 34 MB, and 20 MB of strings.
+/// Size of a compiled PHP file in bytes: the 958 files of WordPress 6.1 take 34 MB, and 20 MB of strings.
 const FILE: u64 = 36 << 10;
 const STRINGS_OF_FILE: u64 = 21 << 10;
-/// Assumed number of files of a site that was not counted: WordPress with a shop and some plugins.
+/// Assumed number of PHP files if no site was found: WordPress with a shop and some plugins.
 const ASSUMED_FILES: u32 = 6000;
-/// Table sizes of OPcache; other values are rounded up to the next of these.
+/// Possible sizes of OPcache's table of files. OPcache rounds other values up to the next of these.
 const TABLES: [u32; 10] = [1979, 3907, 7963, 16229, 32531, 65407, 130_987, 262_237, 524_521, 1_048_793];
-/// Maximum value of the table size setting.
+/// Maximum value of the setting for the table size.
 const MOST_FILES: u32 = 1_000_000;
 
-/// Computes memory, strings and table of OPcache for the files of the site.
+/// Returns the sizes of OPcache (memory, strings, table, JIT) for the files of the site; the other sizes are 0.
 pub(crate) fn sizes(facts: &MachineFacts) -> MemorySizes {
     let files = facts.site_files.unwrap_or(ASSUMED_FILES);
-    // In a large site the back office, the languages and most files of a shop are seldom or never run.
+    // Of a large site, most files of the back office, languages and shop are seldom or never run.
     let run = u64::from(files).min(1000) + u64::from(files.saturating_sub(1000)) / 3;
     let strings = up_to(run * STRINGS_OF_FILE, 8 * MIB).clamp(8 * MIB, 64 * MIB);
     let strings = strings.min(down_to(facts.memory / 64, 8 * MIB).max(8 * MIB));
-    // A quarter more, because replaced scripts remain until the next start.
+    // A quarter more, because replaced scripts remain in memory until the next start.
     let scripts = run * FILE / 4 * 5;
     let most = down_to(facts.memory / 12, 8 * MIB).clamp(64 * MIB, 1024 * MIB);
     let opcache = up_to(strings + scripts, 8 * MIB).clamp(64 * MIB, most.max(64 * MIB));
@@ -31,7 +31,8 @@ pub(crate) fn sizes(facts: &MachineFacts) -> MemorySizes {
     MemorySizes { opcache, strings, files: table, jit: jit(facts), ..MemorySizes::default() }
 }
 
-/// Returns the memory of machine code; 0 if the compiler is off: below 2 GB, and in early versions of the compiler.
+/// Returns the memory for the JIT compiler's machine code, in bytes; 0 to disable the compiler, on machines below 2 GB
+/// and before PHP 8.1.
 fn jit(facts: &MachineFacts) -> u64 {
     let is_ripe = facts.php.as_ref().is_some_and(|php| php.version >= (8, 1));
     match facts.memory {
@@ -41,7 +42,7 @@ fn jit(facts: &MachineFacts) -> u64 {
     }
 }
 
-/// Adds the settings of OPcache to a `php.ini`.
+/// Adds the settings of OPcache to a `php.ini` file.
 pub(crate) fn lines(facts: &MachineFacts, budget: &MemoryBudget, file: &mut ConfigFile) {
     let sizes = &budget.sizes;
     let counted = match facts.site_files {

@@ -1,4 +1,4 @@
-//! PHP: pools of php-fpm, `php.ini`, APCu.
+//! Settings of PHP: pools of php-fpm, `php.ini`, APCu.
 
 use crate::tune::amount::{GIB, MIB, about, text};
 use crate::tune::facts::{InstalledPhp, MachineFacts};
@@ -6,14 +6,14 @@ use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::opcache;
 use crate::tune::shares::{CHILDREN_PER_CORE, MemoryBudget};
 
-/// Sizes of uploads. Each is larger than the previous one: a form has fields in addition to its file, and PHP needs
-/// memory to parse it.
+/// Limits of uploads, in bytes. Each is larger than the previous one: a form has fields in addition to its file, and
+/// PHP needs memory to parse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UploadSizes {
     pub(crate) upload: u64,
     pub(crate) post: u64,
     pub(crate) memory_limit: u64,
-    /// Set if `client_max_body_size` admits larger requests than PHP accepts.
+    /// True if `client_max_body_size` permits larger requests than PHP accepts.
     pub(crate) is_less_than_body: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn uploads(facts: &MachineFacts) -> UploadSizes {
     }
 }
 
-/// Returns the files of PHP.
+/// Returns the configuration files for PHP.
 pub(crate) fn files(facts: &MachineFacts, budget: &MemoryBudget) -> Vec<ConfigFile> {
     let mut files = Vec::new();
     if let Some(php) = &facts.php {
@@ -101,7 +101,7 @@ fn pool_lines(facts: &MachineFacts, pool: &str, children: u32, pools: u32, file:
         "as many as fit into the remaining memory"
     };
     file.set(pool, "pm.max_children", children, format!("{bound}; {measured}"));
-    // The values must satisfy least <= start <= most <= children.
+    // php-fpm requires min_spare <= start <= max_spare <= children.
     let most = (children / 2).max(1);
     let least = (children / 8).max(1).min(most);
     let start = (facts.cores.max(1) * 2).clamp(least, most);

@@ -1,4 +1,4 @@
-//! The plan: budget, files, and remarks.
+//! The plan: memory budget, files, and remarks.
 
 use crate::tune::amount::about;
 use crate::tune::budget::budget;
@@ -7,19 +7,19 @@ use crate::tune::file::ConfigFile;
 use crate::tune::shares::MemoryBudget;
 use crate::tune::{apache, database, kernel, object_cache, php};
 
-/// Plan for a machine.
+/// Plan of the settings for a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TuningPlan {
     /// Memory budget of the programs.
     pub budget: MemoryBudget,
     /// Files to write.
     pub files: Vec<ConfigFile>,
-    /// Additional information for the reader of the plan, as sentences.
+    /// Additional information for the user, as sentences.
     pub remarks: Vec<String>,
 }
 
 impl TuningPlan {
-    /// Returns the file at a path.
+    /// Returns the file at a path; `None` if the plan does not contain it.
     pub fn file(&self, path: &str) -> Option<&ConfigFile> {
         self.files.iter().find(|file| file.path == path)
     }

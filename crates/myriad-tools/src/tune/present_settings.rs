@@ -1,28 +1,28 @@
-//! Present values in files of a machine.
+//! Present settings, parsed from the configuration files of a machine.
 
 use std::collections::HashMap;
 
 use crate::tune::file::FileFormat;
 
-/// File of a machine; files are listed in the order in which the program reads them.
+/// Configuration file of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresentFile {
-    /// Path, for people.
+    /// Path, for messages.
     pub path: String,
     /// Format of the file.
     pub format: FileFormat,
-    /// Text.
+    /// Contents.
     pub text: String,
 }
 
-/// Values set by files; the last value applies, as in the programs.
+/// Settings of several files. If a setting occurs several times, the last value applies, as in the programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PresentSettings {
     values: HashMap<(String, String), (String, String)>,
 }
 
 impl PresentSettings {
-    /// Reads the files of one program, in order.
+    /// Parses the files of one program, in the order in which the program reads them.
     pub fn read(sources: &[PresentFile]) -> Self {
         let mut present = Self::default();
         for source in sources {
@@ -31,13 +31,13 @@ impl PresentSettings {
         present
     }
 
-    /// Returns the value of a setting and the file that sets it.
+    /// Returns the value of a setting and the file that sets it; `None` if no file does.
     pub fn value(&self, format: FileFormat, section: &str, name: &str) -> Option<(&str, &str)> {
         let (value, path) = self.values.get(&key(format, section, name))?;
         Some((value, path))
     }
 
-    /// Adds a value from another source.
+    /// Sets a value from another source, whose name is `path`.
     pub fn put(&mut self, format: FileFormat, section: &str, name: &str, value: String, path: String) {
         self.values.insert(key(format, section, name), (value, path));
     }
@@ -61,14 +61,14 @@ impl PresentSettings {
     }
 }
 
-/// Returns whether the server reads a group of its file: command line programs have groups in the same files.
+/// Returns whether the database server reads a group of a file, since other programs have groups in the same files.
 fn counts(format: FileFormat, group: &str) -> bool {
     format != FileFormat::MyCnf
         || matches!(group, "server" | "mysqld" | "mariadb" | "mariadbd" | "galera")
         || ["mysqld-", "mariadb-", "mariadbd-"].iter().any(|prefix| group.starts_with(prefix))
 }
 
-/// Splits a line into name and value.
+/// Splits a line into name and value; `None` if it is not a setting.
 fn split(format: FileFormat, line: &str) -> Option<(&str, &str)> {
     let (name, value) = match format {
         FileFormat::Apache | FileFormat::Redis => line.split_once(char::is_whitespace)?,
@@ -78,7 +78,7 @@ fn split(format: FileFormat, line: &str) -> Option<(&str, &str)> {
         }
         _ => line.split_once('=').unwrap_or((line, "")),
     };
-    // A comment after a value; quoted text is not a comment.
+    // Removes a comment after the value, unless it is within quotes.
     let value = value.trim();
     let comment: &[char] = match format {
         FileFormat::PhpIni | FileFormat::FpmPool => &[';'],
@@ -90,7 +90,7 @@ fn split(format: FileFormat, line: &str) -> Option<(&str, &str)> {
     Some((name.trim(), value.trim().trim_matches(['"', '\''])))
 }
 
-/// Returns the key of a setting; spellings that a program treats as equal have the same key.
+/// Returns the key of a setting. Spellings that the program treats as equal have the same key.
 fn key(format: FileFormat, section: &str, name: &str) -> (String, String) {
     match format {
         FileFormat::FpmPool | FileFormat::Unit => (section.to_owned(), name.to_owned()),

@@ -1,12 +1,12 @@
-//! Shares of the memory of each program, and the sizes derived from them.
+//! Memory of each program, and the sizes derived from it.
 
-/// Number of children for each core: more would only compete for it, and bursts are queued in Myriad.
+/// Maximum number of PHP children per core: more would only compete for the core, and Myriad queues bursts.
 pub(crate) const CHILDREN_PER_CORE: u32 = 8;
 
-/// Share of the memory for one program.
+/// Part of the memory for one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryShare {
-    /// Name of the program, for people.
+    /// Name of the program, for messages.
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
@@ -14,14 +14,14 @@ pub struct MemoryShare {
     pub how: String,
 }
 
-/// Shares of all programs.
+/// Memory of all programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryBudget {
-    /// Three quarters of the memory, in bytes.
+    /// Upper bound of the sum: three quarters of the memory, in bytes.
     pub limit: u64,
     /// Shares of the programs.
     pub shares: Vec<MemoryShare>,
-    /// Number of children of php-fpm in all pools; 0 without php-fpm.
+    /// Total number of php-fpm children in all pools; 0 without php-fpm.
     pub children: u32,
     /// Number of concurrent requests in Apache; 0 without Apache.
     pub apache_workers: u32,
@@ -34,13 +34,13 @@ impl MemoryBudget {
         self.shares.iter().map(|share| share.bytes).sum()
     }
 
-    /// Returns whether the shares fit. They do not if a single child of php-fpm already exceeds the memory.
+    /// Returns whether the sum is within the limit. It is not if a single php-fpm child is too large for the machine.
     pub fn fits(&self) -> bool {
         self.sum() <= self.limit
     }
 }
 
-/// Sizes that depend on the memory and the site, in bytes.
+/// Sizes that depend on the memory and the site; in bytes, except numbers of files and connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemorySizes {
     pub(crate) opcache: u64,
@@ -49,7 +49,7 @@ pub(crate) struct MemorySizes {
     pub(crate) jit: u64,
     pub(crate) apcu: u64,
     pub(crate) object_cache: u64,
-    /// Buffer pool of the database.
+    /// Size of the database's buffer pool.
     pub(crate) pool: u64,
     pub(crate) temporary_table: u64,
     pub(crate) connections: u32,

@@ -1,7 +1,7 @@
-//! Sources and pace of cache warming: [`Sitemap`] and [`RequestCounter`] list pages, [`WarmPace`] computes pauses.
+//! `myriad warm`: sources of pages ([`Sitemap`], [`RequestCounter`]), and the pauses between requests ([`WarmPace`]).
 //!
-//! The crate converts texts to lists; the caller reads files and requests pages. The contents of sitemaps and logs are
-//! untrusted, so all sizes are limited, and invalid parts are skipped without an error.
+//! Except for `command`, this module only processes texts. The contents of sitemaps and logs are untrusted, so all
+//! sizes are limited, and invalid parts are skipped.
 
 pub mod command;
 mod pace;

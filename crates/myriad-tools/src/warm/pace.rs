@@ -1,13 +1,13 @@
-//! Pace: pauses after each page, so that visitors are not affected.
+//! Pauses between requests, so that visitors are not affected.
 
 use std::collections::VecDeque;
 
-/// Share of PHP that warming may use.
+/// Part of PHP's capacity that warming may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhpBudget {
-    /// Number of concurrent pages, at least 1.
+    /// Number of concurrent requests, at least 1.
     pub at_once: usize,
-    /// Share of the time in which each of these sends requests, in percent from 1 to 100; the rest of the time it
+    /// Percentage of the time, 1 to 100, in which each thread has a request in progress; for the rest of the time it
     /// pauses.
     pub percent: u32,
 }
@@ -19,7 +19,7 @@ impl Default for PhpBudget {
 }
 
 impl PhpBudget {
-    /// Parses `2`, `2,25%`, `25%`. Returns `None` for other texts.
+    /// Parses `2`, `2,25%` or `25%` (number of concurrent requests, percentage). Returns `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let mut budget = Self::default();
         for part in text.split(',').map(str::trim) {
@@ -34,23 +34,23 @@ impl PhpBudget {
     }
 }
 
-/// Number of pages whose times are stored.
+/// Number of pages whose durations are stored.
 const REMEMBERED: usize = 32;
-/// Multiple of the usual time above which a page is slow, which means that visitors wait for PHP, too.
+/// Multiple of the usual duration above which a page is slow: visitors then probably wait for PHP too.
 const SLOW: u64 = 3;
-/// Time below which a page is never slow, in milliseconds.
+/// Duration in milliseconds up to which a page is never slow.
 const NOTICEABLE_MS: u64 = 100;
-/// Maximum pause in milliseconds, even if a server requests more.
+/// Maximum pause in milliseconds, even if the server requests a longer one.
 const LONGEST_MS: u64 = 60_000;
 /// Pause after a rejection without `Retry-After`, in milliseconds.
 const REFUSED_MS: u64 = 5000;
 
-/// Common pace of concurrent requests: slower if pages take longer than usual, and if the server requests a pause.
+/// Computes the pauses of all threads. They are longer if pages take longer than usual, or if the server requests it.
 #[derive(Clone, Debug)]
 pub struct WarmPace {
     budget: PhpBudget,
     times: VecDeque<u64>,
-    /// Number of consecutive slow pages.
+    /// Number of successive slow pages or rejections, at most 10.
     slow: u32,
 }
 
@@ -75,13 +75,14 @@ impl WarmPace {
         rest.max(yielded).min(LONGEST_MS)
     }
 
-    /// Returns the pause after a rejection (429, 503) in milliseconds: the value of `Retry-After`, within bounds.
+    /// Returns the pause after a rejection (429, 503) in milliseconds: that of `Retry-After`, or 5 s; at least 1 s, at
+    /// most one minute.
     pub fn after_refusal(&mut self, retry_after_s: Option<u64>) -> u64 {
         self.slow = (self.slow + 1).min(10);
         retry_after_s.map_or(REFUSED_MS, |seconds| seconds.saturating_mul(1000)).clamp(1000, LONGEST_MS)
     }
 
-    /// Returns the usual time of a page: the median of the last pages.
+    /// Returns the usual duration of a page in milliseconds: the median of the last pages; `None` before the first.
     pub fn usual_ms(&self) -> Option<u64> {
         let mut times: Vec<u64> = self.times.iter().copied().collect();
         times.sort_unstable();

@@ -1,24 +1,22 @@
-//! Request counts of pages, from access logs in the combined format.
+//! Numbers of requests for pages, from access logs in the combined format.
 
 use std::collections::HashMap;
 
-/// Maximum number of counted targets. Beyond it new targets are skipped; the most requested targets usually appear
-/// early.
+/// Maximum number of targets. Above it, new targets are skipped; the most requested ones usually appear early.
 const MOST: usize = 200_000;
-/// Maximum length of a target.
+/// Maximum length of a target, in bytes.
 const LONGEST: usize = 2048;
 
-/// Counts of targets.
+/// Counter of requests by target.
 #[derive(Clone, Debug, Default)]
 pub struct RequestCounter {
     counts: HashMap<String, u64>,
-    /// Number of lines without a successful request for a page.
+    /// Number of lines that were not counted.
     skipped_lines: u64,
 }
 
 impl RequestCounter {
-    /// Counts a line of a log: a GET request with the response status 200 or 304. Only the number of other lines is
-    /// stored.
+    /// Counts a line of a log if it is a GET request with status 200 or 304 that was not caused by `myriad warm`.
     pub fn add(&mut self, line: &[u8]) {
         let Some(target) = target(line) else {
             self.skipped_lines += 1;
@@ -31,12 +29,12 @@ impl RequestCounter {
         }
     }
 
-    /// Returns the number of lines that did not count.
+    /// Returns the number of lines that were not counted.
     pub fn passed_over(&self) -> u64 {
         self.skipped_lines
     }
 
-    /// Returns targets (`/path?query`), the most requested first; targets with equal counts by name.
+    /// Returns the targets (`/path?query`), the most requested first; targets with equal counts in alphabetical order.
     pub fn most_requested(self) -> Vec<String> {
         let mut targets: Vec<(String, u64)> = self.counts.into_iter().collect();
         targets.sort_by(|(a, hot), (b, cold)| cold.cmp(hot).then_with(|| a.cmp(b)));
@@ -44,7 +42,8 @@ impl RequestCounter {
     }
 }
 
-/// Returns the target of a line such as `127.0.0.1 - - [date] "GET /a HTTP/1.1" 200 12 "-" "agent"`.
+/// Returns the target of a line such as `127.0.0.1 - - [date] "GET /a HTTP/1.1" 200 12 "-" "agent"`; `None` if the line
+/// is not counted.
 fn target(line: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(line).ok()?;
     let (_, rest) = text.split_once('"')?;
@@ -56,7 +55,7 @@ fn target(line: &[u8]) -> Option<String> {
         && version.starts_with("HTTP/")
         && words.next().is_none()
         && matches!(status, "200" | "304");
-    // An escape of the log (`\x22`) represents a byte that no URL of a page contains.
+    // A backslash is an escape of the log (`\x22`) for a byte that no URL of a page contains.
     let is_sound = target.starts_with('/')
         && target.len() <= LONGEST
         && target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');

@@ -1,20 +1,20 @@
-//! Sitemaps (sitemaps.org): lists of pages, and lists of such lists.
+//! Sitemaps (sitemaps.org): lists of pages, and indexes of such lists.
 
-/// Maximum number of URLs in a file (sitemaps.org: 50,000), and maximum length of a URL in bytes.
+/// Maximum number of URLs in a file (sitemaps.org: 50,000).
 const MOST: usize = 50_000;
 const LONGEST: usize = 2048;
 
-/// URLs in a file.
+/// URLs listed in a sitemap file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
     /// Pages.
     pub pages: Vec<String>,
-    /// Further files, if the file is an index.
+    /// URLs of further sitemap files, if the file is an index.
     pub sitemaps: Vec<String>,
 }
 
 impl Sitemap {
-    /// Parses XML, or a text with one URL per line. URLs other than HTTP are skipped.
+    /// Parses a sitemap in XML, or a text with one URL per line. Invalid URLs, and those other than HTTP, are skipped.
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         if !text.contains('<') {
@@ -30,7 +30,7 @@ impl Sitemap {
     }
 }
 
-/// Returns the sitemaps that a `robots.txt` names.
+/// Returns the URLs of sitemaps that a `robots.txt` names, at most 64.
 pub fn sitemaps_of_robots(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let values = text.lines().filter_map(|line| {
@@ -40,13 +40,14 @@ pub fn sitemaps_of_robots(bytes: &[u8]) -> Vec<String> {
     values.filter(|value| is_address(value)).take(64).map(str::to_owned).collect()
 }
 
-/// Returns the texts of the `<loc>` elements; those of other namespaces (`<image:loc>`) are for pictures.
+/// Returns the texts of the `<loc>` elements. Elements with a namespace prefix (`<image:loc>`) are skipped: they name
+/// pictures.
 fn locations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("<loc").filter(|_| found.len() < MOST) {
         rest = &rest[at + 4..];
-        // The tag may have attributes; another name (`<location>`) does not match.
+        // The tag may have attributes. Other elements whose names start with `loc` are skipped.
         let Some(end) = rest.find('>').filter(|_| rest.starts_with(|c: char| c == '>' || c.is_whitespace()))
         else {
             continue;
@@ -62,7 +63,7 @@ fn locations(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the text of an element: a CDATA section unchanged, else with its entities resolved.
+/// Returns the text of an element: the contents of a CDATA section, otherwise the text with its entities resolved.
 fn content(text: &str) -> String {
     let text = text.trim();
     match text.strip_prefix("<![CDATA[").and_then(|text| text.strip_suffix("]]>")) {
@@ -108,7 +109,8 @@ fn entity(name: &str) -> Option<char> {
     }
 }
 
-/// Returns whether a text is an HTTP URL without characters that are invalid in a request line.
+/// Returns whether a text is an HTTP URL that can be used in a request line: without spaces and control characters, and
+/// not too long.
 fn is_address(text: &str) -> bool {
     let is_http = text.starts_with("http://") || text.starts_with("https://");
     is_http && text.len() <= LONGEST && !text.chars().any(|c| c.is_whitespace() || c.is_control())

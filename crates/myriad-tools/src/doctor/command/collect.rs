@@ -19,7 +19,8 @@ use myriad_cli::servers;
 use myriad_cli::web::WebTarget;
 use myriad_cli::wordpress;
 
-/// Collects all facts; returns them with the requested address. Fails if no server responds for the site.
+/// Collects all facts. Returns them with the URL that was requested. Returns an error if no server responds for the
+/// site.
 pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, StackFacts), String> {
     let stack = stack::find(options)?;
     let layout = stack
@@ -94,13 +95,13 @@ pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, Stack
     Ok((target, facts))
 }
 
-/// Returns the loopback address for a wildcard address.
+/// Replaces a wildcard address by the loopback address.
 fn loopback_for(address: &str) -> String {
     address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
 }
 
-/// Returns the address of the site and the address to connect to: from the options, else the address configured in
-/// WordPress, else a listening address of Myriad.
+/// Returns the URL of the site, and the address to connect to if it differs. The URL is that of the options, otherwise
+/// the one configured in WordPress, otherwise that of a listening socket of Myriad.
 fn address(
     options: &DoctorOptions,
     stack: &LocalStack,
@@ -111,8 +112,8 @@ fn address(
     }
     let home = wordpress.and_then(|wordpress| WebTarget::parse(&wordpress.home).ok());
     let listens = |tls| if tls { &stack.listens_tls } else { &stack.listens }.as_deref().map(loopback_for);
-    // An https address is requested by http if Myriad does not listen for https, because a proxy terminates TLS, and if
-    // the port is given.
+    // A site with an https URL is requested by http if Myriad does not listen for https (a proxy terminates TLS), or if
+    // `--at` gives the address.
     let by_tls = options.at.is_none() && listens(true).is_some();
     let home = home.filter(|home| !home.tls || by_tls).map(|home| home.with_path("/"));
     let at = |tls| options.at.clone().or_else(|| listens(tls));
@@ -128,7 +129,7 @@ fn pool(options: &DoctorOptions, php: &Observation<String>) -> Observation<FpmPo
     php::pool(php.as_ref().map_err(Clone::clone)?, options.status.as_deref())
 }
 
-/// Returns the maximum number of concurrent requests that the running Myriad sends to php-fpm.
+/// Returns the maximum number of concurrent requests that the running Myriad sends to php-fpm; `None` without a limit.
 fn assumed_children(options: &DoctorOptions, php: &Observation<String>) -> Observation<Option<u32>> {
     let php = php.as_ref().map_err(Clone::clone)?;
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
@@ -147,7 +148,7 @@ fn assumed_children(options: &DoctorOptions, php: &Observation<String>) -> Obser
     Ok(Some(*limit).filter(|limit| *limit > 0))
 }
 
-/// Returns untrusted senders with `X-Forwarded-For`.
+/// Returns the senders of `X-Forwarded-For` that the running Myriad does not trust.
 fn senders(options: &DoctorOptions) -> Observation<UntrustedSenders> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let mut senders = UntrustedSenders::default();
@@ -167,7 +168,7 @@ fn senders(options: &DoctorOptions) -> Observation<UntrustedSenders> {
     Ok(senders)
 }
 
-/// Returns the stored pages, queried from the control socket.
+/// Returns statistics of the stored pages, from the control socket.
 fn stored(options: &DoctorOptions) -> Observation<StoredPageStats> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let (mut stored, mut counts) = (StoredPageStats::default(), RequestCounts::default());

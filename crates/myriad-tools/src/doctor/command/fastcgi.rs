@@ -1,4 +1,4 @@
-//! A direct request to php-fpm that bypasses Myriad: blocking, limited in time and bytes.
+//! FastCGI client for a direct request to php-fpm, bypassing Myriad. It blocks, within limits of time and size.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -18,7 +18,7 @@ trait FastCgiStream: Read + Write {}
 impl FastCgiStream for UnixStream {}
 impl FastCgiStream for TcpStream {}
 
-/// Requests a script with these parameters from php-fpm; returns its output, head and body.
+/// Requests a script from php-fpm with these FastCGI parameters. Returns the script's output: head and body.
 pub(super) fn run_script(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let describe_error = |error: io::Error| format!("php-fpm at {php}: {}", reason(&error));
     let mut connection = connect(php).map_err(|error| {

@@ -1,4 +1,4 @@
-//! The machine: memory, swap, limits, processes that the kernel has killed.
+//! Facts about the machine: memory, swap, limits, processes that the kernel has killed.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -11,10 +11,10 @@ use rustix::fs::OFlags;
 use crate::tune::command::largest_worker;
 use myriad_cli::pidfile::reason;
 
-/// Maximum number of records read from the kernel log, and maximum length of one in bytes.
+/// Maximum number of records that are read from the kernel log.
 const RECORDS: usize = 200_000;
 const RECORD: usize = 8192;
-/// Maximum number of names of killed processes.
+/// Maximum number of killed processes that are counted.
 const NAMES: usize = 1000;
 
 /// Returns a value of `/proc/meminfo`, in bytes.
@@ -44,7 +44,8 @@ pub(super) fn backlog() -> Observation<u64> {
     text.trim().parse().map_err(|_| format!("{path} does not contain a number"))
 }
 
-/// Returns the limit of open files of the worker process of a supervisor.
+/// Returns the limit of open files of Myriad's worker process: the first child of the process `supervisor`, or that
+/// process itself if it has no child.
 pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     let supervisor = supervisor.ok_or("the Myriad of the site is unknown: specify it with -p PREFIX")?;
     let children =
@@ -61,14 +62,15 @@ pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     }
 }
 
-/// Returns the children of php-fpm.
+/// Returns the number of php-fpm children and the memory of the largest.
 pub(super) fn workers() -> Observation<FpmChildren> {
     let (largest, count) = largest_worker(Path::new("/proc"))
         .ok_or("no php-fpm child is running, or its memory usage is not readable")?;
     Ok(FpmChildren { largest, count })
 }
 
-/// Returns the names of processes that the kernel has killed because memory was exhausted, from its log since boot.
+/// Returns the names of processes that the kernel has killed because memory was exhausted, according to its log since
+/// boot.
 pub(super) fn killed() -> Observation<Vec<String>> {
     let path = "/dev/kmsg";
     // Non-blocking: at the end of the log, the kernel would block the reader until the next record.
@@ -80,7 +82,7 @@ pub(super) fn killed() -> Observation<Vec<String>> {
             Ok(0) => break,
             Ok(length) => names.extend(killed_process_name(&String::from_utf8_lossy(&record[..length]))),
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-            // A record that was overwritten while it was read.
+            // The record was overwritten while it was read.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
             Err(error) => return Err(format!("kernel log ({path}): {}", reason(&error))),
         }

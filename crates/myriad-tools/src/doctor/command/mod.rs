@@ -1,7 +1,7 @@
-//! `myriad doctor`: examines a running stack and prints problems with remedies, the most severe first.
+//! `myriad doctor`: examines a running WordPress stack and prints problems with remedies, the most severe first.
 //!
 //! ```text
-//! stack: Myriad, site, php-fpm -> look: machine, php (by FastCGI), site (by HTTP), sources -> crate::doctor::findings -> report
+//! stack: Myriad, site, php-fpm -> collect: machine, php (by FastCGI), site (by HTTP), sources -> doctor::findings -> report
 //! ```
 
 mod collect;
@@ -22,10 +22,10 @@ use options::DoctorOptions;
 
 use myriad_cli::admin::help;
 
-/// Exit status if the doctor fails, for example because no server responds.
+/// Exit status if the doctor could not examine the site, for example because no server responds.
 const NOT_LOOKED: u8 = 3;
 
-/// Runs `myriad doctor` with the arguments after its name.
+/// Runs `myriad doctor` with the arguments after its name. The exit status depends on the most severe finding.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: doctor: {error}");

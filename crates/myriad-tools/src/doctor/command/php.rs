@@ -1,4 +1,4 @@
-//! PHP and WordPress as run by php-fpm, examined by a small script that is written for this purpose.
+//! Facts about PHP and WordPress, from a small PHP script that php-fpm runs.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,12 +13,12 @@ use super::fastcgi::run_script;
 use myriad_cli::wordpress::children_of_running;
 
 const SCRIPT: &str = include_str!("probe.php");
-/// Path of the status page, as `myriad tune` configures it.
+/// Default path of php-fpm's status page, as configured by `myriad tune`.
 const STATUS: &str = "/fpm-status";
-/// Marker before the JSON, because plugins may write output before it.
+/// Marker in the script's output before the JSON, because plugins may print text before it.
 const MARK: &str = "MYRIAD:";
 
-/// Script, which is removed on drop.
+/// Script file, which is removed on drop.
 pub(super) struct PhpProbe {
     php: String,
     path: PathBuf,
@@ -53,7 +53,8 @@ struct FoundWordPress {
 }
 
 impl PhpProbe {
-    /// Writes the script where php-fpm can read it: services with a private `/tmp` share `/run`.
+    /// Writes the script to a folder where php-fpm can read it: `/run` for root, because services may have a private
+    /// `/tmp`.
     pub(super) fn new(php: &str) -> Result<Self, String> {
         let folder = if rustix::process::geteuid().is_root() { "/run".into() } else { std::env::temp_dir() };
         let mut random = [0; 16];
@@ -70,7 +71,7 @@ impl PhpProbe {
         Ok(probe)
     }
 
-    /// Returns the version, sizes and OPcache of PHP.
+    /// Returns the version of PHP, its upload sizes, and the state of OPcache.
     pub(super) fn php(&self) -> Observation<PhpFacts> {
         let found: FoundPhp = self.run_probe(&[])?;
         let opcache = match (found.opcache, found.status.as_object()) {
@@ -82,7 +83,7 @@ impl PhpProbe {
         Ok(PhpFacts { version: found.version, opcache, upload: found.upload, post: found.post, memory_limit })
     }
 
-    /// Returns the facts of the WordPress in a folder, loaded for the host in `authority`.
+    /// Returns facts about the WordPress installed in the folder `root`, loaded for the host in `authority`.
     pub(super) fn wordpress(&self, root: &Path, authority: &str) -> Observation<WordPressFacts> {
         let site = root.display().to_string();
         let found: FoundWordPress = self.run_probe(&[("MYRIAD_SITE", &site), ("HTTP_HOST", authority)])?;
@@ -137,7 +138,7 @@ fn request<'p>(script: &'p str, name: &'p str, query: &'p str) -> Vec<(&'p str, 
     ]
 }
 
-/// Returns the reason why the script did not finish, from the text that was sent in its place.
+/// Returns the reason why the script failed, from the text that php-fpm sent instead of the JSON.
 fn failure_reason(text: &str) -> String {
     if text.contains("database connection") {
         return "Error establishing a database connection".to_owned();
@@ -164,7 +165,7 @@ fn opcache(status: &serde_json::Value) -> OpcacheState {
     }
 }
 
-/// Returns the status of the pool.
+/// Returns the status of the php-fpm pool, from its status page at `status`.
 pub(super) fn pool(php: &str, status: Option<&str>) -> Observation<FpmPoolStatus> {
     let path = status.unwrap_or(STATUS);
     let answer = run_script(php, &request(path, path, "json"))?;
@@ -178,7 +179,7 @@ pub(super) fn pool(php: &str, status: Option<&str>) -> Observation<FpmPoolStatus
     })
 }
 
-/// Returns `pm.max_children` of the pool, from its file.
+/// Returns `pm.max_children` of the pool that listens at this address, from its configuration file.
 pub(super) fn most_children(php: &str) -> Observation<u32> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     children_of_running(&address)

@@ -1,4 +1,4 @@
-//! The findings as text and as JSON, and the exit status.
+//! Output of the findings as text and as JSON, and the exit status.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use myriad_cli::web::WebTarget;
 
-/// Maximum width of wrapped text, and of the column before it.
+/// Maximum width of wrapped text, in columns.
 const WIDTH: usize = 96;
 const COLUMN: usize = 9;
 
@@ -28,7 +28,7 @@ struct JsonReport<'f> {
     findings: Vec<JsonFinding<'f>>,
 }
 
-/// Prints the findings; the most severe determines the exit status.
+/// Prints the findings. Returns the exit status, which depends on the most severe one.
 pub(super) fn print(
     target: &WebTarget,
     findings: &[DoctorFinding],
@@ -104,7 +104,7 @@ fn merged(findings: &[DoctorFinding]) -> Vec<DoctorFinding> {
     merged
 }
 
-/// Replaces control characters: text of a page must not control the terminal.
+/// Replaces control characters, so that text of a page cannot control the terminal.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! Pages of the site and their assets, requested like a visitor.
+//! Facts about the site: pages and their assets, requested like a visitor.
 
 use std::io::Read as _;
 
@@ -9,17 +9,17 @@ use flate2::read::GzDecoder;
 use myriad_cli::web::{WebAnswer, WebClient, WebFailure, WebTarget};
 use myriad_cli::wordpress::{DeniedSitePaths, SiteKind, SiteLayout};
 
-/// User agent of the doctor, which the server treats as a tool with the lowest priority for PHP (presets/bots.conf).
+/// User agent of the doctor. Myriad gives its requests the lowest priority for PHP (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
-/// Maximum decompressed length of a page in bytes, and maximum number of examined style sheets and scripts.
+/// Maximum decompressed length of a page, in bytes.
 const LARGEST: u64 = 16 << 20;
 const MOST_ASSETS: usize = 60;
 /// Maximum number of denied files that are requested.
 const MAX_DENIED: usize = 20;
-/// Strings that show a nonce in a page.
+/// Texts that indicate that a page contains a nonce.
 const NONCES: [&str; 3] = ["_wpnonce", "\"nonce\":\"", "nonce="];
 
-/// Observations of a site.
+/// Facts about a site.
 pub(super) struct SiteFacts {
     pub(super) pages: Vec<CheckedPage>,
     pub(super) assets: Observation<Vec<PageAsset>>,
@@ -27,13 +27,13 @@ pub(super) struct SiteFacts {
     pub(super) https_proxy_visit: Observation<PageVisit>,
 }
 
-/// Examines a site. Fails if no server responds for the home page.
+/// Examines a site. Returns an error if no server responds to the request for the home page.
 pub(super) fn examine_site(home: &WebTarget, at: Option<&str>) -> Result<SiteFacts, WebFailure> {
     let mut client = WebClient::new(at, AGENT);
     let first = client.get(home, &[("Accept-Encoding", "gzip")])?;
     let body = text(&first);
     let mut pages = vec![page(&mut client, "home", home)];
-    // A unique argument: no stored page matches it, and the stored response matches no other request.
+    // With a unique argument, the response is not from the cache and cannot be used for other requests.
     let alone = format!("{}?myriad-doctor={}", home.path, std::process::id());
     if let Ok(answer) = client.get(&home.with_path(&alone), &[("Accept-Encoding", "gzip")]) {
         pages[0].uncached = Some(visit(&answer)).filter(|visit| visit.cache.as_deref() != Some("HIT"));
@@ -46,7 +46,7 @@ pub(super) fn examine_site(home: &WebTarget, at: Option<&str>) -> Result<SiteFac
             .filter_map(|url| WebTarget::parse(url).ok())
             .find(|target| target.authority == home.authority && target.path != home.path);
         match target {
-            // The scheme of the home page, because a site with a proxy in front uses https here.
+            // The scheme of the home page, because a site behind a proxy that terminates TLS uses https in its sitemap.
             Some(target) => pages.push(page(&mut client, kind, &WebTarget { tls: home.tls, ..target })),
             None => pages.push(unseen_page(kind, home, map)),
         }
@@ -66,13 +66,13 @@ pub(super) fn examine_site(home: &WebTarget, at: Option<&str>) -> Result<SiteFac
     Ok(SiteFacts { pages, assets, pictures: linked.pictures.len(), https_proxy_visit })
 }
 
-/// Reads the `.htaccess` files of a site.
+/// Returns the paths that `.htaccess` files of a site deny.
 pub(super) fn denied(layout: &SiteLayout) -> DeniedSitePaths {
-    // The warnings are those of the start; the findings contain the rules.
+    // The warnings are ignored: they are printed when Myriad starts, and the findings contain the rules.
     DeniedSitePaths::find(layout, SiteKind::WordPress, &mut Vec::new())
 }
 
-/// Requests files that a `.htaccess` denies, one of each folder; returns the URL paths of those that are sent.
+/// Requests files that a `.htaccess` denies, one per folder. Returns the URL paths of those that the server sends.
 pub(super) fn exposed(
     home: &WebTarget,
     at: Option<&str>,
@@ -145,7 +145,7 @@ fn asset(client: &mut WebClient, target: &WebTarget) -> Result<PageAsset, WebFai
 fn text(answer: &WebAnswer) -> String {
     let mut bytes = Vec::new();
     if answer.field("Content-Encoding").as_deref() == Some("gzip") {
-        // Corrupt data is examined up to the first error.
+        // Corrupt data is used up to the first error.
         let _ = GzDecoder::new(answer.body.as_slice()).take(LARGEST).read_to_end(&mut bytes);
     } else {
         bytes.clone_from(&answer.body);

@@ -1,4 +1,4 @@
-//! Names in the files of plugins and themes: cookies that they set, and code that prevents caching.
+//! Search in the files of plugins and themes for names of cookies, and for code that prevents caching.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,24 +7,24 @@ use crate::doctor::CookieSource;
 
 use myriad_cli::site_folder::SiteFolder;
 
-/// Maximum number of files and folders read, and maximum size of a file; larger files are skipped.
+/// Maximum number of files that are read.
 const FILES: usize = 60_000;
 const MAX_FOLDERS: usize = 20_000;
 const FILE_BYTES: u64 = 4 << 20;
 /// Folders of `wp-content` that contain code.
 const FOLDERS: [&str; 3] = ["plugins", "mu-plugins", "themes"];
-/// Strings in plugins that prevent caching.
+/// Texts in PHP code that prevent caching.
 const UNCACHING: [&str; 3] = ["DONOTCACHEPAGE", "nocache_headers", "session_start"];
-/// Function that starts a PHP session, whose cookie no plugin names.
+/// Function that starts a PHP session. The name of the session's cookie does not occur in the plugin.
 const SESSION: &str = "session_start";
-/// Strings by which PHP code sets a cookie.
+/// Texts by which PHP code sets a cookie.
 const SETTERS: [&str; 3] = ["setcookie", "setrawcookie", "Set-Cookie:"];
-/// Plugins that contain these strings and do not prevent caching of public pages.
+/// Plugins that contain texts of [`UNCACHING`] but do not prevent caching of public pages.
 const INNOCENT: [&str; 1] = ["myriad-cache"];
 
-/// Searches for the names of cookies, and for strings that prevent caching if `searches_reasons`. Both lists are empty if
-/// nothing is searched. `active` are the running plugins and themes in addition to must-use plugins; without it all
-/// files are searched.
+/// Searches the code in the folder `content` for names of cookies, and if `searches_reasons` for texts of
+/// [`UNCACHING`]. `active` are the active plugins and themes; `None` searches all. Must-use plugins are always
+/// searched. Returns the sources of each cookie, and the plugins that prevent caching.
 pub(super) fn find_sources(
     content: &Path,
     active: Option<&[String]>,
@@ -66,14 +66,14 @@ pub(super) fn find_sources(
     (sources.collect(), uncaching.into_iter().collect())
 }
 
-/// Returns whether a cookie is a PHP session: the default name, or a name set by `session_name`.
+/// Returns whether a cookie probably belongs to a PHP session, by its name.
 fn is_session(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("sess") || name == "sid"
 }
 
-/// Returns the name of a cookie without the suffix of the site: the source of `woocommerce_cart_0123456789abcdef`
-/// contains the stem followed by a variable.
+/// Returns the name of a cookie without a hash at the end: plugins compose `woocommerce_cart_0123456789abcdef` from a
+/// prefix and a variable.
 fn stem(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((stem, hash))
@@ -85,12 +85,13 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Returns whether a quoted string starts with a name.
+/// Returns whether the text contains a quoted string that starts with `name`.
 fn is_quoted_in(text: &str, name: &str) -> bool {
     !name.is_empty() && ["'", "\"", "`"].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
-/// Calls `visit` with the text of each PHP file and script, and the name of its plugin or theme: `plugins/shop`.
+/// Calls `visit` with the text of each PHP file and script, and the plugin or theme that it belongs to, such as
+/// `plugins/shop`.
 fn each_text(content: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
     let site = SiteFolder::new(&std::path::absolute(content).unwrap_or_else(|_| content.to_owned()));
     let mut left = FILES;

@@ -1,4 +1,4 @@
-//! The examined stack: the running Myriad, its site and its php-fpm.
+//! The stack on this machine: the running Myriad, its site and its php-fpm.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,27 +10,27 @@ use myriad_cli::site_folder::SiteFolder;
 use myriad_cli::web::WebTarget;
 use myriad_cli::wordpress::{self, SiteLayout, SiteLine};
 
-/// Facts about the stack that are available before any request.
+/// Facts about the stack that are known before any request.
 #[derive(Debug, Default)]
 pub(super) struct LocalStack {
-    /// Process number of the supervisor.
+    /// Process ID of Myriad's supervisor.
     pub(super) pid: Option<u32>,
-    /// Address on which it listens for http: `127.0.0.1:8080`.
+    /// Address on which Myriad listens for http, such as `127.0.0.1:8080`.
     pub(super) listens: Option<String>,
-    /// Address on which it listens for https.
+    /// Address on which Myriad listens for https.
     pub(super) listens_tls: Option<String>,
-    /// First name of the site, if several sites are distinguished by name.
+    /// First name of the selected site, if Myriad serves several sites that are distinguished by name.
     pub(super) name: Option<String>,
-    /// Layout of the site, or the reason why it is unknown.
+    /// Layout of the site's folder, or the reason why it cannot be read; `None` if the folder is unknown.
     pub(super) site: Option<Result<SiteLayout, String>>,
     /// Address of php-fpm: a path, or `HOST:PORT`.
     pub(super) php: Option<String>,
 }
 
-/// Finds the stack from the options, else from the command line of the running `myriad wordpress`.
+/// Finds the stack by the options, otherwise by the command line of the running `myriad wordpress`.
 ///
 /// # Errors
-/// Returns an error if the server serves several sites and none is named, or if it does not serve the named site.
+/// Returns an error if Myriad serves several sites and the URL selects none of them.
 pub(super) fn find(options: &DoctorOptions) -> Result<LocalStack, String> {
     let server = &options.words.server;
     let running = match SelectedServer::of(server) {
@@ -53,7 +53,7 @@ pub(super) fn find(options: &DoctorOptions) -> Result<LocalStack, String> {
         (stack.listens, stack.listens_tls) = (listens("http://"), listens("https://"));
         arguments = command_line(pid);
     }
-    // The pid file is next to the control socket.
+    // The pid file has the path of the control socket, with another extension.
     let pid_file = options.words.socket.as_ref().map(|socket| socket.with_extension("pid"));
     if let Some(pid) = pid_file.and_then(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()) {
         stack.pid = Some(pid);
@@ -84,10 +84,10 @@ pub(super) fn find(options: &DoctorOptions) -> Result<LocalStack, String> {
     Ok(stack)
 }
 
-/// Returns the selected site: the only site, or the site that matches the host of the URL.
+/// Returns the selected site: the only one, or the one whose names match the host of the URL.
 ///
 /// # Errors
-/// Returns a sentence if several sites exist, or none with that name.
+/// Returns an error text if there are several sites and no URL, or if no site has the name.
 fn site_of(sites: Vec<SiteLine>, url: Option<&WebTarget>) -> Result<SiteLine, String> {
     let known = sites.iter().filter_map(|site| site.names.first().cloned()).collect::<Vec<_>>().join(", ");
     let Some(host) = url.map(|url| url.host().to_ascii_lowercase()) else {
@@ -108,14 +108,15 @@ fn site_of(sites: Vec<SiteLine>, url: Option<&WebTarget>) -> Result<SiteLine, St
         .ok_or_else(|| format!("{host} is not one of the sites of this server: {known}"))
 }
 
-/// Returns a host that a name matches, if one exists: `example.com` for `example.com` and for `.example.com`.
+/// Returns a host that matches a server name: `example.com` for `example.com` and for `.example.com`; `None` for other
+/// wildcards.
 fn plain(name: &str) -> Option<&str> {
     let name = name.strip_prefix('.').unwrap_or(name);
     (!name.contains('*')).then_some(name)
 }
 
-/// Ranks a name for a host by the order of `server_name`: exact name, then the longest leading wildcard, then the
-/// longest trailing wildcard.
+/// Ranks a server name for a host, in the order of precedence of `server_name`: exact name, longest leading wildcard,
+/// longest trailing wildcard. Returns `None` if the name does not match.
 fn name_rank(name: &str, host: &str) -> Option<(u8, usize)> {
     let name = name.to_ascii_lowercase();
     let below = |end: &str| host.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
@@ -129,7 +130,7 @@ fn name_rank(name: &str, host: &str) -> Option<(u8, usize)> {
     fits.then_some((rank, name.len()))
 }
 
-/// Returns the words of the command line of a process; `--name=value` is split.
+/// Returns the words of a process's command line; `--name=value` becomes two words.
 fn command_line(pid: u32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -141,13 +142,13 @@ fn command_line(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Resolves a path of a process; relative paths start at its working directory.
+/// Resolves a path relative to the working directory of a process.
 fn resolved_path(pid: Option<u32>, path: &str) -> PathBuf {
     let folder = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
     folder.map_or_else(|| path.into(), |folder| folder.join(path))
 }
 
-/// Returns the layout of the site, if its configuration is readable.
+/// Returns the layout of the site in the folder `root`; an error text if it contains no WordPress or cannot be read.
 fn checked_layout(root: &Path) -> Result<SiteLayout, String> {
     let shown = root.display();
     let layout =

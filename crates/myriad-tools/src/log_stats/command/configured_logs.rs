@@ -1,4 +1,4 @@
-//! Logs of a configuration: their files and line formats.
+//! Log files of a configuration, and the formats of their lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use myriad_cli::paths::ServerPaths;
 use myriad_cli::servers::SelectedServer;
 use myriad_cli::wordpress;
 
-/// Logs and formats of a configuration.
+/// Log files and formats of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct ConfiguredLogs {
-    /// Access logs, with the number of their format if it can be parsed.
+    /// Access logs, each with the index of its format; `None` if lines of that format cannot be parsed.
     access: Vec<(PathBuf, Option<usize>)>,
     errors: Vec<PathBuf>,
     formats: Vec<(String, LogLayout)>,
 }
 
 impl ConfiguredLogs {
-    /// Returns the logs of the server that [`SelectedServer`] selects.
+    /// Returns the logs of the server that the command-line options select.
     pub(super) fn find(server: &cli::ServerOptions) -> Result<Self, String> {
         let paths = match SelectedServer::of(server) {
             SelectedServer::Configuration(paths) => paths,
@@ -96,19 +96,19 @@ impl ConfiguredLogs {
         }
     }
 
-    /// Returns the files that exist.
+    /// Returns those log files that exist.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
         all.filter(|path| path.is_file()).cloned().collect()
     }
 
-    /// Returns the names of all log files, for a message.
+    /// Returns the paths of all log files, joined for a message.
     pub(super) fn shown(&self) -> String {
         let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
         all.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the layout of a file, which may have been rotated.
+    /// Returns the format of a log file, or of a rotated copy of it; `None` if it is unknown.
     pub(super) fn layout(&self, path: &Path) -> Option<&LogLayout> {
         let path = std::path::absolute(path).ok()?;
         let path = path.as_os_str().as_encoded_bytes();
@@ -120,12 +120,12 @@ impl ConfiguredLogs {
         self.formats.get(format).map(|(_, layout)| layout)
     }
 
-    /// Returns the layout with this name.
+    /// Returns the format named `name`, if it can be parsed.
     pub(super) fn named(&self, name: &str) -> Option<&LogLayout> {
         self.formats.iter().find(|(known, _)| known == name).map(|(_, layout)| layout)
     }
 
-    /// Returns all layouts.
+    /// Returns all formats.
     pub(super) fn layouts(&self) -> impl Iterator<Item = &LogLayout> {
         self.formats.iter().map(|(_, layout)| layout)
     }

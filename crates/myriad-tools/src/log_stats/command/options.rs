@@ -72,11 +72,11 @@ const QUESTIONS: [(&str, ReportSection); 6] = [
 #[derive(Debug)]
 pub(super) struct LogOptions {
     pub(super) server: cli::ServerOptions,
-    /// Named files; `-` is standard input.
+    /// Log files given as arguments; `-` is standard input.
     pub(super) files: Vec<PathBuf>,
     pub(super) questions: Vec<ReportSection>,
     pub(super) limit: usize,
-    /// Start of the time range, in seconds since the epoch.
+    /// Start of the time range, in seconds since the epoch; `None` for no limit.
     pub(super) since_s: Option<u64>,
     pub(super) until_s: Option<u64>,
     pub(super) host: Option<String>,
@@ -118,7 +118,7 @@ impl LogOptions {
         }))
     }
 
-    /// Returns whether the options exclude lines.
+    /// Returns whether the options exclude some lines, by time or host.
     pub(super) fn is_narrowed(&self) -> bool {
         self.since_s.is_some() || self.until_s.is_some() || self.host.is_some()
     }

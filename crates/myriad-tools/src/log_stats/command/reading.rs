@@ -1,4 +1,4 @@
-//! Reads logs line by line into a tally.
+//! Reads log files line by line and counts the lines.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -13,21 +13,21 @@ use super::configured_logs::ConfiguredLogs;
 use super::options::LogOptions;
 use myriad_cli::pidfile::reason;
 
-/// Maximum number of bytes read of a line; the rest is skipped.
+/// Maximum number of bytes that are read of a line; the rest is skipped.
 const LONGEST: u64 = 64 << 10;
-/// Number of lines by which the form of a file is detected.
+/// Number of lines at the start of a file by which its format is detected.
 const LOOKED_AT: usize = 32;
-/// Maximum number of rotated files of a log.
+/// Maximum number of rotated copies of a log.
 const MOST_ROTATED: usize = 1000;
 
-/// Form of the lines of a file.
+/// Kind of the lines of a file: access log, JSON objects, or error log.
 enum LineFormat {
     Access(LogLayout),
     Objects,
     Errors,
 }
 
-/// Reads all files that the options name.
+/// Reads all files that the options select, and returns the counts.
 pub(super) fn read(options: &LogOptions) -> Result<Tally, String> {
     let configured = ConfiguredLogs::find(&options.server);
     let format = options.format.as_deref().map(|format| named(format, &configured)).transpose()?;
@@ -56,7 +56,7 @@ pub(super) fn read(options: &LogOptions) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// Returns the layout of `--format`: its name or its text.
+/// Returns the format of `--format`, which is a name or the text of a `log_format`.
 fn named(format: &str, configured: &Result<ConfiguredLogs, String>) -> Result<LogLayout, String> {
     if format.contains('$') {
         let is_json = format.trim_start().starts_with('{');
@@ -74,8 +74,8 @@ fn named(format: &str, configured: &Result<ConfiguredLogs, String>) -> Result<Lo
     }
 }
 
-/// Returns the files to read: the named ones, else standard input if it is a pipe or a file, else those of the
-/// configuration.
+/// Returns the files to read: those of the arguments, otherwise standard input if it is a pipe or a file, otherwise
+/// those of the configuration.
 fn files(options: &LogOptions, configured: &Result<ConfiguredLogs, String>) -> Result<Vec<PathBuf>, String> {
     let mut files = options.files.clone();
     if files.is_empty()
@@ -105,7 +105,7 @@ fn is_piped() -> bool {
     !input.is_terminal() && kind.is_ok_and(|kind| !kind.is_char_device())
 }
 
-/// Returns the rotated files of a log, the oldest first, followed by the log.
+/// Returns the rotated copies of a log, the oldest first, then the log itself.
 fn rotated(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for number in 1..MOST_ROTATED {
@@ -132,7 +132,7 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
     Ok(file)
 }
 
-/// Reads the next line without its line break; returns `false` at the end of the file.
+/// Reads the next line without its line break, truncated to [`LONGEST`] bytes. Returns `false` at the end of the file.
 fn next_line(source: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if source.take(LONGEST).read_until(b'\n', line)? == 0 {
@@ -158,8 +158,8 @@ fn first_lines(source: &mut Box<dyn BufRead>) -> io::Result<Vec<Vec<u8>>> {
     Ok(lines)
 }
 
-/// Returns the form of most of the lines. The layout of the configuration has priority, unless the lines do not match
-/// it.
+/// Returns the kind of most of the first lines; `None` if it is not recognized. The format of the configuration
+/// (`said`) is tried first.
 fn line_format(
     path: &Path,
     lines: &[Vec<u8>],
@@ -217,7 +217,7 @@ impl LineReader<'_> {
             },
             LineFormat::Errors => match read_fault(&text(line), local_time::offset_minutes) {
                 Some(fault) if self.is_within(fault.time_s) => self.tally.fault(&fault),
-                // Messages of PHP and of panics continue on the following lines.
+                // Not counted as unparsed: messages of PHP and of panics have several lines.
                 Some(_) | None => {}
             },
         }
@@ -235,7 +235,7 @@ impl LineReader<'_> {
 
     fn is_within(&self, time_s: Option<u64>) -> bool {
         let LogOptions { since_s, until_s, .. } = self.options;
-        // A line without a time is outside any time range.
+        // A line without a time is outside of any time range.
         let since = since_s.is_none_or(|since| time_s.is_some_and(|time| time >= since));
         since && until_s.is_none_or(|until| time_s.is_some_and(|time| time <= until))
     }

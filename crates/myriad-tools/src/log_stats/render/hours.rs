@@ -7,9 +7,9 @@ use super::style::{Color, Style, heading};
 use crate::log_stats::report::{HourCounts, LogReport, StatusCounts};
 use crate::log_stats::time::shown_hour;
 
-/// Maximum number of rows; longer time ranges are shown in larger steps.
+/// Maximum number of rows. Longer time ranges are shown in steps of several hours.
 const MOST_ROWS: u64 = 48;
-/// Step sizes in hours.
+/// Possible lengths of a step, in hours.
 const STEPS: [u64; 9] = [1, 2, 3, 6, 12, 24, 48, 168, 720];
 
 pub(super) fn hours(report: &LogReport, style: &Style) -> String {
@@ -44,7 +44,8 @@ pub(super) fn hours(report: &LogReport, style: &Style) -> String {
     out
 }
 
-/// Groups hours into steps so that the number of rows is limited; steps without requests have rows, too.
+/// Combines hours into steps, so that the number of rows is limited. Returns the length of a step in hours, and a row
+/// for each step, also for steps without requests.
 fn steps(hours: &[HourCounts]) -> (u64, Vec<HourCounts>) {
     let (Some(first), Some(last)) = (hours.first(), hours.last()) else { return (1, Vec::new()) };
     let span = (last.begin_s - first.begin_s) / 3600 + 1;
@@ -82,7 +83,7 @@ fn bar(statuses: StatusCounts, most: u64, width: usize, style: &Style, marks: [&
     for ((color, part), mark) in parts.into_iter().zip(marks) {
         sum += part;
         let mut end = (sum as f64 * width as f64 / most as f64).round() as usize;
-        // Every kind with a count above 0 is visible.
+        // Every class with a count above 0 gets at least one column.
         if part > 0 && end == drawn && drawn < width {
             end = drawn + 1;
         }

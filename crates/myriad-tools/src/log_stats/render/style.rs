@@ -1,4 +1,4 @@
-//! Presentation of a report in a terminal: width, colors, characters of the locale.
+//! Properties of the terminal that receives a report.
 
 use crate::log_stats::time::shown;
 
@@ -7,13 +7,13 @@ use crate::log_stats::time::shown;
 pub struct Style {
     /// Number of columns of the terminal.
     pub width: usize,
-    /// Set if colors may be used.
+    /// True if colors may be used.
     pub has_colors: bool,
-    /// Set if characters beyond ASCII may be used.
+    /// True if characters beyond ASCII may be used.
     pub has_unicode: bool,
-    /// Returns the offset from UTC in minutes, positive to the east.
+    /// Function that returns the offset from UTC in minutes at a time in seconds since the epoch, positive to the east.
     pub offset_minutes: fn(u64) -> i32,
-    /// Escapes untrusted text for a terminal.
+    /// Function that escapes untrusted text for a terminal.
     pub escaped: fn(&str) -> String,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn heading(style: &Style, text: &str) -> String {
     format!("{}\n", style.paint(Color::Bold, text))
 }
 
-/// Truncates a text to `width` columns, with a mark if text was removed.
+/// Truncates a text to `width` columns and marks that it was truncated. Without Unicode, the mark is ASCII.
 pub(super) fn cut(text: &str, width: usize, has_unicode: bool) -> String {
     let ascii;
     let text = if has_unicode {

@@ -7,11 +7,11 @@ use super::style::{Color, Style, cut, heading};
 pub(super) enum Align {
     Left,
     Right,
-    /// Last column: truncated at the edge of the terminal.
+    /// Left-aligned last column, which is truncated at the edge of the terminal.
     Rest,
 }
 
-/// Maximum width of a column other than the last.
+/// Maximum width of each column except the last.
 const WIDEST: usize = 40;
 
 pub(super) struct ReportTable<'a, const N: usize> {
@@ -29,7 +29,7 @@ impl<'a, const N: usize> ReportTable<'a, N> {
         self.rows.push(row);
     }
 
-    /// Renders the table under its title; an empty text without rows.
+    /// Renders the table below its title. Returns an empty text if it has no rows.
     pub(super) fn render(&self, style: &Style) -> String {
         if self.rows.is_empty() {
             return String::new();

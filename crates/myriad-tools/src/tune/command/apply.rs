@@ -1,4 +1,4 @@
-//! The actions `--apply` and `--undo`.
+//! `--apply` and `--undo`.
 
 use std::fs;
 use std::io;
@@ -12,8 +12,7 @@ use super::record::{OriginalFile, PLACE, RecordedFile, TuneRecord, hash};
 use myriad_cli::machine_files::{self, below};
 use myriad_cli::pidfile::reason;
 
-/// Writes the files of a plan. If one cannot be written, or a program rejects it, the state before this call is
-/// restored.
+/// Writes the files of a plan. If one cannot be written, or a program rejects one, restores the previous files.
 pub(super) fn apply(root: &Path, plan: &TuningPlan) -> Result<ExitCode, String> {
     let mut record = TuneRecord::read(root)?;
     let replaced = plan
@@ -45,7 +44,7 @@ pub(super) fn apply(root: &Path, plan: &TuningPlan) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Records the file that is replaced, unless an earlier `--apply` has recorded it.
+/// Adds the file that is replaced to the record, unless an earlier `--apply` has recorded the original.
 fn record_file(root: &Path, record: &mut TuneRecord, file: &ConfigFile, before: Option<&OriginalFile>) {
     let written = hash(file.text().as_bytes());
     if let Some(entry) = record.entry(&file.path) {
@@ -68,7 +67,7 @@ fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
     machine_files::write(root, &file.path, file.text().as_bytes(), 0o644)
 }
 
-/// Restores the state before this `--apply`, including the files that an earlier one has written.
+/// Restores the files as they were before this `--apply`, which may have been written by an earlier one.
 fn revert(root: &Path, plan: &TuningPlan, replaced: Vec<Option<OriginalFile>>, mut record: TuneRecord) {
     for (file, before) in plan.files.iter().zip(replaced) {
         let path = below(root, &file.path);
@@ -93,12 +92,13 @@ fn revert(root: &Path, plan: &TuningPlan, replaced: Vec<Option<OriginalFile>>, m
 
 fn remove_folders(root: &Path, folders: &[String]) {
     for folder in folders.iter().rev() {
-        // A folder that contains other files remains.
+        // Fails if the folder contains other files; it then remains.
         let _ = fs::remove_dir(below(root, folder));
     }
 }
 
-/// Restores the state before the first `--apply`.
+/// Restores the files as they were before the first `--apply`. Files that were changed since are kept unless `force` is
+/// true.
 pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     let mut record = TuneRecord::read(root)?;
     if record.files.is_empty() {
@@ -152,7 +152,7 @@ fn write_error(file: &ConfigFile, error: &io::Error) -> String {
     format!("{}: {}{remedy}", file.path, reason(error))
 }
 
-/// Returns the option that names the root, for a command to type.
+/// Returns the `--root` option for a command in a message; empty for `/`.
 fn root_option(root: &Path) -> String {
     if root == Path::new("/") { String::new() } else { format!(" --root {}", root.display()) }
 }

@@ -1,4 +1,4 @@
-//! Validation of written files by the programs that read them.
+//! Validation of the written files by the programs that read them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,8 @@ use crate::tune::{ConfigFile, FileFormat, TuningPlan};
 
 use myriad_cli::machine_files::below;
 
-/// Runs each program to validate its files. A program that is not installed is reported as not run.
+/// Validates each file by its program. Programs that are not installed are reported. Returns an error if a program
+/// rejects a file.
 pub(super) fn run(root: &Path, plan: &TuningPlan) -> Result<(), String> {
     println!();
     for file in &plan.files {
@@ -28,7 +29,7 @@ pub(super) fn run(root: &Path, plan: &TuningPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a command that reads a file and has no other effect.
+/// Returns a command that validates a file without any other effect; `None` if there is none for its format.
 fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     let path = below(root, &file.path);
     let mut command = match file.format {
@@ -58,11 +59,10 @@ fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     Some(command)
 }
 
-/// Returns the complaint of a program about a file.
+/// Returns the complaint of a program about a file; `None` if it accepts the file. `said` is the program's output.
 fn complaint(file: &ConfigFile, is_well: bool, said: &str) -> Option<String> {
     let words: &[&str] = match file.format {
-        // The server exits successfully with an unknown variable that starts with `loose`, and warns of values that it
-        // has adjusted.
+        // The database server accepts unknown variables that start with `loose`, and warns of values that it adjusts.
         FileFormat::MyCnf => &["unknown variable", "unknown option", "adjusted", "[ERROR]"],
         FileFormat::FpmPool => &["ALERT", "ERROR", "WARNING: [pool"],
         _ => &["Syntax error", "AH00180", "AH00513"],

@@ -1,4 +1,4 @@
-//! Facts of this machine and of the files below a root.
+//! Facts about a machine: this one, or the file system below `--root`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use myriad_cli::machine_files::below;
 use myriad_cli::site_folder::SiteFolder;
 use myriad_cli::wordpress::{self, SiteLayout};
 
-/// Maximum number of PHP files counted, and of folders read.
+/// Maximum number of PHP files that are counted.
 const MAX_FILES: usize = 1_000_000;
 const MAX_FOLDERS: usize = 200_000;
 /// Link to the current release in the folder of a site.
 const CURRENT: &str = "current";
-/// Kernel settings that are never lowered.
+/// Kernel settings that a plan may raise but never lower.
 const KERNEL: [&str; 5] = [
     "net.core.somaxconn",
     "net.ipv4.tcp_max_syn_backlog",
@@ -26,13 +26,13 @@ const KERNEL: [&str; 5] = [
     "fs.file-max",
 ];
 
-/// Facts, and the site whose files were counted.
+/// Facts about a machine, and the site whose files were counted.
 pub(super) struct DetectedMachine {
     pub(super) facts: MachineFacts,
     pub(super) site: Option<PathBuf>,
 }
 
-/// Collects all facts that the options do not provide.
+/// Collects the facts. Values of the options replace detected ones.
 pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, String> {
     let root = options.root.as_path();
     let is_here = root == Path::new("/");
@@ -45,7 +45,7 @@ pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, S
         php: php(root),
         worker: match options.worker {
             Some(bytes) => PhpWorkerSize { bytes, measured: 1 },
-            // Workers of this machine are unrelated to those of another root.
+            // The running PHP processes are unrelated to the programs below another root.
             None => is_here
                 .then(|| workers::measured(Path::new("/proc")))
                 .flatten()
@@ -64,7 +64,8 @@ pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, S
     Ok(DetectedMachine { facts, site })
 }
 
-/// Returns the folder of the site: the named one, which must contain WordPress, else the first below `/var/www`.
+/// Returns the folder of the site: that of `--site`, which must contain WordPress, otherwise the first one found below
+/// `/var/www`.
 fn site(options: &TuneOptions) -> Result<Option<PathBuf>, String> {
     let is_site = |folder: &Path| SiteLayout::find(folder).is_ok_and(|layout| layout.is_some());
     if let Some(site) = &options.site {
@@ -90,12 +91,12 @@ fn site(options: &TuneOptions) -> Result<Option<PathBuf>, String> {
     Ok(inner.into_iter().find(|folder| is_site(folder)))
 }
 
-/// Returns the number of PHP files of a site. Links are not followed, except that to the current release; uploads are
-/// skipped.
+/// Returns the number of PHP files of a site, without uploads. Symbolic links are not followed, except the one to the
+/// current release.
 fn count(site: &Path) -> u32 {
     let mut site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
     let layout = SiteLayout::find(&site).ok().flatten().unwrap_or_else(|| SiteLayout::usual(site.clone()));
-    // Of releases, PHP runs the current one.
+    // If there are several releases, PHP runs only the current one.
     let current = site.join(CURRENT);
     if layout.root.starts_with(&current) {
         site = current;
@@ -111,7 +112,7 @@ fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
-/// Returns the `client_max_body_size` of the preset, for sites that do not change it (`--set uploads=`).
+/// Returns the default `client_max_body_size` of the presets, in bytes; a site may change it with `--set uploads=`.
 fn body() -> u64 {
     parse_amount(wordpress::largest_upload()).unwrap_or(1 << 20)
 }
@@ -121,7 +122,7 @@ fn kernel() -> Vec<(String, u64)> {
     KERNEL.iter().filter_map(value).collect()
 }
 
-/// Returns the value of a setting of the running kernel.
+/// Returns the value of a setting of the running kernel; `None` if it cannot be read.
 pub(super) fn kernel_value(name: &str) -> Option<String> {
     let value = text(&Path::new("/proc/sys").join(name.replace('.', "/")))?;
     Some(value.trim().to_owned())

@@ -1,9 +1,9 @@
-//! `myriad tune`: settings of the whole stack for this machine, compared with the present ones, written and undone on
-//! request.
+//! `myriad tune`: computes settings of the whole stack for a machine, compares them with the present ones, and on
+//! request writes or undoes them.
 //!
 //! ```text
-//! machine::facts -> crate::tune::plan -> report (next to sources::present)
-//!                                     -> apply: record, files, validated by their programs -> undo
+//! machine: detect_machine -> tune::plan -> report (compared with sources::present)
+//!                                      -> apply: record, files, validated by their programs -> undo
 //! ```
 
 mod apply;

@@ -55,14 +55,14 @@ const OPTIONS: &[KnownOption] = &[
 /// Value of `--database`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseOption {
-    /// The option is missing: the installed database.
+    /// The option is missing: the installed database is detected.
     Nothing,
-    /// The value is `none`.
+    /// The value is `none`: the machine has no database.
     Missing,
     This(DatabaseServer),
 }
 
-/// Options of a command line; they replace facts that would be detected.
+/// Options of the command line. Values replace facts that would be detected.
 #[derive(Clone, Debug)]
 pub(super) struct TuneOptions {
     pub(super) act: ChangeAction,
@@ -76,7 +76,7 @@ pub(super) struct TuneOptions {
     pub(super) database: DatabaseOption,
 }
 
-/// Minimum and maximum of planned memory, in bytes.
+/// Permitted values of `--memory`, in bytes.
 const MEMORY: std::ops::RangeInclusive<u64> = 512 << 20..=16 << 40;
 
 impl TuneOptions {

@@ -1,4 +1,4 @@
-//! Programs of the stack, detected by their files below a root: php-fpm, database, object cache, Apache.
+//! Detection of the installed programs by their files below a root: php-fpm, database, object cache, Apache.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,11 +9,11 @@ use crate::tune::{ApacheSetup, DatabaseServer, InstalledPhp, Mpm, ObjectCacheSer
 
 use myriad_cli::machine_files::below;
 
-/// Maximum length of a file in bytes, and maximum number of entries of a folder.
+/// Maximum number of bytes that are read of a file.
 const FILE_BYTES: u64 = 64 << 20;
 const ENTRIES: usize = 4096;
 
-/// Returns the text of a plain file, up to a bound.
+/// Returns the text of a regular file, at most [`FILE_BYTES`]; `None` if it cannot be read.
 pub(super) fn text(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
@@ -24,7 +24,7 @@ pub(super) fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the names in a folder, sorted.
+/// Returns the names in a folder, sorted; empty if it cannot be read.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -32,7 +32,7 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns whether a name has this extension.
+/// Returns whether a file name has the extension `ending`.
 pub(super) fn ends(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == ending)
 }
@@ -52,7 +52,8 @@ pub(super) fn php(root: &Path) -> Option<InstalledPhp> {
     Some(InstalledPhp { version, pools, with_status, apcu })
 }
 
-/// Returns the names of pools, and of those with a `pm.status_path`: sections of the files that Myriad has not written.
+/// Returns the names of the php-fpm pools, and of those with a `pm.status_path`. The file written by `myriad tune` is
+/// ignored.
 fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
     let (mut pools, mut with_status): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for name in names(folder).iter().filter(|name| ends(name, "conf") && *name != "zz-myriad.conf") {
@@ -71,14 +72,15 @@ fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
     (pools, with_status)
 }
 
-/// Returns the database: that of the packages, else, for this machine, the server whose program prints its version.
+/// Returns the database server: the installed package, otherwise (only for the root `/`) the server whose program
+/// prints its version.
 pub(super) fn database(root: &Path) -> Option<DatabaseServer> {
     let packages = text(&below(root, "/var/lib/dpkg/status")).unwrap_or_default();
     let installed = installed(&packages).or_else(|| asked(root))?;
     Some(DatabaseServer { data: size_of(&below(root, "/var/lib/mysql")), ..installed })
 }
 
-/// Returns the database server that is installed according to the list of packages.
+/// Returns the database server that is installed according to the package list of dpkg.
 fn installed(packages: &str) -> Option<DatabaseServer> {
     packages.split("\n\n").find_map(|package| {
         let field = |name: &str| package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -156,7 +158,7 @@ pub(super) fn apache(root: &Path) -> Option<ApacheSetup> {
         ("mpm_event.load", Mpm::Event),
     ];
     let (_, mpm) = mpm.into_iter().find(|(name, _)| has(name))?;
-    // mod_php requires processes; it does not start with threads.
+    // mod_php requires `mpm_prefork`: Apache does not start with it in a threaded module.
     let php = mpm == Mpm::Prefork && enabled.iter().any(|name| name.starts_with("php") && ends(name, "load"));
     Some(ApacheSetup { mpm, php })
 }

@@ -13,31 +13,31 @@ use myriad_cli::machine_files::{self, FileAttributes, below, replace};
 
 /// Path of the record.
 pub(super) const PLACE: &str = "/var/lib/myriad/tune.json";
-/// Maximum length of a replaced file, in bytes.
+/// Maximum length of a file that may be replaced, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// State before the first `--apply`, and the files written since.
+/// Files as they were before the first `--apply`, and hashes of those written since.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct TuneRecord {
     pub(super) files: Vec<RecordedFile>,
-    /// Created folders, the outermost first.
+    /// Folders that `--apply` created, the outermost first.
     pub(super) folders: Vec<String>,
 }
 
-/// Entry of one file.
+/// File that `--apply` has written.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RecordedFile {
     pub(super) path: String,
     /// Original file; `None` if it did not exist.
     pub(super) before: Option<OriginalFile>,
-    /// SHA-256 of the bytes written last.
+    /// SHA-256 of the contents that were last written, in hexadecimal digits.
     pub(super) written: String,
 }
 
-/// Original file.
+/// Contents and attributes of an original file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OriginalFile {
-    /// Bytes in hexadecimal digits.
+    /// Contents in hexadecimal digits.
     bytes: String,
     mode: u32,
     uid: u32,
@@ -47,7 +47,7 @@ pub(super) struct OriginalFile {
 }
 
 impl TuneRecord {
-    /// Reads the record below a root; an empty one if it does not exist.
+    /// Reads the record below `root`; empty if it does not exist.
     pub(super) fn read(root: &Path) -> Result<Self, String> {
         let path = below(root, PLACE);
         match fs::read(&path) {
@@ -58,7 +58,7 @@ impl TuneRecord {
         }
     }
 
-    /// Writes the record, which is on disk when the function returns.
+    /// Writes the record and waits until it is on disk.
     pub(super) fn write(&self, root: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         machine_files::write(root, PLACE, &text, 0o600)
@@ -75,7 +75,7 @@ impl TuneRecord {
 }
 
 impl OriginalFile {
-    /// Reads the present file; `None` if it does not exist. Only plain files are replaced.
+    /// Reads a present file; `None` if it does not exist. Returns an error if it is not a regular file or too large.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let known = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -96,7 +96,7 @@ impl OriginalFile {
         }))
     }
 
-    /// Restores the file with its permissions, owner and time.
+    /// Restores the file with its permissions, owner (if run by root) and time.
     pub(super) fn restore(&self, path: &Path) -> io::Result<()> {
         let bytes = unhex(&self.bytes).ok_or_else(|| io::Error::other("the record is damaged"))?;
         let owner = rustix::process::geteuid().is_root().then_some((self.uid, self.gid));
@@ -105,7 +105,7 @@ impl OriginalFile {
     }
 }
 
-/// Returns the SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 of bytes, in hexadecimal digits.
 pub(super) fn hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

@@ -1,4 +1,4 @@
-//! The plan as text: facts, memory budget, each change with its reason.
+//! Output of a plan as text: facts, memory budget, and each change with its reason.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -76,7 +76,7 @@ fn budget(plan: &TuningPlan, text: &mut String) {
     let _ = writeln!(text, "{:>9} MB  in total", budget.sum().div_ceil(1 << 20));
 }
 
-/// Appends the changes of a file; returns `false` if it already contains all settings.
+/// Appends the changes of a file. Returns `false` if the present files already contain all its settings.
 fn file_changes(root: &Path, file: &ConfigFile, text: &mut String) -> bool {
     let present = present(root, file);
     let changes = changes(file, &present);
@@ -105,7 +105,7 @@ fn file_changes(root: &Path, file: &ConfigFile, text: &mut String) -> bool {
     true
 }
 
-/// Appends a text, wrapped to the maximum width.
+/// Appends a text, wrapped to [`WIDTH`] columns. `first` and `rest` are the indents of its first and further lines.
 fn wrapped(line: &str, first: &str, rest: &str, text: &mut String) {
     let (mut column, mut lead) = (0, first);
     for word in line.split(' ') {

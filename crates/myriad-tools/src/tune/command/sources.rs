@@ -1,4 +1,4 @@
-//! Files that a program reads in addition to a planned one, and their settings.
+//! Present settings of the files that a program reads in addition to a planned one.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use super::machine::kernel_value;
 use super::programs::{ends, names, text};
 use myriad_cli::machine_files::below;
 
-/// Returns files and folders in the order in which a program reads them; for folders with the extension of their files,
-/// which are read by name.
+/// Returns the files and folders that the program of a planned file reads, in its order. A folder has the extension of
+/// the files that are read from it; for a file, the extension is empty.
 fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
@@ -44,13 +44,13 @@ fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {
     }
 }
 
-/// Returns the main configuration file of the server, next to that of Myriad.
+/// Returns the name of the main configuration file of Redis or Valkey, in the folder of the planned file.
 fn own_of(folder: &str) -> &'static str {
     if folder.ends_with("valkey") { "valkey.conf" } else { "redis.conf" }
 }
 
-/// Returns the present values of the settings of a file: those of the files, and for the root of this machine also
-/// those of the running kernel.
+/// Returns the present values of a planned file's settings, from files; for the root `/`, also those of the running
+/// kernel.
 pub(super) fn present(root: &Path, file: &ConfigFile) -> PresentSettings {
     let mut sources = Vec::new();
     for (path, ending) in places(file) {
@@ -78,7 +78,7 @@ pub(super) fn present(root: &Path, file: &ConfigFile) -> PresentSettings {
     present
 }
 
-/// Returns settings of `php.ini` that the file of a pool overrides, as sentences.
+/// Returns a sentence for each setting of `php.ini` that the file of a pool overrides.
 pub(super) fn overridden(root: &Path, ini: &ConfigFile) -> Vec<String> {
     let pools = ini.path.replace("/conf.d/99-myriad.ini", "/pool.d");
     let mut remarks = Vec::new();

@@ -1,4 +1,4 @@
-//! Measured size of php-fpm children.
+//! Measured memory of php-fpm children.
 
 use std::path::Path;
 
@@ -6,16 +6,17 @@ use crate::tune::PhpWorkerSize;
 
 use super::programs::{names, text};
 
-/// Minimum plausible size: a child that has not processed a request yet is small.
+/// Minimum plausible size, in bytes: a child that has not yet processed a request is smaller.
 const LEAST: u64 = 32 << 20;
 
-/// Returns the size of a worker: the largest running php-fpm child plus a fifth. `None` if none runs.
+/// Returns the memory to plan for a PHP worker: that of the largest running php-fpm child plus a fifth. Returns `None`
+/// if none runs. `proc` is `/proc`, or a folder in tests.
 pub(super) fn measured(proc: &Path) -> Option<PhpWorkerSize> {
     let (largest, measured) = largest(proc)?;
     Some(PhpWorkerSize { bytes: (largest / 5 * 6).max(LEAST), measured })
 }
 
-/// Returns the size of the largest running php-fpm child in bytes, and the number of running children.
+/// Returns the memory of the largest running php-fpm child in bytes, and the number of children; `None` if none runs.
 pub fn largest(proc: &Path) -> Option<(u64, u32)> {
     let sizes: Vec<u64> = names(proc)
         .iter()
@@ -32,8 +33,8 @@ fn is_child(cmdline: &Path) -> bool {
     text(cmdline).is_some_and(|line| line.starts_with("php-fpm: pool "))
 }
 
-/// Returns the memory that a process shares with no other. Without the right to read that, returns its anonymous
-/// memory.
+/// Returns the memory of a process that it shares with no other, in bytes. If that cannot be read, returns its
+/// anonymous memory; `None` if neither can.
 fn own(process: &Path) -> Option<u64> {
     let kilobytes = |text: &str, names: &[&str]| -> Option<u64> {
         let values = text.lines().filter_map(|line| {

@@ -1,8 +1,8 @@
-//! `myriad warm`: requests pages before clients do, the most requested first, within a budget that leaves priority to
-//! visitors.
+//! `myriad warm`: requests pages, the most important first, so that they are cached before visitors need them. A budget
+//! leaves most of PHP's time to visitors.
 //!
 //! ```text
-//! sitemap, log or stored pages -> pages::of -> work::run: threads that request, wait and count -> total
+//! sitemap, log or stored pages -> pages::of -> work::run: threads that request, pause and count -> summary
 //! ```
 
 mod options;

@@ -47,7 +47,7 @@ Exit status: 0 on success; 1 on errors, or if a page failed; 2 if no page was
 found.
 ";
 
-/// User agent of these requests, which the server treats as a tool with the lowest priority (presets/bots.conf).
+/// User agent of the requests. Myriad gives them the lowest priority for PHP (presets/bots.conf).
 pub(super) const AGENT: &str = concat!("Myriad-Warm/", env!("CARGO_PKG_VERSION"));
 
 const OPTIONS: &[KnownOption] = &[
@@ -63,14 +63,14 @@ const OPTIONS: &[KnownOption] = &[
     ("--json", false),
 ];
 
-/// Maximum number of pages without `--limit`, and with it.
+/// Default maximum number of pages.
 const USUAL: usize = 10_000;
 const MOST: usize = 1_000_000;
 
 /// Source of the list of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PageSource {
-    /// Sitemap at a URL, or the sitemap of the site.
+    /// Sitemap at this URL; `None` for the sitemaps of the site.
     Sitemap(Option<WebTarget>),
     Log(PathBuf),
     Heat,
@@ -79,12 +79,12 @@ pub(super) enum PageSource {
 #[derive(Debug)]
 pub(super) struct WarmOptions {
     pub(super) words: CommandWords,
-    /// Site; `None` for `--by-heat` of all sites.
+    /// URL of the site; `None` for `--by-heat` of all sites.
     pub(super) site: Option<WebTarget>,
     pub(super) source: PageSource,
     pub(super) budget: PhpBudget,
     pub(super) limit: usize,
-    /// Codings of `--encodings`; empty without the option.
+    /// Content codings that are requested (`--encodings`); empty without the option.
     pub(super) encodings: Vec<String>,
     pub(super) at: Option<String>,
     pub(super) headers: Vec<(String, String)>,
@@ -149,7 +149,7 @@ fn encodings(text: Option<String>) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Parses a header field. Line breaks are rejected, as they would start a second field.
+/// Parses the argument of `--header`. Control characters are rejected, because a line break would start another header.
 fn header(field: &str) -> Result<(String, String), String> {
     let parts = field.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
     let is_token = |name: &str| {

@@ -1,4 +1,4 @@
-//! Pages to request: from sitemaps, a log, or stored pages.
+//! Pages to request: from sitemaps, a log, or the cache.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -14,29 +14,29 @@ use myriad_cli::admin::RunningServer;
 use myriad_cli::pidfile::reason;
 use myriad_cli::web::{WebClient, WebTarget};
 
-/// Maximum number of sitemap files, and maximum decompressed length of one in bytes (sitemaps.org: 50 MB).
+/// Maximum number of sitemap files.
 const MOST_FILES: usize = 1000;
 const LARGEST: u64 = 50 << 20;
-/// Maximum number of stored pages that are read.
+/// Maximum number of stored pages that are requested from the control socket.
 const MOST_STORED: u64 = 200_000;
 /// Maximum length of a line of a log, in bytes.
 const LONGEST_LINE: u64 = 64 << 10;
-/// Sitemaps if robots.txt names none: those of WordPress and of the plugins that replace it.
+/// Sitemaps that are tried if robots.txt names none: those of WordPress and of its plugins.
 const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml"];
 
-/// Pages in the order of the requests, and the numbers of skipped pages.
+/// Pages in the order of the requests, and numbers of pages that are left out.
 #[derive(Debug, Default)]
 pub(super) struct PageList {
     pub(super) targets: VecDeque<WebTarget>,
     /// Number of pages that are already fresh.
     pub(super) fresh: usize,
-    /// Number of pages of other sites.
+    /// Number of pages of other hosts.
     pub(super) elsewhere: usize,
     /// Number of pages beyond `--limit`.
     pub(super) beyond: usize,
 }
 
-/// Finds the pages.
+/// Returns the pages that the options select.
 pub(super) fn of(options: &WarmOptions) -> Result<PageList, String> {
     let stored = stored(options);
     if options.source == PageSource::Heat {
@@ -69,13 +69,13 @@ pub(super) fn of(options: &WarmOptions) -> Result<PageList, String> {
     Ok(pages)
 }
 
-/// Returns whether a page needs no request: it is fresh and has all requested encodings.
+/// Returns whether a stored page needs no request: it is fresh and has all requested codings.
 fn is_done(page: &PageReport, options: &WarmOptions) -> bool {
     page.is_fresh()
         && options.encodings.iter().all(|name| page.encodings.iter().any(|made| made.coding == *name))
 }
 
-/// Returns the stored pages of the host of the site.
+/// Returns the stored pages of the site; those of all sites without a URL.
 fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let host = options.site.as_ref().map(|site| site.host().to_owned());
@@ -92,7 +92,7 @@ fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
     Ok(pages)
 }
 
-/// Returns stale stored pages, those with most hits first.
+/// Returns the stored pages that are stale, those with the most hits first.
 fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     stored.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.url.cmp(&b.url)));
     let (mut pages, mut seen) = (PageList::default(), HashSet::new());
@@ -109,7 +109,7 @@ fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     pages
 }
 
-/// Returns the targets in a log, the most requested first.
+/// Returns the request targets in a log, the most requested first.
 fn of_log(path: &Path) -> Result<Vec<String>, String> {
     let describe_error = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
     let reader: Box<dyn Read> = if path == Path::new("-") {
@@ -146,7 +146,7 @@ fn of_log(path: &Path) -> Result<Vec<String>, String> {
     Ok(targets)
 }
 
-/// Returns the pages of the sitemaps of the site, in their order.
+/// Returns the pages that the sitemaps of the site list, in their order.
 fn of_sitemaps(
     options: &WarmOptions,
     site: &WebTarget,
@@ -164,7 +164,7 @@ fn of_sitemaps(
     let is_ours = |target: &WebTarget| target.tls == site.tls && target.authority == site.authority;
     let mut other = None;
     while let Some(file) = files.pop_front().filter(|_| seen.len() < MOST_FILES) {
-        // A sitemap that robots.txt names, or the first existing one of the usual names, is sufficient.
+        // Of the usual names, the first one that lists pages is sufficient.
         let is_usual = named_sitemap.is_none() && USUAL.contains(&file.path.as_str()) && !found.is_empty();
         if is_usual || !is_ours(&file) || !seen.insert(file.path.clone()) {
             other = other.or_else(|| (!is_ours(&file)).then(|| file.to_string()));
@@ -174,7 +174,7 @@ fn of_sitemaps(
         let sitemap = Sitemap::read(&bytes);
         for url in sitemap.sitemaps.iter().rev() {
             files.extend(WebTarget::parse(url));
-            // Files of an index precede further indexes.
+            // Files of an index are read before other indexes.
             files.rotate_right(1);
         }
         for target in sitemap.pages.iter().filter_map(|url| WebTarget::parse(url).ok()) {
@@ -201,7 +201,7 @@ fn of_sitemaps(
     Ok(found)
 }
 
-/// Returns the decompressed bytes of a file; `None` if it does not exist.
+/// Returns the decompressed contents of a file; `None` if it does not exist.
 fn read(
     client: &mut WebClient,
     options: &WarmOptions,

@@ -1,4 +1,4 @@
-//! Requests of pages: threads that take pages from a common list, pause as the pace requires, and count.
+//! Requests of pages by several threads, which take pages from a common list and pause according to the budget.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -15,36 +15,36 @@ use super::options::{AGENT, WarmOptions};
 use super::pages::PageList;
 use myriad_cli::web::{WebAnswer, WebClient, WebFailure, WebTarget};
 
-/// Interval between lines of progress.
+/// Interval between progress messages.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// Maximum time for the refresh of a stale page, and pauses between checks.
+/// Maximum time to wait for the refresh of a stale page.
 const REFRESH: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
-/// Maximum number of rejections of one page (429, 503) after which it is retried.
+/// Maximum number of retries of a page after a rejection (429, 503).
 const REFUSALS: u32 = 3;
-/// Number of consecutive unreachable pages after which the command fails.
+/// Number of successive pages without a response after which the command fails.
 const UNREACHABLE: u32 = 5;
 
-/// Results of the requests.
+/// Counts of the results, in pages unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct WarmCounts {
     asked: usize,
-    /// Pages fetched from PHP.
+    /// Pages that PHP generated.
     made: usize,
-    /// Pages refreshed after a stale response.
+    /// Pages for which a stale response was sent and that were refreshed in the background.
     renewed: usize,
     /// Pages that were fresh.
     fresh: usize,
-    /// Pages whose responses bypassed the cache.
+    /// Pages that were not cached.
     uncached: usize,
-    /// Pages without a success or redirect response.
+    /// Pages with an error, or with a status other than success or redirect.
     failed: usize,
-    /// Received encodings.
+    /// Number of received codings.
     encodings: usize,
-    /// Number of responses that requested a later retry.
+    /// Number of rejections (429, 503).
     refused: usize,
-    /// Time of requests to PHP, in milliseconds.
+    /// Total time that PHP worked for the requests, in milliseconds.
     php_ms: u64,
 }
 
@@ -54,14 +54,14 @@ struct WarmRun<'o> {
     pace: Mutex<WarmPace>,
     counts: Mutex<WarmCounts>,
     unreachable: AtomicU32,
-    /// First failure, for the final message.
+    /// First failure, for the summary.
     failure: Mutex<Option<String>>,
     all: usize,
     start: Instant,
     last_progress: Mutex<Instant>,
 }
 
-/// Requests all pages. The exit status is 0, 1 if a page failed, 2 if no page was found.
+/// Requests all pages. The exit status is 0; 1 if a page failed; 2 if there was no page.
 pub(super) fn run(options: &WarmOptions, pages: PageList) -> Result<ExitCode, String> {
     let all = pages.targets.len();
     if !options.words.has("--quiet") {
@@ -110,7 +110,7 @@ impl WarmRun<'_> {
         }
     }
 
-    /// Requests one page in each encoding, and pauses.
+    /// Requests one page in each coding, and pauses.
     fn request_page(&self, client: &mut WebClient, target: &WebTarget) {
         let first = self.options.encodings.first().map_or("gzip", String::as_str);
         locked(&self.counts).asked += 1;
@@ -143,7 +143,7 @@ impl WarmRun<'_> {
         )));
     }
 
-    /// Counts a page by its cache status, and pauses according to the time that PHP took.
+    /// Counts a page by its cache status, and pauses depending on the time that PHP worked for it.
     fn count(
         &self,
         client: &mut WebClient,
@@ -160,7 +160,7 @@ impl WarmRun<'_> {
                 REFRESH.as_secs()
             )));
         }
-        // PHP runs until the first byte, or until the refreshed page is stored.
+        // PHP works until the first byte, or for a stale response until the refreshed page is stored.
         let took = if is_stale { start.elapsed() } else { answer.first_byte };
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         {
@@ -180,7 +180,8 @@ impl WarmRun<'_> {
         sleep(Duration::from_millis(rest));
     }
 
-    /// Waits until the refreshed page replaces the stale one. The checks cause no PHP request.
+    /// Waits until the refreshed page replaces the stale one; returns false after [`REFRESH`]. The checks cause no
+    /// requests to PHP.
     fn wait_for_refresh(&self, client: &mut WebClient, target: &WebTarget, coding: &str) -> bool {
         let start = Instant::now();
         let mut pause = LOOK;
@@ -195,7 +196,7 @@ impl WarmRun<'_> {
         false
     }
 
-    /// Requests the page in each encoding, so that it is generated.
+    /// Requests the page in each coding, so that the server generates and stores it.
     fn encode(&self, client: &mut WebClient, target: &WebTarget, first: &WebAnswer) {
         for (index, coding) in self.options.encodings.iter().enumerate() {
             let content_coding = if index == 0 {
