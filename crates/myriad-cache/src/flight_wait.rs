@@ -1,4 +1,4 @@
-//! Wait for a page in flight, by the request that started the fetch and by concurrent requests.
+//! Wait for a page in flight: by the request that started the fetch, and by concurrent requests.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -25,16 +25,17 @@ use myriad_origin::respond;
 use myriad_origin::rewrite;
 use myriad_store::page::{Page, PageMeta, PageView, write_variant};
 
-/// Maximum time that a reader with the head waits for the complete page, so that the page can be sent compressed and
-/// with its tag.
+/// Maximum time that a reader waits for the complete page once it has the head: a complete page can be sent compressed
+/// and with its entity tag.
 ///
-/// An application that sends its page in one burst finishes within this time. A page that takes longer is streamed.
+/// An application that writes its response in one burst finishes within this time. A page that takes longer is
+/// streamed.
 const MAX_WHOLE_WAIT: Duration = Duration::from_millis(20);
 
 /// Maximum number of times that a request claims the page again after an unusable result.
 const RETRIES: u8 = 3;
 
-/// Waits for the page.
+/// Waits for the page. Returns the step that serves it, or the next step after a failure.
 pub(crate) async fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -49,7 +50,7 @@ pub(crate) async fn run(
     wait(exchange, cached, reader, stale, patience).await
 }
 
-/// Waits as the request that started the fetch.
+/// Waits as the request that started the fetch, which first gets a report.
 async fn lead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -88,12 +89,12 @@ async fn lead(
             JourneyStep::Done(esi::respond(exchange, cached.origin, response))
         }
         Ok(FetchReport::Failed(why)) => failed(exchange, cached, stale, why),
-        // The fetch did not begin because a name has no address, or it was aborted because the worker shuts down.
+        // The fetch was not started because its target is unknown, or it was aborted because the worker shuts down.
         Err(_) => failed(exchange, cached, stale, NoResponse { status: 502, failure: RefreshFailure::Error }),
     }
 }
 
-/// Waits for the head of the page, and then for the page.
+/// Waits for the head of the page, up to `patience`, then for the page.
 async fn wait(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -103,14 +104,14 @@ async fn wait(
 ) -> JourneyStep {
     let status = exchange.request.cache.report.status.unwrap_or(CacheStatus::Miss);
     let Some(head) = head(exchange, &mut reader, patience).await else {
-        // The lock timed out, as configured; the response is not stored.
+        // As configured by the lock timeout, this request is sent to the origin and its response is not stored.
         return JourneyStep::Pass(PassReason::LockTimeout);
     };
     match head {
         FlightHead::Object(page) => JourneyStep::Serve(page, status),
         FlightHead::Head(meta) => match whole(exchange, meta.view(), &mut reader).await {
             Some(page) => JourneyStep::Serve(page, status),
-            // Only a complete page can be filled.
+            // The holes of a page can only be filled once the page is complete.
             None if needs_whole(exchange, meta.view()) => JourneyStep::Pass(PassReason::NotShared),
             None => JourneyStep::Done(PhaseStep::Answer(streaming(exchange, cached, meta.view(), reader))),
         },
@@ -125,7 +126,7 @@ async fn wait(
     }
 }
 
-/// Serves a stale page or an error status after a fetch without a response.
+/// Serves a stale page, or else an error status, after a fetch without a usable response.
 fn failed(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -160,7 +161,8 @@ fn needs_whole(exchange: &Exchange, meta: PageView<'_>) -> bool {
     exchange.request.cache.lookup.stored_only || esi::is_filled(meta.cut())
 }
 
-/// Returns the complete page if it arrives soon. Waits without limit if the page can only be used once it is complete.
+/// Returns the complete page if it arrives within [`MAX_WHOLE_WAIT`], otherwise `None`. A page that can only be used
+/// once it is complete is waited for without limit; `None` if it fails.
 async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReader<PageMeta>) -> Option<Page> {
     let fields = exchange.request.received.head.fields();
     let mut end = None;
@@ -183,7 +185,7 @@ async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReade
     }
 }
 
-/// Returns a response whose body streams from the fetch.
+/// Returns a response whose body is streamed from the page in flight.
 fn streaming(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -197,7 +199,7 @@ fn streaming(
     answer.own_head = origin.answer.passes_head;
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;
-    // For HEAD the driver sends only the head of this body, without a length if the length is not known yet.
+    // For HEAD, only the head is sent: without a length if it is not known yet.
     let ahead =
         respond::ahead(&origin.ahead).filter(|_| exchange.request.received.head.method() != Method::Head);
     answer.body = ResponseBody::Stream(Box::pin(FlightBody::new(reader, ahead)), length);

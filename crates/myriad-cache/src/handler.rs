@@ -1,4 +1,4 @@
-//! Handler of places with an origin, with or without a cache.
+//! Handler of locations with an origin, with or without a cache.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler};
 use myriad_exchange::runtime::{CachePlace, OriginPlace, PurgeWhen};
 
-/// Origin with an optional cache in front of it.
+/// Handler that serves responses of an origin, from the cache if the location has one.
 pub struct OriginHandler(pub Arc<OriginPlace>);
 
 impl Handler for OriginHandler {
@@ -27,7 +27,8 @@ impl Handler for OriginHandler {
 
     fn allows_shortcut(&self) -> bool {
         let origin = &self.0;
-        // The shortcut skips purge handling, so it is excluded if a condition, GET or HEAD can purge.
+        // The shortcut skips purge requests, so it is not allowed if conditions decide about them or if GET or HEAD is
+        // a purge method.
         let is_seen = |cache: &CachePlace| {
             cache.purge.as_ref().is_some_and(|rules| match &rules.when {
                 PurgeWhen::Conditions(_) => true,

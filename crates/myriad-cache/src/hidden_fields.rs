@@ -1,12 +1,12 @@
-//! Request header fields that are not forwarded to the origin because `Connection` names them.
+//! Request header fields that are not forwarded to the origin because the client's `Connection` lists them.
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
 
-/// Returns whether a header field of the client is not forwarded to the origin.
+/// Returns whether a header field of the client is not forwarded to the origin because `Connection` lists it.
 ///
-/// The key and the variant may contain such a field although the response does not depend on it. The stored page would
-/// then be wrong for clients that send the same value without hiding it.
+/// The cache key or the secondary key may contain the field, although the origin did not get it. The stored page would
+/// then be wrong for clients that send the same value without listing it in `Connection`.
 pub(crate) fn hides_fields(request: &Request, origin: &OriginPlace) -> bool {
     origin.request.pass_fields && origin.protocol.hides_nominated(request)
 }

@@ -1,4 +1,5 @@
-//! Invalidation of stored pages after a change (RFC 9111 section 4.4): `*_cache_invalidate`, `cache_rfc9111`.
+//! Invalidation of stored pages after a successful unsafe request (RFC 9111 section 4.4): `*_cache_invalidate`,
+//! `cache_rfc9111`.
 
 use myriad_http::head::HttpVersion;
 use myriad_http::uri::{normalize_path, split_target};
@@ -15,8 +16,8 @@ use myriad_store::page::key::of_other_codings;
 
 /// Invalidates pages after the response to a request with an unsafe method.
 ///
-/// Covers the request's URI and the URIs that the response names on this host, including fetches in flight.
-/// Invalidation completes before the client receives the response.
+/// Depending on the configuration, these are the pages of the request's URI and of the URIs on this host that the
+/// response names, or only the latter. Fetches in flight are included. The client gets the response afterwards.
 pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &ResponseHead) {
     let request = &exchange.request;
     let Some(invalidated) = invalidates(request.received.head.method(), head.status, &cache.rules) else {
@@ -32,10 +33,10 @@ pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &Respon
     }
 }
 
-/// Invalidates the pages of these URLs, so that each is fetched before it is served again.
+/// Invalidates the pages of these targets, so that each is fetched before it is served again.
 ///
 /// A client that follows a redirect to one of them must see the change that its request made, such as a new comment.
-/// The pages are retained in case their fetch fails, because any client can cause this invalidation.
+/// The pages are kept in case their fetch fails, because any client can cause this invalidation.
 async fn invalidate_urls(request: &Request, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
     let url = |target: Vec<u8>| PurgeTarget::Url {
         host: request.route.host.as_slice().into(),
@@ -63,7 +64,7 @@ fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item =
     }
 }
 
-/// Turns the request into a GET for `target`. Returns false if `target` is not a URI of this server.
+/// Changes the request to a GET for `target`. Returns `false` if `target` is not a valid URI.
 fn rewrite_to_get(request: &mut Request, target: &[u8]) -> bool {
     let Ok(split) = split_target(target) else { return false };
     let merge = request.site.runtime.server(request.route.server).merge_slashes;
@@ -71,7 +72,7 @@ fn rewrite_to_get(request: &mut Request, target: &[u8]) -> bool {
     if normalize_path(split.path, merge, &mut uri).is_err() {
         return false;
     }
-    // For the request's own target, the URI rewritten by the rules applies.
+    // The request's own target may have been rewritten: its current URI is used.
     if target != request.received.head.target() {
         request.route.uri = uri;
         request.route.args = split.query.unwrap_or_default().to_vec();
@@ -83,8 +84,8 @@ fn rewrite_to_get(request: &mut Request, target: &[u8]) -> bool {
 
 /// Resolves a reference in a response to a target on the requested host.
 ///
-/// `None` for other hosts: RFC 9111 section 4.4 excludes them, because a site must not be able to empty the cache of
-/// another site.
+/// `None` for other hosts and schemes: RFC 9111 section 4.4 excludes them, because a site must not be able to remove
+/// the pages of another site.
 pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
     let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
     let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {

@@ -1,4 +1,4 @@
-//! Runs the steps of a page's journey. Each step returns the next step.
+//! Execution of the steps of a cached request ([`crate::journey_step`]). Each step returns the next one.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_exchange::runtime::{Caches, OriginPlace};
 use myriad_store::page::write_variant;
 
-/// Begins with the request's cache, which a variable may select. Without a cache the request goes to the origin.
+/// Starts the steps of a request with the cache of the location, which a variable may select. Without a cache, the
+/// request goes to the origin.
 pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     let named = match &origin.cache {
         Caches::One(cache) => return run(exchange, CacheContext { origin, cache }, JourneyStep::LookUp),
@@ -40,7 +41,7 @@ pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Phase
     }
 }
 
-/// Sends the request to an origin that has no cache.
+/// Sends the request to the origin of a location without a cache.
 fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     if exchange.request.received.sink.is_some() {
         return explain::uncached(exchange);
@@ -52,8 +53,8 @@ fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     PhaseStep::wait(async move |exchange| pass::uncached(exchange, &origin).await)
 }
 
-/// Runs the journey from a step until it finishes or has to wait. A request that is only explained stops before the
-/// first step that has an effect.
+/// Runs steps, starting with `next`, until the request is finished or has to wait. A request that is only explained
+/// stops before the first step that would have an effect.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: JourneyStep) -> PhaseStep {
     loop {
         next = match next {
@@ -118,7 +119,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: J
     }
 }
 
-/// Step that waits and then continues the journey.
+/// Returns a step that waits for `work` and then runs the step that it returns.
 fn wait(
     cached: CacheContext<'_>,
     work: impl AsyncFnOnce(&mut Exchange, CacheContext<'_>) -> JourneyStep + 'static,
@@ -130,9 +131,9 @@ fn wait(
     })
 }
 
-/// Serves the page under the key that the rules produced for an earlier request of the same form.
+/// Serves the page under the key that an earlier request of the same form had, without running the rules again.
 ///
-/// `None` if no fresh page is stored, or if the request must take the full path.
+/// Returns `None` if no fresh page is stored in memory, or if the request needs the full processing.
 pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Option<PhaseStep> {
     let cache = origin.cache.fixed()?;
     let request = &mut exchange.request;
@@ -152,11 +153,11 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
         |selector, variant| write_variant(selector, fields, variant),
         now,
     )?;
-    // The rewritten `Location` may contain variables that the rules have set.
+    // The rewritten `Location` may contain variables that the rules set.
     if page.meta().redirects && !origin.protocol.has_plain_redirects() {
         return None;
     }
-    // Bodies on disk take the full path.
+    // Pages with a body on disk, and pages due for a refresh, need the full processing.
     if !page.is_fresh(now) || page.stored_body().is_some() || early_refresh::is_due(exchange, cache, &page) {
         return None;
     }

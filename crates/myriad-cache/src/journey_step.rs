@@ -1,4 +1,4 @@
-//! Journey of a page: the order of its steps, and the arguments of each step.
+//! Steps of a cached request, their order and their arguments.
 //!
 //! ```text
 //!             .--- no body yet: Gather
@@ -32,12 +32,12 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
 use myriad_store::page::{Page, PageMeta};
 
-/// Borrowed origin and cache, as a step receives them.
+/// Origin and cache of the request's location, as a step gets them.
 #[derive(Clone, Copy)]
 pub(crate) struct CacheContext<'a> {
-    /// The origin.
+    /// Origin settings of the location.
     pub origin: &'a Arc<OriginPlace>,
-    /// The cache.
+    /// Cache of the location that the request uses.
     pub cache: &'a Arc<CachePlace>,
 }
 
@@ -47,18 +47,17 @@ impl CacheContext<'_> {
         OwnedCacheContext { origin: Arc::clone(self.origin), cache: Arc::clone(self.cache) }
     }
 
-    /// Returns how long a page counts as updating, in milliseconds: the connect timeout plus the read timeout of a
-    /// fetch.
+    /// Returns the time in milliseconds for which a page counts as being updated: the sum of connect and read timeout.
     pub(crate) fn lease_ms(self) -> u64 {
         self.origin.fetch.timeouts.read_ms.saturating_add(self.origin.fetch.timeouts.connect_ms)
     }
 }
 
-/// Owned references to an origin and its cache, for use across a wait or by a fetch.
+/// Owned form of [`CacheContext`], for use across a wait or by a fetch.
 pub(crate) struct OwnedCacheContext {
-    /// The origin.
+    /// Origin settings of the location.
     pub origin: Arc<OriginPlace>,
-    /// The cache.
+    /// Cache of the location that the request uses.
     pub cache: Arc<CachePlace>,
 }
 
@@ -69,79 +68,80 @@ impl OwnedCacheContext {
     }
 }
 
-/// Result of a step of the journey: the next step with its arguments.
+/// Next step of a cached request, with its arguments.
 pub(crate) enum JourneyStep {
-    /// The journey is complete.
+    /// No further step: the result of the request.
     Done(PhaseStep),
-    /// The page is looked up in memory.
+    /// Look the page up in memory.
     LookUp,
-    /// The request of a known visitor, which may read a page that its origin has cut ([`crate::esi`]).
+    /// Serve a known visitor the shared page with individual parts, if there is one ([`crate::esi`]).
     Known,
-    /// The request waits for this number of milliseconds (`origin_query_limit`); then the page is looked up again.
+    /// Wait for this number of milliseconds (`origin_query_limit`), then look the page up again.
     Wait(u64),
-    /// The request's body is read first, because the key may contain it.
+    /// Read the request body, which the key may contain, then look the page up again.
     Gather,
-    /// Memory has no page: the index of the disk is queried.
+    /// Search the index of the disk tier, because the page is not in memory.
     Seek,
-    /// The page may be in this file.
+    /// Start to read this file, which may contain the page.
     Load(PageFile),
-    /// The file is being read.
+    /// Wait until the file is read, then look the page up again.
     Read(FlightReader<PageMeta>),
-    /// The page is served.
+    /// Serve this page with this cache status.
     Serve(Page, CacheStatus),
-    /// The page's body is too long for memory: its file is opened, then the page is served.
+    /// Open the file of a page whose body is too large for memory, then serve the page.
     Open(Page, CacheStatus),
-    /// The page is served as it is and refreshed in the background.
+    /// Refresh the page in the background, and serve it as it is.
     Refresh(Page, RefreshReason),
-    /// No fresh page is stored; a stale page may be.
+    /// Decide how to proceed without a fresh page; the expired page, if any.
     Stale(Option<Page>),
-    /// The page is fetched for all clients, by this request or by an earlier request; a stale page may replace a failed
-    /// response.
+    /// Fetch the page for all clients, or wait for an earlier request that fetches it. The stale page, if any, may be
+    /// served after a failure.
     Claim(Option<Page>),
-    /// The page is fetched without a lock; the response may replace the stale page.
+    /// Fetch the page without a lock; the stale page, if any, is replaced.
     Lead(Option<Page>),
-    /// The request waits for a page in flight.
+    /// Wait for a page in flight.
     Follow(FlightWait),
-    /// The request goes to the origin, and its response is for this client alone.
+    /// Send the request to the origin, and do not share the response with other clients.
     Pass(PassReason),
-    /// Like [`JourneyStep::PassStatus`], with a body that was too long to be read for the key.
+    /// Like [`JourneyStep::Pass`], with a request body that was too long to be read into memory for the key.
     PassBody(RequestPayload),
 }
 
 /// Reason for a refresh in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefreshReason {
-    /// The page is fresh and requested often: [`crate::early_refresh`].
+    /// The page is fresh, requested often and expires soon ([`crate::early_refresh`]).
     Early,
     /// The page is stale (`*_cache_background_update`).
     Stale,
 }
 
-/// Reason why the response is for one client alone.
+/// Reason why a request is passed to the origin and its response is not shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassReason {
-    /// The policy permits the request neither to read the cache nor to fill it.
+    /// The policy permits the request neither to read nor to fill the cache, for this reason.
     Bypass(BypassReason),
-    /// `Connection` names header fields that the key or the variant may contain: [`crate::hidden_fields`].
+    /// `Connection` lists header fields that the key may contain ([`crate::hidden_fields`]).
     HiddenFields,
-    /// The response will not be stored: [`crate::shared_fetch_headers::is_asked_alone`].
+    /// The response will not be stored, or the request must not be sent twice
+    /// ([`crate::shared_fetch_headers::is_fetched_alone`]).
     Unstored,
-    /// `*_cache_max_range_offset`.
+    /// The range begins beyond `*_cache_max_range_offset`.
     FarRange,
-    /// `*_cache_min_uses`.
+    /// The page was requested less often than `*_cache_min_uses`.
     Seldom,
-    /// The page under the key is a slice of a response, and this request does not use slices.
+    /// The page under the key is a slice of a response, but this request does not use slices.
     Piece,
-    /// `*_cache_lock_timeout`.
+    /// The wait for another request's fetch timed out (`*_cache_lock_timeout`).
     LockTimeout,
-    /// The visitor is known, and the cache has no page that its origin has cut for known visitors ([`crate::esi`]).
+    /// The request is from a known visitor, but the cache has no page marked for known visitors ([`crate::esi`]).
     NotCut,
-    /// The awaited response is unusable for this client, or is private to another client.
+    /// The response that this request waited for is private to another client, or not usable for this one.
     NotShared,
 }
 
 impl PassReason {
-    /// Returns a short description for logs and header fields.
+    /// Returns a short reason for `$upstream_cache_reason` and logs.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Bypass(reason) => reason.as_str(),
@@ -157,14 +157,14 @@ impl PassReason {
     }
 }
 
-/// Page in flight, and the state of the request that waits for it.
+/// Wait for a page in flight.
 pub(crate) struct FlightWait {
-    /// Reader of the flight.
+    /// Reader of the page in flight.
     pub reader: FlightReader<PageMeta>,
-    /// Report of the fetch to the request that started it; `None` for other requests.
+    /// Receiver of the result, for the request that started the fetch; `None` for other requests.
     pub report: Option<oneshot::Receiver<FetchReport>>,
-    /// Stale page for the case of a failure.
+    /// Stale page that may be served after a failure.
     pub stale: Option<Page>,
-    /// `*_cache_lock_timeout`; `None` if this request may wait without limit.
+    /// Maximum wait (`*_cache_lock_timeout`); `None` for no limit.
     pub timeout: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! Cookies that arrived with a page. Only the client whose request fetched the page receives them.
+//! Cookies of a response that was stored. Only the client whose request fetched it gets them.
 
 use myriad_http::Known;
 use myriad_net::ResponseBody;
@@ -9,9 +9,10 @@ use myriad_policy::client_retains_cookie;
 
 use crate::journey_step::CacheContext;
 
-/// Appends the cookies of the origin's head to the response if this request fetched the page.
+/// Appends the cookies of the origin's response to `answer` if this request fetched the page.
 ///
-/// Cookies of a response that preceded an `X-Accel-Redirect` are not included; they are carried along as field lines.
+/// Cookies of a response with `X-Accel-Redirect` are not included: they are carried to the response of the other
+/// location.
 pub(crate) fn append(exchange: &mut Exchange, cached: CacheContext<'_>, answer: &mut ContentResponse) {
     let CacheContext { origin, cache } = cached;
     if !exchange.request.cache.lookup.fetched {

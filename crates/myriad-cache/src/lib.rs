@@ -1,7 +1,7 @@
-//! Journey of a page: look-up, wait, fetch, store, serve. [`journey_step`] shows its steps.
+//! Steps of a cached request: look-up, wait, fetch, store, serve. [`journey_step`] shows their order.
 //!
 //! `directives` and `settings` contain the configuration of the cache, `shared_fetch` that of shared fetches. `examine`
-//! finds configuration errors that involve several of these directives.
+//! detects configuration errors that involve several of these directives.
 
 mod age;
 mod arrival;
@@ -51,7 +51,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature for the feature list.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
     .and_of_origins(directives::OF_ORIGINS)
     .examining_blocks(examine::block)

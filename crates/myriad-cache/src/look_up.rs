@@ -1,5 +1,5 @@
-//! Look-up of the page in memory: writes the key and applies the policy that decides whether this request may read the
-//! cache.
+//! Look-up of a page in memory: applies the policy that decides whether the request may read the cache, and writes the
+//! cache key.
 
 use myriad_access::origin_protection::origin_query_limit::OriginFetch;
 use myriad_http::Method;
@@ -21,7 +21,7 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, shortcut};
 use myriad_exchange::keys::page_key;
 use myriad_store::page::write_variant;
 
-/// Looks the page up. Responds with 500 if a text of the configuration cannot be evaluated.
+/// Looks the page up. A configured text that cannot be evaluated results in a 500 response.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match look_up(exchange, cached) {
         Ok(next) => next,
@@ -37,7 +37,7 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
     let Exchange { request, frame } = exchange;
     request.cache.lookup.fetched = false;
     request.cache.origin_fields = None;
-    // Results of another place that redirected the request to this place apply only to the key of that place.
+    // The values of another location, from which the request was redirected, belong to the key of that location.
     request.cache.codings = None;
     request.cache.report.zone = cache.zone_number;
     if let Some(rules) = &cache.purge
@@ -59,7 +59,8 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
     if reason.is_some() && request.cache.lookup.stored_only {
         return Ok(JourneyStep::Done(PhaseStep::Error(esi::USELESS_FETCH)));
     }
-    // A request that bypasses the cache always goes to the origin; other requests are limited after the look-up.
+    // A request that bypasses the cache always needs the origin, so it is limited here; other requests after the
+    // look-up.
     if reason.is_some()
         && let Some(limited) = origin_protection::judge(exchange, OriginFetch::Bypassing)
     {
@@ -106,7 +107,7 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
     })
 }
 
-/// Returns the step of a request that fetches the page without reading the cache, for a `reason` that permits storing.
+/// Returns the next step of a request that must not read the cache, but whose response may be stored.
 fn fetch_unread(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

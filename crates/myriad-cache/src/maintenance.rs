@@ -1,4 +1,5 @@
-//! Site that its application has closed for maintenance: the response with status 503 is sent at once on every URL.
+//! Maintenance mode of an application: its response with status 503 is sent immediately for every URL of the host,
+//! instead of stale pages.
 //!
 //! The application reports it by `X-Myriad-State: maintenance`, or a file of `cache_maintenance` exists. Any other 503
 //! is a failure, for which stale pages are served (`*_cache_use_stale http_503`).
@@ -26,41 +27,41 @@ use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{CachePlace, PlaceFeatures, SettingsCompiler};
 use myriad_store::page::PurgeSource;
 
-/// Minimum time between two invalidations of a host for one cause, in milliseconds. A client may be able to cause the
+/// Minimum time in milliseconds between two invalidations of a host for one cause. Clients may be able to cause such a
 /// response.
 const PAUSE_MS: u64 = 60_000;
 /// Maximum number of hosts whose last invalidation is remembered.
 const HOSTS: u64 = 4_096;
 
-/// Why a site counts as closed.
+/// Sign that an application is in maintenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// `X-Myriad-State: maintenance`.
     Field,
-    /// A file of `cache_maintenance`: its inode and its modification time.
+    /// File of `cache_maintenance`, by its inode and its modification time in seconds and nanoseconds.
     File(u64, i64, i64),
 }
 
-/// Cause and time of the last invalidation, by a hash of zone and host.
+/// Cause and time (ms since the epoch) of the last invalidation, by a hash of zone and host.
 type Invalidations = Mutex<Lru<u64, (Cause, u64)>>;
 
-/// The invalidations of the process, and the random seed of their hashes.
+/// Last invalidations of all hosts, with the random seed of their hashes.
 static INVALIDATED: LazyLock<(RandomState, Invalidations)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 
-/// `cache_maintenance` of a level.
+/// Setting of `cache_maintenance`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct MaintenanceSettings {
-    /// File names, with variables.
+    /// File names, which may contain variables; empty for `off`.
     files: Vec<Text>,
 }
 
 feature_settings!(MaintenanceSettings);
 
-/// `cache_maintenance` at a place, compiled.
+/// Compiled `cache_maintenance` of a location.
 struct MaintenanceFiles(Vec<Template>);
 
-/// Feature for the feature list.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(
@@ -94,7 +95,8 @@ fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &
     }
 }
 
-/// Returns the cause if a response shows that the application has closed the site.
+/// Returns the sign that the application is in maintenance; `None` unless the response has status 503 and such a sign
+/// exists.
 pub(crate) fn closed(exchange: &mut Exchange, head: &ResponseHead) -> Option<Cause> {
     if head.status != 503 {
         return None;
@@ -111,14 +113,14 @@ fn file(exchange: &mut Exchange) -> Option<Cause> {
             request.log(LogLevel::Error, format_args!("{error}"));
             return None;
         }
-        // Bypasses `open_file_cache`, which may report the absence of a file for a while after its creation.
+        // `open_file_cache` is not used: it may report for a while that a new file does not exist.
         let found = Path::new(OsStr::from_bytes(&path)).symlink_metadata().ok()?;
         Some(Cause::File(found.ino(), found.mtime(), found.mtime_nsec()))
     })
 }
 
-/// Invalidates all stored pages of a request's host, at most once a minute for each cause. Each page is fetched before
-/// it is served again.
+/// Invalidates all stored pages of the request's host, at most once a minute for each cause, so that each page is
+/// fetched before it is served again.
 pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cause) {
     let host = &request.route.host;
     let now = myriad_net::clock::now_ms();
@@ -138,7 +140,8 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
     }
 }
 
-/// Returns whether a host is due for invalidation. A new file is a separate cause, because no client can create a file.
+/// Returns whether a host must be invalidated now, and records the invalidation. A new file always causes one, because
+/// clients cannot create it.
 fn is_due(host: (&str, &[u8]), cause: Cause, now: u64) -> bool {
     let host = INVALIDATED.0.hash_one(host);
     let mut invalidated = INVALIDATED.1.lock();

@@ -1,6 +1,7 @@
-//! `*_cache_max_range_offset`: a client that requests the end of a long video need not wait for all of it.
+//! `*_cache_max_range_offset`: a client that requests a late part of a long file does not wait for all of it.
 
-/// Returns whether a `Range` begins at or after `offset` bytes. An offset of 0 applies to every range.
+/// Returns whether a `Range` in bytes begins at or after `offset`. An offset of 0 applies to every range, `None` to
+/// none.
 pub(crate) fn begins_beyond(range: Option<&[u8]>, offset: Option<u64>) -> bool {
     let (Some(offset), Some(range)) = (offset, range) else { return false };
     if offset == 0 {
@@ -11,7 +12,7 @@ pub(crate) fn begins_beyond(range: Option<&[u8]>, offset: Option<u64>) -> bool {
         return false;
     }
     let first = ranges.trim_ascii().split(|byte| *byte == b'-').next().unwrap_or_default();
-    // `bytes=-500` counts from the end, whose position only the origin can determine.
+    // `bytes=-500` counts from the end, whose position only the origin knows.
     let first = std::str::from_utf8(first).ok().filter(|digits| !digits.is_empty());
     first.is_none_or(|digits| digits.trim().parse::<u64>().is_ok_and(|first| first >= offset))
 }

@@ -1,4 +1,4 @@
-//! `$upstream_http_*` of a stored page: the header fields of its origin, including those hidden from clients.
+//! `$upstream_http_*` for a stored page: the header fields of its origin, including those hidden from clients.
 
 use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};
@@ -6,9 +6,10 @@ use myriad_http::lines::{line_named, lines_named};
 use myriad_exchange::exchange::{Request, StoredFields, of_page};
 use myriad_store::page::{Page, PageMeta, PageView};
 
-/// Stores with a page the origin's header fields that the configuration reads and that are not sent to clients.
+/// Stores with a page the origin's header fields that the configuration uses and that are not sent to clients.
 ///
-/// A field that `fields` lacks is taken from the `older` lines. Cookies are never stored, because they are private.
+/// A field that `fields` does not contain is taken from the lines `older`. Cookies are never stored, because they are
+/// private.
 pub(crate) fn store_fields(request: &Request, meta: PageMeta, fields: &Fields, older: &[u8]) -> PageMeta {
     let mut unsent = Vec::new();
     for name in &request.runtime().origin_fields {
@@ -31,15 +32,15 @@ fn write_line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Makes `$upstream_http_*` evaluate to the header fields of a stored page.
+/// Sets the values of `$upstream_http_*` to the header fields of a stored page.
 pub(crate) fn show(request: &mut Request, page: &Page) {
     if is_shown(request) {
         request.cache.origin_fields = Some(StoredFields::Page(page.clone()));
     }
 }
 
-/// Returns whether the stored fields are used: the configuration must read some of them, and the request must not have
-/// fetched the page, because it then has the origin's complete head.
+/// Returns whether the stored fields are used: not if the configuration uses none of them, or if this request fetched
+/// the page and therefore has the origin's complete head.
 fn is_shown(request: &Request) -> bool {
     !request.runtime().origin_fields.is_empty() && !request.cache.lookup.fetched
 }
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
     use crate::testing::{head, keyed, site, store};
 
-    /// Returns the fields shown for a page of which one field is hidden and some are read.
+    /// Returns the fields of a page of which one field is hidden and some are used by the configuration.
     fn shown(fetched: bool) -> Option<Vec<(String, String)>> {
         let read =
             "add_header X-Seen \"$upstream_http_x_a $upstream_http_x_gone $upstream_http_set_cookie\";";

@@ -1,4 +1,4 @@
-//! Limits that prevent the fetch of a page for a client: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
+//! Limits that may prevent a fetch for a client: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::stale_fallback::stale_instead;
 use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_store::page::Page;
 
-/// Applies the limits to a request that no stored page satisfies. `None` admits it to the origin.
+/// Applies `origin_challenge` and `origin_query_limit` to a request that no stored page satisfies. `None` admits the
+/// request.
 pub(crate) fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
     if exchange.request.received.sink.is_some() {
         return None;
@@ -34,20 +35,20 @@ impl From<LimitedQuery> for JourneyStep {
     }
 }
 
-/// Delays a request beyond `origin_query_limit` until its turn.
+/// Waits for `ms` milliseconds, for a request beyond `origin_query_limit`.
 pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
     let traced = exchange.request.begin_wait("origin_query_limit");
     tokio::time::sleep(Duration::from_millis(ms)).await;
     drop(traced);
 }
 
-/// Bit of a failure's number, in addition to the bits of [`NoResponse::encode`]. It marks a failure for which the
-/// application sends its error page: 503 with `Retry-After`, as WordPress does during an update. Without a stale page,
-/// clients get that page instead of a page of Myriad.
+/// Bit of a stored failure, in addition to [`NoResponse::encode`]: the application sent its own error page (503 with
+/// `Retry-After`, as WordPress does during an update). Without a stale page, clients get that page instead of one of
+/// Myriad.
 const OWN_ERROR_PAGE: u16 = 1 << 15;
 
-/// Returns the response for a client whose page must not be fetched now; `None` if it may be fetched. `stale` is the
-/// stored page.
+/// Returns the step for a client whose page must not be fetched now; `None` if it may be fetched. `stale` is the stored
+/// page, if any.
 pub(crate) fn instead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -57,7 +58,7 @@ pub(crate) fn instead(
         return None;
     }
     let now = myriad_net::clock::now_ms();
-    // The limits apply only to pages that are not stored.
+    // The limits only apply to pages that are not stored.
     if stale.is_none()
         && let Some(limited) = judge(exchange, OriginFetch::Page)
     {
@@ -78,13 +79,13 @@ pub(crate) fn instead(
     Some(JourneyStep::Done(PhaseStep::Error(503)))
 }
 
-/// Returns whether a page must not be refreshed in the background now.
+/// Returns whether a page must not be refreshed in the background now, because of `origin_backoff`.
 pub(crate) fn defers_refresh(request: &Request, cached: CacheContext<'_>) -> bool {
     let now = myriad_net::clock::now_ms();
     origin_backoff::active_pause(request, cached.cache.zone.zone.name(), now).is_some()
 }
 
-/// Records the result of a fetch: the head of a response, or a failure.
+/// Records the result of a fetch for `origin_backoff`: the head of a response, or a failure.
 pub(crate) fn note(request: &Request, cached: CacheContext<'_>, came: Result<&ResponseHead, NoResponse>) {
     let zone = cached.cache.zone.zone.name();
     let failure = match came {
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
     use crate::testing::{head, held, keyed, site, store, words};
 
-    /// Returns the response after a failure, and the response after a subsequent success.
+    /// Returns the response after a failure, and the response after a later success.
     fn shielded_responses(
         directives: &str,
         stored: bool,
@@ -113,7 +114,7 @@ mod tests {
     ) -> [Option<String>; 2] {
         let site = site(directives);
         let mut exchange = keyed(&site, &[]);
-        // Tests share the table, so each uses its own page.
+        // Tests share the table of failures, so each uses another page.
         exchange.request.cache.key = format!("{directives} {stored} {came:?}").into_bytes();
         exchange.request.cache.stale = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
         let held = held(&exchange);

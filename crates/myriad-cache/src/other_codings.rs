@@ -1,12 +1,12 @@
-//! Pages for clients that accept only content codings which Myriad does not produce ([`myriad_policy::other_codings`]).
+//! Pages for clients that only accept content codings which Myriad does not produce ([`myriad_policy::other_codings`]).
 //!
-//! If the shared page has `Vary: Accept-Encoding`, the pages of such clients are variants of a separate key. The limit
-//! of variants applies to them, and their origin receives the codings that the client named. All other requests pay
-//! only for one check of the header field.
+//! If the shared page has `Vary: Accept-Encoding`, the pages of such clients are variants under a separate key. The
+//! limit of variants applies to them, and the origin gets the codings that the client named. The cost for all other
+//! requests is one check of `Accept-Encoding`.
 //!
-//! A removal of the shared page (a deleted file, a refresh) must also invalidate the other pages, although no reference
-//! leads from the shared page to them. Therefore they are only valid while they are newer than the shared page. A purge
-//! of the key covers both keys.
+//! The removal of the shared page (a deleted file, a refresh) must also invalidate the pages under the separate key, to
+//! which it has no reference. They are therefore only valid while they are newer than the shared page. A purge of a
+//! page covers both keys.
 
 use myriad_http::Known;
 use myriad_http::lines::lines_named;
@@ -19,10 +19,10 @@ use myriad_store::page::Page;
 use myriad_store::page::key::{CODINGS, of_other_codings};
 use myriad_store::page::write_variant;
 
-/// Returns the keys of all stored entries of a request's page that its origin takes back, including the key for other
-/// codings.
+/// Returns the keys under which the page of a request is removed if its origin reports that it is no longer valid: the
+/// shared key and the key for other codings.
 ///
-/// If the request used the key for other codings, the shared page is excluded while it is fresh.
+/// If the request used the key for other codings, the shared key is not included while the shared page is fresh.
 pub(crate) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
     let own = request.cache.key.clone();
     let Some(everybodys) = own.strip_suffix(CODINGS) else { return vec![of_other_codings(&own), own] };
@@ -33,12 +33,12 @@ pub(crate) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
     if is_fresh { vec![own] } else { vec![everybodys.to_vec(), own] }
 }
 
-/// Returns whether the request may be unable to use the shared page because of its codings.
+/// Returns whether the shared page may be unusable for the request because of the codings that it accepts.
 pub(crate) fn may_need_other_codings(request: &Request) -> bool {
     other_codings(request.received.head.fields()).is_some()
 }
 
-/// Determines whether this request needs a page for other codings, and extends its key in that case.
+/// Determines whether this request needs a page for other codings; if so, extends its cache key.
 pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CachePlace) {
     let Some(names) = other_codings(request.received.head.fields()) else { return };
     if !reach_origin(request, origin, cache) {
@@ -47,7 +47,7 @@ pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
     let mut codings =
         Box::new(OtherCodings { names, younger_than: 0, shared_page: None, has_separate_key: false });
     let fields = request.received.head.fields();
-    // Not counted as a use: uses and misses are counted by the look-up of the page that is served.
+    // Not counted as a use of the page: only the look-up of the page that is served counts.
     let page = cache.zone.zone.peek_variant(KeyRef::new(&request.cache.key), |selector, variant| {
         write_variant(selector, fields, variant);
     });
@@ -65,10 +65,10 @@ pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
     request.cache.codings = Some(codings);
 }
 
-/// Returns whether a page for the codings of this request exists or may be added within the limit of variants.
+/// Returns whether a page for the codings of this request exists, or may be added within the limit of variants.
 ///
-/// A client that names ever new codings gets the shared page, which uses no coding that the client rejects. It
-/// therefore cannot cause more fetches than the limit of variants.
+/// A client that names ever new codings gets the shared page without content coding, so it cannot cause more fetches
+/// than the limit of variants.
 fn has_room(request: &Request, cache: &CachePlace, younger_than: u64) -> bool {
     let (zone, key, fields) =
         (&cache.zone.zone, KeyRef::new(&request.cache.key), request.received.head.fields());
@@ -80,12 +80,13 @@ fn has_room(request: &Request, cache: &CachePlace, younger_than: u64) -> bool {
             .is_some_and(|page| is_counted(&page))
 }
 
-/// Returns the shared page, as the fallback if the fetch for this request's codings fails.
+/// Returns the shared page, which may be served if the fetch for this request's codings fails.
 pub(crate) fn shared_fallback(request: &Request) -> Option<Page> {
     request.cache.codings.as_ref()?.shared_page.clone()
 }
 
-/// Returns whether an origin can evaluate the codings: they are forwarded to it, and its response is sent unchanged.
+/// Returns whether the origin can select a coding: it gets the client's `Accept-Encoding`, and its response is sent
+/// unchanged.
 fn reach_origin(request: &Request, origin: &OriginPlace, cache: &CachePlace) -> bool {
     origin.request.pass_fields
         && !origin.protocol.replaces(Known::AcceptEncoding)
@@ -99,7 +100,7 @@ fn varies(page: &Page) -> bool {
     varies_by_coding(lines_named(page.meta().lines(), b"vary"))
 }
 
-/// Returns whether a page under this request's key is older than the shared page.
+/// Returns whether a page under this request's key is older than the shared page, and therefore invalid.
 pub(crate) fn is_older_than_shared(request: &Request, page: &Page) -> bool {
     request.cache.codings.as_ref().is_some_and(|codings| page.generation() < codings.younger_than)
 }

@@ -1,4 +1,4 @@
-//! Request to an origin for one client: nothing is stored, the body streams through.
+//! Request to an origin for one client: the response is not stored, and its body is streamed.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use myriad_origin::fetch::{fail_request, fetch, fetch_to_completion};
 use myriad_origin::group;
 use myriad_origin::upload;
 
-/// Sends the request to an origin that has no cache, and forwards its response.
+/// Sends the request to an origin without a cache, and forwards its response.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     match origin_protection::judge(exchange, OriginFetch::Target) {
         Some(LimitedQuery::Answer(step)) => return step,
@@ -36,9 +36,9 @@ pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>)
     }
 }
 
-/// Sends the request to the origin past its cache, and forwards its response.
+/// Sends the request to the origin without using the cache, and forwards its response.
 ///
-/// A stale page may be served after a failure. `payload` is the request's body if it has already been read.
+/// After a failure, a stale page may be served. `payload` is the request body if it has already been read.
 pub(crate) async fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -76,11 +76,11 @@ pub(crate) async fn run(
     }
 }
 
-/// Records the result of a request whose page was looked up. A request that bypassed the cache gives no information
-/// about a page.
+/// Records the result of a request for `origin_backoff` if its page was looked up; a request that bypassed the cache
+/// gives no information about a page.
 ///
-/// The origin received all header fields of the client, so the client may have caused an error status or an aborted
-/// response. Such an error does not block the page for other clients. A failure to connect does, because no client can
+/// The origin got all header fields of the client, so the client may have caused an error status or an aborted
+/// response. Such an error must not block the page for other clients. A failure to connect does, because clients cannot
 /// cause it.
 fn note(request: &Request, cached: CacheContext<'_>, asked: &PassResult) {
     if !matches!(request.cache.report.status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
@@ -102,9 +102,9 @@ fn note(request: &Request, cached: CacheContext<'_>, asked: &PassResult) {
 enum PassResult {
     /// The origin responded.
     Answered(Box<OriginResponse>),
-    /// The origin did not respond.
+    /// The request failed without a response.
     Failed(OriginError),
-    /// The request could not be sent; the status for the client.
+    /// The request was not sent; the status for the client.
     Not(u16),
 }
 

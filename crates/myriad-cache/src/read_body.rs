@@ -1,4 +1,4 @@
-//! Reads the request's body into memory before the look-up, because the key may contain it (`$request_body`).
+//! Reading of the request body into memory before the look-up, because the cache key may contain it (`$request_body`).
 
 use myriad_upstream::RequestPayload;
 
@@ -6,7 +6,7 @@ use crate::journey_step::{CacheContext, JourneyStep};
 use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_origin::upload;
 
-/// Reads the body. A body that is too long for memory is passed to the origin.
+/// Reads the request body. With a body that is too long for memory, the request is passed to the origin.
 pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match upload::payload(exchange, cached.origin).await {
         Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => JourneyStep::LookUp,

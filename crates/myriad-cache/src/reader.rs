@@ -1,4 +1,4 @@
-//! Page in flight as a response body.
+//! Page in flight as the body of a response.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -14,12 +14,11 @@ use tokio::task::JoinHandle;
 use myriad_origin::read_ahead::{ReadAheadLimits, read_started_ahead};
 use myriad_store::page::PageMeta;
 
-/// Reader of a flight.
+/// Body of a response that is read from a page in flight.
 ///
-/// A page that is too long for memory is fetched no faster than its slowest reader consumes it. From that moment the
-/// page is read ahead of the client if the configuration permits it, so that a slow client does not occupy a php-fpm
-/// child. A client that reads nothing does not poll the body either; therefore a separate task detects when the page
-/// becomes too long.
+/// A page that is too large for memory is fetched at the speed of its slowest reader. From then on, the page is read
+/// ahead of the client if the configuration permits it, so that a slow client does not occupy a php-fpm child. A client
+/// that reads nothing does not poll the body either, so a separate task detects when the page becomes too large.
 pub(crate) struct FlightBody {
     source: Rc<RefCell<FlightSource>>,
     watch: Option<JoinHandle<()>>,
@@ -27,18 +26,18 @@ pub(crate) struct FlightBody {
 
 /// Source of the next piece.
 enum FlightSource {
-    /// The flight at the client's speed, with the waker of the pending poll.
+    /// The page in flight, read at the client's speed, with the waker of a pending poll.
     Flight(Flight, Option<Waker>),
     /// Data read ahead of the client.
     Ahead(BoxBody),
-    /// State between the other two, and after the drop.
+    /// Temporary state between the other two, and the state after the body was dropped.
     Nothing,
 }
 
 struct Flight(FlightReader<PageMeta>);
 
 impl FlightBody {
-    /// Creates a reader that reads ahead of its client up to the limit of `ahead`; `None` disables reading ahead.
+    /// Creates the body; `ahead` are the limits of reading ahead, `None` disables it.
     pub(crate) fn new(reader: FlightReader<PageMeta>, ahead: Option<ReadAheadLimits>) -> Self {
         let mut twin = ahead.is_some().then(|| reader.new_reader());
         let source = Rc::new(RefCell::new(FlightSource::Flight(Flight(reader), None)));
@@ -98,7 +97,7 @@ impl Body for FlightBody {
 
 impl Drop for FlightBody {
     fn drop(&mut self) {
-        // Drops the reader of the flight at once.
+        // Drops the reader of the page immediately, although the task may still hold a reference.
         *self.source.borrow_mut() = FlightSource::Nothing;
         if let Some(watch) = &self.watch {
             watch.abort();

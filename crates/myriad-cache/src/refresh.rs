@@ -1,4 +1,4 @@
-//! Background refresh of a page that is served as it is.
+//! Start of a refresh in the background, for a page that is served as it is.
 
 use std::rc::Rc;
 
@@ -12,7 +12,8 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::Page;
 
-/// Starts the refresh, unless too many fetches fill the zone. In that case a later request refreshes the page.
+/// Starts the refresh and returns the step that serves the page. Nothing is started if too many fetches are in progress
+/// or the origin is failing; a later request then refreshes the page.
 pub(crate) fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

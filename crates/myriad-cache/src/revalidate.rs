@@ -1,4 +1,4 @@
-//! Revalidation of a stored page by its origin (`*_cache_revalidate`, RFC 9111 section 4.3).
+//! Confirmation of a stored page by a 304 response of its origin (`*_cache_revalidate`, RFC 9111 section 4.3).
 
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_policy::{
@@ -14,17 +14,19 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
 use myriad_store::page::{Page, PageMarks, PageMeta, PageView};
 
-/// Result of a 304.
+/// Result of a 304 response.
 pub(crate) enum Confirmation {
-    /// The page is served, either fresh again or still stale.
+    /// The stored page can be served: it is fresh again, or remains stale.
     Page,
-    /// The fields of the 304 are private to one client, with the reason. Each client sends its own request.
+    /// The fields of the 304 are private to one client, for this reason if known. Each client must send its own
+    /// request.
     Personal(Option<StoreRefusal>),
 }
 
-/// Applies the 304 by which the origin confirmed the page that the fetch was to replace.
+/// Applies a 304 response to the page that the fetch would have replaced.
 ///
-/// nginx sends the stored fields unchanged; RFC 9111 section 3.2 requires an update from those of the 304.
+/// Like nginx, keeps the stored fields unchanged, unless `cache_rfc9111` is on: then the fields of the 304 update them
+/// (RFC 9111 section 3.2).
 pub(crate) fn confirm(
     exchange: &Exchange,
     place: &OriginPlace,
@@ -60,7 +62,7 @@ pub(crate) fn confirm(
         Admission::Store(lifetime) => {
             let mut meta = if let Some(updated) = &updated {
                 let marks = marks_of(stored.meta(), &tags);
-                // The stored body is unchanged, even if the place compresses other media types by now.
+                // The stored body is unchanged, even if the location compresses other media types by now.
                 let meta = page::meta_of(updated, place, rules, lifetime, arrival.now, &marks, None);
                 let meta = renewed(stored.meta(), meta);
                 origin_fields::store_fields(&exchange.request, meta, &head.fields, stored.meta().unsent())
@@ -86,7 +88,7 @@ pub(crate) fn confirm(
     }
 }
 
-/// Returns the stored head, with its fields replaced by those of a 304.
+/// Returns the stored head with the fields of a 304 in place of the old ones.
 fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &CachePolicy) -> ResponseHead {
     let mut fields = stored_fields(stored);
     let updated_fields = StoredFields::new(&head.fields, rules);
@@ -94,7 +96,7 @@ fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &CachePolicy) -> Re
     for (_, name, _) in news() {
         fields.remove(name);
     }
-    // Cookies are only passed to the policy; they are not stored.
+    // Cookies are only input of the policy; they are not stored.
     for cookie in head.fields.known_all(Known::SetCookie) {
         fields.push_known(Known::SetCookie, cookie);
     }
@@ -122,7 +124,7 @@ fn stored_fields(stored: PageView<'_>) -> Fields {
     fields
 }
 
-/// Returns the marks by which purges find the page. The tags of a 304, if any, replace the tags of the page.
+/// Returns the labels and tags by which purges find the page. Tags of a 304, if any, replace those of the page.
 fn marks_of(stored: PageView<'_>, tags: &Tags) -> PageMarks {
     if tags.is_empty() { stored.marks().to_owned() } else { stored.marks().with_tags(tags) }
 }
@@ -137,7 +139,7 @@ fn renewed(stored: PageView<'_>, mut meta: PageMeta) -> PageMeta {
     if stored.cut().is_empty() { meta } else { meta.with_cut(stored.cut()) }
 }
 
-/// Returns whether a 304 names other `Vary` fields than the stored page, so that the variant is uncertain.
+/// Returns whether a 304 names other `Vary` fields than the stored page, so that the variant is unknown.
 fn varies_otherwise(stored: &Page, head: &ResponseHead, rules: &CachePolicy) -> bool {
     if rules.ignore.vary || !head.fields.has(Known::Vary) {
         return false;

@@ -1,4 +1,4 @@
-//! Serves a stored page.
+//! Serving of a stored page.
 
 use myriad_encode::Coding;
 use myriad_policy::CacheStatus;
@@ -15,7 +15,7 @@ use myriad_exchange::responses::error_pages;
 use myriad_origin::rewrite;
 use myriad_store::page::Page;
 
-/// Builds the response from a page.
+/// Builds the response from a page, and records the cache status.
 pub(crate) fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

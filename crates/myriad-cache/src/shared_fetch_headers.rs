@@ -1,8 +1,8 @@
 //! Request header fields that a shared fetch sends to its origin ([`myriad_policy::SharedFetch`]).
 //!
 //! A page may vary by a field that its fetch did not send, which is known only after its head has arrived. The response
-//! is then the variant for requests without the field. A request that has the field claims again; its fetch then
-//! includes the field, because the `Vary` fields of the page are known:
+//! is then the variant for requests without the field. A request with the field claims the page again; the `Vary`
+//! fields are known now, so its fetch sends the field:
 //!
 //! ```text
 //! look-up -> nothing stored -> fetch sends listed fields -> Vary: Accept-Language -> stored for "no language"
@@ -22,8 +22,8 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::Page;
 use myriad_store::page::{NO_VARIANT, write_variant};
 
-/// Returns the header fields that the fetch of a request's page sends; `None` if it sends the request as received.
-/// `previous` is the page that the fetch replaces.
+/// Returns the header fields that the fetch of a request's page sends; `None` if it sends those of the request
+/// unchanged. `previous` is the page that the fetch replaces.
 pub(crate) fn of(
     request: &Request,
     cache: &CachePlace,
@@ -43,7 +43,7 @@ pub(crate) fn of(
     )
 }
 
-/// Returns the fields by which the page of a request is known to vary.
+/// Returns the fields by which the page of a request is known to vary; empty if unknown.
 fn known_rule(request: &Request, cache: &CachePlace, previous: Option<&Page>) -> VaryRule {
     if cache.rules.ignore.vary {
         return VaryRule::default();
@@ -53,7 +53,7 @@ fn known_rule(request: &Request, cache: &CachePlace, previous: Option<&Page>) ->
     selector.and_then(|selector| VaryRule::parse([&selector[..]]).ok()).unwrap_or_default()
 }
 
-/// Returns the fields by which the pages stored under the request's key vary.
+/// Returns the names of the fields by which stored pages under the request's key vary.
 fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
     let seen = RefCell::new(None);
     cache.zone.zone.peek_variant(KeyRef::new(&request.cache.key), |selector, variant| {
@@ -63,7 +63,7 @@ fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
     seen.into_inner()
 }
 
-/// Returns whether a response is another variant than the request's, because the fetch omitted header fields of the
+/// Returns whether a response is another variant than the request needs, because the fetch omitted header fields of the
 /// request.
 pub(crate) fn is_other_variant(request: &Request, selection: Option<&Selection>) -> bool {
     let Some(selection) = selection.filter(|_| is_repeatable(request)) else { return false };
@@ -72,8 +72,8 @@ pub(crate) fn is_other_variant(request: &Request, selection: Option<&Selection>)
     *own != *NO_VARIANT && *own != *selection.variant
 }
 
-/// Returns whether a response that cannot be shared was made without the request's cookies, or without a field by which
-/// it varies.
+/// Returns whether the response, which cannot be shared, was requested without the client's cookies or without a field
+/// by which it varies. The client's own request must then be sent.
 ///
 /// False for a 5xx or 429 status, and for a request that must not be sent again.
 pub(crate) fn omits_own_fields(
@@ -100,13 +100,13 @@ pub(crate) fn omits_own_fields(
     }
 }
 
-/// Returns whether the request may be sent to the origin a second time.
+/// Returns whether the request may be sent to the origin twice.
 fn is_repeatable(request: &Request) -> bool {
     request.route.as_get || matches!(request.received.head.method(), Method::Get | Method::Head)
 }
 
-/// Returns whether the request is sent to the origin separately and with all its fields, because its response will not
-/// be stored or because it must not be sent twice.
+/// Returns whether the request is sent to the origin with all its fields and its response not shared: because the
+/// response will not be stored, or because the request must not be sent twice.
 pub(crate) fn is_fetched_alone(
     exchange: &mut Exchange,
     cache: &CachePlace,

@@ -1,4 +1,4 @@
-//! Decides, without a fresh page, whether a stale page is served and which request fetches a new page.
+//! Decision without a fresh page: serve a stale page, or fetch a new one.
 
 use myriad_http::Known;
 use myriad_policy::{CacheStatus, Reuse, reuse, wants_stored_only};
@@ -15,7 +15,7 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::Page;
 
-/// Applies the policy to the expired page, if any.
+/// Applies the policy to the expired page, if any, and returns the next step.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<Page>) -> JourneyStep {
     let CacheContext { origin, cache } = cached;
     let now = exchange.request.received.at_ms;
@@ -42,12 +42,12 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Opti
     if hides_fields(&exchange.request, origin) {
         return JourneyStep::Pass(PassReason::HiddenFields);
     }
-    // A text of `*_no_cache` that cannot be evaluated prevents storing.
+    // A condition of `*_no_cache` that cannot be evaluated prevents storing.
     if shared_fetch_headers::is_fetched_alone(exchange, cache).unwrap_or(true) {
         return JourneyStep::Pass(PassReason::Unstored);
     }
     let head = &exchange.request.received.head;
-    // A response to a request with credentials may be private, so no other request waits for it.
+    // The response to a request with credentials may be private, so no other request waits for it.
     if head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {
         return JourneyStep::Lead(stale);
     }
@@ -60,8 +60,8 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Opti
     JourneyStep::Claim(stale)
 }
 
-/// Returns whether the page was requested less often than `*_cache_min_uses`. The request is then passed to the origin
-/// unchanged, including its range, as in nginx.
+/// Counts a request for the page, and returns whether it was requested less often than `*_cache_min_uses`. As in nginx,
+/// the request is then passed to the origin unchanged, including its range.
 fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
     let least = cache.rules.min_uses;
     let key = KeyRef::new(&request.cache.key);

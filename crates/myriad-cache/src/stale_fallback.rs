@@ -1,4 +1,4 @@
-//! Stale page as the replacement for a failed response (`*_cache_use_stale`, RFC 5861 section 4).
+//! Stale page in place of a failed response (`*_cache_use_stale`, RFC 5861 section 4).
 
 use myriad_policy::{RefreshFailure, Reuse, StoredFacts, reuse};
 
@@ -6,16 +6,16 @@ use crate::journey_step::{CacheContext, JourneyStep};
 use myriad_exchange::exchange::Request;
 use myriad_store::page::Page;
 
-/// Returns the facts about a stored page that the policy needs.
+/// Returns the facts about a stored page for the policy.
 pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     let lifetime = page.meta().lifetime();
-    // A soft purge only expires the stored object; the lifetime in its head is unchanged.
+    // A soft purge expires the stored object only; the lifetime in its metadata is unchanged.
     let invalid = page.fresh_until() == 0;
     let expires_at = if invalid { u64::MAX } else { page.fresh_until() };
     StoredFacts { lifetime: lifetime.expired_by(expires_at), validators: false, invalid }
 }
 
-/// Serves the stale page instead of a failed response if the rules permit it.
+/// Returns the step that serves the stale page in place of a failed response; `None` if the rules do not permit it.
 pub(crate) fn stale_instead(
     request: &Request,
     cached: CacheContext<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn stale_instead(
     let now = myriad_net::clock::now_ms();
     let mut facts = facts_of(&page);
     if *page.key() != *request.cache.key {
-        // A page under another key is treated as stale even if it is fresh.
+        // A page under another key counts as stale even if it is fresh.
         facts.lifetime.fresh_until = facts.lifetime.fresh_until.min(now);
     }
     match reuse(&facts, &cached.cache.rules, now, false, Some(failure)) {

@@ -1,4 +1,4 @@
-//! Cache in front of an unreachable origin, for tests of the journey's steps.
+//! Helpers for unit tests of the steps: a cache in front of an origin that cannot be reached.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use myriad_exchange::keys::page_key;
 use myriad_serve::testing::TestSite;
 use myriad_store::page::{Page, write_variant};
 
-/// Returns a site whose only location has an origin, a cache and these directives.
+/// Returns a site with one location that has an origin, a cache and these directives.
 pub(super) fn site(directives: &str) -> TestSite {
     site_of(&format!("fastcgi_pass unix:/nowhere/php.sock; fastcgi_cache ONE; {directives}"))
 }
@@ -27,14 +27,14 @@ pub(super) fn site_of(directives: &str) -> TestSite {
     TestSite::new(http, &format!("location / {{ {directives} }}"))
 }
 
-/// Returns the origin and the cache of the request's place.
+/// Returns the origin and the cache of the request's location.
 pub(super) fn held(exchange: &Exchange) -> OwnedCacheContext {
     let origin = exchange.request.place().handler.origin().expect("an origin");
     let cache = origin.cache.fixed().expect("a cache");
     OwnedCacheContext { origin: Arc::clone(origin), cache: Arc::clone(cache) }
 }
 
-/// Returns a request for `/a` whose key has been written.
+/// Returns a request for `/a` whose cache key is written.
 pub(super) fn keyed(site: &TestSite, fields: &[(&str, &str)]) -> Box<Exchange> {
     let mut exchange = site.exchange("/a", fields);
     let held = held(&exchange);
@@ -59,7 +59,7 @@ pub(super) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
     head
 }
 
-/// Stores the response to a request. It is fresh for `fresh_ms` milliseconds; with 0 it is stale at once.
+/// Stores the response to a request. It is fresh for `fresh_ms` milliseconds; with 0 it is stale immediately.
 pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64) -> Page {
     let held = held(exchange);
     let key = page_key::of(exchange, &held.cache).expect("a key");
@@ -88,7 +88,7 @@ pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64)
     found.expect("the page that was stored")
 }
 
-/// Describes a step, for assertions.
+/// Returns a text that describes a step, for assertions.
 pub(super) fn words(next: &JourneyStep) -> String {
     match next {
         JourneyStep::Done(PhaseStep::Answer(answer)) => format!("answer {}", answer.status),

@@ -8,12 +8,12 @@ use crate::journey_step::{CacheContext, FlightWait, JourneyStep};
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::Page;
 
-/// Starts the fetch. It replaces `stale` if that page has the request's key.
+/// Starts the fetch. Its response replaces `stale` if that page has the request's key.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<&Page>) -> JourneyStep {
     exchange.request.site.worker.counters.misses.add(1);
     let zone = &cached.cache.zone.zone;
     let now = myriad_net::clock::now_ms();
-    // A page under another key only serves as the fallback for a failure.
+    // A page under another key is only served after a failure.
     let writer = match stale.filter(|page| *page.key() == *exchange.request.cache.key) {
         Some(page) => zone.refresh_unshared(page, now, cached.lease_ms()),
         None => zone.fetch_unshared(KeyRef::new(&exchange.request.cache.key), now),

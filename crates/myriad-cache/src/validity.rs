@@ -1,4 +1,4 @@
-//! `*_cache_valid` with variables: the time is evaluated when the response arrives.
+//! `*_cache_valid` with variables: the lifetime is evaluated when a response arrives.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use myriad_policy::CachePolicy;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
-/// Returns the rules of a place for a response with that head, whose page has `status`, with times that contain
-/// variables evaluated. An empty, invalid or failed time is 0, which stores nothing.
+/// Returns the cache rules for a response with this head and a page with this status: a lifetime with variables is
+/// evaluated. An empty, invalid or failed value is 0, so that nothing is stored.
 pub(crate) fn rules<'a>(
     exchange: &mut Exchange,
     cache: &'a CachePlace,
@@ -22,7 +22,7 @@ pub(crate) fn rules<'a>(
     let Some((at, text)) = found.and_then(|(texts, at)| Some((at, texts[at].as_ref()?))) else {
         return Cow::Borrowed(&cache.rules);
     };
-    // The time may depend on the origin's response.
+    // The lifetime may depend on the origin's response.
     exchange.request.origin_mut().head = Some(head.clone());
     let Exchange { request, frame } = exchange;
     let mut time = Vec::new();

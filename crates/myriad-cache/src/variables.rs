@@ -9,7 +9,7 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Cache;
 use myriad_exchange::runtime::RowValue::{Made, Ready};
 
-/// Variables for the cache's result and the stored page.
+/// Variables for the result of the cache and the stored page.
 pub(crate) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new(
         "upstream",
@@ -57,7 +57,8 @@ pub(crate) const VARIABLES: &[RequestVariable] = &[
     .with_status(DirectiveStatus::Own),
 ];
 
-/// Writes the value of the conditional field by which the origin revalidates an expired page.
+/// Writes the value of a conditional field by which the origin can confirm the expired page. Returns `false` if there
+/// is none.
 fn confirmable(request: &Request, wanted: RevalidationCondition, out: &mut Vec<u8>) -> bool {
     let Some(stale) = &request.cache.stale else { return false };
     let asked = conditions(stale).into_iter().find(|(condition, _)| *condition == wanted);

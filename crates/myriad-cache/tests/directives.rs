@@ -1,4 +1,4 @@
-//! Settings of the cache directives, at their own level and at nested levels.
+//! Tests of the cache settings, at one level and inherited by nested levels.
 
 use std::path::Path;
 

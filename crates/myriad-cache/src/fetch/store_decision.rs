@@ -1,4 +1,5 @@
-//! Decides whether a response is stored, revalidates the stored page, or is only for the client that started the fetch.
+//! Decision about a response: it is stored, confirms the stored page, or is only for the client whose request started
+//! the fetch.
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, ResponseHead};
@@ -30,7 +31,7 @@ use myriad_store::page::PageMeta;
 
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 
-/// Stores a response, revalidates the stored page, or forwards the response to the client that started the fetch.
+/// Stores a response, confirms the stored page, or forwards the response to the client whose request started the fetch.
 pub(super) async fn judge(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -49,8 +50,8 @@ pub(super) async fn judge(
         let result = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
         return report(reporter, result);
     }
-    // The waiters' own requests would get the same response: they get their stale pages, or the status. The stored page
-    // is retained for the next failure, although the response could be stored as well (`*_cache_use_stale http_404`).
+    // The waiters' own requests would get the same response, so they get their stale pages or the status. The stored
+    // page is kept for the next failure, although the response could be stored (`*_cache_use_stale http_404`).
     let stays = sought.usable_page && cache.rules.use_stale.on_status(status);
     if let Some(cause) = maintenance::closed(exchange, &response.head) {
         maintenance::invalidate(&exchange.request, cache, cause).await;
@@ -94,13 +95,14 @@ pub(super) async fn judge(
     }
 }
 
-/// Parses the `No-Vary-Search` fields of a response, joined to one list.
+/// Parses the `No-Vary-Search` fields of a response, joined to one list; `None` without a valid value.
 fn no_vary_search(head: &ResponseHead) -> Option<NoVarySearch> {
     let lines: Vec<&[u8]> = head.fields.get_all(NO_VARY_SEARCH).collect();
     NoVarySearch::parse(&lines.join(&b','))
 }
 
-/// Adds the value of `say=`. The cache does not learn it, because the place's own key already omits these arguments.
+/// Adds the configured `No-Vary-Search` (`say=`) to a 200 response that has none. The cache does not learn it, because
+/// the key of the location already omits these arguments.
 fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
     if let Some(said) = &cache.no_vary_search_line
         && head.status == 200
@@ -110,7 +112,7 @@ fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
     }
 }
 
-/// Revalidates the stored page by a 304.
+/// Confirms the stored page by the head of a 304 response.
 fn confirm(
     exchange: &mut Exchange,
     CacheContext { origin, cache }: CacheContext<'_>,
@@ -133,8 +135,8 @@ fn confirm(
     }
 }
 
-/// Releases the waiters of a response that is not stored, and removes the stored page if the response shows that it is
-/// no longer valid.
+/// Releases the waiters for a response that is not stored, and removes the stored page if the response shows that the
+/// page is no longer valid.
 fn reject_response(
     exchange: &mut Exchange,
     CacheContext { origin, cache }: CacheContext<'_>,
@@ -146,7 +148,7 @@ fn reject_response(
     let is_named = cache.rules.use_stale.on_status(status);
     let stays = sought.usable_page && is_named;
     if why.concerns_request() && !stays {
-        // The waiters claim the page again with their own requests, and one of them leads.
+        // The waiters claim the page again with their own requests, and one of them fetches it.
         drop(writer);
     } else if status >= 500 || stays {
         writer.fail(StoreFailure(status));
@@ -159,17 +161,17 @@ fn reject_response(
     }
 }
 
-/// Removes all entries of the page that are older than this fetch, including those for other codings.
+/// Removes all entries of the page that are older than this fetch, including those under its key for other codings.
 ///
-/// The waiters are released only after this, so that their next look-up finds no stale page.
+/// Must be called before the waiters are released, so that their next look-up finds no stale page.
 fn remove_older_entries(exchange: &Exchange, cache: &CachePlace, generation: u64) {
     for key in other_codings::keys_of_page(&exchange.request) {
         cache.zone.zone.remove_older(KeyRef::new(&key), generation);
     }
 }
 
-/// Returns whether a response is excluded from the cache for all clients: by a text of `*_no_cache` that depends only
-/// on the response, or because of `X-Accel-Redirect`.
+/// Returns whether a response is excluded from the cache for all clients: by a condition of `*_no_cache` that only
+/// depends on the response, or because of `X-Accel-Redirect`.
 fn is_excluded_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
     let Exchange { request, frame } = exchange;
     let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
@@ -193,7 +195,7 @@ fn admission(
     exchange.request.origin_mut().head = Some(head.clone());
     let rules = validity::rules(exchange, cache, head, head.status);
     let Exchange { request, frame } = exchange;
-    // A text that cannot be evaluated prevents storing.
+    // A condition that cannot be evaluated prevents storing.
     let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
     let redirects = is_accel_redirect(head, place);
     let fields = request.received.head.fields();
@@ -207,7 +209,7 @@ fn admission(
         cookies: fields.has(Known::Cookie) && !hidden,
         piece: is_piece(request, head),
         no_cache: no_cache || redirects,
-        // Requests below `*_cache_min_uses` do not reach this function.
+        // Requests below `*_cache_min_uses` are not fetched for the cache.
         uses: u64::MAX,
         usable_page: sought.usable_page,
         large_request: is_large_request(fields),

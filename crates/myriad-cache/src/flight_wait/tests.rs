@@ -39,7 +39,7 @@ impl WaitingRequest {
         self.follow(None, patience)
     }
 
-    /// Waits like the request that started the fetch, with this report or none.
+    /// Waits like the request that started the fetch, with this report or without any.
     fn after_report(self, told: Option<FetchReport>) -> (String, Box<Exchange>) {
         let (sender, report) = oneshot::channel();
         match told {

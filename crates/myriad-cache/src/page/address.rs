@@ -1,4 +1,4 @@
-//! Marks by which purges find a page.
+//! Labels by which purges find a page.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use myriad_policy::{PurgeSubject, Tags};
 use myriad_exchange::exchange::Request;
 use myriad_store::page::PageMarks;
 
-/// Returns the marks by which purges find the response to a request.
+/// Returns the labels and tags by which purges find the response to a request.
 pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> PageMarks {
     let tags = Tags::of(&head.fields);
     if tags.is_truncated() {
@@ -23,8 +23,8 @@ pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> PageMarks {
     }
 }
 
-/// Returns the port of the page if its key contains the `Host` field with a port. `None` for the default port of the
-/// scheme, and if the page is shared by all ports.
+/// Returns the port of the page's URL if its key contains a `Host` field with a port other than the default; `None` if
+/// pages are shared by all ports.
 fn own_port(request: &Request) -> Option<u16> {
     let sent = request.received.head.known(Known::Host)?;
     let usual = if request.scheme() == "https" { 443 } else { 80 };
@@ -32,12 +32,12 @@ fn own_port(request: &Request) -> Option<u16> {
     request.cache.key.windows(sent.len()).any(|part| part == sent).then_some(port)
 }
 
-/// Returns the labels that purges of the request's URL look up.
+/// Returns the labels by which a purge of the request's URL finds the page.
 pub(crate) fn address_of(request: &Request) -> [u64; 2] {
     PurgeSubject::new(request.scheme().as_bytes(), &request.route.host, &target_of(request)).address()
 }
 
-/// Returns the path and query as the client sent them, before rewrites. An include uses its own URI.
+/// Returns the path and query as the client sent them, before rewrites; for an include, its own URI.
 fn target_of(request: &Request) -> Cow<'_, [u8]> {
     let own = || match &request.route.args[..] {
         b"" => request.route.uri.clone(),

@@ -1,4 +1,4 @@
-//! Response built from a page.
+//! Response to a client from a stored page.
 
 use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
@@ -15,7 +15,8 @@ use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::{Page, PageView, alternative};
 
-/// Serves a stored page in the best available encoding, and queues a better encoding if one is missing.
+/// Builds the response from a stored page in the best available encoding. If a better encoding is missing, it is
+/// queued.
 pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> ContentResponse {
     let meta = page.meta();
     let length = page.body_len();
@@ -38,8 +39,8 @@ pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Conte
     body_of(page, coding, false)
 }
 
-/// Returns true if the page is sent in identity because of its status. A page that its origin compressed may be sent in
-/// that coding with any status except 206.
+/// Returns whether the page is sent without content coding because of its status. A page that its origin compressed may
+/// be sent with a coding for any status except 206.
 #[cold]
 fn is_plain(meta: PageView<'_>) -> bool {
     !myriad_output::is_compressed(meta.status) && (!meta.origin_encoded || meta.status == 206)
@@ -69,10 +70,10 @@ fn body_of(page: Page, coding: Coding, varies: bool) -> ContentResponse {
     answer
 }
 
-/// Returns the head of a page in flight. The caller sets the body.
+/// Returns the response for a page in flight, from its head. The caller sets the body.
 pub(crate) fn answer_of_head(meta: PageView<'_>) -> ContentResponse {
     let mut answer = ContentResponse::new(meta.status, ResponseBody::None);
-    // The entity tag is known only after the whole page has arrived.
+    // The entity tag is only known once the whole page has arrived.
     answer.conditions_evaluated = true;
     answer.media_type = line_named(meta.lines(), b"content-type").map(|value| Cow::Owned(value.to_vec()));
     copy_lines(meta.lines(), &[b"content-type"], |line| {
@@ -81,7 +82,7 @@ pub(crate) fn answer_of_head(meta: PageView<'_>) -> ContentResponse {
     if let Some((text, _)) = meta.last_modified() {
         answer.field(b"Last-Modified", text);
     }
-    // Clients use the tag to verify that partial responses belong to the same representation.
+    // With a tag, clients can verify that partial responses belong to the same representation.
     if let (206, Some(tag)) = (meta.status, &meta.facts.tag) {
         let mut text = Vec::new();
         tag.write(PageEncoding::IDENTITY, &mut text);

@@ -1,22 +1,22 @@
-//! Decoding of pages that their origin has compressed; they are stored in identity.
+//! Decoding of pages that their origin has compressed: they are stored without content coding.
 
 use bytes::{Buf, Bytes};
 use myriad_encode::{Coding, ContentDecodeError, StreamDecoder};
 
-/// Maximum decoded length of a page compressed by its origin, in bytes.
+/// Maximum decoded length in bytes of a page that its origin has compressed.
 const MAX_DECODED: u64 = 64 << 20;
-/// Size of a window of decoded data, in bytes.
+/// Size of a window of decoded data in bytes.
 const DECODED_WINDOW: usize = 64 << 10;
 
-/// Returns a decoder for an origin's coding.
+/// Returns a decoder for a coding used by an origin; `None` if it cannot be created.
 pub(crate) fn decoder(coding: Coding) -> Option<StreamDecoder> {
     StreamDecoder::new(coding, MAX_DECODED).ok()
 }
 
-/// Decodes the next window of a piece; without a decoder, returns the piece.
+/// Decodes the next window of a piece; without a decoder, returns the whole piece.
 ///
-/// A window has about [`DECODED_WINDOW`] bytes, because a short piece may decode to gigabytes. Removes the consumed
-/// bytes from `piece`; the flag is set when all decoded data of the piece has been returned.
+/// A window has about [`DECODED_WINDOW`] bytes, because a short piece may decode to gigabytes. The consumed bytes are
+/// removed from `piece`; the flag is true once all decoded data of the piece was returned.
 pub(crate) fn decoded(
     decoder: Option<&mut StreamDecoder>,
     piece: &mut Bytes,
@@ -25,7 +25,7 @@ pub(crate) fn decoded(
     let mut out = Vec::with_capacity((piece.len() * 4).min(DECODED_WINDOW));
     let (taken, drained) = decoder.push_up_to(piece, &mut out, DECODED_WINDOW)?;
     piece.advance(taken);
-    // The zone counts the length, so the allocation must not exceed it.
+    // The zone counts the length of the data, so the allocation must not be larger.
     out.shrink_to_fit();
     Ok((Bytes::from(out), drained))
 }

@@ -1,4 +1,4 @@
-//! Encodings of a page: the first is made when the page is stored, stronger encodings on request in the background.
+//! Encodings of a page: a fast one is made when the page is stored, better ones in the background after requests.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::{Page, PageView, STRONG_GZIP, alternative, encoding_index};
 
-/// Maximum length of a page that is compressed on the worker while it is stored, in bytes.
+/// Maximum length in bytes of a page that is compressed on the worker's thread while it is stored.
 const INLINE: u64 = 256 << 10;
-/// Maximum length of a page that is compressed, in bytes.
+/// Maximum length in bytes of a page that is compressed in the background.
 const MAX_COMPRESSED: u64 = 8 << 20;
-/// Number of hits from which gzip's strong level is used.
+/// Number of hits from which gzip at its strong level is made.
 const HOT: u32 = 8;
 
-/// Returns the encodings of a page, for a refresh that brought the same bytes.
+/// Returns the encodings of a page, for a page that replaces it with the same bytes.
 pub(crate) fn alternatives_of(page: &Page) -> [Option<AlternativeEncoding<u8>>; ALTERNATIVES] {
     std::array::from_fn(|index| {
         let known = page.alternative(index as u8)?;
@@ -27,7 +27,7 @@ pub(crate) fn alternatives_of(page: &Page) -> [Option<AlternativeEncoding<u8>>; 
     })
 }
 
-/// Compresses a page with gzip at its fast level while it is stored, if the place offers gzip.
+/// Compresses a page with gzip at its fast level while it is stored, if it may be sent compressed and is not too long.
 pub(crate) fn first_encodings(
     exchange: &Exchange,
     meta: PageView<'_>,
@@ -53,7 +53,7 @@ fn encode(body: &Body, coding: Coding, level: CompressionLevel) -> Option<Altern
     Some(AlternativeEncoding { bytes: Bytes::from(bytes.into_boxed_slice()), meta: level.number(coding) })
 }
 
-/// Returns the best available encoding for a request. Queues a better encoding in the background.
+/// Returns the best available encoding for a request, and queues a better one in the background if it is missing.
 pub(super) fn choose(
     request: &Request,
     cache: &CachePlace,
@@ -80,19 +80,19 @@ pub(super) fn choose(
     encodings.best(available).unwrap_or(Coding::Identity)
 }
 
-/// Queues an encoding in the background. It is attached only to this generation of the page.
+/// Queues the compression of a page in the background. The result is only used for this stored version of the page.
 fn queue(request: &Request, cache: &CachePlace, page: &Page, coding: Coding) {
     let zone = Arc::clone(&cache.zone);
     let page = page.clone();
     let index = if coding == Coding::Gzip { STRONG_GZIP } else { encoding_index(coding) };
-    // Generations are unique only within their zone.
+    // Generation numbers are only unique within a zone.
     let key =
         xxh3_64_with_seed(&page.generation().to_le_bytes(), Arc::as_ptr(&zone) as u64 ^ u64::from(index));
     request.site.worker.encoder.submit(key, move || {
         if page.alternative(index).is_none()
             && let Some(encoded) = encode(&page.body(), coding, CompressionLevel::Strong)
         {
-            // Fails if the page has been removed or already has the encoding; both are harmless.
+            // Fails if the page was removed or already has the encoding; both are harmless.
             let _ = zone.zone.attach(&page, index, encoded);
         }
     });

@@ -1,4 +1,4 @@
-//! Stored form of an origin's head.
+//! Stored form of the head of an origin's response.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::connection_listed_fields::ConnectionListedFields;
 use myriad_store::page::{PageFacts, PageMarks, PageMeta, ProxiedFacts, StoredDuration, TextEnds, TextParts};
 
-/// Makes the record of a page from its head, which arrived at `now`, in milliseconds of the process clock. `removed` is
+/// Returns the metadata of a page from its head, which arrived at `now`, in milliseconds since the epoch. `removed` is
 /// the coding that is removed from the body before it is stored ([`removed_coding`]).
 pub(crate) fn meta_of(
     head: &ResponseHead,
@@ -32,10 +32,10 @@ pub(crate) fn meta_of(
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
         let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
             || is_omitted(known, removed.is_some(), head.status)
-            // The age is stored as a time instead.
+            // The age is stored as the time when the page was generated.
             || known == Some(Known::Age);
         if !own_line && !nominated.has(name) && place.passes(known, name, false) {
-            // Other sources send this field in the canonical spelling as well.
+            // Stored in this spelling, as for responses from other sources.
             lines.extend_from_slice(if known == Some(Known::ContentType) { b"Content-Type" } else { name });
             lines.extend_from_slice(b": ");
             lines.extend_from_slice(value);
@@ -83,14 +83,14 @@ pub(crate) fn meta_of(
     PageMeta::new(facts, parts.join())
 }
 
-/// Returns the time from the last request to the origin until the head of its response.
+/// Returns the time from the start of the last attempt to the head of its response; zero if it is unknown.
 pub(crate) fn response_time(request: &Request) -> StoredDuration {
     let Some(origin) = &request.origin else { return StoredDuration::default() };
     let header_ms = origin.attempts.get().last().and_then(|attempt| attempt.header_ms);
     StoredDuration::of_ms(header_ms.unwrap_or(0))
 }
 
-/// Returns the reason phrase, or an empty text for the standard phrase of the status, which is not stored.
+/// Returns the reason phrase; empty if it is the standard phrase of the status, which is not stored.
 fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
     if *head.reason == *myriad_http::head::reason_phrase(head.status).as_bytes() {
         return Cow::Borrowed("");
@@ -98,8 +98,8 @@ fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
     String::from_utf8_lossy(&head.reason)
 }
 
-/// Returns whether a field is omitted because each response states it separately: the coding of the page, and its
-/// support for ranges.
+/// Returns whether a field is not stored because each response sets it itself: the content coding, and the support for
+/// ranges.
 fn is_omitted(known: Option<Known>, decoded: bool, status: u16) -> bool {
     match known {
         Some(Known::AcceptRanges) => decoded || status == 200,
@@ -108,27 +108,27 @@ fn is_omitted(known: Option<Known>, decoded: bool, status: u16) -> bool {
     }
 }
 
-/// Returns true if the body has a coding that this server cannot remove.
+/// Returns whether the body has a coding that this server cannot decode.
 pub(crate) fn is_opaque(fields: &Fields) -> bool {
     fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token).is_none())
 }
 
-/// Returns true if the body has any coding.
+/// Returns whether the body has any coding except identity.
 fn is_coded(fields: &Fields) -> bool {
     fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token) != Some(Coding::Identity))
 }
 
-/// Returns the coding of an origin's body, if this server can remove it.
+/// Returns the coding of an origin's body if this server can decode it; `None` without a coding.
 pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
     let coding = coding_from_token(head.known(Known::ContentEncoding)?)?;
     (coding != Coding::Identity).then_some(coding)
 }
 
-/// Returns the coding that is removed from an origin's body before it is stored, so that each client gets the page in
-/// the coding that it accepts.
+/// Returns the coding that is removed from an origin's body before it is stored, so that each client gets the page in a
+/// coding that it accepts.
 ///
-/// This applies only to bodies that the place may compress, or that a filter or ESI reads: an archive is sent
-/// unchanged, because its checksum would differ otherwise. A partial response in a coding cannot be decoded.
+/// Only bodies that the location may compress, or that a filter or ESI reads, are decoded: an archive is sent
+/// unchanged, so that its checksum remains correct. A partial response cannot be decoded.
 pub(crate) fn removed_coding(request: &Request, head: &ResponseHead) -> Option<Coding> {
     let coding = origin_coding(head)?;
     let place = request.place();
@@ -139,7 +139,7 @@ pub(crate) fn removed_coding(request: &Request, head: &ResponseHead) -> Option<C
     (is_recodable && may_transform && head.status != 206).then_some(coding)
 }
 
-/// Returns the media type without parameters, in lower case.
+/// Returns the media type in lower case, without parameters.
 fn bare_type(head: &ResponseHead) -> Vec<u8> {
     let media_type = head.known(Known::ContentType).unwrap_or_default();
     media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase()

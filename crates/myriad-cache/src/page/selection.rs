@@ -1,4 +1,4 @@
-//! Variant of a page that a response belongs to (RFC 9111 section 4.1).
+//! Variant (secondary key) to which a response belongs (RFC 9111 section 4.1).
 
 use myriad_http::Fields;
 use myriad_policy::{CachePolicy, SharedFetchFields, VaryRule};
@@ -7,8 +7,8 @@ use myriad_store::Selection;
 use myriad_exchange::exchange::Request;
 use myriad_store::page::{NO_VARIANT, write_variant};
 
-/// Returns the variant of a response, from its `Vary` and the header fields sent to its origin. `apart` is set for the
-/// key for other codings.
+/// Returns the secondary key of a response from its `Vary` and the header fields that its origin got; `None` if it does
+/// not vary. `is_for_other_codings` is true under the key for other codings.
 pub(crate) fn selection(
     fields: &Fields,
     rules: &CachePolicy,

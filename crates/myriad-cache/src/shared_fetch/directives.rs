@@ -1,4 +1,4 @@
-//! Rows of the directives.
+//! Directives of shared fetches.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
@@ -79,7 +79,7 @@ fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Set
     let list = &mut settings.feature_mut::<SharedFetchSettings>().keyed;
     args.start(list);
     let name = args.text(0)?;
-    // `$http_NAME` reads a field, so its name is limited to the characters of a variable.
+    // `$http_NAME` must be able to read the field, so its name is limited to the characters of a variable.
     let is_field = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
     if !is_token(name.bytes()) || !cookie && !is_field(name.bytes()) {
         let what = if cookie { "a cookie name" } else { "a header name: letters, digits and hyphens" };

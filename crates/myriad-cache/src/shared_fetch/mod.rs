@@ -1,4 +1,5 @@
-//! Client header fields that a shared fetch sends to its origin, and the client input that its key contains.
+//! Configuration of shared fetches: the client header fields that are sent to the origin, and the client input in cache
+//! keys.
 
 mod directives;
 mod settings;
@@ -7,5 +8,5 @@ use myriad_exchange::feature::Feature;
 
 pub use settings::{KeyedInput, SharedFetchSettings};
 
-/// Feature for the feature list.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("shared_fetch", directives::ROWS);

@@ -1,27 +1,27 @@
-//! Settings of the directives.
+//! Settings of shared fetches.
 
 use myriad_conf::{Text, feature_settings};
 
 /// Settings of `shared_fetch_headers`, `cache_key_field` and `cache_key_cookie`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedFetchSettings {
-    /// Set if a shared fetch sends only listed fields. Off by default: all fields are sent, as in nginx.
+    /// True if a shared fetch only sends listed header fields; false by default, as in nginx: all fields are sent.
     pub on: bool,
-    /// Names added to the built-in list.
+    /// Names of header fields that are added to the built-in list.
     pub fields: Vec<Text>,
-    /// Client input that the key contains.
+    /// Client input that cache keys contain.
     pub keyed: Vec<KeyedInput>,
 }
 
 feature_settings!(SharedFetchSettings);
 
-/// A `cache_key_field` or `cache_key_cookie`.
+/// Value of a `cache_key_field` or `cache_key_cookie` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedInput {
-    /// Set for a cookie.
+    /// True for a cookie, false for a header field.
     pub cookie: bool,
     /// Name of the field or cookie.
     pub name: Text,
-    /// Accepted values; any other value is treated as absent. Empty to accept every value.
+    /// Recognized values; any other value is treated as absent. Empty to recognize every value.
     pub values: Vec<Text>,
 }
