@@ -7,7 +7,8 @@ use myriad_script::Frame;
 
 use crate::exchange::{Exchange, Request, exchange_buffers, paths};
 
-/// Writes a line for a finished exchange to each access log of the place that answered it.
+/// Writes a line for a finished exchange to each access log of the location that answered it, unless the log's `if=`
+/// condition or status filter excludes it.
 pub fn write(exchange: &mut Exchange) {
     if exchange.request.place().logs.access.is_empty() {
         return;
@@ -29,8 +30,8 @@ pub fn write(exchange: &mut Exchange) {
     }
 }
 
-/// Returns the path of a log target with variables, evaluated for this request. Returns `None` for any other target,
-/// and if the root of the request is not an existing directory.
+/// Returns the path of a log target whose path contains variables, evaluated for this request. Returns `None` for other
+/// targets, and if the document root of the request is not an existing directory.
 fn path_of(target: &LogTarget, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
     let LogTarget::Variable(..) = target else { return None };
     let has_root = exchange_buffers::with_buffer(|root| {

@@ -1,13 +1,13 @@
-//! Actions that run after the response has been sent, if the place configures one.
+//! Actions that run after the response has been sent (`post_action`).
 
 use std::rc::Rc;
 
 use crate::exchange::Exchange;
 
-/// Starts the action that follows a finished request, if its place has one. Returns whether it was started; it then
-/// writes the access log line.
+/// Starts the configured action after a finished request, if its location has one. Returns true if it was started; the
+/// action then writes the access log line.
 ///
-/// No action follows a request that could not be parsed (it has no URI), or a connection that was closed without a
+/// Not started for a request that could not be parsed (it has no URI), or if the connection was closed without a
 /// response (444).
 pub fn begin(exchange: &mut Exchange) -> bool {
     if exchange.request.place().logs.after_sent.is_none() {

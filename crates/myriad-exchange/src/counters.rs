@@ -7,22 +7,22 @@ use myriad_store::page::Counter;
 
 use crate::traffic::{ServedCounts, TrafficTable};
 
-/// Activity of one worker since it started. Each event is counted where it happens; no figure is an estimate.
+/// Counters of one worker since it started. Each event is counted where it happens; no figure is an estimate.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Connections accepted.
     pub accepted: Counter,
     /// Connections closed.
     pub closed: Counter,
-    /// Connections on which a part of the next request has arrived. This is a gauge: it also decreases.
+    /// Connections on which part of a request head has arrived. A gauge: it also decreases.
     pub reading: Counter,
-    /// Exchanges started.
+    /// Requests whose processing has started.
     pub begun: Counter,
-    /// Exchanges finished.
+    /// Requests finished, including those without a response.
     pub requests: Counter,
-    /// Stored pages served, fresh or stale.
+    /// Stored pages served to requests, fresh or stale.
     pub hits: Counter,
-    /// Pages fetched because no stored page existed or none could be served.
+    /// Requests for pages that had to be fetched, because no stored page existed or none could be served.
     pub misses: Counter,
     /// Requests sent to an origin.
     pub fetches: Counter,
@@ -30,20 +30,21 @@ pub struct Counters {
     pub bytes: Counter,
     /// Memory used by connections and responses.
     pub memory: MemoryCounts,
-    /// Figures counted for every request.
+    /// Figures counted for every finished request and TLS handshake, by protocol, status, cache status and duration.
     pub served: ServedCounts,
-    /// Requests by key: server, filter, origin and every other separately counted group.
+    /// Requests, bytes and durations by key: server, `traffic_status` filter, origin and other separately counted
+    /// groups.
     pub traffic: TrafficTable,
 }
 
-/// Memory of a worker, in bytes, as of the last measurement. It is measured once per second.
+/// Memory used by a worker, in bytes, as of the last measurement (once per second).
 #[derive(Debug, Default)]
 pub struct MemoryCounts {
-    /// State of connections.
+    /// State of client connections.
     pub connections: Counter,
     /// Buffers of requests.
     pub buffers: Counter,
-    /// Bodies in transit: request bodies, and response bodies waiting for their clients.
+    /// Bodies in transit: request bodies, and response bodies that wait for slow clients.
     pub bodies: Counter,
 }
 
@@ -89,17 +90,17 @@ impl Counters {
 }
 
 impl Snapshot {
-    /// Returns the number of open connections (`$connections_active`).
+    /// Returns the number of open client connections (`$connections_active`).
     pub fn active(&self) -> u64 {
         self.accepted.saturating_sub(self.closed)
     }
 
-    /// Returns the number of exchanges in progress (`$connections_writing`).
+    /// Returns the number of requests being processed (`$connections_writing`).
     pub fn writing(&self) -> u64 {
         self.begun.saturating_sub(self.requests)
     }
 
-    /// Returns the number of connections that wait for a request (`$connections_waiting`).
+    /// Returns the number of idle connections, which wait for a request (`$connections_waiting`).
     pub fn waiting(&self) -> u64 {
         self.active().saturating_sub(self.reading + self.writing())
     }

@@ -1,4 +1,4 @@
-//! Counts client requests when they start and when they finish.
+//! Counting of client requests when they start and when they finish.
 
 use std::rc::Rc;
 
@@ -8,12 +8,12 @@ use crate::exchange::{Exchange, Request};
 use crate::traffic::{Served, TlsEnd};
 use crate::worker::Generation;
 
-/// Counts the start of a request whose server is known.
+/// Counts the start of a request for its server. Called once the server is known.
 pub fn begin(request: &Request) {
     request.server().traffic.begin(request.site.worker.number);
 }
 
-/// Counts a finished request after its outcome has been recorded, also in the counting feature of its place, if any.
+/// Counts a finished request, for the worker, server, zone and location. Called after its outcome has been recorded.
 pub fn end(exchange: &mut Exchange) {
     count_common(&exchange.request);
     if exchange.request.place().logs.counting.is_none() {
@@ -25,8 +25,8 @@ pub fn end(exchange: &mut Exchange) {
     }
 }
 
-/// Counts a TLS handshake, for the worker and for the server that the client named or the default server of its
-/// listener.
+/// Counts a TLS handshake with the result `end`, for the worker and for the server that the client named, or the
+/// default server of the listener.
 pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
     let runtime = &site.runtime;
     site.worker.counters.served.count_handshake(end);
@@ -35,15 +35,15 @@ pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
     }
 }
 
-/// Counts a client whose certificate failed verification by the server of a request. `code` is the OpenSSL error code,
-/// 0 if there was no error code.
+/// Counts a client certificate that failed verification by the server of a request. `code` is OpenSSL's error code, or
+/// 0 if there is none.
 pub fn unverified(request: &Request, code: u32) {
     let worker = &request.site.worker;
     worker.counters.served.count_handshake(TlsEnd::Unverified(code));
     request.server().traffic.count_handshake(worker.number, TlsEnd::Unverified(code));
 }
 
-/// Counts the figures recorded for every request. It costs a few loads and stores in memory of this worker.
+/// Counts the figures recorded for every request. Costs a few loads and stores in memory of this worker.
 fn count_common(request: &Request) {
     let (sent, outcome) = (&request.outcome.sent, &request.outcome);
     request.count_cache_status(sent.body_bytes);
@@ -69,8 +69,8 @@ fn count_common(request: &Request) {
     });
 }
 
-/// Returns the size of the sent body before its content coding, in bytes; 0 if there was no body or it was not sent
-/// completely.
+/// Returns the size of the sent body before compression by this server, in bytes; 0 if there was no body or it was not
+/// sent completely.
 fn uncoded(request: &Request) -> u64 {
     let (sent, answered) = (&request.outcome.sent, &request.outcome.head);
     if sent.body_bytes == 0 || !sent.complete {

@@ -1,19 +1,20 @@
-//! Shutdown of a process that cannot continue because a panic has terminated a part of it.
+//! Exit of a process that cannot continue, because a thread that it needs has panicked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Maximum time that the failing process may spend on saving its state. Its successor waits until it exits.
+/// Maximum time for saving state before the process exits. The next process starts only after that.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// Flag that records that the process has failed. All threads share it.
+/// Set once the process has failed. Shared by all threads.
 #[derive(Debug, Default)]
 pub struct ProcessFailure(AtomicBool);
 
 impl ProcessFailure {
-    /// Terminates the process with SIGTERM, so that zones can save their state, and forcibly after a short time limit.
+    /// Ends the process: sends it SIGTERM so that zones save their state, and exits forcibly after [`SAVE_TIMEOUT`].
+    /// Repeated calls have no effect.
     pub fn end_process(&self) {
         if self.0.swap(true, Ordering::AcqRel) {
             return;
@@ -28,7 +29,7 @@ impl ProcessFailure {
         }
     }
 
-    /// Returns whether the process has failed.
+    /// Returns true if [`Self::end_process`] has been called.
     pub fn has_failed(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

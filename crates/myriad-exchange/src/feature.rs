@@ -17,23 +17,23 @@ use crate::exchange::Handler;
 use crate::exchange::variables::RequestVariable;
 use crate::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Feature: directives, variables and their compilation.
+/// Feature: its directives and variables, and the functions that compile them.
 pub struct Feature {
     /// Directives of the feature.
     pub family: DirectiveFamily,
     /// Variables of the feature.
     pub variables: &'static [RequestVariable],
-    /// Compiles the settings of a configuration level and stores the result in the place.
+    /// Compiles the settings of a configuration level (server, location, …) and stores the result for it.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
-    /// Adds warnings about suspicious parts of a valid configuration.
+    /// Adds warnings about probable mistakes in a valid configuration.
     pub warn: fn(&HttpConf, &mut Vec<Diagnostic>),
-    /// Opens the tables that compute variables whose names are chosen by the configuration.
+    /// Opens the tables of the variables whose names the configuration chooses (such as those of `geoip2`).
     pub tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>,
 }
 
 impl Feature {
-    /// Creates a feature with nothing to compile, because it provides a handler or is looked up where it is used. Its
-    /// directives are documented in `section`.
+    /// Creates a feature that compiles nothing, because it only provides a handler or others look its settings up.
+    /// `section` is the section of the manual that documents its directives.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
         Self {
             family: DirectiveFamily::new(section, rows),
@@ -44,37 +44,37 @@ impl Feature {
         }
     }
 
-    /// Adds directives that exist for every origin protocol, each under the prefix of the protocol.
+    /// Adds directives that exist for every origin protocol, with the protocol's prefix (`proxy_…`, `fastcgi_…`).
     #[must_use]
     pub const fn and_of_origins(self, rows: &'static [FamilyRow]) -> Self {
         Self { family: self.family.and_of_origins(rows), ..self }
     }
 
-    /// Adds a check of each complete location and each complete `if` block.
+    /// Adds a check that runs on each location and each `if` block once it is parsed completely.
     #[must_use]
     pub const fn examining_blocks(self, examine: ExamineBlock) -> Self {
         Self { family: self.family.examining_blocks(examine), ..self }
     }
 
-    /// Adds a check of each complete location.
+    /// Adds a check that runs on each location once it is parsed completely.
     #[must_use]
     pub const fn examining_locations(self, examine: ExamineLocation) -> Self {
         Self { family: self.family.examining_locations(examine), ..self }
     }
 
-    /// Adds a check of the complete configuration.
+    /// Adds a check that runs on the complete configuration.
     #[must_use]
     pub const fn examining_http(self, examine: ExamineHttp) -> Self {
         Self { family: self.family.examining_http(examine), ..self }
     }
 
-    /// Adds a function that warns about probable mistakes in a valid configuration.
+    /// Sets the function that warns about probable mistakes in a valid configuration.
     #[must_use]
     pub const fn warning_by(self, warn: fn(&HttpConf, &mut Vec<Diagnostic>)) -> Self {
         Self { warn, ..self }
     }
 
-    /// Sets the function that compiles the settings of the feature.
+    /// Sets the function that compiles the feature's settings.
     #[must_use]
     pub const fn compiled_by(
         self,
@@ -83,7 +83,7 @@ impl Feature {
         Self { compile, ..self }
     }
 
-    /// Sets the function that opens the tables of variables named by the configuration.
+    /// Sets the function that opens the tables of variables whose names the configuration chooses.
     #[must_use]
     pub const fn with_tables(self, tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>) -> Self {
         Self { tables, ..self }
@@ -96,50 +96,50 @@ impl Feature {
     }
 }
 
-/// Context in which a feature opens its tables.
+/// Input and output of [`Feature::tables`].
 pub struct TableMaking<'a> {
-    /// Configuration block: `http` or `stream`.
+    /// Configuration block that is compiled: `http` or `stream`.
     pub http: &'a HttpConf,
     /// Folder of the main configuration file, against which relative paths are resolved.
     pub folder: &'a Path,
-    /// Error log of the block, to which a table reports errors while it is in use.
+    /// Error log of the block, to which tables report errors at run time.
     pub log: ErrorLog,
-    /// Errors that make the configuration invalid. The variables are defined nevertheless, so that no consequential
-    /// errors are reported.
+    /// Errors that make the configuration invalid. A table with an error still defines its variables, so that their
+    /// uses are not reported as errors, too.
     pub errors: Vec<Diagnostic>,
 }
 
-/// Variable that a table computes.
+/// Variable whose value a table computes.
 pub struct TableVariable {
     /// Name of the variable, without the `$`.
     pub variable: Text,
-    /// Texts with variables whose values are the input of the table.
+    /// Texts with variables; their values are the input of the table.
     pub sources: Vec<Text>,
-    /// True if the table can change while the configuration is in use.
+    /// True if the values can change while the configuration is in use.
     pub changes: bool,
-    /// Table that computes the value.
+    /// Table that computes values.
     pub table: Arc<dyn VariableTable>,
 }
 
-/// Parsed directive of a content handler.
+/// Parsed directive that selects a content handler.
 pub trait PlannedHandler: Debug + Send + Sync {
-    /// Creates the handler. `prefix` is the prefix that the location matches, empty if it does not match by prefix.
-    /// Returns `None` if the directive names an object that does not exist; the error has been reported then.
+    /// Creates the handler. `prefix` is the prefix of the location, empty if the location does not match by prefix.
+    /// Returns `None`, after reporting the error, if the directive names an object that does not exist.
     fn make(&self, compile: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>>;
 }
 
-/// [`PlannedHandler`] in the form that the configuration stores.
+/// Wrapper with which the configuration model stores a [`PlannedHandler`].
 #[derive(Debug)]
 struct StoredHandlerPlan(Box<dyn PlannedHandler>);
 
 impl HandlerPlan for StoredHandlerPlan {}
 
-/// Returns the configuration value that the directive of a handler sets.
+/// Returns the value that a handler's directive sets in the configuration model.
 pub fn plan_handler(handler: impl PlannedHandler + 'static) -> HandlerConf {
     HandlerConf::Feature(FeatureHandler::new(StoredHandlerPlan(Box::new(handler))))
 }
 
-/// Creates the handler that a feature has planned; `None` if it cannot be created.
+/// Creates the handler from the value set by [`plan_handler`]; `None` if it cannot be created.
 pub fn make_handler(
     compile: &mut dyn SettingsCompiler,
     handler: &FeatureHandler,

@@ -1,5 +1,5 @@
-//! Core of request processing: the compiled configuration (runtime), a request and its response (exchange), and the
-//! traits that features implement.
+//! Core of request processing: the compiled configuration (runtime), a request with its response (exchange),
+//! statistics, and the traits that features implement.
 
 pub mod access_log;
 pub mod after_sent;

@@ -1,5 +1,5 @@
-//! Memory pressure of the process (`memory_limit`) and the measures taken against it. A watching thread writes it;
-//! serving and status code reads it.
+//! Memory pressure of the process (`memory_limit`), and the measures taken against it. The thread that watches the
+//! memory updates it; serving and status code reads it.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,24 +11,24 @@ use parking_lot::Mutex;
 /// Function that returns the number of bytes used by a part of the process.
 type MeasureFn = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// Memory state of the process. It survives reloads.
+/// Memory state of the process. Survives reloads.
 #[derive(Default)]
 pub struct Pressure {
     limit: AtomicU64,
     stage: AtomicU8,
-    /// Number of times that each stage after the first was entered.
+    /// Number of times that each stage above `Normal` was entered.
     begun: [AtomicU64; 3],
     pages: AtomicU64,
     idle: AtomicU64,
     stalled: AtomicU64,
     refused: AtomicU64,
-    /// Measured parts of the process, each with its name.
+    /// Parts of the process that measure their own memory, by name.
     parts: Mutex<Vec<(&'static str, MeasureFn)>>,
-    /// Queries the kernel for the memory in use.
+    /// Returns the memory in use, as the kernel reports it.
     measure: OnceLock<MeasureFn>,
 }
 
-/// Memory figures of the process at one moment. Counts are since the process started.
+/// Memory state of the process at one moment. Counts start with the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PressureSums {
     /// Memory limit, in bytes; `None` without a limit.
@@ -37,26 +37,25 @@ pub struct PressureSums {
     pub resident: u64,
     /// Current stage.
     pub stage: PressureStage,
-    /// Number of times that each stage after [`PressureStage::Normal`] was entered.
+    /// Number of times that each stage above [`PressureStage::Normal`] was entered.
     pub begun: [u64; 3],
-    /// Pages evicted from zones. Pages on disk are still stored there.
+    /// Pages evicted from memory under pressure. Pages that are also on disk remain there.
     pub pages: u64,
-    /// Idle connections that were closed.
+    /// Idle client connections that were closed under pressure.
     pub idle: u64,
-    /// Connections that were closed because their clients stalled.
+    /// Client connections that were closed under pressure because their clients made no progress.
     pub stalled: u64,
-    /// Rejected requests that needed an origin.
+    /// Requests rejected because they needed an origin.
     pub refused: u64,
 }
 
 impl Pressure {
-    /// Returns the current stage. It costs one load; it is checked before a request to an origin, never for a stored
-    /// page.
+    /// Returns the current stage. Costs one load. Checked before a request to an origin, never for a stored page.
     pub fn stage(&self) -> PressureStage {
         PressureStage::from_number(self.stage.load(Relaxed))
     }
 
-    /// Returns whether requests to origins must be rejected, and counts the rejected request in this case.
+    /// Returns true if requests to origins must be rejected now, and counts the rejected request then.
     pub fn rejects_origin_request(&self) -> bool {
         let refuses = self.stage() == PressureStage::Refusing;
         if refuses {
@@ -65,7 +64,8 @@ impl Pressure {
         refuses
     }
 
-    /// Records the limit, and the stage that follows from the memory in use. Returns the previous stage.
+    /// Records the limit, and the current stage. Returns the previous stage. Entering a higher stage counts each stage
+    /// in between.
     pub fn note(&self, limit: Option<u64>, stage: PressureStage) -> PressureStage {
         self.limit.store(limit.unwrap_or(0), Relaxed);
         let before = PressureStage::from_number(self.stage.swap(stage as u8, Relaxed));
@@ -75,40 +75,40 @@ impl Pressure {
         before
     }
 
-    /// Counts pages evicted from zones.
+    /// Counts pages evicted from memory under pressure.
     pub fn count_evicted(&self, pages: usize) {
         self.pages.fetch_add(pages as u64, Relaxed);
     }
 
-    /// Counts closed connections.
+    /// Counts connections closed under pressure: idle ones, and those whose clients made no progress.
     pub fn count_closed(&self, idle: u32, stalled: u32) {
         self.idle.fetch_add(idle.into(), Relaxed);
         self.stalled.fetch_add(stalled.into(), Relaxed);
     }
 
-    /// Sets the function that queries the kernel for the memory in use.
+    /// Sets the function that returns the memory in use, in bytes. Later calls have no effect.
     pub fn set_measure(&self, measure: impl Fn() -> u64 + Send + Sync + 'static) {
-        // Later calls are ignored: the function is the same for the whole process.
+        // Later calls are ignored, because the function is the same for the whole process.
         let _ = self.measure.set(Box::new(measure));
     }
 
-    /// Registers a part of the process that uses memory in addition to zones, workers and connections, with the
-    /// function that measures it.
+    /// Registers a part of the process that uses memory besides zones, workers and connections, with a function that
+    /// returns its size in bytes.
     pub fn register_part(&self, part: &'static str, ask: impl Fn() -> u64 + Send + Sync + 'static) {
         self.parts.lock().push((part, Box::new(ask)));
     }
 
-    /// Returns the memory in use, in bytes, as the kernel reports it now; 0 if it does not.
+    /// Returns the memory in use, in bytes, as the kernel reports it now; 0 if it does not report it.
     pub fn resident(&self) -> u64 {
         self.measure.get().map_or(0, |measure| measure())
     }
 
-    /// Measures all registered parts and returns their sizes in bytes, each with its name.
+    /// Measures all registered parts. Returns their names and sizes in bytes.
     pub fn parts(&self) -> Vec<(&'static str, u64)> {
         self.parts.lock().iter().map(|(part, ask)| (*part, ask())).collect()
     }
 
-    /// Returns the current figures; `resident` is the memory in use.
+    /// Returns the current state. `resident` is the memory in use, from [`Self::resident`].
     pub fn sums(&self, resident: u64) -> PressureSums {
         let begun = std::array::from_fn(|stage| self.begun[stage].load(Relaxed));
         PressureSums {

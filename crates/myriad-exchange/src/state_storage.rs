@@ -1,4 +1,4 @@
-//! State that must survive the worker process. It is passed to the process that started the worker.
+//! Saving of state that must survive the worker process, by the supervisor process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use myriad_store::page::FolderCreator;
 use myriad_tls::TicketKeyStore;
 
-/// Saves state that must survive the worker process, including TLS ticket keys. No result is returned: the
-/// implementation logs its errors.
+/// Saves state that must survive the worker process: files and TLS ticket keys. Methods return no results; errors are
+/// logged.
 pub trait StateStorage: TicketKeyStore + FolderCreator {
-    /// Saves a complete file that must survive restarts.
+    /// Saves `bytes` as the contents of the file at `path`, replacing it completely.
     fn save_file(&self, path: &Path, bytes: &[u8]);
 }
 
-/// Shared [`StateStorage`] implementation.
+/// Shared handle of a [`StateStorage`].
 pub type SharedStateStorage = Arc<dyn StateStorage>;

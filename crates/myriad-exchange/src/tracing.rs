@@ -1,11 +1,11 @@
-//! Tracing of client requests: hooks at the first location and at completion.
+//! Tracing of client requests: calls of the configured feature when a request enters a location and when it finishes.
 
 use std::rc::Rc;
 
 use crate::exchange::Exchange;
 
-/// Starts tracing a request if its place has tracing configured. The first place with such a setting decides whether
-/// the request is traced.
+/// Starts the tracing of a request, if its location has it. Called for each location that a request enters; the first
+/// with tracing decides whether the request is recorded.
 pub fn begin(exchange: &mut Exchange) {
     if exchange.request.place().logs.tracing.is_none() {
         return;
@@ -16,7 +16,7 @@ pub fn begin(exchange: &mut Exchange) {
     }
 }
 
-/// Reports a finished request to the tracing of its place, after its outcome has been recorded.
+/// Reports a finished request to the tracing feature of its location, after its outcome has been recorded.
 pub fn end(exchange: &mut Exchange) {
     if exchange.request.place().logs.tracing.is_none() {
         return;

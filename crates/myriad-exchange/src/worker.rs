@@ -21,48 +21,48 @@ use crate::runtime::{OriginGroup, Runtime};
 use crate::traffic::TrafficSlots;
 use crate::worker_caches::{RefreshBudget, Shortcuts, UriCache};
 
-/// Maximum number of origin addresses with variables that a worker caches. The most recently used are retained, because
-/// clients can influence the values.
+/// Maximum number of origins that a worker remembers for targets with variables. The least recently used are dropped,
+/// because clients may influence the values.
 const ADDRESSES: u64 = 1024;
 
-/// Maximum time that closing a connection waits until its log lines are written.
+/// Maximum time that the closing of a connection waits for its access log lines to be written.
 const LONGEST_LOG_WAIT: Duration = Duration::from_secs(1);
 
-/// State of a worker thread. It survives reloads.
+/// State of a worker thread. Survives reloads.
 pub struct WorkerState {
     /// Number of the worker, from 0.
     pub number: usize,
-    /// Cache of file metadata, shared with the other workers.
+    /// Cache of open files and their metadata, shared with the other workers.
     pub files: Arc<FileCache>,
-    /// Connection slots of the worker, shared by clients and origins.
+    /// Limiter of the worker's connections, with clients and with origins.
     pub connection_limiter: ConnectionLimiter,
-    /// Connections to origins; each takes one of the connection slots.
+    /// Connections with origins; each takes a slot of the connection limiter.
     pub origins: Connections,
-    /// Failure flag of the process, shared with the other workers.
+    /// Set if the process has failed and is exiting; shared with the other workers.
     pub failure: Arc<ProcessFailure>,
-    /// Log buffers.
+    /// Writer of access logs, with its buffers.
     pub logs: LogWriter,
-    /// Background compression, shared with the other workers.
+    /// Threads for compression, shared with the other workers.
     pub encoder: Arc<CompressionPool>,
-    /// Counters of this worker. They are separate so that two workers never write to the same cache line.
+    /// Counters of this worker. Separate per worker, so that no two workers write to the same cache line.
     pub counters: Arc<Counters>,
-    /// Counters of all workers, including this worker.
+    /// Counters of all workers, including this one.
     pub all_counters: Arc<[Arc<Counters>]>,
-    /// Recent and sampled requests of this worker.
+    /// Rankings of this worker's requests, and live events.
     pub observation: WorkerObservation,
 }
 
 impl WorkerState {
-    /// Creates the first worker of a site without other workers, for requests that no client sent.
+    /// Creates the state of the first worker, without the other workers of a site: for tools and tests.
     pub fn single(site: &Runtime) -> std::io::Result<Self> {
         let all_counters = Arc::clone(&site.traffic.workers);
         let counters = all_counters.first().cloned().unwrap_or_default();
         Ok(Self { number: 0, all_counters, counters, ..Self::detached()? })
     }
 
-    /// Creates a state outside the workers of a site, for requests that are only simulated (to explain their result)
-    /// and not counted. A worker writes its counters without synchronization, so another thread must not act as that
-    /// worker.
+    /// Creates a state that belongs to no worker of a site: for requests that are only simulated (to explain them) and
+    /// not counted. Another thread must not use a worker's state, because a worker writes its counters without
+    /// synchronization.
     pub fn detached() -> std::io::Result<Self> {
         Ok(Self {
             number: usize::MAX,
@@ -81,30 +81,30 @@ impl WorkerState {
         })
     }
 
-    /// Creates the origin connections of a worker. They may take at most half of its slots: an HTTP/1 client has one
-    /// fetch at a time, and HTTP/2 and HTTP/3 clients, which have many, must not prevent others from connecting.
+    /// Creates the connections of a worker with origins. They may take at most half of the worker's connection slots,
+    /// so that HTTP/2 and HTTP/3 clients, each with many requests, do not prevent other clients from connecting.
     pub fn origins(seats: &ConnectionLimiter, files: &Arc<FileCache>) -> Connections {
         let most = (seats.capacity() / 2).max(1);
         let seating = OriginConnections { connection_limiter: seats.clone(), files: Arc::clone(files) };
         Connections::bounded(most, Box::new(seating))
     }
 
-    /// Frees file descriptors when the process has run out of them: closes files that are not being sent, otherwise a
-    /// connection that may be closed.
+    /// Frees file descriptors when the process has run out of them: closes cached files that are not in use or, if
+    /// there are none, a connection that may be closed.
     pub fn make_descriptors(&self) {
         make_descriptors(&self.connection_limiter, &self.files);
     }
 
-    /// Returns a future that is ready when the lines gathered so far for unbuffered access logs are written, or after
-    /// one second. Returns `None` if no such line waits or if the disk was too slow recently. Lines of connections that
-    /// close in the same round of the worker are written together.
+    /// Returns a future that is ready once the lines of unbuffered access logs gathered so far are written, or after
+    /// one second. Returns `None` if there are no such lines, or if the disk was too slow recently. Lines of
+    /// connections that close in the same round of the worker are written together.
     pub fn logs_written(self: &Rc<Self>) -> Option<impl Future<Output = ()> + use<>> {
         let written = self.logs.wait()?;
         let worker = Rc::clone(self);
         Some(async move {
             tokio::task::yield_now().await;
             worker.logs.write_for_waiters();
-            // The sender is dropped after the lines are written.
+            // The sender is dropped once the lines are written.
             if tokio::time::timeout(LONGEST_LOG_WAIT, written).await.is_err() {
                 worker.logs.note_slow_disk();
             }
@@ -117,7 +117,7 @@ impl WorkerState {
     }
 }
 
-/// Worker resources that connections to origins take.
+/// Resources of a worker that its connections with origins take.
 struct OriginConnections {
     connection_limiter: ConnectionLimiter,
     files: Arc<FileCache>,
@@ -133,39 +133,41 @@ impl WorkerConnections for OriginConnections {
     }
 }
 
-/// Frees a descriptor for one waiting connection, because many may wait at the same time.
+/// Frees descriptors: unused cached files, otherwise one connection, because many connections may be waiting for a
+/// descriptor at the same time.
 fn make_descriptors(seats: &ConnectionLimiter, files: &FileCache) {
     if !files.close_unused() {
         seats.free_descriptors(1);
     }
 }
 
-/// Configuration generation of a worker, from one reload to the next.
+/// Compiled configuration in use by a worker, with the resources that belong to it. A reload creates a new generation;
+/// requests in progress continue with the old one.
 pub struct Generation {
     /// Compiled configuration.
     pub runtime: Arc<Runtime>,
-    /// Engine that runs subrequests.
+    /// Engine that runs the phases of subrequests.
     pub engine: &'static dyn Engine,
-    /// State of the worker.
+    /// State of the worker thread.
     pub worker: Rc<WorkerState>,
-    /// Results of the location rules for previous requests.
+    /// Routing results of earlier requests.
     pub shortcuts: Shortcuts,
-    /// Budget for refreshing pages before they expire.
+    /// Budget for refreshing pages in the background before they expire.
     pub refresh_budget: RefreshBudget,
-    /// Cache of parsed URIs.
+    /// Locations and results of `try_files` by URI.
     pub memo: UriCache,
-    /// Idle connections to HTTP origins.
+    /// Idle connections with HTTP origins.
     pub pool: HttpPool,
-    /// Resolvers, by their number in the runtime.
+    /// Resolvers, by their index in [`Runtime::resolvers`].
     pub resolvers: Vec<Resolver>,
-    /// Origins whose addresses came from variables, by address.
+    /// Origins of targets with variables, by evaluated address.
     pub address_groups: RefCell<Lru<String, Arc<OriginGroup>>>,
-    /// Traffic counters that the requests of this generation update.
+    /// Traffic counters by key that requests of this generation use.
     pub traffic: TrafficSlots,
 }
 
 impl Generation {
-    /// Creates a generation that has not served a request yet.
+    /// Creates a generation with empty caches and pools.
     pub fn new(runtime: Arc<Runtime>, worker: Rc<WorkerState>, engine: &'static dyn Engine) -> Self {
         let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
         Self {

@@ -1,4 +1,4 @@
-//! Access check of administrative requests.
+//! Check of requests for administration, such as purges, status and control pages.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,16 +8,16 @@ use myriad_policy::is_forwarded;
 use super::Request;
 use crate::runtime::Network;
 
-/// Reason why a request has no administrative access.
+/// Reason why a request may not administer this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminDenied {
-    /// `from` does not contain the address of the socket's peer.
+    /// The networks of `from` do not contain the address of the connection's peer.
     NotInAllowList,
-    /// `from` does not contain the client address reported by a proxy.
+    /// The networks of `from` do not contain the client address that a proxy reported.
     ForwardedNotInAllowList,
-    /// The request comes from another machine.
+    /// The address is neither loopback nor an address of this machine.
     NotLocal,
-    /// The request was forwarded by a proxy.
+    /// The request was forwarded by a proxy, so its sender is unknown.
     Proxied,
 }
 
@@ -33,10 +33,10 @@ impl fmt::Display for AdminDenied {
 }
 
 impl Request {
-    /// Checks whether the request has administrative access. With `from`, the networks must contain the socket's peer
-    /// and, if a proxy reported a client address (`realip`, the PROXY protocol), also this address. Without `from`,
-    /// loopback and the server's own addresses have access, unless the request was forwarded: a tunnel or a proxy on
-    /// the same machine looks like loopback.
+    /// Checks whether the request may administer this server. With `from`, its networks must contain the address of the
+    /// connection's peer and, if a proxy reported a client address (`realip`, PROXY protocol), that address too.
+    /// Without `from`, clients from loopback and from the address on which they connected are allowed, unless the
+    /// request was forwarded: a tunnel or proxy on the same machine looks like loopback.
     pub fn may_administer(&self, from: Option<&[Network]>) -> Result<(), AdminDenied> {
         let peer = self.received.connection.peer.ip().map(|ip| ip.to_canonical());
         if let Some(networks) = from {

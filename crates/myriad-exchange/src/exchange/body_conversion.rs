@@ -1,4 +1,4 @@
-//! Conversion of every kind of response body into a pulled body, the only kind that filters support.
+//! Conversion of all kinds of response bodies to a body that is polled, the only kind that filters support.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,10 +16,10 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// Number of bytes read from a file at a time.
 const PIECE: u64 = 64 << 10;
 
-/// Converts the body into a pulled body.
+/// Converts a body to a body that is polled for its data. A tunnel becomes an empty body.
 pub fn pull_body(body: ResponseBody) -> BoxBody {
     match body {
-        // A tunnel has no body for filters.
+        // A tunnel has no data for filters.
         ResponseBody::None | ResponseBody::Tunnel(_) => Box::pin(EmptyBody),
         ResponseBody::Full(bytes) => Box::pin(FullBody::new(bytes)),
         ResponseBody::Parts(parts) => Box::pin(SegmentsBody(parts.into())),
@@ -47,7 +47,7 @@ impl Body for SegmentsBody {
     }
 }
 
-/// Long file that is read in pieces, on demand, on the pool for blocking operations.
+/// Part of a file, read in pieces on demand, on the thread pool for blocking operations.
 struct LongFileBody {
     file: Arc<OwnedFd>,
     offset: u64,
@@ -89,7 +89,7 @@ fn read_at(file: &OwnedFd, offset: u64, length: usize) -> io::Result<Bytes> {
     let mut filled = 0;
     while filled < length {
         match rustix::io::pread(file, &mut bytes[filled..], offset + filled as u64)? {
-            // The file became shorter, so the announced length cannot be sent.
+            // The file became shorter, so the announced length cannot be reached.
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             count => filled += count,
         }

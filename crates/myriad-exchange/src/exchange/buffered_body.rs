@@ -1,4 +1,4 @@
-//! Request body that has been read completely. It can be read by variables and sent several times.
+//! Request body that has been read completely, so that variables can read it and several attempts can send it.
 
 use std::rc::Rc;
 
@@ -7,12 +7,12 @@ use myriad_files::{FileBody, TempFile};
 use myriad_http::body::BoxBody;
 use myriad_upstream::RequestPayload;
 
-/// Complete body.
+/// Complete request body.
 #[derive(Clone)]
 pub enum BufferedBody {
     /// In memory.
     Memory(Bytes),
-    /// In a file, with its length in bytes.
+    /// In a temporary file, with its length in bytes.
     File(TempFile, u64),
 }
 
@@ -25,7 +25,7 @@ impl BufferedBody {
         }
     }
 
-    /// Returns `$request_body`; like in nginx, `None` if the body is empty or in a file.
+    /// Returns `$request_body`: the body if it is in memory. `None` if the body is empty or in a file, as in nginx.
     pub fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(bytes) if !bytes.is_empty() => Some(bytes),
@@ -33,7 +33,7 @@ impl BufferedBody {
         }
     }
 
-    /// Returns `$request_body_file`.
+    /// Returns `$request_body_file`: the path of the temporary file; `None` for a body in memory.
     pub fn file_name(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(_) => None,
@@ -41,7 +41,7 @@ impl BufferedBody {
         }
     }
 
-    /// Returns the body for a request to an origin. It can be called for each attempt.
+    /// Returns the body for a request to an origin. Can be called again for each attempt.
     pub fn payload(&self) -> RequestPayload {
         match self {
             Self::Memory(bytes) => RequestPayload::Bytes(bytes.clone()),

@@ -1,4 +1,4 @@
-//! Cache state of an exchange.
+//! Cache state of a request.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,67 +10,70 @@ use myriad_store::page::Page;
 
 use super::StoredFields;
 
-/// Results of the cache for a request.
+/// Cache state and results of a request.
 #[derive(Default)]
 pub struct CacheState {
     /// `$upstream_cache_key`.
     pub key: Vec<u8>,
-    /// Expired page that is served if the origin fails.
+    /// Stored stale page that is served if the origin fails.
     pub stale: Option<Page>,
-    /// Fields of the served stored page that `$upstream_http_*` returns; `None` if no variable reads them.
+    /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` if no variable reads them.
     pub origin_fields: Option<StoredFields>,
-    /// Fields by which the page varies, if this was determined by fetching it.
+    /// Names of the request fields in `Vary` of the page, if the page was fetched for this request.
     pub varies: Option<Vec<u8>>,
-    /// Codings accepted by a client that accepts none of the codings that this server produces.
+    /// Codings that the client accepts, if none of them is one that this server produces.
     pub codings: Option<Box<OtherCodings>>,
-    /// Background refresh of the stale page that is served.
+    /// Task that refreshes the stale page being served, in the background.
     pub refresh: Option<tokio::task::JoinHandle<()>>,
-    /// Zone selected by a variable, if any.
+    /// Index of the zone that a variable selected (`proxy_cache $zone`); `None` for a fixed zone.
     pub chosen: Option<u16>,
-    /// Requested piece, set when `$slice_range` is evaluated in a place with `slice`.
+    /// Requested piece of a sliced response; set when `$slice_range` is evaluated in a location with `slice`.
     pub slice: Cell<Option<Slice>>,
-    /// Information about the page for logs, fields and counters.
+    /// Information about the cache's decision for logs, header fields and counters.
     pub report: CacheReport,
     /// Progress of the page lookup.
     pub lookup: LookupProgress,
 }
 
 impl CacheState {
-    /// Returns the codings sent to the origin instead of the client's `Accept-Encoding`, for a page that is stored
-    /// separately for other codings.
+    /// Returns the codings to send to the origin instead of the client's `Accept-Encoding`, if the page is stored
+    /// separately for clients with such codings; otherwise `None`.
     pub fn forwarded_codings(&self) -> Option<&[u8]> {
         self.codings.as_ref().filter(|codings| codings.has_separate_key).map(|codings| &*codings.names)
     }
 
-    /// Returns the state for a copy of the request for the same page, before any lookup.
+    /// Returns the initial state for a copy of the request that asks for the same page: only the key, the selected zone
+    /// and the slice are copied.
     pub(super) fn of_same_page(&self) -> Self {
         Self { key: self.key.clone(), chosen: self.chosen, slice: self.slice.clone(), ..Self::default() }
     }
 }
 
-/// Information about a page for logs, fields and counters.
+/// Information about the cache's decision for logs, header fields and counters.
 #[derive(Default)]
 pub struct CacheReport {
-    /// `$upstream_cache_status`.
+    /// `$upstream_cache_status`; `None` if the location does not cache.
     pub status: Option<CacheStatus>,
-    /// `$upstream_cache_age`, in seconds.
+    /// `$upstream_cache_age`: age of the page, in seconds.
     pub age_s: Option<u64>,
     /// Short reason why the page did not come from the cache or the response was not stored (`$upstream_cache_reason`).
     pub reason: Option<&'static str>,
-    /// Explanation of [`Self::reason`] from the origin: printable ASCII without quotation marks and backslashes.
+    /// Explanation of [`Self::reason`] that the origin sent: printable ASCII without quotation marks and backslashes.
     pub explanation: Option<Box<str>>,
     /// Set if the response is a page of the cache or is being stored as one.
     pub stored: bool,
-    /// Set if the page was fetched by another request, for which this request waited.
+    /// Set if the page was fetched for another request, and this request waited for that fetch.
     pub collapsed: bool,
-    /// Time that the origin took to generate the page, which this request saved, in milliseconds.
+    /// Time that the origin needed to generate the page, in milliseconds; this request saved it. 0 if unknown or not
+    /// saved.
     pub saved_ms: u32,
-    /// Zone that has set [`Self::status`]: index in [`crate::runtime::Runtime::zone_list`].
+    /// Index in [`crate::runtime::Runtime::zone_list`] of the zone that the request used. Valid if [`Self::status`] is
+    /// set.
     pub zone: u16,
 }
 
 impl CacheReport {
-    /// Returns the reason, with the explanation of the origin if it sent one.
+    /// Returns the reason, followed by the origin's explanation if it sent one; `None` without a reason.
     pub fn whole_reason(&self) -> Option<Cow<'_, str>> {
         let reason = self.reason?;
         Some(match &self.explanation {
@@ -80,31 +83,33 @@ impl CacheReport {
     }
 }
 
-/// Progress of a page lookup.
+/// Progress of the look-up of a page.
 #[derive(Default)]
 pub struct LookupProgress {
-    /// Number of times that waiting for the page gave no result.
+    /// Number of times that this request waited for a fetch of another request without getting a page.
     pub retries: u8,
-    /// Set if only a complete cached page is acceptable: an origin is contacted only to fetch such a page.
+    /// Set if only a page from the cache is acceptable, which may be fetched and stored first. Nothing else is
+    /// requested from the origin.
     pub stored_only: bool,
-    /// Set if no origin is contacted at all.
+    /// Set if the origin must not be contacted.
     pub fetches_nothing: bool,
-    /// Set if the origin's head in this exchange belongs to the page that this request has fetched.
+    /// Set if [`OriginState::head`](super::OriginState::head) belongs to the page that this request has fetched for the
+    /// cache.
     pub fetched: bool,
-    /// File in which the page was looked up.
+    /// Cache file that has already been searched for the page.
     pub searched_file: Option<myriad_store::PageFile>,
-    /// Open body of a page that is stored on disk.
+    /// Opened body of a page whose body is on disk.
     pub open_body: Option<myriad_store::BodyReader>,
 }
 
-/// Codings that only the origin may support, and their effect on the page.
+/// Content codings that this server does not produce but the origin may, such as `dcb`.
 pub struct OtherCodings {
-    /// Normalized names of the codings.
+    /// Normalized names of these codings, separated as in `Accept-Encoding`.
     pub names: Box<[u8]>,
-    /// True if [`CacheState::key`] is the key of pages for such clients only.
+    /// True if [`CacheState::key`] is a separate key, for clients that accept only such codings.
     pub has_separate_key: bool,
-    /// Generation of the common page. An older page for such clients only is ignored.
+    /// Generation of the page for all other clients. A page under the separate key with a lower generation is outdated.
     pub younger_than: u64,
-    /// Common page, if this request uses or fetches a separate page.
+    /// Page for all other clients, if this request uses or fetches a page under the separate key.
     pub shared_page: Option<Page>,
 }

@@ -1,4 +1,4 @@
-//! Exchanges caused by another exchange: subrequests, pieces, and copies that accompany a body.
+//! Exchanges that another exchange creates: subrequests, slices, copies of the request.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,8 +13,8 @@ use super::lineage::{Lineage, MAX_DEPTH, TooMany};
 use super::parts::{Route, UriForm};
 use super::{BufferedBody, Exchange, Request, Slice};
 
-/// Fields removed from subrequests: those that would make the response partial, conditional, encoded or a tunnel, and
-/// those that describe the body, which remains with the original request.
+/// Fields removed from the heads of subrequests: those that would make the response partial, conditional, encoded or a
+/// tunnel, and those that describe the request body, which subrequests do not have.
 const NOT_FOR_SUBREQUESTS: [Known; 12] = [
     Known::AcceptEncoding,
     Known::ContentLength,
@@ -30,7 +30,7 @@ const NOT_FOR_SUBREQUESTS: [Known; 12] = [
     Known::Upgrade,
 ];
 
-/// Converts a request head into the head of a subrequest.
+/// Converts the head of a client's request into the head of a subrequest: GET, without [`NOT_FOR_SUBREQUESTS`].
 fn strip(head: &mut RequestHead) {
     head.set_method_get();
     for field in NOT_FOR_SUBREQUESTS {
@@ -39,26 +39,26 @@ fn strip(head: &mut RequestHead) {
 }
 
 impl Request {
-    /// Returns the lineage, creating it if necessary.
+    /// Returns the lineage of the request, creating it if necessary.
     pub fn begin_lineage(&mut self) -> &mut Lineage {
         let began_ms = self.received.at_ms;
         self.received.lineage.get_or_insert_with(|| Box::new(Lineage::begun_at(began_ms)))
     }
 
-    /// Returns the state shared by SSI pages of this request and all requests that contain it.
+    /// Returns the state shared by the SSI pages of a client's request and its subrequests.
     pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_script::ssi::SsiState>> {
         self.received.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
     }
 
-    /// Sets that errors produce empty responses, because the requesting code has its own text for them.
+    /// Makes errors of this request produce empty responses, because the code that started it handles errors itself.
     pub fn leave_errors_empty(&mut self) {
         self.begin_lineage().errors_empty = true;
     }
 }
 
 impl Exchange {
-    /// Moves a subrequest to the background: no response waits for it. It was admitted with its client, whose limits
-    /// are not checked again; its origin slots are counted separately.
+    /// Marks a subrequest as a background task: no client waits for its response. The results of the client's limits
+    /// remain valid, so they are not checked again; slots for requests to origins are counted separately.
     pub fn go_to_background(&mut self) {
         self.request.begin_lineage().in_background = true;
         if let Some(visit) = &mut self.request.outcome.limit_results {
@@ -66,7 +66,7 @@ impl Exchange {
         }
     }
 
-    /// Returns a copy that accompanies the request body, with the same lineage and under the client's limits.
+    /// Returns a copy of the exchange that shares its lineage and the results of the client's limits.
     pub fn body_companion(&mut self) -> Box<Self> {
         self.request.begin_lineage();
         let visit = Rc::clone(self.request.limit_results());
@@ -75,8 +75,8 @@ impl Exchange {
         copy
     }
 
-    /// Creates a nested exchange for another piece of the same response, in the same place, starting at the content
-    /// phase. Pieces are requested in sequence, so their number is not limited.
+    /// Creates an exchange that requests another slice of the same response (`slice`), in the same location, starting
+    /// at its content handler. Slices are requested one after another, so only their nesting is limited.
     pub fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
         let mut lineage = self.request.begin_lineage().clone();
         if lineage.depth >= MAX_DEPTH {
@@ -95,8 +95,8 @@ impl Exchange {
         Ok(piece)
     }
 
-    /// Returns an anonymous request for the same URL: GET, without cookies, starting at the server's rules with no
-    /// variables set. Errors produce empty responses. Returns `None` if the target is not a path.
+    /// Creates an anonymous request for the same URL: GET, without cookies, starting at the server's rewrite rules with
+    /// no variables set. Its errors produce empty responses. Returns `None` if the target is not a valid path.
     pub fn anonymous_request(&mut self) -> Option<Box<Self>> {
         let mut anonymous = self.body_companion();
         let request = &mut anonymous.request;
@@ -122,8 +122,8 @@ impl Exchange {
         Some(anonymous)
     }
 
-    /// Copies the method and fields of the client's request into this subrequest, and its body if `with_body` is set
-    /// and the body has been buffered.
+    /// Replaces the head of this subrequest by that of the client's request `visitors`, including its method; its body
+    /// too if `with_body` is set and the body has been buffered.
     pub fn copy_client_request(&mut self, visitors: &Self, with_body: bool) {
         let mut head = visitors.request.received.head.clone();
         for field in [Known::Expect, Known::Te, Known::TransferEncoding, Known::Upgrade] {
@@ -138,8 +138,8 @@ impl Exchange {
         self.request.upload.buffered = gathered;
     }
 
-    /// Creates a nested exchange for another URI of the same server: GET, without a body, with the client's fields and
-    /// a copy of the variables.
+    /// Creates a subrequest for another URI of the same server: GET, without a body, with the client's header fields
+    /// and a copy of its variables. Fails if subrequests are nested too deeply or too numerous.
     pub fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {
         let parent = &mut self.request;
         let lineage = parent.begin_lineage().child()?;

@@ -1,4 +1,4 @@
-//! Response of a content handler, before conditions, ranges and encodings are applied.
+//! Response as a content handler produces it, before conditions, ranges and encodings are applied.
 
 use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
@@ -12,69 +12,70 @@ use myriad_policy::{EntityTag, PageEncoding};
 
 use myriad_store::page::{Page, alternative};
 
-/// Source of the validators and fields of a response.
+/// Source of a response's validators (`ETag`, `Last-Modified`) and header fields.
 pub enum ResponseSource {
-    /// Generated for this request.
+    /// Generated for this request; validators are among the field lines.
     Plain,
-    /// A stored page.
+    /// Page of the cache.
     Page(Page),
     /// A file.
     File(Arc<PathEntry>),
 }
 
-/// Response.
+/// Response of a content handler.
 pub struct ContentResponse {
     /// Status code.
     pub status: u16,
-    /// Reason phrase; `None` for the standard phrase.
+    /// Reason phrase; `None` for the standard phrase of the status.
     pub reason: Option<Box<str>>,
     /// Source of the response.
     pub source: ResponseSource,
-    /// `Content-Type`; `None` if it is among the field lines.
+    /// `Content-Type`; `None` if it is in `lines`, in the stored page, or absent.
     pub media_type: Option<Cow<'static, [u8]>>,
     /// Further field lines, each terminated by CRLF.
     pub lines: Vec<u8>,
-    /// Body, encoded in [`ContentResponse::coding`].
+    /// Body, already encoded with [`ContentResponse::coding`].
     pub body: ResponseBody,
     /// Content coding of the body.
     pub coding: Coding,
-    /// `Content-Length` if it cannot be derived from the body (response of an origin to HEAD).
+    /// `Content-Length` if it differs from the body's, as in a response of an origin to HEAD.
     pub length: Option<u64>,
-    /// `Age` of a stored page, in seconds.
+    /// `Age` of a page from the cache, in seconds.
     pub age_s: Option<u64>,
     /// Set if the connection is closed after the response.
     pub close: bool,
     /// Set if the connection is closed without a response (`return 444`).
     pub dropped: bool,
-    /// Set if the response depends on `Accept-Encoding`; it then gets a `Vary` field if `gzip_vary` is on.
+    /// Set if the response depends on `Accept-Encoding`, so that it gets a `Vary` field if `gzip_vary` is on.
     pub varies_by_encoding: bool,
-    /// Set if range requests are supported.
+    /// Set if `Range` requests may be answered.
     pub ranges: bool,
-    /// Set if the lines may contain `Server` or `Date` of the origin, which replace those of this server.
+    /// Set if `lines` may contain `Server` or `Date` of the origin, which replace those of this server.
     pub own_head: bool,
-    /// Set if the conditions of the request have been evaluated, by the origin that generated the response for this
-    /// client, or for a representation that is assembled from pieces.
+    /// Set if the conditions of the request (`If-*`) must not be evaluated again: the origin has evaluated them for
+    /// this client, or the representation is assembled from slices.
     pub conditions_evaluated: bool,
-    /// Set if the origin did not send the length of the body, even if it is known now (`gzip_min_length`).
+    /// Set if the origin did not send the length of the body, even if the length is known now. `gzip_min_length` then
+    /// does not apply.
     pub unsized_by_origin: bool,
-    /// Size of the body before compression by this server, in bytes; 0 if it was not compressed (`$gzip_ratio`).
+    /// Size of the body before compression by this server, in bytes, for `$gzip_ratio`; 0 if it was not compressed.
     pub uncompressed: u64,
     /// Set if trailers of the origin are forwarded after the body (`proxy_pass_trailers`).
     pub passes_trailers: bool,
-    /// Set if a streamed body may be compressed during transmission.
+    /// Set if a streamed body may be compressed while it is sent.
     pub compressible: bool,
-    /// Set if the response contains content for a single client and is marked accordingly; freshness settings of the
-    /// place do not apply.
+    /// Set if the response is for this client only. It is marked as private, and settings such as `expires` do not
+    /// apply.
     pub personal: bool,
-    /// Set if the head is sent only with the first bytes of the body, so that a failure before them does not produce a
-    /// partial response.
+    /// Set if the head is sent together with the first bytes of the body, so that a failure before can still produce an
+    /// error response.
     pub postponed: bool,
     /// Rate limit from `X-Accel-Limit-Rate`, in bytes per second.
     pub limit_rate: Option<u64>,
 }
 
 impl ContentResponse {
-    /// Creates a response with a body and no other properties.
+    /// Creates a response with a status, a body and default properties.
     pub fn new(status: u16, body: ResponseBody) -> Self {
         Self {
             status,
@@ -102,24 +103,24 @@ impl ContentResponse {
         }
     }
 
-    /// Appends a field line.
+    /// Appends a header field line.
     pub fn field(&mut self, name: &[u8], value: &[u8]) {
         push_line(&mut self.lines, name, value);
     }
 
-    /// Removes the fields of the given names, which are in lower case.
+    /// Removes header fields from `lines`. `names` are in lower case.
     pub fn without(&mut self, names: &[&[u8]]) {
         let mut retained = Vec::with_capacity(self.lines.len());
         copy_lines(&self.lines, names, |line| retained.extend_from_slice(line));
         self.lines = retained;
     }
 
-    /// Returns `Content-Length`, if known.
+    /// Returns the content length, if known.
     pub fn known_length(&self) -> Option<u64> {
         self.length.or_else(|| self.body.length())
     }
 
-    /// Returns `Content-Type`, from the response or from the stored page.
+    /// Returns `Content-Type`, from the response or from its page.
     pub fn media_type(&self) -> Option<&[u8]> {
         match (&self.media_type, &self.source) {
             (Some(media_type), _) => Some(media_type),
@@ -138,8 +139,8 @@ impl ContentResponse {
         media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
     }
 
-    /// Returns the coding of the body and its compression level, which distinguish its entity tag from those of other
-    /// encodings.
+    /// Returns the coding and compression level of the body, which distinguish its entity tag from those of other
+    /// encodings of the same page.
     pub fn encoding(&self) -> PageEncoding {
         let level = match (&self.source, self.coding) {
             (_, Coding::Identity) => 0,
@@ -153,7 +154,8 @@ impl ContentResponse {
         PageEncoding { coding: self.coding, level }
     }
 
-    /// Detaches the response from its page or file: their metadata become field lines, which a filter may change.
+    /// Detaches the response from its page or file: their header fields and validators become field lines, which a
+    /// filter may change. `etags` is the `etag` setting for files.
     pub fn detach(&mut self, etags: bool) {
         let mut lines = Vec::new();
         if let ResponseSource::Page(page) = &self.source {
@@ -182,8 +184,8 @@ impl ContentResponse {
         self.source = ResponseSource::Plain;
     }
 
-    /// Adjusts the entity tag after the body has changed: a strong tag becomes weak (RFC 9110 section 8.8.1), and an
-    /// invalid tag is removed.
+    /// Adapts the entity tag in the field lines to a changed body: a strong tag becomes weak (RFC 9110 section 8.8.1),
+    /// and an invalid tag is removed.
     pub fn weaken_tag(&mut self) {
         let Some(tag) = line_named(&self.lines, b"etag").map(<[u8]>::to_vec) else { return };
         if tag.starts_with(b"W/") {
@@ -195,7 +197,7 @@ impl ContentResponse {
         }
     }
 
-    /// Returns the value of a field, from the lines of the response or of its stored page. `name` is in lower case.
+    /// Returns the value of a header field, from `lines` or from the page. `name` is in lower case.
     pub fn line(&self, name: &[u8]) -> Option<&[u8]> {
         let stored = match &self.source {
             ResponseSource::Page(page) => page.meta().lines(),
@@ -209,7 +211,7 @@ impl ContentResponse {
         self.line(name).is_some()
     }
 
-    /// Returns the entity tag of the page or file.
+    /// Returns the entity tag of the page, or of the file if `etags` is set; `None` for a generated response.
     pub fn tag(&self, etags: bool) -> Option<&EntityTag> {
         match &self.source {
             ResponseSource::Plain => None,
@@ -218,14 +220,14 @@ impl ContentResponse {
         }
     }
 
-    /// Returns the entity tag from the field lines if the response was generated for this request.
+    /// Returns the entity tag among the field lines of a generated response; `None` for pages and files.
     pub fn own_tag(&self) -> Option<EntityTag> {
         let ResponseSource::Plain = &self.source else { return None };
         EntityTag::from_origin(line_named(&self.lines, b"etag")?, self.coding)
     }
 
-    /// Returns the time of the last modification, in seconds since the epoch. `now_s` is needed for dates with
-    /// two-digit years.
+    /// Returns the time of the last modification, in seconds since the epoch; `None` if it is unknown. `now_s` is
+    /// needed to interpret dates with two-digit years.
     pub fn modified_s(&self, now_s: u64) -> Option<u64> {
         match &self.source {
             ResponseSource::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),

@@ -1,23 +1,24 @@
-//! Receiver of the decisions about a request that is explained (`myriad -t --explain`).
+//! Receiver of the decisions made while a request is explained (`myriad -t --explain`).
 
 use myriad_conf::Span;
 
-/// Decision about a request.
+/// Decision made while a request is explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedDecision {
-    /// Subject: `server`, `rule`, `location`, ...
+    /// Kind of decision: `server`, `rule`, `location`, …
     pub topic: &'static str,
-    /// Condition that was checked; empty if the directive at `span` is sufficient.
+    /// Condition that was checked; empty if the directive at `span` says enough.
     pub text: String,
-    /// Result; may be empty.
+    /// Result of the decision; may be empty.
     pub outcome: String,
-    /// Location of the directive in the configuration.
+    /// Position of the deciding directive in the configuration; `None` if there is none.
     pub span: Option<Span>,
 }
 
-/// Receives the decisions in the order in which the steps of a request make them.
+/// Receives the decisions about an explained request, in the order in which they are made.
 ///
-/// A request with a sink is explained: it is processed like any other, up to the first step with an effect.
+/// A request with a sink is processed like any other, but only up to the first step with an effect, such as contacting
+/// an origin.
 pub trait DecisionSink {
     /// Receives a decision.
     fn take(&self, line: ExplainedDecision);

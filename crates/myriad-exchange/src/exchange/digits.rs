@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::IpAddr;
 
-/// Appends an address. Returns false for a client on a Unix socket, which has none.
+/// Appends an IP address, or `unix:` for a client on a Unix socket. Always returns true, as variables require.
 pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
     let Some(ip) = ip else {
         out.extend_from_slice(b"unix:");
@@ -26,7 +26,7 @@ pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
     true
 }
 
-/// Octets of an address as text, each followed by a dot, with the length.
+/// All octets as text, each followed by a dot, with the length including the dot.
 static OCTETS: [([u8; 4], usize); 256] = octets();
 
 const fn octets() -> [([u8; 4], usize); 256] {
@@ -52,7 +52,7 @@ fn append<const N: usize>(out: &mut Vec<u8>, text: [u8; N], length: usize) {
     out.truncate(end);
 }
 
-/// Appends a number. Some are sent with each request to an origin; this takes a quarter of the time of `Display`.
+/// Appends a number in decimal, four times as fast as `Display`. Always returns true, as variables require.
 pub fn number(out: &mut Vec<u8>, number: u64) -> bool {
     let length = number.checked_ilog10().map_or(1, |power| power as usize + 1);
     let mut digits = [0; 20];

@@ -1,4 +1,4 @@
-//! Access of scripts to the request.
+//! Access of rewrite scripts and variables to a request.
 
 use std::fmt;
 
@@ -109,15 +109,14 @@ impl FunctionInputs for Request {
 }
 
 impl Request {
-    /// Returns `$status`: the status of the response, or 0 before there is a response. While an error page is
-    /// generated, returns the status of the error.
+    /// Returns `$status`: the status of the response, or of the error that is being handled; 0 before either is known.
     pub fn status(&self) -> u16 {
         let errors = self.errors.forced_status.or(self.errors.status).unwrap_or(0);
         let answered = self.outcome.head.status;
         if answered == 0 { errors } else { answered }
     }
 
-    /// Writes to the error log of the place, followed by nginx's description of the request.
+    /// Writes a message to the error log of the location, followed by nginx's description of the request.
     pub fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= LogLevel::Error) {
             sink.note("log", message.to_string(), String::new(), None);
@@ -140,7 +139,7 @@ impl Request {
         }
     }
 
-    /// Writes a debug message. `message` is evaluated only if a log records debug messages.
+    /// Writes a debug message. `message` is called only if a log records debug messages.
     pub fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
         if self.place().logs.errors.enabled(LogLevel::Debug) || !self.runtime().debugged.is_empty() {
             message(self, &|text| self.log(LogLevel::Debug, text));

@@ -1,4 +1,4 @@
-//! Request description that nginx appends to messages of the error log.
+//! Description of a request that nginx appends to messages in the error log.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -8,21 +8,22 @@ use myriad_http::Known;
 use super::Request;
 use super::digits::address;
 
-/// Maximum length of a request line in a message, in bytes. nginx truncates its messages at 2 KB (`NGX_MAX_ERROR_STR`).
+/// Maximum length of a request line in a message, in bytes. nginx limits its messages to 2 KB (`NGX_MAX_ERROR_STR`).
 const SHOWN_LINE: usize = 2048;
 
-/// Description of a request for messages that are written after the request has proceeded. It is created for every
-/// request to an origin and rarely read, so all bytes are in one allocation and are converted to text only when read.
+/// Description of a request for messages that are logged later, when the request may have changed. One is created for
+/// every request to an origin and few are read, so the bytes are in one allocation and converted to text only when
+/// read.
 pub struct ErrorLogContext {
     client: Option<IpAddr>,
-    /// Text between the client and the origin, followed by the text after the origin.
+    /// Text that precedes the origin in a message, without the client, followed by the text after the origin.
     text: Vec<u8>,
-    /// Offset of the text after the origin.
+    /// Offset in `text` of the part that follows the origin.
     host_at: usize,
 }
 
 impl ErrorLogContext {
-    /// Returns the client, the server and the request line: the text before the origin.
+    /// Returns the part of the description before the origin: client, server, request line, subrequest.
     pub fn client_text(&self) -> String {
         let mut line = b", client: ".to_vec();
         address(&mut line, self.client);
@@ -30,7 +31,7 @@ impl ErrorLogContext {
         String::from_utf8_lossy(&line).into_owned()
     }
 
-    /// Returns the host and the referrer: the text after the origin.
+    /// Returns the part of the description after the origin: host and referrer.
     pub fn referrer_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.text[self.host_at..])
     }

@@ -1,4 +1,4 @@
-//! Buffers that exchanges on the same thread reuse.
+//! Pool of buffers that exchanges on the same thread reuse.
 
 use std::cell::RefCell;
 
@@ -8,10 +8,10 @@ use myriad_script::Frame;
 const MAX_POOLED: usize = 64;
 const MAX_POOLED_CAPACITY: usize = 16 * 1024;
 
-/// Buffers of an exchange.
+/// Reusable buffers of an exchange.
 #[derive(Default)]
 pub struct ExchangeBuffers {
-    /// Empty head. It is boxed, like `frame`, because an exchange is moved several times.
+    /// Empty request head. Boxed, like `frame`, because an exchange is moved several times.
     pub head: Box<RequestHead>,
     /// Buffer for the URI.
     pub uri: Vec<u8>,
@@ -21,9 +21,9 @@ pub struct ExchangeBuffers {
     pub host: Vec<u8>,
     /// Buffer for the cache key.
     pub key: Vec<u8>,
-    /// Buffer for the bytes of the request that the rules read.
+    /// Buffer for the bytes of the request that the routing rules have read.
     pub read: Vec<u8>,
-    /// Frame for scripts; `None` if it is in use or a new frame suffices.
+    /// Memory of scripts; `None` if the exchange must create it.
     pub frame: Option<Box<Frame>>,
 }
 
@@ -37,7 +37,7 @@ pub fn take() -> ExchangeBuffers {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Returns buffers to the pool.
+/// Empties the buffers and returns them to this thread's pool, unless it is full.
 pub fn recycle(mut scratch: ExchangeBuffers) {
     if let Some(frame) = &mut scratch.frame {
         frame.reset();
@@ -53,7 +53,7 @@ pub fn recycle(mut scratch: ExchangeBuffers) {
     });
 }
 
-/// Empties the pool. It is called on reload, because frames belong to a configuration.
+/// Empties this thread's pool. Called on reload, because frames belong to a configuration.
 pub fn clear_pool() {
     SCRATCH.with_borrow_mut(Vec::clear);
 }

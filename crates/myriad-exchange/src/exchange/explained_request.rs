@@ -1,19 +1,19 @@
-//! Request to be explained.
+//! Hypothetical request that is explained (`myriad -t --explain`).
 
 /// Hypothetical request that is explained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainedRequest {
-    /// Method; `GET` by default.
+    /// Request method.
     pub method: String,
-    /// Host of the URL; the first server's name if `None`.
+    /// Host of the URL; `None` means the name of the first server.
     pub host: Option<String>,
-    /// Port of the URL.
+    /// Port of the URL; `None` means the default port of the scheme.
     pub port: Option<u16>,
     /// True for an `https` URL.
     pub secure: bool,
-    /// Path and query.
+    /// Path and query of the URL.
     pub target: String,
-    /// Further request fields.
+    /// Further header fields of the request.
     pub fields: Vec<(String, String)>,
 }
 

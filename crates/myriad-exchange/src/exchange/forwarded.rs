@@ -5,13 +5,15 @@ use myriad_http::Known;
 use super::Request;
 
 impl Request {
-    /// Returns whether the client used https, to this server or to a proxy of `forwarded_scheme_from`.
+    /// Returns true if the connection to this server uses TLS, or a proxy of `forwarded_scheme_from` reports that the
+    /// client used https.
     pub fn is_https(&self) -> bool {
         self.received.connection.tls().is_some() || self.is_forwarded_https()
     }
 
-    /// Returns whether a trusted proxy reports that the client used https. If a proxy forwards a list, every element
-    /// must be `https`: otherwise one of the hops was not encrypted, or the client wrote a part of the list.
+    /// Returns true if a proxy of `forwarded_scheme_from` reports with `X-Forwarded-Proto` that the client used https.
+    /// If the value is a list, every element must be `https`: otherwise one of the hops was not encrypted, or the
+    /// client wrote a part of the list.
     pub fn is_forwarded_https(&self) -> bool {
         let fields = self.received.head.fields();
         fields.has(Known::XForwardedProto)
@@ -22,8 +24,8 @@ impl Request {
                 .all(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
     }
 
-    /// Returns the host that a trusted proxy reports; it applies only if `Host` matches no `server_name`. In a list it is
-    /// the last element, which was written by the nearest proxy.
+    /// Returns the last host in `X-Forwarded-Host`, written by the nearest proxy, if that proxy is trusted. It is used
+    /// only if `Host` matches no `server_name`.
     pub fn forwarded_host(&self) -> Option<&[u8]> {
         let fields = self.received.head.fields();
         if !fields.has(Known::XForwardedHost)

@@ -1,32 +1,31 @@
-//! Limit results shared by a request and its subrequests.
+//! Results of rate and connection limits, shared by a request and its subrequests.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 
-/// Limit results of a request. It is not created if no limit is checked.
+/// Results of the limits for a client's request, shared with its subrequests.
 #[derive(Default)]
 pub struct LimitResults {
-    /// `$limit_req_status`. A request is checked once, even if it is redirected.
+    /// `$limit_req_status`; `None` before the check. A request is checked once, even if it is redirected internally.
     pub requests: Cell<Option<LimitStatus>>,
-    /// `$limit_conn_status`. A request is checked once, even if it is redirected.
+    /// `$limit_conn_status`; `None` before the check. A request is checked once, even if it is redirected internally.
     pub connections: Cell<Option<LimitStatus>>,
-    /// Slots counted against limits while the request is in progress. Dropped when the request and its subrequests are
-    /// finished.
+    /// Slots occupied in connection limits. Released on drop, when the request and its subrequests are finished.
     pub client_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Result like `requests`, for limits that apply only to requests to origins (`limit_req ... origin_only`).
+    /// Result of the limits that apply only to requests to origins (`limit_req ... origin_only`).
     pub origin_requests: Cell<Option<LimitStatus>>,
-    /// Slots of limits that apply only to requests to origins (`limit_conn ... origin_only`), until the request to the
-    /// origin takes them.
+    /// Slots of the limits that apply only to requests to origins (`limit_conn ... origin_only`), until such a request
+    /// takes them over.
     pub origin_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Set if the client's network sends more new queries than `origin_query_limit` admits. The request goes to the
-    /// origin after all others.
+    /// Set if the client's network exceeds `origin_query_limit`, so that this request is queued for the origin behind
+    /// all others.
     pub beyond_query_limit: Cell<bool>,
-    /// Number of requests to origins in progress, of the request and its subrequests, that occupy slots.
+    /// Number of requests to origins in progress, by the request and its subrequests, that occupy slots.
     pub active_fetches: Cell<u32>,
 }
 
 impl LimitResults {
-    /// Returns the results for a request that continues independently of the client.
+    /// Returns the results for a request that continues independently of the client: without the slots.
     pub(super) fn detached(&self) -> Self {
         let Self { requests, connections, origin_requests, .. } = self;
         Self {
@@ -47,14 +46,14 @@ pub enum LimitStatus {
     Delayed,
     /// Rejected.
     Rejected,
-    /// Would have been delayed, but for the dry run.
+    /// Would have been delayed without dry run.
     DelayedDryRun,
-    /// Would have been rejected, but for the dry run.
+    /// Would have been rejected without dry run.
     RejectedDryRun,
 }
 
 impl LimitStatus {
-    /// Returns the text of the variable.
+    /// Returns the value of the variable.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",

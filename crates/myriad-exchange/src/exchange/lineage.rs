@@ -1,35 +1,35 @@
-//! Position of an exchange among subrequests.
+//! Relation of an exchange to its parent and subrequests.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Maximum nesting depth of subrequests, as in nginx (one more than `NGX_HTTP_MAX_SUBREQUESTS`).
 pub(super) const MAX_DEPTH: u8 = 51;
-/// Maximum total number of subrequests of one request. nginx limits concurrent subrequests by a 16-bit counter; the
-/// total is limited here, so that pages that include each other twice terminate.
+/// Maximum total number of subrequests of a client's request, so that pages that include each other terminate. nginx
+/// limits only concurrent subrequests.
 const MAX_SUBREQUESTS: u32 = 4096;
 
-/// State that an exchange shares with the exchanges it causes and with those that caused it.
+/// State that an exchange inherits from its parent or shares with it.
 #[derive(Clone, Default)]
 pub struct Lineage {
     /// Nesting depth; 0 for a client's request.
     pub depth: u8,
     /// Start time of the client's request, in milliseconds since the epoch.
     pub began_ms: u64,
-    /// Set if an error produces an empty response, because the requesting code has its own text for it.
+    /// Set if errors produce empty responses, because the code that started the request handles errors itself.
     pub errors_empty: bool,
-    /// Set if no response waits for this exchange: a mirrored request and the subrequests it causes.
+    /// Set if no client waits for the response: a mirrored request, and its subrequests.
     pub in_background: bool,
-    /// Set if the exchange has its own head, whose target is the requested URI (ESI); otherwise it has the head of the
-    /// client's request.
+    /// Set if the exchange has its own request head, whose target is the requested URI (ESI). Otherwise it has the head
+    /// of the client's request.
     pub own_head: bool,
-    /// State shared by SSI pages.
+    /// State shared by the SSI pages of a client's request.
     pub(super) pages: Rc<RefCell<myriad_script::ssi::SsiState>>,
     /// Number of subrequests started so far for the client's request.
     begun: Rc<Cell<u32>>,
 }
 
-/// Error: too many subrequests, because pages include each other.
+/// Error: too many subrequests, probably because pages include each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -39,7 +39,7 @@ impl Lineage {
         Self { began_ms, ..Self::default() }
     }
 
-    /// Creates the lineage of a request nested in this one.
+    /// Creates the lineage of a subrequest of this exchange. Fails if the depth or total number exceeds its maximum.
     pub(super) fn child(&self) -> Result<Self, TooMany> {
         if self.depth >= MAX_DEPTH || self.begun.get() >= MAX_SUBREQUESTS {
             return Err(TooMany);

@@ -1,10 +1,11 @@
-//! Media types by file name.
+//! Media types by file extension.
 
 use std::borrow::Cow;
 
 use super::Request;
 
-/// Returns the media type that the place assigns to a path.
+/// Returns the media type for a path in the location of the request: that of its extension in `types`, otherwise
+/// `default_type`.
 pub fn media_type_of(request: &Request, path: &[u8]) -> Cow<'static, [u8]> {
     let files = &request.place().files;
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();

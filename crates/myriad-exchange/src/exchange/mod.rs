@@ -1,4 +1,4 @@
-//! Exchange: a request in progress, the state that scripts may read, and its response.
+//! Exchange: a request being processed, and its response.
 
 mod admin_access;
 mod body_conversion;

@@ -1,25 +1,26 @@
-//! State that `$upstream_*` variables read.
+//! State of requests to origins, for the `$upstream_*` variables.
 
 use std::any::Any;
 
 use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts, Trailers};
 
-/// Origin state of an exchange.
+/// State of an exchange's requests to origins.
 #[derive(Default)]
 pub struct OriginState {
-    /// Attempts, updated while they run.
+    /// Attempts so far, updated while one is running.
     pub attempts: Attempts,
     /// Response head of the origin, once received.
     pub head: Option<ResponseHead>,
-    /// Trailers of the origin, once its body is complete.
+    /// Trailers of the origin's response, once its body is complete.
     pub trailers: Option<Trailers>,
-    /// Value that the protocol derived from a target with variables; for `proxy_pass`, its URL.
+    /// Value that the protocol has computed from a target with variables; for `proxy_pass`, the URL.
     pub prepared: Option<Box<dyn Any>>,
 }
 
 impl OriginState {
-    /// Appends one figure of every attempt in nginx's format: attempts are separated by commas, groups by colons.
+    /// Appends a figure of every attempt, like nginx: separated by commas, and by colons after an internal redirect.
+    /// Returns false if there was no attempt.
     pub fn list(&self, out: &mut Vec<u8>, mut figure: impl FnMut(&Attempt, &mut String)) -> bool {
         let attempts = self.attempts.get();
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Parts of a request.
+//! Parts of the state of a request.
 
 use std::cell::{Cell, OnceCell};
 use std::net::SocketAddr;
@@ -11,64 +11,65 @@ use myriad_net::{Connection, RequestBody, SentReport};
 use super::{BufferedBody, DecisionSink, FeatureState, LimitResults, Lineage, RequestTrace};
 use crate::runtime::{PlaceId, ServerId};
 
-/// Request before any processing: its connection, and its head as the client sent it; for a subrequest, a head
-/// derived from the client's.
+/// Request as received, before any processing: its connection and head. A subrequest has a head derived from that of
+/// the client's request.
 #[derive(Clone)]
 pub struct IncomingRequest {
     /// Connection of the client.
     pub connection: Rc<Connection>,
-    /// Number of the request on its connection.
+    /// Number of the request on its connection, from 1 on.
     pub number: u32,
     /// Request head as received.
     pub head: Box<RequestHead>,
     /// Time at which the head was complete, in milliseconds of the process clock ([`myriad_net::clock`]).
     pub at_ms: u64,
-    /// The same time, in microseconds.
+    /// Time at which the head was complete, in microseconds of the process clock.
     pub at_us: u64,
-    /// Client address reported by a trusted proxy; port 0 if no port was reported.
+    /// Client address that a trusted proxy reported; its port is 0 if the proxy reported none. `None` without such a
+    /// proxy.
     pub real: Option<SocketAddr>,
-    /// Position among subrequests; `None` for a request without subrequests.
+    /// Relation to parent and subrequests; `None` for a client's request without subrequests.
     pub lineage: Option<Box<Lineage>>,
-    /// Trace context of the request; set when it is first used.
+    /// Trace context of the request; set when it is first needed.
     pub trace: OnceCell<Rc<RequestTrace>>,
-    /// Receiver of the processing steps, if the request is being explained.
+    /// Receiver of decisions, if the request is being explained.
     pub sink: Option<Rc<dyn DecisionSink>>,
 }
 
 impl IncomingRequest {
-    /// Returns the time at which the head was complete, in seconds since the Unix epoch by the system clock, for dates.
+    /// Returns the time at which the head was complete, in seconds since the Unix epoch by the system clock.
     pub fn wall_s(&self) -> u64 {
         myriad_net::clock::to_wall_ms(self.at_ms) / 1000
     }
 }
 
-/// Routing state of a request, as determined by the phases so far.
+/// Routing state of a request: the server, location and URI determined so far.
 #[derive(Clone, Default)]
 pub struct Route {
     /// Virtual server.
     pub server: ServerId,
-    /// Current place, whose settings apply.
+    /// Current location, whose settings apply.
     pub place: PlaceId,
-    /// Decoded and normalized URI, including rewrites.
+    /// Decoded and normalized path, after rewrites.
     pub uri: Vec<u8>,
-    /// Arguments, without `?`.
+    /// Query string, without `?`.
     pub args: Vec<u8>,
-    /// Host in lower case without port; the server's name if the request has no host.
+    /// Host in lower case without port; the server's name if the request names no host.
     pub host: Vec<u8>,
-    /// True after an internal redirect.
+    /// True after an internal redirect, and for subrequests: locations marked `internal` may be used.
     pub internal: bool,
     /// Number of internal redirects so far.
     pub redirects: u8,
-    /// True if the content is requested with GET although the request has another method: a HEAD request that shares
-    /// the page of GET, or an error page.
+    /// True if the content is requested with GET although the client's method is another: for a HEAD request that
+    /// shares the page of GET, or for an error page.
     pub as_get: bool,
-    /// Origin of the URI.
+    /// Properties of the URI and its history.
     pub form: UriForm,
 }
 
 impl Route {
-    /// Returns the route for a copy of the request for the same page: in the same place, as if no redirect had
-    /// occurred.
+    /// Returns the route for a copy of the request that asks for the same page: in the same location, as if no redirect
+    /// had occurred.
     pub(super) fn of_same_page(&self) -> Self {
         let form = UriForm {
             changed: self.form.changed,
@@ -80,66 +81,65 @@ impl Route {
     }
 }
 
-/// History of a request's URI.
+/// Properties and history of a request's URI.
 #[derive(Clone, Copy, Default)]
 pub struct UriForm {
-    /// True if the URI as sent contained an escape.
+    /// True if the path as the client sent it contained `%` or `+`, and has not been rewritten or redirected since.
     pub escaped: bool,
-    /// True if a rewrite or an internal redirect changed the URI that the client sent.
+    /// True if a rewrite, `set $args` or an internal redirect changed the URI that the client sent.
     pub changed: bool,
-    /// True if the URI is the result of a rewrite within its location, so that it need not start with the location's
-    /// prefix.
+    /// True if a rewrite within the location produced the URI, which then need not start with the location's prefix.
     pub off_location: bool,
-    /// Number of `rewrite` directives that have matched.
+    /// Number of rewrites of the URI so far, modulo 256.
     pub rewrites: u8,
-    /// True if a `try_files` selected this named location by an element other than the last: a name with the extension
+    /// True if an element of `try_files` other than the last selected this named location. A URI with the extension
     /// `.gz` is then the compressed copy of a page.
     pub by_candidate: bool,
-    /// True if the gzip copy next to the file at the URI is sent.
+    /// True if the compressed copy (`.gz`) next to the file at the URI is sent.
     pub packed: bool,
-    /// True if the URI is a name that `try_files` found below the alias of a regular expression.
+    /// True if `try_files` found the URI below the `alias` of a regular expression location.
     pub below_alias: bool,
 }
 
-/// Errors so far, and settings of an `error_page` for the next response.
+/// Errors of a request so far, and settings of `error_page` for the next response.
 #[derive(Default)]
 pub struct ErrorState {
-    /// Status of the error while its error page is generated.
+    /// Status of the error while its error page is being generated.
     pub status: Option<u16>,
-    /// True if a further error gets the built-in page, because an error page was used and `recursive_error_pages` was
-    /// off there.
+    /// True if a further error gets the built-in error page, because an `error_page` was already used with
+    /// `recursive_error_pages off`.
     pub pages_end: bool,
-    /// Status that an `error_page` has set for the next response.
+    /// Status that an `error_page` has set for the response, such as 200 in `error_page 404 =200 /x`.
     pub forced_status: Option<u16>,
-    /// Methods that the resource supports, if this server rejected the request's method (`Allow`); otherwise empty.
+    /// Methods for `Allow`, if this server rejected the request's method with 405; otherwise empty.
     pub supported: MethodSet,
-    /// Media type and field lines carried over by an `X-Accel-Redirect`.
+    /// Header fields taken over from a response with `X-Accel-Redirect`.
     pub carried: Option<Box<CarriedFields>>,
 }
 
-/// Fields carried over from the redirecting response to the sent response.
+/// Header fields taken over from a redirecting response to the response that is sent.
 #[derive(Default)]
 pub struct CarriedFields {
     /// `Content-Type`.
     pub media_type: Option<Vec<u8>>,
-    /// `Location`, if the response has none.
+    /// `Location`; used if the sent response has none.
     pub location: Option<Vec<u8>>,
     /// Other field lines.
     pub lines: Vec<u8>,
 }
 
-/// Facts that decide whether similar requests may use the shortcut.
+/// Facts that decide whether similar requests may use the shortcut, that is, reuse this request's routing.
 pub struct ShortcutFacts {
-    /// Bytes of this request that the site's rules read, if it may use the shortcut; otherwise empty.
+    /// Bytes of this request that the routing rules have read, if it may use the shortcut; otherwise empty.
     pub read: Vec<u8>,
-    /// Set if the result depends on anything other than these bytes.
+    /// Set if the routing depends on anything else than these bytes.
     pub depends_on_more: Cell<bool>,
-    /// Time until which the file tests made so far are valid, in milliseconds since the epoch.
+    /// Time until which the checks of files made so far are valid, in milliseconds of the process clock.
     pub valid_until_ms: Cell<u64>,
 }
 
 impl ShortcutFacts {
-    /// Creates the state before any byte was read. `read` is a buffer for reuse.
+    /// Creates the state of a new request. `read` is a buffer for reuse.
     pub(super) fn new(read: Vec<u8>) -> Self {
         Self { read, depends_on_more: Cell::new(false), valid_until_ms: Cell::new(u64::MAX) }
     }
@@ -151,33 +151,33 @@ impl Default for ShortcutFacts {
     }
 }
 
-/// Request body for an origin.
+/// Body of the client's request.
 pub struct Upload {
-    /// Body that has not been read yet.
+    /// Body as it arrives, not read yet.
     pub body: RequestBody,
-    /// Length of the body, in bytes, once it was buffered for an origin.
+    /// Length of the body in bytes; `None` until the body was buffered or dropped.
     pub length: Option<u64>,
-    /// Buffered body: for an origin, or because it may be a part of the cache key (`*_cache_methods POST`).
+    /// Buffered body: read in advance for an origin, for variables, or for the cache key (`*_cache_methods POST`).
     pub buffered: Option<BufferedBody>,
 }
 
-/// Outcome of a request.
+/// Result of a request, for logs and counters.
 #[derive(Default)]
 pub struct RequestOutcome {
-    /// Response head, once it was generated.
+    /// Response head; default values before it is generated.
     pub head: SentHead,
-    /// Sent bytes and times; set when the exchange is finished.
+    /// Numbers of sent bytes, and times; set when the exchange is finished.
     pub sent: SentReport,
-    /// True if the response was not available immediately.
+    /// True if the request had to wait for something, such as an origin or a disk.
     pub waited: bool,
-    /// Time at which the exchange finished, in milliseconds since the epoch; 0 before.
+    /// Time at which the exchange finished, in milliseconds of the process clock; 0 before.
     pub finished_ms: u64,
-    /// The same time, in microseconds.
+    /// Time at which the exchange finished, in microseconds of the process clock; 0 before.
     pub finished_us: u64,
     /// Rate limit from `set $limit_rate` or `X-Accel-Limit-Rate`, in bytes per second.
     pub limit_rate: Option<u64>,
-    /// Results of the client's limits, and the slots that the exchange occupies until it finishes; `None` if no limits
-    /// were checked.
+    /// Results of the client's limits, and the slots that the request occupies until it finishes; `None` if no limit
+    /// was checked.
     pub limit_results: Option<Rc<LimitResults>>,
     /// Per-request state of features.
     pub feature_state: FeatureState,
@@ -193,26 +193,26 @@ impl RequestOutcome {
     }
 }
 
-/// Head of the response.
+/// Head of the response, as far as logs and variables need it.
 #[derive(Default)]
 pub struct SentHead {
-    /// `$status`.
+    /// Status code; 0 before the response head is generated.
     pub status: u16,
-    /// Field lines for `$sent_http_*`; stored only if a log format reads them.
+    /// Header field lines for `$sent_http_*`; empty unless a log format reads such a variable.
     pub fields: Vec<u8>,
-    /// Media type before `charset` was appended: `$sent_http_content_type` until the head is complete.
+    /// Media type without `charset`, as `$sent_http_content_type` returns it until the head is complete.
     pub unnamed_type: Option<Box<[u8]>>,
     /// Trailer lines for `$sent_trailer_*`.
     pub trailers: Vec<u8>,
     /// Content coding of the sent body.
     pub coding: Coding,
-    /// Size before compression, in bytes, for `$gzip_ratio`; 0 without compression.
+    /// Size of the body before compression by this server, in bytes, for `$gzip_ratio`; 0 without compression.
     pub uncompressed: u64,
-    /// Sizes before and after compression of a body that is compressed during transmission.
+    /// Sizes before and after compression, for a body that is compressed while it is sent.
     pub encoding_sizes: Option<Rc<EncodingSizes>>,
 }
 
-/// Number of bytes that an encoder has consumed and produced so far.
+/// Numbers of bytes that an encoder has consumed and produced so far.
 #[derive(Default)]
 pub struct EncodingSizes {
     /// Consumed bytes.

@@ -1,4 +1,4 @@
-//! File paths of a request, and their metadata according to the cache settings of its place.
+//! File paths of a request, and their look-up with the settings of its location.
 
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use myriad_script::{EvalError, Frame};
 use super::{Request, exchange_buffers};
 use crate::runtime::Rooting;
 
-/// Appends `$document_root`.
+/// Appends `$document_root`: the evaluated `root` or `alias`.
 pub fn root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
     request.place().files.root.eval(request, frame, out)
 }
 
-/// Appends the path of `uri` in the current place: root and URI, or the alias in place of the location prefix. The
-/// alias of a regular expression is the complete path, unless `try_files` has found a name below it.
+/// Appends the file path of `uri` in the current location: `root` and URI, or the `alias` in place of the location's
+/// prefix. In a regular expression location, the `alias` is the complete path, unless `try_files` has found a name
+/// below it.
 pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
     let place = request.place();
     root(request, frame, out)?;
@@ -35,8 +36,8 @@ pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8
     Ok(())
 }
 
-/// Appends the rest of the URI to an alias. `location /a { alias /b/; }` would map `/a../c` to `/b/../c`, so a path
-/// with `..` becomes a path that no file can have.
+/// Appends the rest of a URI to an alias. With `location /a { alias /b/; }`, `/a../c` would become `/b/../c`, so a NUL
+/// byte is inserted into a path with `..`, which then matches no file.
 fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
     if rest.split(|byte| *byte == b'/').any(|part| part == b"..") {
         out.push(0);
@@ -44,7 +45,7 @@ fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// Returns how symbolic links are followed on a path, according to the settings of the place.
+/// Returns which symbolic links are followed on a path, by `disable_symlinks` of the location.
 pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
     match &request.place().files.symlinks {
         None => PathResolution::Free,
@@ -52,7 +53,7 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution
             PathResolution::to(path, symlinks.rule, from)
         }
         Some(symlinks) => exchange_buffers::with_buffer(|from| {
-            // If the prefix cannot be evaluated, no part of the path is trusted.
+            // If `from=` cannot be evaluated, no part of the path is trusted.
             if symlinks.from.eval(request, frame, from).is_err() {
                 from.clear();
             }
@@ -61,9 +62,9 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution
     }
 }
 
-/// Returns how symbolic links are followed to a file named in the configuration. Below the trusted prefix
-/// (`disable_symlinks from=`) the settings of the place apply, since the owner of a site can replace the file there;
-/// elsewhere links are followed like the system does.
+/// Returns which symbolic links are followed to a file that the configuration names. Below `disable_symlinks from=` the
+/// settings of the location apply, because the owner of a site can replace the file there; elsewhere all links are
+/// followed.
 pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
     let Some(symlinks) = &request.place().files.symlinks else { return PathResolution::Free };
     exchange_buffers::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
@@ -72,7 +73,8 @@ pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> PathR
     })
 }
 
-/// Looks up a path, with the cache validity and the symbolic link settings of the place.
+/// Looks up a path in the open-file cache, with the validity and symbolic link settings of the location. The result
+/// limits the validity of the request's shortcut.
 pub fn look_up(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<PathEntry> {
     let files = &request.place().files;
     let walk = walk(request, frame, path);
@@ -81,11 +83,11 @@ pub fn look_up(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<PathEnt
     entry
 }
 
-/// Looks up a path like [`look`], for a response that depends on the absence of a file: absence is checked again,
-/// unless the configuration caches it.
+/// Like [`look_up`], for a response that depends on the absence of a file: a cached absence is checked again, unless
+/// `open_file_cache` permits using it.
 pub fn look_up_rechecking_absence(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<PathEntry> {
     let entry = look_up(request, frame, path);
-    // This includes lookups in the current millisecond: the file may have been created within it.
+    // Also if the look-up was in the current millisecond: the file may have been created within it.
     if entry.exists() || !rechecks_absence(request) {
         return entry;
     }
@@ -93,7 +95,7 @@ pub fn look_up_rechecking_absence(request: &Request, frame: &mut Frame, path: &[
     look_up(request, frame, path)
 }
 
-/// Returns whether the place checks the file system before it reports that a file does not exist.
+/// Returns true if a cached absence of a file must be checked again in this location.
 pub fn rechecks_absence(request: &Request) -> bool {
     request.place().files.validity.settling_ms > 0
 }

@@ -1,4 +1,4 @@
-//! Purpose of a request to an origin, which determines the forwarded parts of the client's request.
+//! Purpose of a request to an origin, which determines what is forwarded of the client's request.
 
 use myriad_http::{Fields, Known};
 use myriad_store::page::{Conditions, Page, conditions};
@@ -8,31 +8,31 @@ use super::Request;
 /// Purpose of a request to an origin.
 #[derive(Clone, Copy)]
 pub enum FetchPurpose<'a> {
-    /// Response for one client: everything is forwarded.
+    /// Response for this client only: all of the client's request is forwarded.
     Visitor,
-    /// Response to be stored: fields that request a part, a validation or an encoding are omitted, and HEAD becomes
-    /// GET. A page for other codings only is requested in these codings.
+    /// Response to be stored in the cache: header fields that request a part, a validation or an encoding are omitted,
+    /// and HEAD becomes GET. A page under a separate key for other codings is requested in these codings.
     Store {
-        /// Page that the origin validates.
+        /// Stored page that the origin is asked to validate.
         confirms: Option<&'a Page>,
-        /// Fields sent instead of the client's fields.
+        /// Header fields sent instead of the client's, for a fetch shared by clients.
         replacement_fields: Option<&'a Fields>,
     },
 }
 
 impl FetchPurpose<'_> {
-    /// Returns whether a field of the client is omitted.
+    /// Returns true if a header field of the client must not be forwarded.
     pub fn omits(self, known: Option<Known>) -> bool {
         matches!(self, FetchPurpose::Store { .. })
             && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
     }
 
-    /// Returns the codings sent to the origin in `Accept-Encoding`, if they are set here.
+    /// Returns the codings to send in `Accept-Encoding` for a page under a separate key; otherwise `None`.
     pub fn codings(self, request: &Request) -> Option<&[u8]> {
         if matches!(self, FetchPurpose::Store { .. }) { request.cache.forwarded_codings() } else { None }
     }
 
-    /// Returns the client's fields or their replacement.
+    /// Returns the header fields to forward: the client's, or their replacement.
     pub fn fields<'r>(self, request: &'r Request) -> &'r Fields
     where
         Self: 'r,
@@ -43,7 +43,7 @@ impl FetchPurpose<'_> {
         }
     }
 
-    /// Returns the conditions under which the origin need not send the page again.
+    /// Returns the conditions (`If-None-Match`, `If-Modified-Since`) for validating a stored page; empty without one.
     pub fn conditions(self) -> Conditions {
         match self {
             FetchPurpose::Store { confirms: Some(page), .. } => conditions(page),
@@ -52,7 +52,7 @@ impl FetchPurpose<'_> {
     }
 }
 
-/// Fields on which a stored response must not depend.
+/// Request fields that would make a response unsuitable for the cache.
 const NOT_FOR_STORING: [Known; 7] = [
     Known::AcceptEncoding,
     Known::IfMatch,

@@ -1,4 +1,4 @@
-//! Request: its parts and common queries on them.
+//! Request, and common queries on it.
 
 use std::cell::OnceCell;
 use std::net::IpAddr;
@@ -16,33 +16,33 @@ use super::{LimitResults, OriginState};
 use crate::runtime::{Place, RealIp, Runtime, VirtualServer};
 use crate::worker::Generation;
 
-/// Request with the memory of its scripts.
+/// Request with the memory of its scripts (rewrite rules, maps, templates).
 pub struct Exchange {
-    /// User variables, captures and results of maps.
+    /// Memory of scripts: user variables, captures and results of maps.
     pub frame: Box<Frame>,
-    /// All other state, readable by scripts through [`myriad_script::Environment`].
+    /// State of the request, which scripts read through [`myriad_script::Environment`].
     pub request: Request,
 }
 
-/// State of a request, divided into parts so that each step can borrow only the parts that it needs.
+/// State of a request, divided into parts so that a step can borrow only the parts that it needs.
 pub struct Request {
-    /// Configuration generation at the start of the request.
+    /// Configuration in use when the request arrived, with its resources.
     pub site: Rc<Generation>,
     /// Received head and connection.
     pub received: IncomingRequest,
-    /// Current server, place and URI.
+    /// Server, location and URI determined so far.
     pub route: Route,
-    /// Errors so far.
+    /// Errors of the request so far.
     pub errors: ErrorState,
-    /// Facts that decide whether similar requests may use the shortcut.
+    /// Facts that decide whether similar requests may use the shortcut, that is, reuse this request's routing.
     pub shortcut: ShortcutFacts,
-    /// Request body for an origin.
+    /// Body of the client's request.
     pub upload: Upload,
     /// Cache state.
     pub cache: CacheState,
-    /// Origin state.
+    /// State of requests to origins; `None` before the first.
     pub origin: Option<Box<OriginState>>,
-    /// Outcome.
+    /// Result of the request, for logs and counters.
     pub outcome: RequestOutcome,
 }
 
@@ -79,8 +79,8 @@ impl Request {
         }
     }
 
-    /// Returns a copy for work that outlives the exchange or is nested in it: with the received head and the route,
-    /// without a body and without results.
+    /// Returns a copy for a task that outlives the exchange, or for a nested exchange: with head and route, but without
+    /// body and results.
     pub(super) fn snapshot(&self) -> Self {
         Self {
             site: Rc::clone(&self.site),
@@ -100,7 +100,7 @@ impl Request {
         &self.site.runtime
     }
 
-    /// Returns the current place, whose settings apply.
+    /// Returns the current location, whose settings apply.
     pub fn place(&self) -> &Place {
         self.site.runtime.place(self.route.place)
     }
@@ -110,12 +110,13 @@ impl Request {
         self.site.runtime.server(self.route.server)
     }
 
-    /// Returns the scheme that the client used: `https` or `http`.
+    /// Returns the scheme that the client used, to this server or to a trusted proxy: `https` or `http`.
     pub fn scheme(&self) -> &'static str {
         if self.is_https() { "https" } else { "http" }
     }
 
-    /// Returns whether the client used https, to this server or to a proxy of `set_real_ip_from`.
+    /// Returns true if the client used https, to this server, to a proxy of `forwarded_scheme_from` or to one of
+    /// `set_real_ip_from`.
     pub fn is_https_from_client(&self) -> bool {
         if self.is_https() {
             return true;
@@ -130,42 +131,45 @@ impl Request {
         values.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https")) && values.next().is_none()
     }
 
-    /// Returns the client's address, from a trusted proxy or the socket; `None` on a Unix socket.
+    /// Returns the client's address: that reported by a trusted proxy, otherwise that of the connection; `None` for a
+    /// client on a Unix socket.
     pub fn client(&self) -> Option<IpAddr> {
         self.received.real.map(|real| real.ip()).or_else(|| self.received.connection.peer.ip())
     }
 
-    /// Returns whether the client requests a tunnel (CONNECT); false for subrequests and error pages.
+    /// Returns true if the client requests a tunnel (CONNECT); false for subrequests and error pages of such a request.
     pub fn is_connect(&self) -> bool {
         self.received.head.method() == Method::Connect && !self.route.as_get && !self.is_subrequest()
     }
 
-    /// Returns whether this is a subrequest, whose response is not sent to the client directly.
+    /// Returns true for a subrequest, whose response is not sent to the client directly.
     pub fn is_subrequest(&self) -> bool {
         self.received.lineage.as_ref().is_some_and(|lineage| lineage.depth > 0)
     }
 
-    /// Returns whether the head's target is the requested URI. It is not for a subrequest with the head of its parent.
+    /// Returns true if the target in the request head is the requested URI; false for a subrequest that shares the head
+    /// of its parent.
     pub fn has_own_target(&self) -> bool {
         self.received.lineage.as_ref().is_none_or(|lineage| lineage.depth == 0 || lineage.own_head)
     }
 
-    /// Returns whether the exchange runs in the background ([`Exchange::go_to_background`]).
+    /// Returns true if the exchange runs in the background ([`Exchange::go_to_background`]).
     pub fn is_in_background(&self) -> bool {
         self.received.lineage.as_ref().is_some_and(|lineage| lineage.in_background)
     }
 
-    /// Returns the URI with arguments as sent by the client; `None` if the target has no path.
+    /// Returns path and query as the client sent them; `None` if the request target has no path.
     pub fn sent_uri(&self) -> Option<&[u8]> {
         Some(super::target::request_uri(self.received.head.target())).filter(|uri| uri.starts_with(b"/"))
     }
 
-    /// Returns the limit results of the client, creating them if necessary.
+    /// Returns the results of the client's limits, creating them if necessary.
     pub fn limit_results(&mut self) -> &Rc<LimitResults> {
         self.outcome.limit_results.get_or_insert_default()
     }
 
-    /// Counts a request to an origin. Also counts its sender if that is an untrusted proxy.
+    /// Counts a request to an origin. Also counts the client's address if that is an untrusted proxy: one that sends
+    /// `X-Forwarded-For`.
     pub fn count_fetch(&self) {
         self.site.worker.counters.fetches.add(1);
         let has_field = self.received.head.fields().has(Known::XForwardedFor);
@@ -175,7 +179,7 @@ impl Request {
         }
     }
 
-    /// Counts the cache status of a finished request, of whose body `bytes` were sent.
+    /// Counts the cache status of a finished request for its zone. `bytes` is the number of sent body bytes.
     pub fn count_cache_status(&self, bytes: u64) {
         let Some(status) = self.cache.report.status else { return };
         if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.report.zone)) {
@@ -183,19 +187,20 @@ impl Request {
         }
     }
 
-    /// Returns the origin state, creating it if necessary.
+    /// Returns the state of requests to origins, creating it if necessary.
     pub fn origin_mut(&mut self) -> &mut OriginState {
         self.origin.get_or_insert_default()
     }
 
-    /// Limits the validity of the rules' result to that of a file test, which is valid until `until_ms`.
+    /// Limits the validity of the routing result to that of a file check, which is valid until `until_ms` of the
+    /// process clock.
     pub fn limit_validity(&self, until_ms: u64) {
         self.shortcut.valid_until_ms.set(self.shortcut.valid_until_ms.get().min(until_ms));
     }
 }
 
 impl Exchange {
-    /// Starts an exchange. `head` is swapped with an empty head.
+    /// Starts an exchange for a request. `head` is replaced by an empty head for reuse.
     pub fn begin(
         site: &Rc<Generation>,
         head: &mut RequestHead,
@@ -205,18 +210,18 @@ impl Exchange {
         let mut scratch = exchange_buffers::take();
         std::mem::swap(&mut *scratch.head, head);
         let frame = scratch.frame.take().unwrap_or_default();
-        // Allocating first lets the value of 1 KB be constructed in place.
+        // Allocating first allows the value, 1 KB long, to be constructed in place.
         let room = Box::new_uninit();
         Box::write(room, Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
-    /// Returns a copy for work that outlives the exchange: the fetch of a page for which other requests wait too.
+    /// Returns a copy for a task that outlives the exchange, such as a shared fetch of its page.
     pub fn snapshot(&self) -> Box<Self> {
         Box::new(Self { frame: self.frame.clone(), request: self.request.snapshot() })
     }
 
-    /// Returns the buffers to the pool for the next exchange. They are moved out individually, since the whole value
-    /// has 1 KB.
+    /// Ends the exchange and returns its buffers to the pool. They are moved out individually, because the whole value
+    /// is 1 KB long.
     pub fn recycle(self: Box<Self>) {
         if let Some(head) = self.request.origin.and_then(|origin| origin.head) {
             myriad_upstream::give_head(head);

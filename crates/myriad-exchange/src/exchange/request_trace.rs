@@ -7,36 +7,36 @@ use crate::trace_context::{SpanId, TraceId, TraceParent};
 /// Trace context of a request, shared with its subrequests and the fetch of its page.
 #[derive(Debug)]
 pub struct RequestTrace {
-    /// Trace: that of the client if its trace context is adopted, otherwise a new trace.
+    /// Trace identifier: that of the client if its trace context is used, otherwise a new one.
     pub trace: TraceId,
-    /// Span of the request.
+    /// Span identifier of the request.
     pub span: SpanId,
-    /// Parent span from the client, if its trace context is adopted.
+    /// Parent span in the client's trace context; `None` if that is missing or not used.
     pub parent: Option<TraceParent>,
-    /// `tracestate` from the client, if its trace context is adopted.
+    /// `tracestate` in the client's trace context; `None` if that is missing or not used.
     pub state: Option<Vec<u8>>,
-    /// Set if the request is recorded; `None` until a place has decided.
+    /// True if the request is recorded; `None` until a location has decided.
     pub sampled: Cell<Option<bool>>,
-    /// Waits of the request, in order.
+    /// Waits of the request so far, in the order of their ends.
     pub waits: RefCell<Vec<RecordedWait>>,
 }
 
 /// Interval in which a request waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedWait {
-    /// Directive that caused the wait.
+    /// Directive or operation that caused the wait.
     pub what: &'static str,
-    /// Start and finish, in microseconds since the epoch.
+    /// Start and end, in microseconds of the process clock.
     pub times_us: (u64, u64),
 }
 
 impl RequestTrace {
-    /// Returns whether the request is recorded.
+    /// Returns true if the request is recorded.
     pub fn is_sampled(&self) -> bool {
         self.sampled.get() == Some(true)
     }
 
-    /// Returns the trace context for origins, with this request as the parent span.
+    /// Returns the trace context to send to origins, with this request as the parent span.
     pub fn for_origins(&self) -> TraceParent {
         TraceParent { trace: self.trace, span: self.span, sampled: self.is_sampled() }
     }

@@ -1,10 +1,10 @@
-//! Script decisions about a request that is explained.
+//! Decisions of scripts and maps while a request is explained.
 
 use myriad_script::{RuleOutcome, Trace};
 
 use super::{DecisionSink, Request};
 
-/// Reports the result of a script step or a map.
+/// Reports the result of a rewrite rule or a map to `sink`.
 pub(super) fn script(sink: &dyn DecisionSink, request: &Request, what: Trace<'_>) {
     match what {
         Trace::Rule { tag, outcome } => {

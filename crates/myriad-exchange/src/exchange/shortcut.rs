@@ -1,13 +1,14 @@
-//! Storage of a request's routing result for similar requests.
+//! Storage of a request's routing result, for similar requests.
 
 use crate::exchange::Request;
 
-/// Stores the result of the rules for the request, which has just found its page or file.
+/// Stores the routing result of a request that has just found its page or file, unless the result depends on more than
+/// the bytes that the rules have read.
 pub fn store(request: &Request) {
     let strayed = request.shortcut.depends_on_more.get()
         || request.errors.status.is_some()
         || request.outcome.limit_rate.is_some();
-    // The key then depends on the codings, which the rules have not necessarily read.
+    // With such codings, the cache key depends on `Accept-Encoding`, which the rules may not have read.
     let has_other_codings = request.cache.codings.is_some();
     if request.shortcut.read.is_empty() || strayed || has_other_codings || !request.place().shortcut {
         return;

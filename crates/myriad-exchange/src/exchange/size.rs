@@ -1,4 +1,4 @@
-//! Parsing of sizes and numbers from evaluated texts.
+//! Parsing of sizes and numbers in evaluated texts.
 
 /// Parses a size in nginx's notation (`10k`, `1m`) and returns it in bytes; `None` if the text is not a size.
 pub fn parse_size(text: &[u8]) -> Option<u64> {
@@ -11,8 +11,8 @@ pub fn parse_size(text: &[u8]) -> Option<u64> {
     parse_digits(digits)?.checked_mul(unit)
 }
 
-/// Parses a number that consists of digits only (RFC 9110 section 8.6); `str::parse` would also accept a sign. Returns
-/// `None` for other text and for numbers of more than 64 bits.
+/// Parses a number that consists only of digits (RFC 9110 section 8.6). Returns `None` for other texts, including those
+/// with a sign, and for numbers above 64 bits.
 pub fn parse_digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;

@@ -1,10 +1,10 @@
-//! Piece of a representation (`slice`).
+//! Slice: a part of a response that is fetched and cached separately (`slice`).
 
-/// Piece of a representation.
+/// Slice: a part of a response that is fetched and cached separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Offset of the first byte, a multiple of `size`.
+    /// Offset of the first byte; a multiple of `size`.
     pub start: u64,
-    /// Size of each piece except the last, in bytes (`slice`).
+    /// Size of each slice except the last, in bytes.
     pub size: u64,
 }

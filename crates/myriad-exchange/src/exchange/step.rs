@@ -14,29 +14,29 @@ use myriad_script::Frame;
 use super::{ContentResponse, Exchange, ExplainedDecision, ExplainedRequest, Request};
 use crate::runtime::Runtime;
 
-/// Result of a phase or a handler.
+/// Result of a phase or a content handler: how the request continues.
 pub enum PhaseStep {
-    /// Response.
+    /// A response is ready.
     Answer(ContentResponse),
-    /// Asynchronous operation to wait for.
+    /// The request must wait for an asynchronous operation, which returns the next step.
     Wait(Box<dyn PendingStep>),
-    /// The client is admitted: the content of the place is next.
+    /// The client is admitted: continue with the content handler of the location.
     Enter,
-    /// The URI has changed: an internal redirect.
+    /// The URI has been changed for an internal redirect: continue with the search for a location.
     Redirect,
-    /// Continue in a named location.
+    /// Continue in the named location (`@name`).
     Named(Box<[u8]>),
-    /// Error, to be answered by an `error_page` or the built-in page.
+    /// Error status, to be answered by an `error_page` or the built-in page.
     Error(u16),
 }
 
 impl PhaseStep {
-    /// Creates a wait for an asynchronous closure, which owns the state that it needs to continue.
+    /// Creates a [`PhaseStep::Wait`] from an asynchronous closure, which owns the state that it needs.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
     }
 
-    /// Returns an error 405 for a method that the server does not support here; `supported` is the value of `Allow`.
+    /// Returns the error 405 for a method that is not allowed here. `supported` are the methods for the field `Allow`.
     pub fn method_not_allowed(request: &mut Request, supported: MethodSet) -> Self {
         request.errors.supported = supported;
         Self::Error(405)
@@ -46,126 +46,127 @@ impl PhaseStep {
 /// Methods of read-only handlers.
 pub const GET_HEAD: MethodSet = MethodSet::of(&[Method::Get, Method::Head]);
 
-/// Future of the next step or of a verdict. It is not `Send`: an exchange remains on its worker.
+/// Future of the next step or of a check's verdict. It is not `Send`: an exchange remains on its worker thread.
 pub type StepFuture<'a, T = PhaseStep> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// Operation that a request waits for: reading a file, a request to an origin, a page being fetched.
+/// Operation that a request must wait for, such as reading a file, a request to an origin, or a fetch by another
+/// request.
 ///
-/// It owns the results determined before the wait, so that they are not computed again afterwards. Dropping it has no
-/// effect.
+/// It owns the results computed before the wait, so that they need not be computed again. Dropping it without waiting
+/// has no effect.
 pub trait PendingStep<T = PhaseStep> {
-    /// Waits and returns how the request continues.
+    /// Waits for the operation and returns how the request continues.
     fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_, T>;
 
-    /// Reports the operation to the sink of a request that is only explained.
+    /// Reports the operation to the sink of a request that is only being explained, instead of [`Self::wait`].
     fn explain(&self, _: &mut Exchange) {}
 }
 
 impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> PendingStep<T> for F {
     fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_, T> {
-        // Allocating first lets the future, which has some kilobytes, be constructed in place.
+        // Allocating first allows the future, some kilobytes long, to be constructed in place.
         let room = Box::new_uninit();
         let future = Box::write(room, (*self)(exchange));
         Box::into_pin(future)
     }
 }
 
-/// Content handler of a place.
+/// Content handler of a location.
 pub trait Handler: Send + Sync {
-    /// Starts the response. It must not block: operations that take time return [`PhaseStep::RecordedWait`].
+    /// Starts to produce the response. Must not block: operations that take time return [`PhaseStep::Wait`].
     fn begin(&self, exchange: &mut Exchange) -> PhaseStep;
 
-    /// Returns the response to a request that matches an earlier request, with known place and key: a fresh page or a
-    /// file in memory. With `None` the request is processed in full.
+    /// Returns the response to a request whose location and cache key are known from an earlier, similar request, if it
+    /// is available at once: a fresh page or a file in memory. If `None`, the request is processed in full.
     fn shortcut(&self, _: &mut Exchange) -> Option<PhaseStep> {
         None
     }
 
-    /// Returns whether the handler permits the shortcut for its requests.
+    /// Returns true if requests may use the shortcut to this handler.
     fn allows_shortcut(&self) -> bool {
         false
     }
 
-    /// Returns the compiled state, for code that knows its type.
+    /// Returns the handler's compiled settings, for code that knows their type.
     fn compiled(&self) -> Option<&dyn Any> {
         None
     }
 
-    /// Returns the compiled state mutably, while the configuration is compiled and not shared yet.
+    /// Returns the handler's compiled settings mutably, while the configuration is being compiled.
     fn compiled_mut(&mut self) -> Option<&mut dyn Any> {
         None
     }
 }
 
-/// Access checks of a place, which run before its content handler. A place without checks has no gate.
+/// Access checks of a location, which run before its content handler. A location without checks has no gate.
 pub struct AccessGate {
     /// Checks, in order of execution.
     pub checks: Vec<Box<dyn Check>>,
-    /// `satisfy any`: one check that admits the client is sufficient.
+    /// `satisfy any`: one check that admits the client suffices.
     pub any: bool,
-    /// `auth_delay`: time by which a 401 is delayed, in milliseconds.
+    /// `auth_delay`: delay of a response with status 401, in milliseconds.
     pub delay_ms: u64,
 }
 
 impl AccessGate {
-    /// Returns whether a check identifies users: see [`Check::identifies`].
+    /// Returns true if a check identifies users; see [`Check::identifies`].
     pub fn identifies(&self) -> bool {
         self.checks.iter().any(|check| check.identifies())
     }
 
-    /// Returns whether all admitted clients have been identified. With `satisfy any`, an address may be sufficient.
+    /// Returns true if every admitted client has been identified. False with `satisfy any` if an address may suffice.
     pub fn identifies_all(&self) -> bool {
         self.identifies() && !(self.any && self.rules_addresses())
     }
 
-    /// Returns whether a check decides by client address: see [`Check::rules_addresses`].
+    /// Returns true if a check decides by client address; see [`Check::rules_addresses`].
     pub fn rules_addresses(&self) -> bool {
         self.checks.iter().any(|check| check.rules_addresses())
     }
 }
 
-/// Access check of a place: by identity or address, by rate, or by concurrency.
+/// Access check of a location: by user, by address, by rate, or by number of connections.
 pub trait Check: Send + Sync {
-    /// Returns the name of the directive for explanations.
+    /// Returns the directive that configures the check, for explanations.
     fn name(&self) -> &'static str;
 
-    /// Checks a request. It must not block: operations that take time return [`CheckVerdict::RecordedWait`].
+    /// Checks a request. Must not block: operations that take time return [`CheckVerdict::Wait`].
     fn judge(&self, exchange: &mut Exchange) -> CheckVerdict;
 
-    /// Returns the explanation for a request that is only explained, and the verdict with which it continues. It has no
-    /// effect: nothing is counted and no other server is contacted. An empty explanation is not shown.
+    /// Returns a description of the check for a request that is only being explained (empty: not shown), and the
+    /// verdict with which it continues. Has no effect: nothing is counted and no other server is contacted.
     fn explain(&self, request: &Request) -> (String, CheckVerdict);
 
-    /// Returns whether the check also runs for subrequests. Otherwise only the client's request is checked.
+    /// Returns true if the check also runs for subrequests, not only for the client's request.
     fn judges_subrequests(&self) -> bool {
         false
     }
 
-    /// Returns whether the check runs after all others, only for admitted clients, and only observes them.
+    /// Returns true if the check only observes admitted clients; it then runs after all others.
     fn observes_admitted(&self) -> bool {
         false
     }
 
-    /// Returns whether the check admits only identified users.
+    /// Returns true if the check admits only identified users.
     fn identifies(&self) -> bool {
         false
     }
 
-    /// Returns whether the check decides by client address.
+    /// Returns true if the check decides by client address.
     fn rules_addresses(&self) -> bool {
         false
     }
 }
 
-/// Changes the header fields of responses (`more_set_headers`).
+/// Changes of a location to the header fields of responses (`more_set_headers`).
 ///
-/// A feature stores it in the place as `Box<dyn HeadEdit>`.
+/// Features store it among the settings of a location as `Box<dyn HeadEdit>`.
 pub trait HeadEdit: Send + Sync {
-    /// Sets the media type, before the filters that depend on it.
+    /// Sets the media type of the response, before filters that depend on it run.
     fn set_media_type(&self, exchange: &mut Exchange, answer: &mut ContentResponse);
 
-    /// Changes the other fields, before `add_header`. `answer` is the response with its status before a range was
-    /// applied.
+    /// Changes the other header fields, before `add_header` applies. `answer` is the response, with its status before a
+    /// range was applied.
     fn edit(
         &self,
         request: &mut Request,
@@ -175,126 +176,130 @@ pub trait HeadEdit: Send + Sync {
     );
 }
 
-/// Delays a response whose status can still change (`image_filter`).
+/// Delay of a response whose status can still change (`image_filter`).
 ///
-/// A feature stores it in the place as `Box<dyn Hold>`.
+/// Features store it among the settings of a location as `Box<dyn ResponseHold>`.
 pub trait ResponseHold: Send + Sync {
-    /// Returns the response if it can be sent, otherwise the step to run first. It is called again with the responses
-    /// of that step, including error pages, so the implementation must record its state.
+    /// Returns the response if it can be sent, otherwise the step to run first. It is called again with the response to
+    /// that step, even if that is an error page, so the implementation must record its progress.
     #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
     fn hold(&self, exchange: &mut Exchange, answer: ContentResponse) -> Result<ContentResponse, PhaseStep>;
 }
 
-/// Counts the finished requests of a place. A feature stores it in the place as `Box<dyn Counting>`.
+/// Counter of a location's finished requests. Features store it among the settings of a location as `Box<dyn
+/// Counting>`.
 pub trait Counting: Send + Sync {
-    /// Counts a finished request after its finish time has been recorded
-    /// ([`RequestOutcome::finished_ms`](super::RequestOutcome::finished_ms)).
+    /// Counts a finished request. Called after its end has been recorded in
+    /// [`RequestOutcome::finished_ms`](super::RequestOutcome::finished_ms).
     fn count(&self, exchange: &mut Exchange);
 }
 
-/// Traces the requests of a place. A feature stores it in the place as `Box<dyn Tracing>`.
+/// Tracing of a location's requests. Features store it among the settings of a location as `Box<dyn Tracing>`.
 pub trait Tracing: Send + Sync {
-    /// Starts tracing a request that has entered the place, before its rules run. Decides whether it is traced, unless
-    /// a previous place has decided, and which trace context its origin receives.
+    /// Starts the tracing of a request that has entered the location, before rewrite rules run. Decides which trace
+    /// context the origin receives and, unless an earlier location has decided, whether the request is recorded.
     fn begin(&self, exchange: &mut Exchange);
 
-    /// Reports a finished request, at the same time as [`Counting::count`].
+    /// Reports a finished request. Called at the same time as [`Counting::count`].
     fn end(&self, exchange: &mut Exchange);
 }
 
-/// Classifies clients, such as robots and prefetching browsers.
+/// Classification of clients, such as robots and prefetching browsers.
 ///
-/// A feature stores it in the place as `Arc<dyn VisitorClasses>`.
+/// Features store it among the settings of a location as `Arc<dyn VisitorClasses>`.
 pub trait VisitorClasses: Send + Sync {
-    /// Returns the class of the client; empty for other clients.
+    /// Returns the class of the client that sent a request; empty if no class matches.
     fn class<'a>(&'a self, request: &'a Request) -> &'a [u8];
 }
 
-/// Starts the action after a response (`post_action`). A feature stores it in the place as `Box<dyn AfterSent>`.
+/// Action after a response (`post_action`). Features store it among the settings of a location as `Box<dyn AfterSent>`.
 pub trait AfterSent: Send + Sync {
-    /// Starts the action for a finished request. Returns whether it was started; it then writes the access log line.
+    /// Starts the action after a finished request. Returns true if it was started; the action then writes the access
+    /// log line.
     fn begin(&self, exchange: &mut Exchange) -> bool;
 }
 
-/// Result of a check.
+/// Verdict of an access check.
 pub enum CheckVerdict {
-    /// The check has no opinion.
+    /// The check does not decide; others do.
     Pass,
     /// The client is admitted.
     Allow,
     /// The request is rejected with 401 or 403; with `satisfy any` a later check can still admit the client.
     Refuse(u16),
-    /// The request is rejected with 401 and these values of `WWW-Authenticate`, at least one value.
+    /// The request is rejected with 401 and these values of `WWW-Authenticate` (at least one); `satisfy any` applies as
+    /// to `Refuse`.
     Challenge(Vec<Vec<u8>>),
-    /// The request fails with this status, independently of `satisfy`.
+    /// The request fails with this status, regardless of `satisfy`.
     Fail(u16),
-    /// The verdict is available after a wait.
+    /// The verdict will be the result of this wait.
     Wait(Box<dyn PendingStep<CheckVerdict>>),
 }
 
 impl CheckVerdict {
-    /// Creates a wait for the verdict of an asynchronous closure, which owns the state that it needs.
+    /// Creates a [`CheckVerdict::Wait`] from an asynchronous closure, which owns the state that it needs.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
     }
 }
 
-/// Handler of methods that files do not support: a purge of a file's URL applies to the zones of its server. A feature
-/// stores it in a place as `Box<dyn MethodHandler>`; it takes precedence over the content handler.
+/// Handler of request methods that content handlers do not support, such as PURGE. Takes precedence over the content
+/// handler. Features store it among the settings of a location as `Box<dyn MethodHandler>`.
 pub trait MethodHandler: Send + Sync {
-    /// Returns whether it handles the method of the request on the current server.
+    /// Returns true if it handles the method of this request on the current server.
     fn takes(&self, request: &Request) -> bool;
 
-    /// Returns the methods that the place supports in addition to GET and HEAD, for `Allow`.
+    /// Returns the methods that it handles in addition to GET and HEAD, for the field `Allow`.
     fn methods(&self) -> MethodSet {
         MethodSet::default()
     }
 
-    /// Starts the response, like [`Handler::begin`].
+    /// Starts to produce the response, like [`Handler::begin`].
     fn begin(&self, exchange: &mut Exchange) -> PhaseStep;
 }
 
-/// Handler of folders without an index file.
+/// Handler for folders without an index file.
 pub trait FolderHandler: Send + Sync {
-    /// Starts the response, like [`Handler::begin`].
+    /// Starts to produce the response, like [`Handler::begin`].
     fn begin(&self, folder: &Path) -> PhaseStep;
 }
 
-/// Start position of a subrequest.
+/// Point at which the processing of a subrequest starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubrequestStart {
-    /// At the server's rules, with its URI.
+    /// At the rewrite rules of the server, with the subrequest's URI.
     Server,
-    /// At the content of its current place.
+    /// At the content handler of its current location.
     Place,
-    /// In a named location of the server.
+    /// In a named location of the server (`@name`).
     Named(Box<[u8]>),
 }
 
-/// Engine that runs the phases. The generation refers to it, so that modules below the phases can run subrequests.
+/// Engine that runs the phases of requests. Other crates reach it through the generation, because they are in lower
+/// layers.
 pub trait Engine: Sync {
-    /// Runs an exchange until its response is available.
+    /// Runs an exchange from `start` until its response is available.
     fn answer<'a>(
         &'static self,
         exchange: &'a mut Exchange,
         start: SubrequestStart,
     ) -> Pin<Box<dyn Future<Output = ContentResponse> + 'a>>;
 
-    /// Returns the body of a subrequest's response for its parent: after the filters of its place, without content
-    /// coding.
+    /// Returns the body of a subrequest's response for its parent: processed by the filters of its location, without
+    /// content coding.
     fn body(&self, exchange: &mut Exchange, answer: ContentResponse) -> BoxBody;
 
-    /// Processes a request without any effect and returns the decisions made. It blocks the thread for some
+    /// Processes a hypothetical request without any effect, and returns the decisions made. Blocks the thread for some
     /// milliseconds, so it must not run on a worker thread.
     ///
     /// # Errors
-    /// The requested address has no listener, or the process is out of file descriptors.
+    /// A message for the user: the requested address has no listener, or the process has no file descriptors left.
     fn explain(
         &'static self,
         runtime: &Arc<Runtime>,
         question: &ExplainedRequest,
     ) -> Result<Vec<ExplainedDecision>, String>;
-    /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its response if it needs no
-    /// such step.
+    /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its response, or `None` if
+    /// that needs such a step.
     fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<ContentResponse>;
 }

@@ -1,20 +1,20 @@
-//! Header fields of the origin for a stored page.
+//! Header fields of the origin's response to which a served page belongs.
 
 use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};
 use myriad_store::page::{Page, PageView};
 
-/// Fields that `$upstream_http_*` returns for a stored page. For a complete page this is the page itself, which is
-/// searched when a field is read.
+/// Header fields for `$upstream_http_*` of a page served from the cache.
 pub enum StoredFields {
-    /// Page of the store.
+    /// Complete page, whose fields are searched when a variable is read.
     Page(Page),
-    /// Head of a page that is still being received.
+    /// Header fields of a page whose body is still arriving.
     Head(Box<Fields>),
 }
 
 impl StoredFields {
-    /// Returns the values of a field, in order. Cookies are never returned, because they belong to a single client.
+    /// Returns the values of a field in order. `Set-Cookie` of a complete page is never returned, because cookies
+    /// belong to another client.
     pub fn get_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let (page, head) = match self {
             Self::Page(page) => (Some(of_page(page.meta(), name)), None),
@@ -24,7 +24,8 @@ impl StoredFields {
     }
 }
 
-/// Returns the values from a page: of the fields that are sent to clients, otherwise of those that are not sent.
+/// Returns the values of a field of a page: those sent to clients or, if there are none, those stored but not sent.
+/// None for `Set-Cookie`.
 pub fn of_page<'a>(page: PageView<'a>, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let lines = if line_named(page.lines(), name).is_some() { page.lines() } else { page.unsent() };
     let lines = if name.eq_ignore_ascii_case(b"set-cookie") { b"" } else { lines };

@@ -1,6 +1,7 @@
-//! Target of a request line.
+//! Request target.
 
-/// Returns `$request_uri`: for an absolute target, only the part after the host (RFC 9112 section 3.2.2), as in nginx.
+/// Returns `$request_uri`: the request target, or its part after the host if it is absolute (RFC 9112 section 3.2.2),
+/// as in nginx.
 pub(super) fn request_uri(target: &[u8]) -> &[u8] {
     if target.first() == Some(&b'/') {
         return target;

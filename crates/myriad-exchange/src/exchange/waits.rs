@@ -1,13 +1,13 @@
-//! Recording of waits of traced requests.
+//! Recording of the waits of traced requests.
 
 use std::rc::Rc;
 
 use super::{RecordedWait, Request, RequestTrace};
 
-/// Maximum number of recorded waits of a request: a page may have thousands of parts.
+/// Maximum number of recorded waits per request, because a page may have thousands of fragments.
 const MAX_WAITS: usize = 64;
 
-/// Wait in progress. It is recorded when this value is dropped, even if the client has disconnected meanwhile.
+/// Wait in progress. It is recorded on drop, even if the client has disconnected meanwhile.
 pub struct WaitGuard {
     traced: Rc<RequestTrace>,
     what: &'static str,
@@ -15,8 +15,8 @@ pub struct WaitGuard {
 }
 
 impl Request {
-    /// Starts a wait caused by the directive `what`; it finishes when the returned value is dropped. Returns `None` for
-    /// a request that is not recorded.
+    /// Starts a wait caused by the directive or operation `what`; it ends when the returned guard is dropped. Returns
+    /// `None` for a request that is not recorded.
     pub fn begin_wait(&self, what: &'static str) -> Option<WaitGuard> {
         let traced = self.received.trace.get().filter(|traced| traced.is_sampled())?;
         Some(WaitGuard { traced: Rc::clone(traced), what, since_us: myriad_net::clock::now_us() })

@@ -1,4 +1,4 @@
-//! `No-Vary-Search` rules of origins by path, and removal of the ignored arguments from cache keys.
+//! `No-Vary-Search` rules that origins have sent, by path, and the removal of ignored arguments from cache keys.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,17 @@ use parking_lot::Mutex;
 use crate::exchange::Request;
 use crate::runtime::CachePlace;
 
-/// Maximum number of paths whose rule is cached, by last use. A rule has some kilobytes at most.
+/// Maximum number of paths with rules; the least recently used are dropped. A rule has at most some kilobytes.
 const PATHS: u64 = 4096;
 
-/// Rules of the process. They survive reloads.
+/// Rules of the process, by hash of zone, host and path. They survive reloads.
 static RULES: LazyLock<Mutex<Lru<u64, Arc<NoVarySearch>>>> = LazyLock::new(|| Mutex::new(Lru::new(PATHS)));
-/// Seed of the path hash, so that clients cannot produce collisions.
+/// Seed of these hashes, so that clients cannot produce collisions.
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-/// Set once a rule has been stored; before, lookups are skipped.
+/// Set once a rule has been stored. Before that, look-ups are skipped.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// Stores the rule of a stored response for its path, or removes the previous rule.
+/// Stores the rule in a response that is being stored for its path; removes the previous rule if there is none.
 pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) {
     if !cache.no_vary_search || rule.is_none() && !ANY.load(Ordering::Relaxed) {
         return;
@@ -38,8 +38,8 @@ pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) 
     }
 }
 
-/// Removes the ignored arguments from a key. The query of a key is the text after its first `?`. If it contains
-/// anything but arguments of this request, the key is more than a URL and is not changed.
+/// Removes the arguments that the rule of the path ignores from the query of a key, which is the text after its first
+/// `?`. If the query contains anything but arguments of the request, the key is not changed.
 pub(super) fn remove_ignored_args(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     if !cache.no_vary_search || !ANY.load(Ordering::Relaxed) {
         return;
@@ -60,7 +60,7 @@ pub(super) fn remove_ignored_args(request: &Request, cache: &CachePlace, key: &m
     key.extend_from_slice(&canonical);
 }
 
-/// Returns path and query as sent by the client.
+/// Returns path and query as the client sent them; `None` if the request target has no path.
 fn parts(request: &Request) -> Option<(&[u8], &[u8])> {
     let sent = request.sent_uri()?;
     let at = sent.iter().position(|byte| *byte == b'?').unwrap_or(sent.len());

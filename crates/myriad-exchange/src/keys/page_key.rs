@@ -1,9 +1,8 @@
 //! Key under which a page is stored.
 //!
-//! It starts with the value of `*_cache_key`, byte for byte, so that a page's file has nginx's name. Further
-//! distinctions follow in parts, each of which starts with NUL and a letter. A NUL in the value is doubled: a client
-//! may send NULs in a body (`$request_body`) or a user name (`$remote_user`), and these must not be mistaken for a
-//! part.
+//! It starts with the value of `*_cache_key`, so that a page's file has the same name as in nginx. Further distinctions
+//! are appended as parts that start with NUL and a letter. A NUL in the value is doubled: clients may send NULs in a
+//! body (`$request_body`) or user name (`$remote_user`), which must not look like the start of a part.
 
 use myriad_http::Known;
 use myriad_script::{EvalError, Frame};
@@ -13,7 +12,8 @@ use super::no_vary_search;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::CachePlace;
 
-/// Writes the key of the request's page to `request.cache.key`.
+/// Writes the key of the request's page to `request.cache.key`. Fails if a variable in `*_cache_key` cannot be
+/// evaluated.
 pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Result<(), EvalError> {
     let mut key = std::mem::take(&mut request.cache.key);
     key.clear();
@@ -31,16 +31,15 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     Ok(())
 }
 
-/// Returns the key of the page, for an explanation or a purge.
+/// Returns the key of the page of a request, for explanations and purges.
 pub fn of(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, EvalError> {
     let Exchange { request, frame } = exchange;
     write(request, frame, cache)?;
     Ok(request.cache.key.clone())
 }
 
-/// Appends the sent `Host` if it differs from the normalized host. Applications generate links from the received `Host`
-/// with its port, while `$host` in the key has no port: a client that sends another port must not produce the page of
-/// others.
+/// Appends `Host` as received if it differs from the normalized host. Applications generate links from `Host` with its
+/// port, while `$host` in keys has no port: a client that sends another port must not determine the page of others.
 pub fn append_host(request: &Request, key: &mut Vec<u8>) {
     let sent = request.received.head.known(Known::Host).unwrap_or_default();
     if !sent.eq_ignore_ascii_case(&request.route.host) {
@@ -48,8 +47,8 @@ pub fn append_host(request: &Request, key: &mut Vec<u8>) {
     }
 }
 
-/// Appends the URI of a subrequest. A key of `$request_uri` is the same for a page and all its includes, so each
-/// include gets a separate key. Pieces of one response (`slice`) belong to the URI that was sent.
+/// Appends the URI of a subrequest. A key with `$request_uri` is the same for a page and all its includes, so the
+/// includes need separate keys. Slices of a response belong to the URI that the client sent, and are excluded.
 fn append_subrequest(request: &Request, key: &mut Vec<u8>) {
     if request.cache.slice.get().is_none() {
         append(SUBREQUEST, &request.route.uri, key);
@@ -57,7 +56,8 @@ fn append_subrequest(request: &Request, key: &mut Vec<u8>) {
     }
 }
 
-/// Appends the inputs of `cache_key_field` and `cache_key_cookie`. A request without any of them has the unchanged key.
+/// Appends the values of the fields in `cache_key_field` and of the cookies in `cache_key_cookie`, as far as the
+/// request has them.
 fn append_inputs(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     for input in &cache.rules.shared_fetch.keyed {
         let value = input.value(request.received.head.fields());

@@ -1,4 +1,4 @@
-//! Readers of live events, and the newest event.
+//! Distribution of live events (ticks and purges) from the observer thread to readers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-/// Maximum number of concurrent readers.
+/// Maximum number of concurrent readers of live events.
 const MAX_READERS: usize = 32;
 
-/// Newest events.
+/// Newest events, for all readers.
 #[derive(Clone, Debug, Default)]
 pub struct LatestEvents {
-    /// Newest tick as JSON; `None` before the first.
+    /// Newest tick; `None` before the first.
     pub tick: Option<Tick>,
     /// Latest purges as JSON, oldest first, each with its number.
     pub purges: Arc<[(u64, Bytes)]>,
-    /// Number of times that all readers were disconnected: readers of an earlier epoch stop.
+    /// Number of times that all readers were disconnected. Readers that started at a lower number stop.
     pub epoch: u64,
 }
 
-/// Tick as JSON, and its time.
+/// Statistics at one moment, published every second while there are readers.
 #[derive(Clone, Debug)]
 pub struct Tick {
-    /// Milliseconds since the epoch.
+    /// Time of the tick, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// JSON on one line.
+    /// Statistics as one line of JSON.
     pub json: Bytes,
 }
 
-/// Readers, and the condition variable that wakes the observer when a reader connects.
+/// Channel from the observer thread to readers of live events. A new reader wakes the observer.
 #[derive(Debug)]
 pub struct EventFeed {
     news: watch::Sender<LatestEvents>,
@@ -47,14 +47,14 @@ struct State {
     is_stopped: bool,
 }
 
-/// Reason why the observer was woken.
+/// Reason why [`EventFeed::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObserverWake {
-    /// Timeout.
+    /// The given time is over.
     Time,
-    /// New reader.
+    /// A reader has started since the last wait.
     Reader,
-    /// Shutdown of the process.
+    /// The process is shutting down.
     End,
 }
 
@@ -66,7 +66,7 @@ impl Default for EventFeed {
 }
 
 impl EventFeed {
-    /// Creates a reader of events from now on.
+    /// Creates a reader of the events from now on, and wakes the observer.
     ///
     /// # Errors
     /// The maximum number of readers is reached.
@@ -82,12 +82,12 @@ impl EventFeed {
         Ok(EventReader { news, epoch, last_purge: told, _seat: seat })
     }
 
-    /// Returns the number of readers.
+    /// Returns the current number of readers.
     pub fn readers(&self) -> usize {
         self.readers.load(SeqCst)
     }
 
-    /// Publishes events to all readers. The epoch remains the same.
+    /// Publishes a new tick and the latest purges to all readers.
     pub fn publish(&self, tick: Tick, purges: Arc<[(u64, Bytes)]>) {
         self.news.send_modify(|news| {
             news.tick = Some(tick);
@@ -95,18 +95,18 @@ impl EventFeed {
         });
     }
 
-    /// Disconnects all readers, because the configuration was replaced or the process shuts down.
+    /// Disconnects all readers. Called when the configuration was replaced, or the process shuts down.
     pub fn end_readers(&self) {
         self.news.send_modify(|news| news.epoch += 1);
     }
 
-    /// Stops the observer.
+    /// Stops the observer thread.
     pub fn end(&self) {
         self.state.lock().is_stopped = true;
         self.woken.notify_all();
     }
 
-    /// Waits until `until`, for the observer. A reader that connected since the previous wait also wakes it.
+    /// Waits until `until`, until a reader starts, or until the shutdown. Called by the observer thread.
     pub fn wait(&self, until: Instant) -> ObserverWake {
         let mut state = self.state.lock();
         loop {
@@ -124,7 +124,7 @@ impl EventFeed {
     }
 }
 
-/// Error: the maximum number of readers is reached.
+/// Error: [`MAX_READERS`] clients are reading live events already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -136,14 +136,14 @@ impl fmt::Display for TooMany {
 
 impl std::error::Error for TooMany {}
 
-/// Slot of a reader, released when it is dropped.
+/// Share in the maximum number of readers, released on drop.
 #[derive(Debug)]
 struct ReaderSlot(Arc<AtomicUsize>);
 
 impl ReaderSlot {
     fn take(readers: &Arc<AtomicUsize>) -> Option<Self> {
         let seat = Self(Arc::clone(readers));
-        // If the limit is exceeded, the slot is dropped and released.
+        // If the maximum is exceeded, the slot is dropped, which decreases the number again.
         (readers.fetch_add(1, SeqCst) < MAX_READERS).then_some(seat)
     }
 }
@@ -154,27 +154,28 @@ impl Drop for ReaderSlot {
     }
 }
 
-/// Reader of live events. A slow reader misses ticks, but purges only if too many are pending, the oldest first.
+/// Reader of live events. A slow reader misses ticks, and purges only if it misses more than are retained.
 #[derive(Debug)]
 pub struct EventReader {
     news: watch::Receiver<LatestEvents>,
     epoch: u64,
-    /// Number of the last purge that was delivered.
+    /// Number of the last purge that was returned.
     last_purge: u64,
     _seat: ReaderSlot,
 }
 
-/// Events for a reader.
+/// Events since the previous ones that a reader has received.
 #[derive(Clone, Debug)]
 pub struct LiveEvents {
-    /// Purges, oldest first.
+    /// Purges as JSON, oldest first.
     pub purges: Vec<Bytes>,
     /// Newest tick.
     pub tick: Tick,
 }
 
 impl EventReader {
-    /// Waits for events; `None` if the reader is disconnected.
+    /// Waits for the next tick. Returns it with the purges since the last call, or `None` if the reader was
+    /// disconnected.
     pub async fn next(&mut self) -> Option<LiveEvents> {
         loop {
             self.news.changed().await.ok()?;

@@ -1,10 +1,10 @@
-//! Observation of the running server: pages ranked by their cost, live events, and a history.
+//! Observation of the running server: rankings of pages by cost, live events, and history.
 //!
 //! | file | content |
 //! |---|---|
 //! | `record_request` | addition of a finished request to the rankings of its worker |
 //! | `live_events` | readers of live events, and the newest event |
-//! | `untrusted_proxies` | untrusted senders with `X-Forwarded-For` |
+//! | `untrusted_proxies` | clients that send `X-Forwarded-For` but are not trusted |
 //!
 //! ```text
 //! finished request -> a sample of hits and quick misses, every other miss -> rankings of the worker, locked by it and by readers
@@ -29,27 +29,27 @@ pub use live_events::{EventFeed, EventReader, LatestEvents, LiveEvents, Observer
 pub use record_request::note;
 pub use untrusted_proxies::{SenderCounts, UntrustedProxies};
 
-/// State shared by all workers of a process.
+/// Observations shared by all workers of a process.
 #[derive(Debug)]
 pub struct SiteObservation {
-    /// Rankings of each worker, by its number.
+    /// Rankings of pages, one per worker, indexed by worker number.
     pub tops: Box<[Mutex<PageRankings>]>,
-    /// Readers of live events.
+    /// Feed of live events.
     pub live: EventFeed,
-    /// Figures of two weeks; `None` with `history off`.
+    /// Statistics of the last two weeks; `None` with `history off`.
     pub history: Mutex<Option<History>>,
     /// Start time of the process, in milliseconds since the epoch.
     pub started_ms: u64,
     /// Number of reloads.
     pub reloads: AtomicU64,
-    /// Untrusted senders with `X-Forwarded-For`.
+    /// Clients that send `X-Forwarded-For` but are not trusted proxies.
     pub senders: UntrustedProxies,
-    /// Files of the configuration, for explanations.
+    /// Configuration files with their texts, for explanations.
     pub sources: Mutex<Arc<[SourceFile]>>,
 }
 
 impl SiteObservation {
-    /// Creates an empty state for this number of workers.
+    /// Creates empty observations for this number of workers.
     pub fn new(workers: usize, now_ms: u64) -> Self {
         Self {
             tops: (0..workers).map(|_| Mutex::new(PageRankings::new(now_ms))).collect(),
@@ -63,21 +63,21 @@ impl SiteObservation {
     }
 }
 
-/// State of one worker.
+/// Observation by one worker.
 #[derive(Debug)]
 pub struct WorkerObservation {
     /// State shared with the other workers.
     pub shared: Arc<SiteObservation>,
-    /// Sampling of hits.
+    /// Sampling of cache hits.
     hits: Sampling,
-    /// Sampling of quick responses of origins.
+    /// Sampling of responses that origins sent within a millisecond.
     quick: Sampling,
-    /// Buffer for the URL of a page.
+    /// Buffer for URLs.
     url: RefCell<Vec<u8>>,
 }
 
 impl WorkerObservation {
-    /// Creates the state of a worker.
+    /// Creates the state of the worker with number `worker`.
     pub fn new(shared: Arc<SiteObservation>, worker: usize) -> Self {
         let seed = shared.started_ms ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self {

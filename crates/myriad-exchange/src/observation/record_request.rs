@@ -1,4 +1,4 @@
-//! Addition of a finished request to the rankings of its worker.
+//! Addition of finished requests to the page rankings.
 
 use crate::ranking::{Miss, RankedRequest, Sampling};
 use myriad_http::Known;
@@ -7,11 +7,11 @@ use myriad_store::{KeyRef, RemovalReason};
 
 use crate::exchange::Request;
 
-/// Maximum length of a URL in rankings, in bytes. A longer URL is truncated and followed by `…`.
+/// Maximum length of a URL in rankings, in bytes. A longer URL is truncated and marked with `…`.
 const LONGEST_URL: usize = 512;
 
-/// Adds a finished request. At high rates, hits and responses that an origin sent within one millisecond are sampled
-/// with weights; every other request is added.
+/// Adds a finished request to the rankings of its worker. At high rates, only samples (with weights) of hits and of
+/// misses that took less than a millisecond are added; every other miss is added.
 pub fn note(request: &Request) {
     let worker = &request.site.worker;
     let sight = &worker.observation;
@@ -29,7 +29,7 @@ pub fn note(request: &Request) {
     if sampling.is_some_and(Sampling::skips) {
         return;
     }
-    // A request that could not be parsed has no page.
+    // A request that could not be parsed has no URL.
     if request.route.uri.is_empty() {
         return;
     }
@@ -48,7 +48,8 @@ pub fn note(request: &Request) {
     tops.lock().note(&seen);
 }
 
-/// Returns the kind and the reason of a miss; `None` for a hit and for requests without an origin.
+/// Returns the cache status and the reason of a miss; `None` for a hit and for requests that concern neither cache nor
+/// origin.
 fn miss(request: &Request) -> Option<(&'static str, &'static str)> {
     let shown = &request.cache.report;
     let status = match shown.status {
@@ -81,12 +82,12 @@ fn of_status(request: &Request, status: CacheStatus) -> &'static str {
     }
 }
 
-/// Returns the reason, unless the origin has failed.
+/// Returns `reason`, or "origin failed" if the response has a status of 500 or higher.
 fn failed(request: &Request, reason: &'static str) -> &'static str {
     if request.outcome.head.status >= 500 { "origin failed" } else { reason }
 }
 
-/// Writes the URL as sent by the client.
+/// Writes the URL as the client sent it.
 fn write_url(request: &Request, url: &mut Vec<u8>) {
     url.clear();
     let target = request.received.head.target();

@@ -1,27 +1,27 @@
-//! Untrusted senders of requests with `X-Forwarded-For`: probably proxies that are missing in the configuration.
+//! Clients that send `X-Forwarded-For` but are not trusted: probably proxies missing in `set_real_ip_from`.
 
 use std::net::IpAddr;
 
 use parking_lot::Mutex;
 
-/// Maximum number of senders; requests of further senders are counted together.
+/// Maximum number of client addresses counted separately; requests of further addresses are counted together.
 const MAX_SENDERS: usize = 64;
 
-/// Numbers of requests by sender, since the process started.
+/// Number of requests by client address, since the process started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
-    /// Senders; `None` is a Unix socket.
+    /// Addresses with their counts; `None` is a client on a Unix socket.
     pub senders: Vec<(Option<IpAddr>, u64)>,
-    /// Requests of further senders.
+    /// Number of requests of further addresses.
     pub others: u64,
 }
 
-/// Counts of all workers.
+/// Counts shared by all workers.
 #[derive(Debug, Default)]
 pub struct UntrustedProxies(Mutex<SenderCounts>);
 
 impl UntrustedProxies {
-    /// Counts a request of `sender`; `None` is a Unix socket.
+    /// Counts a request to an origin that `sender` sent; `None` is a client on a Unix socket.
     pub fn count(&self, sender: Option<IpAddr>) {
         let mut counts = self.0.lock();
         if let Some((_, count)) = counts.senders.iter_mut().find(|(known, _)| *known == sender) {
@@ -33,7 +33,7 @@ impl UntrustedProxies {
         }
     }
 
-    /// Returns the counts, the largest first.
+    /// Returns the counts, sorted by count with the largest first.
     pub fn counts(&self) -> SenderCounts {
         let mut counts = self.0.lock().clone();
         counts.senders.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

@@ -1,14 +1,14 @@
-//! Observations of a running server as data: its busiest pages, the reasons of cache misses, its history.
+//! Observations of a running server as data: rankings of its pages, reasons of cache misses, history.
 //!
 //! | file | content |
 //! |---|---|
 //! | `top` | heaviest keys of a stream, in a table of fixed size |
-//! | `pages` | pages ranked by requests, misses, slowness and bytes, of the last ten to twenty minutes |
+//! | `pages` | pages of the last ten to twenty minutes, ranked by requests, misses, slowness and bytes |
 //! | `sampling` | sampling of hits, with the number of hits that each sample represents |
-//! | `reasons` | reasons of cache misses as words and sentences |
-//! | `history/` | figures of two weeks in steps, and their file |
+//! | `reasons` | reasons of cache misses, with explanations |
+//! | `history/` | statistics of two weeks in steps, and their file |
 //!
-//! This crate uses no sockets, files or clocks: times are parameters, and results are bytes.
+//! This module uses no sockets, files or clocks: times are parameters, and results are bytes.
 
 pub mod history;
 mod pages;

@@ -1,34 +1,34 @@
-//! Pages ranked by their cost in the last ten to twenty minutes, for one worker, and merged rankings of all workers.
+//! Rankings of pages by their cost in the last ten to twenty minutes, per worker, and their merger.
 
 use std::collections::HashMap;
 
 use crate::ranking::top::{HeaviestKeys, RankedKey};
 
-/// Number of pages in each ranking of a slice.
+/// Number of pages in each ranking of a time slice.
 const RANKED_PAGES: usize = 256;
-/// Length of a slice, in milliseconds. The current and the previous slice are shown.
+/// Length of a time slice, in milliseconds. The current and the previous slice are shown.
 const SLICE_MS: u64 = 600_000;
-/// Maximum number of distinct reasons for one page.
+/// Maximum number of distinct miss reasons that are counted per page.
 const REASONS: usize = 8;
 
 /// Criterion of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranking {
-    /// Requests.
+    /// Number of requests.
     Requests,
-    /// Requests that were not hits.
+    /// Number of requests that were not cache hits.
     Misses,
-    /// Slowest response that was not a hit, in microseconds.
+    /// Longest response time of a request that was not a cache hit, in microseconds.
     Slow,
-    /// Bytes sent.
+    /// Number of bytes sent.
     Bytes,
 }
 
 impl Ranking {
-    /// Every ranking, in the order of its discriminant.
+    /// All rankings, in the order of their discriminants.
     pub const ALL: [Self; 4] = [Self::Requests, Self::Misses, Self::Slow, Self::Bytes];
 
-    /// Returns the name.
+    /// Returns the name of the ranking.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -38,18 +38,18 @@ impl Ranking {
         }
     }
 
-    /// Returns the ranking of a name.
+    /// Returns the ranking with a name; `None` for other names.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ranking| ranking.as_str() == word)
     }
 }
 
-/// A finished request.
+/// Finished request, to be added to the rankings.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedRequest<'a> {
-    /// URL of its page: scheme, host, target.
+    /// URL of the request: scheme, host and request target.
     pub url: &'a [u8],
-    /// Number of requests that it represents; 1 for a slow request that was not a hit.
+    /// Number of requests that this sample represents; 1 if the request was not sampled.
     pub weight: u64,
     /// Status sent to the client.
     pub status: u16,
@@ -57,22 +57,22 @@ pub struct RankedRequest<'a> {
     pub bytes: u64,
     /// Time at which it finished, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Details if it was not a hit.
+    /// Details of a request that was not a cache hit; `None` for a hit.
     pub miss: Option<Miss>,
 }
 
-/// Request that was not a hit.
+/// Details of a request that was not a cache hit.
 #[derive(Clone, Copy, Debug)]
 pub struct Miss {
-    /// `$upstream_cache_status`; empty without one.
+    /// `$upstream_cache_status`; empty if the location does not cache.
     pub cache: &'static str,
-    /// Reason.
+    /// Reason of the miss, a word in [`REASONS`](super::REASONS).
     pub reason: &'static str,
-    /// Duration, in microseconds.
+    /// Duration of the request, in microseconds.
     pub took_us: u64,
 }
 
-/// Details of a page in one ranking, since it was added.
+/// Figures of a page in one ranking, since it entered the ranking.
 #[derive(Clone, Debug, Default)]
 struct Detail {
     requests: u64,
@@ -82,7 +82,7 @@ struct Detail {
     total_us: u64,
     status: u16,
     last_ms: u64,
-    /// Cache status of the last request that was not a hit.
+    /// Cache status of the last request that was not a cache hit.
     cache: &'static str,
     reason: &'static str,
     last_miss_ms: u64,
@@ -127,7 +127,7 @@ impl Detail {
     }
 }
 
-/// Rankings of one worker.
+/// Rankings of one worker, in time slices.
 #[derive(Debug)]
 pub struct PageRankings {
     now: Slice,
@@ -147,7 +147,7 @@ impl Slice {
 }
 
 impl PageRankings {
-    /// Creates empty rankings. `now_ms` is in milliseconds since the epoch, as in all methods.
+    /// Creates empty rankings. Times are in milliseconds since the epoch here and in all methods.
     pub fn new(now_ms: u64) -> Self {
         Self { now: Slice::new(now_ms), before: None }
     }
@@ -164,7 +164,7 @@ impl PageRankings {
         slow.raise(seen.url, miss.took_us, take);
     }
 
-    /// Starts a new slice if the current slice is over, and drops slices that are too old.
+    /// Starts a new time slice if the current one is over, and drops the previous slice if it is too old.
     pub fn rotate(&mut self, now_ms: u64) {
         let age = now_ms.saturating_sub(self.now.since_ms);
         if age >= SLICE_MS {
@@ -178,39 +178,39 @@ impl PageRankings {
     }
 }
 
-/// Page of a ranking. Values that the ranking does not contain are `None`.
+/// Page in a ranking of all workers. Values that this ranking does not know are `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRow {
-    /// Scheme, host, target.
+    /// Scheme, host and request target.
     pub url: Vec<u8>,
-    /// Value by which it is ranked: requests, microseconds, bytes.
+    /// Value by which the page is ranked: requests, microseconds or bytes.
     pub count: u64,
-    /// Maximum overestimation of `count`.
+    /// Maximum amount by which `count` may be too high.
     pub overestimate: u64,
-    /// Requests.
+    /// Number of requests.
     pub requests: Option<u64>,
-    /// Requests that were not hits.
+    /// Number of requests that were not cache hits.
     pub misses: u64,
     /// Bytes sent.
     pub bytes: Option<u64>,
-    /// Slowest response that was not a hit, in microseconds.
+    /// Longest response time of a request that was not a cache hit, in microseconds.
     pub slowest_us: Option<u64>,
-    /// Mean duration of requests that were not hits, in microseconds.
+    /// Mean response time of requests that were not cache hits, in microseconds.
     pub mean_us: Option<u64>,
     /// Status of the last response.
     pub status: u16,
-    /// Time at which it finished, in milliseconds since the epoch.
+    /// Time at which the last response finished, in milliseconds since the epoch.
     pub last_ms: u64,
-    /// `$upstream_cache_status` of the last request that was not a hit; empty without one.
+    /// `$upstream_cache_status` of the last request that was not a cache hit; empty if all were hits.
     pub cache: &'static str,
-    /// Reason of that request; empty if all were hits.
+    /// Reason why the last such request was not a cache hit; empty if all were hits.
     pub reason: &'static str,
-    /// All reasons with their numbers of requests, most frequent first.
+    /// Reasons with their numbers of requests, most frequent first; at most [`REASONS`].
     pub reasons: Vec<(&'static str, u64)>,
 }
 
-/// Returns the first pages of a ranking over all workers, and the time since when they are counted; `None` without
-/// workers with rankings.
+/// Merges a ranking of all workers. Returns the start time of the oldest slice (`u64::MAX` without workers), and the
+/// first `most` pages.
 pub fn merged<'a>(
     workers: impl Iterator<Item = &'a PageRankings>,
     ranking: Ranking,

@@ -1,7 +1,6 @@
-//! Reasons of cache misses: the words of `$upstream_cache_reason`, those used only in rankings, and a sentence for
-//! each.
+//! Reasons of cache misses: the words in `$upstream_cache_reason` and those used only in rankings, with explanations.
 
-/// Words with their explanations and possible remedies.
+/// Words with their explanations and possible remedies, sorted by word.
 pub const REASONS: &[(&str, &str)] = &[
     ("authorization", "The request had an Authorization header, which is not part of the cache key."),
     ("body", "The request had a body, which is not part of the cache key."),
@@ -66,7 +65,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("x-accel-expires", "The application sent X-Accel-Expires of 0 or in the past."),
 ];
 
-/// Returns the sentence of a word.
+/// Returns the explanation of a word; `None` if the word is unknown.
 pub fn sentence(word: &str) -> Option<&'static str> {
     let at = REASONS.binary_search_by(|(known, _)| (*known).cmp(word)).ok()?;
     Some(REASONS[at].1)

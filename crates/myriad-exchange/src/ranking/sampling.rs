@@ -1,33 +1,34 @@
-//! Sampling of hits and of quick responses of origins, with the number of requests that each sample represents.
+//! Sampling of frequent, cheap requests (cache hits, quick misses), in which each sample represents a number of
+//! requests.
 
 use std::cell::Cell;
 
-/// Number of hits per second that are all counted; of further hits, one of [`MEAN`] is.
+/// Number of requests per second that are all counted. Of further requests, on average one of [`MEAN`] is counted.
 const EXACT: u32 = 64;
-/// Mean number of hits that a sample represents at high rates.
+/// Mean number of requests that a sample represents at high rates.
 const MEAN: u32 = 32;
 
-/// Sampling of the hits of one worker. The gaps between samples are random, so that no periodic pattern hides a page.
-/// Each sample represents its own gap, so the sum equals the number of hits, except those after the last sample.
+/// Sampler of one worker. The gaps between samples are random, so that periodic requests are not missed. Each sample
+/// represents its preceding gap, so the weights add up to the number of requests up to the last sample.
 #[derive(Debug)]
 pub struct Sampling {
-    /// Number of hits to skip before the next sample.
+    /// Number of requests to skip before the next sample.
     left: Cell<u32>,
-    /// Number of hits that the next sample represents.
+    /// Number of requests that the next sample represents.
     next_weight: Cell<u32>,
-    /// Second of the last sample, and the number of samples in it.
+    /// Second of the last sample since the epoch, and the number of samples in that second.
     second: Cell<(u64, u32)>,
     random: Cell<u64>,
 }
 
 impl Sampling {
-    /// Creates a sampling that takes the first hit. `seed` is any number.
+    /// Creates a sampler that takes the first request. `seed` may be any number.
     pub fn new(seed: u64) -> Self {
         let random = Cell::new(seed | 1);
         Self { left: Cell::new(0), next_weight: Cell::new(1), second: Cell::new((0, 0)), random }
     }
 
-    /// Returns whether a hit is skipped.
+    /// Counts a request and returns true if it is not a sample. Otherwise [`Self::take`] must be called.
     #[inline]
     pub fn skips(&self) -> bool {
         let left = self.left.get();
@@ -35,8 +36,8 @@ impl Sampling {
         left > 0
     }
 
-    /// Takes a sample of a hit that was not skipped, and returns the number of hits that it represents. `now_ms` is in
-    /// milliseconds since the epoch.
+    /// Takes a request as a sample, and returns the number of requests that it represents. `now_ms` is in milliseconds
+    /// since the epoch.
     pub fn take(&self, now_ms: u64) -> u64 {
         let stood_for = self.next_weight.get();
         let (second, counted) = self.second.get();
@@ -48,7 +49,7 @@ impl Sampling {
         u64::from(stood_for)
     }
 
-    /// xorshift64 (Marsaglia 2003).
+    /// Returns the next number of xorshift64 (Marsaglia 2003).
     fn random(&self) -> u32 {
         let mut random = self.random.get();
         random ^= random << 13;

@@ -2,23 +2,23 @@
 //! (2005).
 //!
 //! If the table is full, a new key replaces the lightest key and inherits its count, which is then the maximum
-//! overestimation of the new count. A key heavier than the total divided by the number of places is always in the
-//! table.
+//! overestimation of its own count. A key with more than the total weight divided by the table's capacity is always in
+//! the table.
 
 use std::collections::HashMap;
 
-/// Key of the table.
+/// Entry of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankedKey<D> {
-    /// Sum of its weights.
+    /// Sum of the key's weights, or their maximum if [`HeaviestKeys::raise`] is used.
     pub count: u64,
-    /// Maximum overestimation of `count`; 0 if it is exact.
+    /// Maximum amount by which `count` may be too high; 0 if it is exact.
     pub overestimate: u64,
-    /// Further data of the key since it was added.
+    /// Further data of the key, since it entered the table.
     pub detail: D,
 }
 
-/// Table of keys.
+/// Table of the heaviest keys.
 #[derive(Debug)]
 pub struct HeaviestKeys<D> {
     capacity: usize,
@@ -26,13 +26,12 @@ pub struct HeaviestKeys<D> {
 }
 
 impl<D: Default> HeaviestKeys<D> {
-    /// Creates a table with `most` places, at least one.
+    /// Creates a table for `most` keys, at least one.
     pub fn new(most: usize) -> Self {
         Self { capacity: most.max(1), entries: HashMap::default() }
     }
 
-    /// Adds to the weight of a key, and calls `note` to update its data. A key that is present, which is the usual
-    /// case, is looked up once.
+    /// Adds `weight` to a key, which enters the table if necessary, and calls `note` to update its data.
     pub fn add(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
         if let Some(place) = self.entries.get_mut(key) {
             place.count += weight;
@@ -44,8 +43,8 @@ impl<D: Default> HeaviestKeys<D> {
         self.entries.insert(key.into(), place);
     }
 
-    /// Raises the weight of a key to `weight` if that is greater, and calls `note` to update its data. Does neither if
-    /// the table is full of heavier keys.
+    /// Raises the weight of a key to `weight` if that is greater, and calls `note` to update its data. Does nothing if
+    /// the key is not in the table and the table is full of keys at least as heavy.
     pub fn raise(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
         if let Some(place) = self.entries.get_mut(key) {
             place.count = place.count.max(weight);
@@ -60,7 +59,7 @@ impl<D: Default> HeaviestKeys<D> {
         self.entries.insert(key.into(), place);
     }
 
-    /// Removes the lightest key if the table is full, and returns its count.
+    /// Removes the lightest key if the table is full, and returns its weight; 0 if the table is not full.
     fn make_room(&mut self) -> u64 {
         if self.entries.len() < self.capacity {
             return 0;
@@ -76,7 +75,7 @@ impl<D: Default> HeaviestKeys<D> {
         lightest.map(|(key, place)| (&**key, place.count))
     }
 
-    /// Returns every key with its place, in no order.
+    /// Returns all keys with their entries, in no particular order.
     pub fn all(&self) -> impl Iterator<Item = (&[u8], &RankedKey<D>)> {
         self.entries.iter().map(|(key, place)| (&**key, place))
     }

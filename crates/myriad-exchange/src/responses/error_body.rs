@@ -1,11 +1,11 @@
-//! Built-in page for an error without an `error_page`.
+//! Built-in error page.
 
 use myriad_http::head::reason_phrase;
 
-/// Returns the HTML page of a status, signed with the server's name. Like nginx, returns an empty body for a status
-/// without a name.
+/// Returns the HTML page for a status, signed with the name of the server. Returns an empty body for 201, 204 and
+/// statuses without a reason phrase, like nginx.
 pub fn error_body(status: u16, server: &str) -> Vec<u8> {
-    // nginx's non-standard codes are sent as 400; the page names the actual error.
+    // nginx's own codes 494 to 497 are sent as 400, and the page describes the actual error.
     let reason = match status {
         494 => "Request Header Or Cookie Too Large",
         495 => "The SSL certificate error",

@@ -1,15 +1,15 @@
-//! nginx's workarounds for old browsers: `msie_refresh`, and detection of these browsers.
+//! nginx's workarounds for old browsers (`msie_refresh`), and detection of these browsers.
 
 use myriad_http::Known;
 
 use crate::exchange::Request;
 
-/// Returns whether the client receives a self-refreshing page instead of a redirect.
+/// Returns true if the client must get a refreshing HTML page instead of a redirect.
 pub fn wants_refresh(request: &Request) -> bool {
     request.place().redirects.msie_refresh && agent_is(request, is_msie)
 }
 
-/// Returns the page that redirects to `url` by a refresh.
+/// Returns an HTML page that redirects to `url` by a refresh.
 pub fn refresh_page(url: &[u8]) -> Vec<u8> {
     let mut page = b"<html><head><meta http-equiv=\"Refresh\" content=\"0; URL=".to_vec();
     for &byte in url {
@@ -23,17 +23,17 @@ pub fn refresh_page(url: &[u8]) -> Vec<u8> {
     page
 }
 
-/// Returns whether the request has a `User-Agent` that passes the test.
+/// Returns true if the request has a `User-Agent` that passes `test`.
 pub fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
     request.received.head.known(Known::UserAgent).is_some_and(test)
 }
 
-/// Returns whether the user agent is MSIE. Opera, which once used the same name, is excluded.
+/// Returns true if a `User-Agent` value is from Internet Explorer. Opera, which used the same name, is excluded.
 pub fn is_msie(agent: &[u8]) -> bool {
     agent_contains(agent, b"MSIE ") && !agent_contains(agent, b"Opera")
 }
 
-/// Returns whether a `User-Agent` value contains the word.
+/// Returns true if a `User-Agent` value contains `word`.
 pub fn agent_contains(agent: &[u8], word: &[u8]) -> bool {
     agent.windows(word.len()).any(|window| window == word)
 }

@@ -1,4 +1,4 @@
-//! Redirects: external, sent to the client, and internal.
+//! Redirects: sent to the client, and internal.
 
 use std::io::Write;
 
@@ -14,13 +14,14 @@ use crate::responses::error_body::error_body;
 use crate::responses::error_pages::has_page_now;
 use crate::responses::msie;
 
-/// Returns a response that redirects the client to `url`. A path becomes an absolute URL if `absolute_redirect` is on.
+/// Returns a response that redirects the client to `url`. If `url` is a path and `absolute_redirect` is on, `Location`
+/// is an absolute URL.
 pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> ContentResponse {
     let location = location(request, url);
     redirect_with(request, status, url, &location)
 }
 
-/// Returns the redirect; `location` is the value of `Location`.
+/// Returns a redirect with `location` as the value of `Location`. `url` is used in a page for `msie_refresh`.
 fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]) -> ContentResponse {
     request.errors.forced_status = None;
     if matches!(status, 301 | 302) && msie::wants_refresh(request) {
@@ -34,7 +35,7 @@ fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]
     answer
 }
 
-/// Returns the `Location` value for `url`, without control characters.
+/// Returns the value of `Location` for `url`, without control characters.
 pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     let mut location = Vec::with_capacity(url.len() + 64);
     if url.starts_with(b"/") && request.place().redirects.absolute {
@@ -45,22 +46,22 @@ pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     location
 }
 
-/// Returns the page for `msie_refresh`. It contains the URL unchanged; the browser resolves it.
+/// Returns the response for `msie_refresh`. The page contains `url` as it is; the browser resolves it.
 fn refresh(url: &[u8]) -> ContentResponse {
     let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
     answer.media_type = Some(b"text/html"[..].into());
     answer
 }
 
-/// Redirects like [`redirect`], but an `error_page` for the status takes precedence, as in nginx. Its response gets the
-/// `Location`.
+/// Redirects like [`redirect`], but an `error_page` for the status takes precedence, as in nginx; its response then
+/// gets the `Location`.
 pub fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> PhaseStep {
     let location = location(&exchange.request, url);
     page_or_redirect(exchange, status, url, location)
 }
 
-/// Redirects like [`redirect_or_page`] to a path of this server. `Location` is the path, never an absolute URL: if this
-/// server runs after a proxy, its scheme and port are not those of the site.
+/// Redirects like [`redirect_or_page`] to a path on this server. `Location` is always the path, never an absolute URL,
+/// because behind a proxy the scheme and port of this server are not those of the site.
 pub fn redirect_to_path(exchange: &mut Exchange, status: u16, path: &[u8]) -> PhaseStep {
     let location = path.iter().copied().filter(|byte| !byte.is_ascii_control()).collect();
     page_or_redirect(exchange, status, path, location)
@@ -74,7 +75,7 @@ fn page_or_redirect(exchange: &mut Exchange, status: u16, url: &[u8], location: 
     PhaseStep::Answer(redirect_with(&mut exchange.request, status, url, &location))
 }
 
-/// Redirects to the same URI with a slash appended, like nginx.
+/// Redirects (301) to the same URI with a slash appended, for a directory requested without it.
 pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
     let request = &exchange.request;
     let mut url = Vec::with_capacity(request.route.uri.len() + request.route.args.len() + 2);
@@ -84,14 +85,15 @@ pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
         url.push(b'?');
         url.extend_from_slice(&request.route.args);
     }
-    // A URL that starts with two slashes would name another host.
+    // A URL that starts with two slashes would refer to another host.
     while url.starts_with(b"//") {
         url.remove(0);
     }
     redirect_or_page(exchange, 301, &url)
 }
 
-/// Appends scheme, host and port of this server, according to the redirect directives.
+/// Appends scheme, host and port of this server for an absolute URL, according to `server_name_in_redirect` and
+/// `port_in_redirect`.
 pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let place = request.place();
     let name = &request.server().name;
@@ -113,7 +115,7 @@ pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     }
     let usual = if scheme == "https" { 443 } else { 80 };
     let port = if request.is_forwarded_https() {
-        // Clients connect to the proxy's port, which is in `Host`, not to the port of this server.
+        // Clients connect to the port of the proxy, which is in `Host`, not to the port of this server.
         sent_port(request).unwrap_or(usual)
     } else {
         local.map_or(80, |local| local.port())
@@ -123,13 +125,13 @@ pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the port in the `Host` field.
+/// Returns the port in `Host`, if there is one.
 fn sent_port(request: &Request) -> Option<u16> {
     parse_host(request.received.head.known(Known::Host)?).ok()?.port
 }
 
-/// Sets a new URI, with arguments after `?`, for an internal redirect. Without `?` the arguments are removed, as in
-/// nginx.
+/// Sets the URI for an internal redirect to `target`, whose part after `?` becomes the arguments; without `?`, the
+/// arguments are removed.
 pub fn local_redirect(request: &mut Request, target: &[u8]) {
     let (path, args) = match target.iter().position(|byte| *byte == b'?') {
         Some(at) => (&target[..at], &target[at + 1..]),
@@ -138,7 +140,7 @@ pub fn local_redirect(request: &mut Request, target: &[u8]) {
     local_redirect_to(request, path, args);
 }
 
-/// Redirects like [`local_redirect`], with path and arguments as separate parameters. The path may contain a `?`.
+/// Like [`local_redirect`], with path and arguments as separate parameters, so that the path may contain `?`.
 pub fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
     request.route.uri.clear();
     if !path.starts_with(b"/") {

@@ -1,4 +1,4 @@
-//! Tasks of certificate issuers.
+//! Certificate issuers (ACME) and OCSP responses of a configuration, for the tasks that renew them.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use rustls::server::ClientHello;
 
 /// All certificate issuers of a configuration.
 pub struct AcmePlan {
-    /// Pending challenges, which are shown to certificate authorities.
+    /// Pending challenges, which certificate authorities validate.
     pub challenges: Arc<PendingChallenges>,
-    /// Issuers.
+    /// Certificate issuers.
     pub issuers: Vec<PlannedIssuer>,
-    /// `resolver` of `http` with its timeout in milliseconds; the system's resolver if `None`.
+    /// `resolver` of `http`, with its timeout in milliseconds; `None` means the system's resolver.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
     /// `error_log` of `http`.
     pub log: ErrorLog,
 }
 
 impl AcmePlan {
-    /// Returns the TLS configuration for an authority that validates a challenge of a name in a handshake (RFC 8737
-    /// section 3); `None` for all other clients.
+    /// Returns the TLS configuration for an authority that validates a challenge in a handshake (`tls-alpn-01`, RFC
+    /// 8737 section 3); `None` for all other clients.
     pub fn handshake(&self, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
         if !self.challenges.are_pending() || !hello.alpn()?.eq([ALPN]) {
             return None;
@@ -33,10 +33,10 @@ impl AcmePlan {
     }
 }
 
-/// OCSP response to be fetched.
+/// OCSP response that must be fetched and refreshed.
 pub struct PlannedStaple {
-    /// OCSP request, and slot for the response.
+    /// OCSP request, and the place where the response is stored for handshakes.
     pub staple: Arc<OcspStaple>,
-    /// `resolver` of its server with its timeout in milliseconds; the system's resolver if `None`.
+    /// `resolver` of the server, with its timeout in milliseconds; `None` means the system's resolver.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
 }

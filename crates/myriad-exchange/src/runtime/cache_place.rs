@@ -1,4 +1,4 @@
-//! Caching of an origin's responses.
+//! Settings for caching an origin's responses.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use myriad_script::{Predicates, Template};
 
 use myriad_store::page::PageZone;
 
-/// Cache settings of a place.
+/// Cache settings of a location (`*_cache` and related directives).
 pub struct CachePlace {
     /// Cache zone.
     pub zone: Arc<PageZone>,
@@ -15,53 +15,56 @@ pub struct CachePlace {
     pub zone_number: u16,
     /// `*_cache_key`.
     pub key: Template,
-    /// `*_cache_bypass`.
+    /// `*_cache_bypass`: conditions under which no stored page is used.
     pub bypass: Predicates,
-    /// `*_no_cache`.
+    /// `*_no_cache`: conditions under which responses are not stored.
     pub no_cache: Predicates,
-    /// Policy rules for storing and serving.
+    /// Rules of `myriad-policy` for storing and serving pages.
     pub rules: CachePolicy,
-    /// `*_cache_max_range_offset`, in bytes: a range that starts there or beyond is requested from the origin.
+    /// `*_cache_max_range_offset`, in bytes: a range that starts beyond is requested from the origin instead of
+    /// fetching the page.
     pub max_range_offset: Option<u64>,
-    /// True if the key, or a parameter, determines the `Host` sent to the origin.
+    /// True if `*_cache_key` contains `$http_host`, or a parameter replaces `HTTP_HOST` for the origin, so that the
+    /// received `Host` need not be appended to keys.
     pub host_in_key: bool,
-    /// True if the key depends on the requested URI, which differs from the URI sent by the client in a subrequest.
+    /// True if `*_cache_key` depends on the URI being processed (`$uri`), which in a subrequest differs from the URI
+    /// that the client sent.
     pub uri_in_key: bool,
     /// `cache_no_vary_search`.
     pub no_vary_search: bool,
-    /// `cache_no_vary_search ... say=`: line added to stored pages whose origin does not send the field.
+    /// `cache_no_vary_search ... say=`: header line added to pages whose origin does not send `No-Vary-Search`.
     pub no_vary_search_line: Option<Vec<u8>>,
-    /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
+    /// `proxy_cache_convert_head`, also for other protocols: a HEAD request uses the page of GET.
     pub convert_head: bool,
-    /// `*_cache_purge` without a zone: requests that purge, and permitted clients.
+    /// `*_cache_purge` without a zone: purge requests to this location, and the clients that may send them.
     pub purge: Option<Box<PurgeRules>>,
-    /// `*_cache_valid` with variables: text of the time for each entry of the rules that contains variables.
+    /// `*_cache_valid` with variables: the text of the duration for each rule that contains variables.
     pub valid_texts: Option<Box<[Option<Template>]>>,
 }
 
-/// `*_cache_purge` for the requests of a place.
+/// `*_cache_purge` for requests to a location.
 pub struct PurgeRules {
-    /// Requests that purge.
+    /// Requests that are purges.
     pub when: PurgeWhen,
-    /// `purge_all`: the whole zone is purged, independently of the URI.
+    /// `purge_all`: the whole zone is purged, regardless of the URI.
     pub everything: bool,
-    /// Permitted networks; if `None`, the local machine.
+    /// Networks that may purge; `None` means the local machine.
     pub from: Option<Arc<[super::Network]>>,
 }
 
-/// Requests that purge.
+/// Requests that are purges.
 pub enum PurgeWhen {
     /// Requests with one of these methods.
     Methods(Arc<[Box<[u8]>]>),
-    /// Requests for which at least one text is neither empty nor `0`.
+    /// Requests for which at least one text evaluates to neither empty nor `0`.
     Conditions(Predicates),
 }
 
-/// Zone in which requests to a server may purge.
+/// Cache zone that requests to a server may purge.
 pub struct ServerPurge {
-    /// Methods of requests that purge.
+    /// Methods of purge requests.
     pub methods: Arc<[Box<[u8]>]>,
-    /// Permitted networks; if `None`, the local machine.
+    /// Networks that may purge; `None` means the local machine.
     pub from: Option<Arc<[super::Network]>>,
     /// Cache zone.
     pub zone: Arc<PageZone>,

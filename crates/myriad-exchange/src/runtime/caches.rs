@@ -1,4 +1,4 @@
-//! Cache of a place, or the caches from which a variable selects (`proxy_cache $variable`).
+//! Cache settings of a location: fixed, or selected by a variable (`proxy_cache $variable`).
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ pub enum Caches {
     Named(Box<NamedCaches>),
 }
 
-/// Caches from which a variable selects: one for every zone.
+/// Cache settings of a location for each zone that a variable may name.
 pub struct NamedCaches {
-    /// Text that evaluates to the zone's name; empty or `off` disables caching.
+    /// Text that evaluates to the name of a zone; empty or `off` disables caching.
     pub name: Template,
-    /// Names of the zones, with the cache settings for each.
+    /// Names of all zones, with the settings of the location for each.
     pub places: Vec<(String, Arc<CachePlace>)>,
 }
 
 impl Caches {
-    /// Returns the cache of the place if it is the same for every request.
+    /// Returns the cache settings, if they are the same for every request.
     pub fn fixed(&self) -> Option<&Arc<CachePlace>> {
         match self {
             Caches::One(cache) => Some(cache),
@@ -33,7 +33,8 @@ impl Caches {
         }
     }
 
-    /// Returns the cache of a request; `chosen` is the result of [`NamedCaches::find`] for it.
+    /// Returns the cache settings for a request; `None` without caching. `chosen` is the result of
+    /// [`NamedCaches::find`] for it.
     pub fn of(&self, chosen: Option<u16>) -> Option<&Arc<CachePlace>> {
         match self {
             Caches::None => None,
@@ -44,7 +45,7 @@ impl Caches {
 }
 
 impl NamedCaches {
-    /// Returns the number of the zone with that name.
+    /// Returns the index of the zone with a name; `None` for other names.
     pub fn find(&self, name: &[u8]) -> Option<u16> {
         let at = self.places.iter().position(|(zone, _)| zone.as_bytes() == name)?;
         u16::try_from(at).ok()

@@ -1,10 +1,10 @@
-//! Content codings that a place offers.
+//! Content codings with which a location compresses responses.
 
 use myriad_script::Regex;
 
 use myriad_http::media_types::TypeSet;
 
-/// Content codings that a place offers.
+/// Content codings with which a location compresses responses.
 #[derive(Default, PartialEq)]
 pub struct CodingOffer {
     /// `gzip`, if on.
@@ -13,43 +13,43 @@ pub struct CodingOffer {
     pub brotli: Option<OfferRules>,
     /// `zstd`, if on.
     pub zstd: Option<OfferRules>,
-    /// `gzip_vary`.
+    /// `gzip_vary`: whether compressible responses get `Vary: Accept-Encoding`.
     pub vary: bool,
     /// `gzip_http_version 1.0`.
     pub http_1_0: bool,
-    /// `gzip_proxied`: compression for requests with `Via`.
+    /// `gzip_proxied`: responses that may be compressed for requests with `Via`.
     pub proxied: super::GzipProxied,
-    /// `gzip_disable`.
+    /// `gzip_disable`: patterns of `User-Agent` for which nothing is compressed.
     pub disable: Box<[Regex]>,
     /// `gzip_disable msie6`.
     pub disable_msie6: bool,
 }
 
-/// Conditions under which a coding is offered.
+/// Conditions under which a coding is used.
 #[derive(PartialEq)]
 pub struct OfferRules {
-    /// Media types.
+    /// Media types that may be compressed.
     pub types: TypeSet,
-    /// Minimum length, in bytes, of a compressed body.
+    /// Minimum length of a body, in bytes.
     pub min_length: u64,
-    /// Compression level of responses that are not stored.
+    /// Compression level of responses that are compressed while they are sent.
     pub level: u8,
 }
 
 impl CodingOffer {
-    /// Returns whether no coding is offered.
+    /// Returns true if no coding is enabled.
     pub fn is_empty(&self) -> bool {
         self.gzip.is_none() && self.brotli.is_none() && self.zstd.is_none()
     }
 
-    /// Returns whether a body of that media type may be compressed, in any coding.
+    /// Returns true if a body of this media type may be compressed in any coding.
     pub fn covers(&self, media_type: &[u8]) -> bool {
         [&self.gzip, &self.brotli, &self.zstd].into_iter().flatten().any(|rules| rules.fit(media_type, None))
     }
 }
 
 impl OfferRules {
-    /// Returns whether a response of that type and length is offered in the coding.
+    /// Returns true if a body of this media type and length may be compressed. An unknown length (`None`) suffices.
     pub fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {
         length.is_none_or(|length| length >= self.min_length) && self.types.contains(media_type)
     }

@@ -1,36 +1,36 @@
-//! Configuration positions of runtime objects. They are used for explanations only, never while serving.
+//! Positions of runtime objects in the configuration, used only for explanations (`myriad -t --explain`).
 
 use myriad_conf::Span;
 use myriad_script::Template;
 
-/// Positions of numbered runtime objects.
+/// Positions of runtime objects, by their numbers.
 #[derive(Default)]
 pub struct ConfigPositions {
-    /// Places, by [`super::PlaceId`].
+    /// Labels of locations and other levels, by [`super::PlaceId`].
     pub places: Vec<PlaceLabel>,
-    /// Positions of the word `server`, by [`super::ServerId`].
+    /// Positions of the `server` directives, by [`super::ServerId`].
     pub servers: Vec<Span>,
-    /// Positions of rules, by the tags of the rewrite programs' steps.
+    /// Positions of rewrite directives, by the tags of the steps in rewrite programs.
     pub rules: Vec<Span>,
 }
 
-/// Notation of a place in the configuration.
+/// Label of a location or other level: its text and position in the configuration.
 #[derive(Default)]
 pub struct PlaceLabel {
-    /// Notation such as `location ~ \.php$`; empty if the place is not a location.
+    /// Text such as `location ~ \.php$`; empty if the level is not a location.
     pub name: Box<str>,
     /// Position of the location.
     pub span: Span,
-    /// Notation of its origin; `None` for files.
+    /// Label of its origin; `None` if its handler does not contact one.
     pub origin: Option<Box<OriginLabel>>,
 }
 
-/// Notation of the origin of a place.
+/// Texts of a location's origin settings in the configuration.
 pub struct OriginLabel {
-    /// Handler, such as `fastcgi_pass unix:/run/php.sock`.
+    /// Directive of the handler, such as `fastcgi_pass unix:/run/php.sock`.
     pub handler: String,
-    /// `*_cache_bypass`: each text as written and compiled.
+    /// `*_cache_bypass`: each text, as written and compiled.
     pub bypass: Vec<(String, Template)>,
-    /// `*_no_cache`: each text as written and compiled.
+    /// `*_no_cache`: each text, as written and compiled.
     pub no_cache: Vec<(String, Template)>,
 }

@@ -1,24 +1,24 @@
-//! `error_page`.
+//! Compiled `error_page` directives.
 
 use myriad_conf::settings::ErrorPageCode;
 use myriad_script::Template;
 
-/// Single `error_page` directive.
+/// One `error_page` directive.
 #[derive(PartialEq)]
 pub struct ErrorPage {
-    /// Handled statuses.
+    /// Statuses for which it is used.
     pub codes: Vec<u16>,
-    /// Status to send.
+    /// Status of the response (`=200`, `=` or unchanged).
     pub answer: ErrorPageCode,
     /// Target.
     pub target: ErrorTarget,
 }
 
-/// Target of an `error_page`.
+/// Target of an `error_page` directive.
 #[derive(PartialEq)]
 pub enum ErrorTarget {
     /// Named location.
     Named(Box<[u8]>),
-    /// URI on this server, or URL of a redirect.
+    /// URI on this server, or URL to redirect to.
     Uri(Template),
 }

@@ -1,24 +1,24 @@
-//! Browser cache times of a place (`expires`).
+//! Freshness lifetime of responses in browsers (`expires`).
 
-/// `expires`. Offsets are in seconds and may be negative. `T` is the type of a text with variables: source or compiled.
+/// `expires` directive. `T` is the type of texts with variables: as written, or compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ExpiresRule<T> {
-    /// No change of the fields.
+    /// `off`: the header fields are not changed.
     #[default]
     Off,
-    /// `epoch`: 1 January 1970 and `no-cache`.
+    /// `epoch`: `Expires` of 1 January 1970, and `Cache-Control: no-cache`.
     Epoch,
-    /// `max`: 31 December 2037 and ten years.
+    /// `max`: `Expires` of 31 December 2037, and a `max-age` of ten years.
     Max,
-    /// Seconds from now; a negative value produces `no-cache`.
+    /// `TIME`: seconds from now; a negative value also sends `no-cache`.
     Access(i64),
-    /// `modified TIME`: seconds from the file's last modification.
+    /// `modified TIME`: seconds from the last modification of the file; may be negative.
     Modified(i64),
     /// `@15h30m`: next occurrence of the time of day, in seconds since local midnight.
     Daily(u32),
-    /// Variable that evaluates to one of the above at run time.
+    /// Variable that evaluates to one of these forms for each request.
     Variable {
-        /// Text with the variable.
+        /// Text that contains the variable.
         text: T,
         /// True if `modified` precedes it.
         modified: bool,
@@ -26,7 +26,7 @@ pub enum ExpiresRule<T> {
 }
 
 impl<T> ExpiresRule<T> {
-    /// Converts the text of a variable with `compile`.
+    /// Converts the text of [`Self::Variable`] with `compile`; other forms are copied.
     pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> ExpiresRule<U> {
         match self {
             Self::Off => ExpiresRule::Off,
@@ -41,7 +41,7 @@ impl<T> ExpiresRule<T> {
         }
     }
 
-    /// Returns whether the result may depend on the last modification of the content.
+    /// Returns true if the result may depend on the time of the last modification.
     pub fn reads_change(&self) -> bool {
         matches!(self, Self::Modified(_) | Self::Variable { modified: true, .. })
     }

@@ -1,4 +1,4 @@
-//! Settings for serving files.
+//! Settings for serving files (`root`, `try_files`, `etag`, …).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use myriad_encode::Coding;
 use myriad_files::{LinkRule, Validity};
 use myriad_script::Template;
 
-/// Media types by extension.
+/// Media types by file extension.
 pub type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
 
-/// Settings for serving files.
+/// File settings of a location.
 #[derive(PartialEq)]
 pub struct FilePlace {
-    /// `root` or `alias`, absolute.
+    /// `root` or `alias`, as an absolute path.
     pub root: Template,
-    /// Combination of `root` and the URI into a path.
+    /// Way in which `root` or `alias` and the URI form a path.
     pub rooting: Rooting,
     /// `index`.
     pub index: Box<[Template]>,
     /// `try_files`.
     pub try_files: Option<Box<TryFiles>>,
-    /// Media types by extension.
+    /// `types`: media types by file extension.
     pub types: Arc<MediaTypes>,
     /// `default_type`.
     pub default_type: Box<[u8]>,
@@ -32,56 +32,56 @@ pub struct FilePlace {
     pub if_modified_since: myriad_policy::IfModifiedSince,
     /// `max_ranges`; `usize::MAX` without a limit.
     pub max_ranges: usize,
-    /// `disable_symlinks`.
+    /// `disable_symlinks`; `None` if it is off.
     pub symlinks: Option<Box<Symlinks>>,
-    /// Time during which file metadata are cached.
+    /// Times for which metadata of files may be cached (`open_file_cache_valid`).
     pub validity: Validity,
-    /// Codings whose files are looked up next to a file (`gzip_static` and similar directives), in order of preference.
-    /// The flag is set if every client receives them (`always`).
+    /// Codings whose precompressed files are looked up next to a file (`gzip_static` etc.), in order of preference. The
+    /// flag is set for `always`: even clients that do not accept the coding get the file.
     pub precompressed: Box<[(Coding, bool)]>,
 }
 
 /// `disable_symlinks`.
 #[derive(PartialEq)]
 pub struct Symlinks {
-    /// Rejected links.
+    /// Kind of links that are rejected.
     pub rule: LinkRule,
-    /// Leading part of paths that is not checked.
+    /// `from=`: leading part of paths in which links are not checked.
     pub from: Template,
 }
 
-/// Combination of `root` or `alias` and the URI into a path.
+/// Way in which `root` or `alias` and the URI form a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rooting {
-    /// `root`, followed by the URI.
+    /// `root` followed by the URI.
     Root,
-    /// `alias`, followed by the URI without this number of bytes, the location's prefix.
+    /// `alias` followed by the URI without its first bytes, whose number is that of the location's prefix.
     Alias(usize),
-    /// `alias` in a regex location, which is the complete path.
+    /// `alias` in a regular expression location: the complete path.
     Whole,
 }
 
 /// `try_files`.
 #[derive(PartialEq)]
 pub struct TryFiles {
-    /// Candidates, in order.
+    /// Candidates in order: all parameters except the last.
     pub candidates: Box<[Candidate]>,
-    /// Action if no candidate exists.
+    /// Last parameter: action if no candidate exists.
     pub end: TryFilesEnd<Template>,
-    /// True if root and candidates depend only on the URI, so that results may be cached.
+    /// True if `root` and candidates depend only on the URI, so that results may be cached by URI.
     pub by_uri: bool,
 }
 
-/// Parameter of `try_files` except the last.
+/// Candidate of `try_files`.
 #[derive(PartialEq)]
 pub enum Candidate {
     /// File or directory.
     Path {
-        /// Path to test, as in the directive, without the final `/` of a directory.
+        /// Path to check, without the final `/` of a directory.
         name: Template,
-        /// True if it must be a directory.
+        /// True if the path must be a directory, otherwise it must be a file.
         directory: bool,
     },
-    /// Named location, selected if its own `try_files` finds a file.
+    /// Named location; selected if the `try_files` of that location finds a file.
     Location(Box<[u8]>),
 }

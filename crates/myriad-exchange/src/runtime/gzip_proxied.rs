@@ -1,6 +1,6 @@
-//! Compression of responses to proxies.
+//! Compression of responses to proxies (`gzip_proxied`).
 
-/// `gzip_proxied`: responses that may be compressed for requests with a `Via` field.
+/// `gzip_proxied`: kinds of responses that may be compressed for requests with `Via`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GzipProxied {
     /// `expired`.
@@ -22,7 +22,7 @@ pub struct GzipProxied {
 }
 
 impl GzipProxied {
-    /// Returns whether it is `off`, the default.
+    /// Returns true for `off`, the default.
     pub fn is_off(self) -> bool {
         self == Self::default()
     }

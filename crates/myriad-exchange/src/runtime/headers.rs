@@ -1,45 +1,45 @@
-//! Fields added to the head of a response.
+//! Header fields that a location adds to responses.
 
 use std::sync::Arc;
 
 use myriad_script::Template;
 
-/// `cache_debug on`, `cache_status on`.
+/// `cache_debug` and `cache_status`.
 #[derive(PartialEq)]
 pub struct DebugRules {
-    /// `cache_debug`.
+    /// `cache_debug on`.
     pub debug: bool,
-    /// Name of this cache in `Cache-Status`; empty if the field is not sent.
+    /// Name of this cache in `Cache-Status`; empty if `cache_status` is off.
     pub status: Box<str>,
-    /// True if responses from the cache get no `Cache-Status` (`hits=off`).
+    /// `hits=off`: responses from the cache get no `Cache-Status`.
     pub without_hits: bool,
-    /// Networks that may see cache keys; if `None`, the local machine.
+    /// Networks to whose clients cache keys are shown; `None` means the local machine.
     pub from: Option<Vec<super::Network>>,
-    /// True if an `add_header` of the place sets `X-Cache`.
+    /// True if an `add_header` of the location sets `X-Cache`.
     pub has_x_cache: bool,
 }
 
-/// Name of this server, and lines common to all its responses.
+/// Name of this server, and header lines common to all its responses.
 #[derive(PartialEq)]
 pub struct ServerLines {
-    /// Complete `Server` line.
+    /// Complete `Server` line, with CRLF.
     pub server_line: Box<[u8]>,
-    /// Complete `Alt-Svc` line for TLS clients; empty without HTTP/3 or if the configuration sets the field.
+    /// Complete `Alt-Svc` line for TLS clients; empty without HTTP/3, or if the configuration sets the field.
     pub alt_svc: Box<[u8]>,
-    /// Name shown on error pages.
+    /// Name of this server on built-in error pages.
     pub server_name: Box<str>,
-    /// Complete `Strict-Transport-Security` line of `https_only`.
+    /// Complete `Strict-Transport-Security` line of `https_only`; `None` without it.
     pub hsts_line: Option<Box<[u8]>>,
 }
 
-/// Fields added to a response.
+/// Header fields that a location adds to responses.
 #[derive(PartialEq)]
 pub struct HeaderRules {
-    /// Lines common to the places of a server.
+    /// Header lines common to the locations of a server.
     pub own: Arc<ServerLines>,
     /// `add_header`.
     pub add: Box<[AddField]>,
-    /// Fields replaced by an `add_header` (`Last-Modified`, `ETag`), in lower case; the flag is set for `always`.
+    /// Fields that an `add_header` replaces (`Last-Modified`, `ETag`), in lower case. The flag is set for `always`.
     pub replaced: Box<[(&'static [u8], bool)]>,
     /// `cache_debug` and `cache_status`; `None` if both are off.
     pub debug: Option<Box<DebugRules>>,
@@ -47,27 +47,27 @@ pub struct HeaderRules {
     pub trailers: Box<[AddField]>,
     /// `expires`.
     pub expires: super::ExpiresRule<Template>,
-    /// True if an `add_header` sets the freshness lifetime of a response, counted from the time it is sent.
+    /// True if an `add_header` sets a freshness lifetime, which counts from the time at which the response is sent.
     pub sets_freshness: bool,
 }
 
-/// Single `add_header` directive.
+/// One `add_header` or `add_trailer` directive.
 #[derive(PartialEq)]
 pub struct AddField {
-    /// Name.
+    /// Name of the field.
     pub name: Box<[u8]>,
-    /// Value; if it evaluates to an empty text, no field is added.
+    /// Value of the field; if it evaluates to an empty text, the field is not added.
     pub value: Template,
-    /// `always`.
+    /// `always`: the field is added to responses of any status.
     pub always: bool,
-    /// Set if a later directive with the same name replaces this one: `Some(true)` always, `Some(false)` only for
-    /// responses to which fields without `always` are added.
+    /// `Some` if a later directive for the same name replaces this one: `Some(true)` for every response, `Some(false)`
+    /// only for responses that get fields without `always`.
     pub superseded: Option<bool>,
 }
 
 impl AddField {
-    /// Returns whether the field is added to a response; `decorated` is true if fields without `always` are added to
-    /// it.
+    /// Returns true if the field is added to a response. `decorated` is true if the response's status permits fields
+    /// without `always`.
     pub fn is_added(&self, decorated: bool) -> bool {
         (decorated || self.always) && !self.superseded.is_some_and(|always| decorated || always)
     }

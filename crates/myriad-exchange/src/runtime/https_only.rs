@@ -1,4 +1,4 @@
-//! Redirection of all clients to https, compiled.
+//! Redirection of all clients to https (`https_only`).
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use myriad_tls::acme_client::CertificateSlot;
 
 /// `https_only` of a server.
 pub struct HttpsOnly {
-    /// Port with its colon; empty for the default port.
+    /// Port of the https URL with its colon; empty for port 443.
     pub port: Box<str>,
-    /// Certificate that must be available first: before, clients are not redirected, because TLS handshakes would fail.
+    /// Certificate being issued. Clients are not redirected before it is available, because TLS handshakes would fail.
     pub awaits: Option<Arc<CertificateSlot>>,
 }

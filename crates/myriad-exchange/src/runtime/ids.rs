@@ -1,6 +1,6 @@
-//! Identifiers of places and servers within a site.
+//! Identifiers of locations and servers in a compiled configuration.
 
-/// Index of a place in [`super::Runtime::places`].
+/// Index in [`super::Runtime::places`] of a level: a server, a location or an `if` block.
 pub type PlaceId = u32;
 /// Index of a server in [`super::Runtime::servers`].
 pub type ServerId = u32;

@@ -1,9 +1,9 @@
-//! Decisions of the zones of `limit_req_zone` and `limit_conn_zone`.
+//! Counts of the decisions made by `limit_req_zone` and `limit_conn_zone`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Decision of a zone about a request or session.
+/// Decision of a zone about a request or, in `stream`, a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitDecision {
     /// Admitted.
@@ -12,13 +12,13 @@ pub enum LimitDecision {
     Delayed,
     /// Rejected.
     Rejected,
-    /// Admitted, although it would be delayed without `limit_req_dry_run`.
+    /// Admitted, but would be delayed without `limit_req_dry_run`.
     DelayedDryRun,
-    /// Admitted, although it would be rejected without `limit_req_dry_run` or `limit_conn_dry_run`.
+    /// Admitted, but would be rejected without `limit_req_dry_run` or `limit_conn_dry_run`.
     RejectedDryRun,
 }
 
-/// Counts of a zone. Like the zone's table, they are shared by all workers and survive reloads.
+/// Number of a zone's decisions by kind. Shared by all workers; survives reloads.
 #[derive(Debug, Default)]
 pub struct LimitCounts([AtomicU64; 5]);
 
@@ -39,13 +39,13 @@ impl LimitCounts {
     }
 }
 
-/// Counts of all zones of a configuration, by name.
+/// Counts of all zones of a configuration, each with its name.
 #[derive(Clone, Debug, Default)]
 pub struct LimitZoneCounts {
-    /// `limit_req_zone` of `http`.
+    /// Each `limit_req_zone` of `http`.
     pub requests: Vec<(Box<str>, Arc<LimitCounts>)>,
-    /// `limit_conn_zone` of `http`.
+    /// Each `limit_conn_zone` of `http`.
     pub connections: Vec<(Box<str>, Arc<LimitCounts>)>,
-    /// `limit_conn_zone` of `stream`.
+    /// Each `limit_conn_zone` of `stream`.
     pub sessions: Vec<(Box<str>, Arc<LimitCounts>)>,
 }

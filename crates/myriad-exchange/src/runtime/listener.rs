@@ -1,4 +1,4 @@
-//! Servers of a listening socket, by the address that the client connected to.
+//! Virtual servers of a listening socket, by the address that clients connect to.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,38 +7,38 @@ use myriad_script::ServerNames;
 
 use super::ServerId;
 
-/// Servers of one address.
+/// Virtual servers of one address.
 pub struct Hosts {
-    /// Server for hosts that match no name.
+    /// Default server, for hosts that match no `server_name`.
     pub default: ServerId,
-    /// Names of the servers.
+    /// `server_name`s of the servers.
     pub names: ServerNames,
     /// True if connections start with the PROXY protocol (`listen … proxy_protocol`).
     pub proxy_protocol: bool,
-    /// True if HTTP/2 is supported independently of the servers' settings (`listen … http2`).
+    /// True if HTTP/2 is supported regardless of the servers' `http2` directives (`listen … http2`).
     pub http2: bool,
 }
 
-/// Servers of one listening socket.
+/// Virtual servers of one listening socket.
 #[derive(Default)]
 pub struct ListenerHosts {
     /// True if clients use TLS (`listen … ssl`).
     pub secure: bool,
     /// True if clients use QUIC (`listen … quic`).
     pub quic: bool,
-    /// Name of the socket's address. It is the same in every process.
+    /// Address of the socket in textual form, the same in every process.
     pub name: String,
-    /// `quic_host_key` of its default server.
+    /// `quic_host_key` of the default server; `None` if it is not configured.
     pub quic_secret: Option<Box<[u8]>>,
-    /// Servers of the address to which the socket is bound, if any.
+    /// Servers of the address to which the socket is bound; `None` if only specific addresses have servers.
     bound: Option<Hosts>,
-    /// Servers of single addresses for which a wildcard socket also accepts connections.
+    /// Servers of specific addresses whose connections a wildcard socket accepts, too.
     specific: Vec<(IpAddr, Hosts)>,
 }
 
 impl ListenerHosts {
-    /// Returns the servers of an address, or of the socket's address for `None`. If there were none yet, `first`
-    /// becomes the default server.
+    /// Returns the servers of the specific address `ip`, or of the socket's own address if `None`. On the first call
+    /// for an address, `first` becomes its default server.
     pub fn at(&mut self, ip: Option<IpAddr>, first: ServerId) -> &mut Hosts {
         let fresh =
             || Hosts { default: first, names: ServerNames::default(), proxy_protocol: false, http2: false };
@@ -50,12 +50,13 @@ impl ListenerHosts {
         &mut self.specific[at].1
     }
 
-    /// Returns the servers of a connection. The kernel is queried for its local address only if necessary.
+    /// Returns the servers for a connection; `None` if its address has none. Asks the kernel for the local address only
+    /// if necessary.
     pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         self.hosts_at(|| connection.local())
     }
 
-    /// Returns the servers of a local address, which is determined only if necessary.
+    /// Returns the servers for the local address that `local` returns, which is called only if necessary.
     pub fn hosts_at(&self, local: impl FnOnce() -> Option<SocketAddr>) -> Option<&Hosts> {
         if self.specific.is_empty() {
             return self.bound.as_ref();
@@ -65,7 +66,7 @@ impl ListenerHosts {
         specific.map(|(_, hosts)| hosts).or(self.bound.as_ref())
     }
 
-    /// Returns the server for clients that name no host, at the socket's address or otherwise at any address.
+    /// Returns the default server of the socket's address or, without servers there, of the first specific address.
     pub fn first(&self) -> Option<ServerId> {
         self.bound.as_ref().or(self.specific.first().map(|(_, hosts)| hosts)).map(|hosts| hosts.default)
     }

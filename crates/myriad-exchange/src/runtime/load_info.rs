@@ -1,10 +1,10 @@
-//! Load time of a configuration.
+//! Time and number of a configuration's loading.
 
-/// Load time of a configuration, and its generation.
+/// Time at which a configuration was loaded, and its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadInfo {
-    /// Number of the configuration in this worker process, from 1.
+    /// Number of the configuration in this worker process, from 1 on.
     pub generation: u64,
-    /// Time of compilation, in milliseconds since the epoch.
+    /// Time at which it was compiled, in milliseconds since the epoch.
     pub at_ms: u64,
 }

@@ -1,4 +1,4 @@
-//! Compiled configuration: immutable, shared by all workers, replaced as a whole by a reload.
+//! Compiled configuration: immutable, shared by all workers, and replaced as a whole by a reload.
 
 mod acme;
 mod cache_place;

@@ -1,4 +1,4 @@
-//! Settings of a place for requests to an origin, independent of the protocol.
+//! Settings of a location for requests to an origin.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,39 +13,40 @@ use super::origin_rules::{AheadRules, AnswerRules, FetchRules};
 use super::request_rules::RequestRules;
 use crate::exchange::{Exchange, Handler, PhaseStep};
 
-/// Settings of a place for requests to an origin.
+/// Settings of a location for requests to an origin, whatever its protocol.
 pub struct OriginPlace {
     /// Target of requests.
     pub target: OriginTarget,
-    /// Settings of the protocol.
+    /// Protocol, with its settings.
     pub protocol: Box<dyn OriginProtocol>,
-    /// Forwarded parts of a request.
+    /// Parts of the client's request that are forwarded.
     pub request: RequestRules,
-    /// Forwarded parts of a response.
+    /// Parts of the origin's response that are forwarded or interpreted.
     pub answer: AnswerRules,
-    /// Buffering of responses ahead of the client.
+    /// Buffering of responses that arrive faster than the client reads.
     pub ahead: AheadRules,
-    /// Timeouts, retries and local address.
+    /// Timeouts, retries and local address of requests.
     pub fetch: FetchRules,
-    /// `*_cache`.
+    /// `*_cache` and related directives.
     pub cache: Caches,
     /// `*_store`; `None` if responses are not stored as files.
     pub store: Option<StoreRules>,
 }
 
-/// Storage of an origin's responses as files.
+/// Storage of an origin's responses as files (`*_store`).
 pub struct StoreRules {
     /// Path of the file.
     pub path: Template,
-    /// Mode of new files.
+    /// Permissions of new files.
     pub mode: u32,
-    /// Position of the path in the configuration.
+    /// Position of the directive in the configuration, for messages.
     pub written: Span,
 }
 
 impl OriginPlace {
-    /// Evaluates a target with variables. Returns a step if the request cannot be sent: the evaluation failed or the
-    /// protocol does not support the method.
+    /// Prepares a request to the origin: evaluates a target with variables. Returns the step with which to continue if
+    /// the request cannot be sent, because the evaluation failed or the protocol does not support the method; otherwise
+    /// `None`.
     pub fn prepare(&self, exchange: &mut Exchange) -> Option<PhaseStep> {
         if let Some(supported) = self.protocol.refuses(&exchange.request) {
             return Some(PhaseStep::method_not_allowed(&mut exchange.request, supported));
@@ -56,34 +57,34 @@ impl OriginPlace {
         }
     }
 
-    /// Returns the protocol settings if the protocol is `P`.
+    /// Returns the settings of protocol `P`; `None` if the protocol is another.
     pub fn protocol_as<P: OriginProtocol>(&self) -> Option<&P> {
         let protocol: &dyn Any = &*self.protocol;
         protocol.downcast_ref()
     }
 
-    /// Returns whether a request's body is streamed to the origin without buffering.
+    /// Returns true if a request's body is forwarded as it arrives, without buffering.
     pub fn streams(&self, body: &myriad_net::RequestBody) -> bool {
         let is_unbuffered = !self.request.buffering || self.protocol.is_unbuffered();
         is_unbuffered && self.request.pass_body && self.protocol.takes_stream(body)
     }
 }
 
-/// Target of requests.
+/// Target of requests to an origin.
 pub enum OriginTarget {
-    /// Group defined by the configuration, or an address.
+    /// Group defined by an `upstream` block, or a single address.
     Group(Arc<OriginGroup>),
-    /// Text with variables that evaluates to a group's name or an address.
+    /// Text with variables that evaluates to the name of a group or to an address.
     Variable(Template),
 }
 
 impl dyn Handler {
-    /// Returns the origin settings, if the handler contacts an origin.
+    /// Returns the settings for requests to an origin; `None` if the handler contacts none.
     pub fn origin(&self) -> Option<&Arc<OriginPlace>> {
         self.compiled()?.downcast_ref()
     }
 
-    /// Returns the origin settings mutably, while the configuration is compiled and not shared yet.
+    /// Returns the settings for requests to an origin mutably, while the configuration is being compiled.
     pub fn origin_mut(&mut self) -> Option<&mut OriginPlace> {
         Arc::get_mut(self.compiled_mut()?.downcast_mut::<Arc<OriginPlace>>()?)
     }

@@ -1,4 +1,4 @@
-//! Interface of the origin protocols.
+//! Interface of the protocols for requests to origins (HTTP, FastCGI, …).
 
 use std::any::Any;
 use std::fmt;
@@ -13,14 +13,14 @@ use super::request_rules::RequestRules;
 use super::upstream_target::UpstreamTarget;
 use crate::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
 
-/// Reason why a request could not be created; the client gets 500.
+/// Reason why a request to an origin could not be created; the client gets status 500.
 #[derive(Debug)]
 pub enum MakeError {
-    /// A variable has no value.
+    /// A variable could not be evaluated.
     Eval(EvalError),
-    /// The client certificate for the origin could not be loaded; text for the error log.
+    /// The client certificate for the origin could not be loaded; contains the message for the error log.
     Tls(String),
-    /// The request exceeds the size limit of the protocol; text for the error log.
+    /// The request exceeds a limit of the protocol; contains the message for the error log.
     Size(String),
 }
 
@@ -39,21 +39,21 @@ impl fmt::Display for MakeError {
     }
 }
 
-/// Request in the protocol of an origin.
+/// Request in the protocol of an origin, ready to be sent.
 pub struct ProtocolRequest {
-    /// Head.
+    /// Head, in the form of the protocol.
     pub protocol: Protocol,
-    /// Method.
+    /// Method of the request.
     pub method: Method,
-    /// Body.
+    /// Body of the request.
     pub body: RequestPayload,
-    /// TLS settings of the connection, if it is encrypted.
+    /// TLS settings of the connection; `None` without TLS.
     pub tls: Option<Rc<OriginTls>>,
 }
 
-/// Protocol with its settings in a place, compiled.
+/// Protocol for requests to origins, with its settings in a location.
 pub trait OriginProtocol: Any + Send + Sync {
-    /// Creates the request for the current place.
+    /// Creates a request for the current location. `payload` is the body to send.
     fn make(
         &self,
         exchange: &mut Exchange,
@@ -62,100 +62,100 @@ pub trait OriginProtocol: Any + Send + Sync {
         payload: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError>;
 
-    /// Returns the notation of a peer in the error log: `fastcgi://127.0.0.1:9000`.
+    /// Returns the URL of a peer for the error log, such as `fastcgi://127.0.0.1:9000`.
     fn show(&self, request: &Request, peer: &str) -> String;
 
-    /// Evaluates a target with variables, once per request, before the result is used. Returns the response step if
-    /// this fails.
+    /// Evaluates a target with variables, once per request and before the other methods need it. Returns the step with
+    /// which to continue if this fails, otherwise `None`.
     fn prepare(&self, _: &mut Exchange, _: &Template) -> Option<PhaseStep> {
         None
     }
 
-    /// Returns the peer or group for a target with variables.
+    /// Returns the origin for a target with variables. The error is a status for the client.
     fn upstream_target(&self, exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16>;
 
-    /// Returns whether [`OriginProtocol::prepare`] has nothing to do, so that requests may use the shortcut.
+    /// Returns true if [`OriginProtocol::prepare`] has nothing to do, so that requests may use the shortcut.
     fn is_prepared(&self) -> bool {
         true
     }
 
-    /// Returns the supported methods if the protocol cannot send that of the request, which is then answered with 405.
+    /// Returns the supported methods if the protocol cannot send the method of the request, which gets status 405 then;
+    /// otherwise `None`.
     fn refuses(&self, _: &Request) -> Option<MethodSet> {
         None
     }
 
-    /// Returns whether the protocol creates tunnels to the origin (CONNECT).
+    /// Returns true if the protocol creates tunnels (CONNECT).
     fn tunnels(&self) -> bool {
         false
     }
 
-    /// Returns whether a response with that status is always replaced by an error of this server.
+    /// Returns true if a response with this status is always replaced by an error page of this server.
     fn intercepts(&self, _: u16) -> bool {
         false
     }
 
-    /// Returns whether bodies are never buffered in either direction, independently of `*_buffering`.
+    /// Returns true if bodies are never buffered in either direction, regardless of `*_buffering`.
     fn is_unbuffered(&self) -> bool {
         false
     }
 
-    /// Returns whether a request's body may be streamed.
+    /// Returns true if the body of a request can be sent as it arrives.
     fn takes_stream(&self, _: &RequestBody) -> bool {
         true
     }
 
-    /// Returns whether the configuration replaces the client's field.
+    /// Returns true if the configuration replaces a request field of the client.
     fn replaces(&self, field: Known) -> bool;
 
-    /// Returns whether a field of the client is not forwarded because `Connection` names it.
+    /// Returns true if request fields named in the client's `Connection` are not forwarded.
     fn hides_nominated(&self, _: &Request) -> bool {
         false
     }
 
-    /// Returns whether a response field belongs to the protocol and is never forwarded.
+    /// Returns true if a response field belongs to the protocol itself, so that it is never forwarded.
     fn consumes_field(&self, _: Known) -> bool {
         false
     }
 
-    /// Returns whether a response field is hidden unless `*_pass_header` permits it.
+    /// Returns true if a response field is hidden by default, unless `*_pass_header` names it. `name` is in any case.
     fn hides(&self, _: &[u8]) -> bool {
         false
     }
 
-    /// Returns whether the origin may send interim responses (RFC 9110 section 15.2).
+    /// Returns true if the origin may send interim responses (RFC 9110 section 15.2).
     fn has_interim(&self) -> bool {
         false
     }
 
-    /// Returns whether trailers of the origin are forwarded.
+    /// Returns true if trailers of the origin are forwarded.
     fn passes_trailers(&self) -> bool {
         false
     }
 
-    /// Returns whether redirects of the origin are rewritten.
+    /// Returns true if `Location` and similar fields of responses are rewritten (`proxy_redirect`).
     fn rewrites_redirects(&self) -> bool {
         false
     }
 
-    /// Returns whether rewriting redirects reads no variables set by rules, so that the result of the rules for an
-    /// earlier request can be reused.
+    /// Returns true if the rewriting of such fields reads no variables set by rewrite rules, so that it also works for
+    /// requests that use the shortcut.
     fn has_plain_redirects(&self) -> bool {
         true
     }
 
-    /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response. It is called only if the response has
-    /// such lines.
+    /// Rewrites the lines `Location`, `Refresh` and `Set-Cookie` of a response. Called only if it has such lines.
     fn rewrite(&self, _: &mut Exchange, _: &mut ContentResponse) {}
 
-    /// Adds fields that the protocol does not transmit, such as the media type.
+    /// Adds header fields that the protocol does not transmit, such as the media type.
     fn complete(&self, _: &mut Exchange, _: &mut ContentResponse) {}
 
-    /// Returns whether a text on the origin's error stream invalidates the response.
+    /// Returns true if a text on the origin's error stream makes its response unusable (`fastcgi_catch_stderr`).
     fn invalidates(&self, _: &[u8]) -> bool {
         false
     }
 
-    /// Returns the paths of the scripts that the origin runs, for explanations.
+    /// Returns the paths of the scripts that the origin may run, for explanations.
     fn scripts(&self) -> Vec<&Template> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Settings for requests to an origin and its responses, by step.
+//! Settings for requests to an origin and for its responses, independent of the protocol.
 
 use myriad_conf::settings::{AcceleratorHeaders, NextUpstream};
 use myriad_script::Template;
@@ -8,35 +8,35 @@ use myriad_upstream::Timeouts;
 pub struct AnswerRules {
     /// `*_hide_header`: fields not forwarded to the client, in lower case.
     pub hide: Vec<Box<[u8]>>,
-    /// `*_pass_header`: fields forwarded although hidden by default, in lower case.
+    /// `*_pass_header`: fields forwarded although they are hidden by default, in lower case.
     pub pass: Vec<Box<[u8]>>,
     /// True if [`AnswerRules::pass`] contains `Server` or `Date`.
     pub passes_head: bool,
-    /// True if interim responses are forwarded to the client.
+    /// True if interim responses (1xx) are forwarded to the client.
     pub passes_interim: bool,
     /// `*_intercept_errors`.
     pub intercept_errors: bool,
     /// `*_force_ranges`.
     pub force_ranges: bool,
-    /// `*_ignore_headers`: `X-Accel-*` fields that are not interpreted.
+    /// `*_ignore_headers`: `X-Accel-*` and other fields that are not interpreted.
     pub ignore_accel: AcceleratorHeaders,
 }
 
-/// Buffering of a response ahead of the client.
+/// Buffering of a response that arrives faster than the client reads.
 pub struct AheadRules {
     /// `*_buffering`.
     pub on: bool,
-    /// Maximum size of the buffer in memory, in bytes (`*_buffers`).
+    /// Maximum number of bytes buffered in memory (`*_buffers`).
     pub memory: u64,
-    /// Maximum size of the buffer in a file, in bytes (`*_max_temp_file_size`).
+    /// Maximum number of bytes buffered in a file (`*_max_temp_file_size`).
     pub file: u64,
-    /// `*_limit_rate`, unless it is a constant 0.
+    /// `*_limit_rate`; `None` for a constant 0.
     pub limit_rate: Option<Template>,
 }
 
 /// Timeouts, retries and local address of requests to an origin.
 pub struct FetchRules {
-    /// `*_connect_timeout` and the other timeouts.
+    /// `*_connect_timeout`, `*_send_timeout` and `*_read_timeout`.
     pub timeouts: Timeouts,
     /// `*_next_upstream` and related directives.
     pub next: NextUpstream,
@@ -44,6 +44,6 @@ pub struct FetchRules {
     pub bind: Option<Template>,
     /// `*_buffer_size`: maximum size of a response head, in bytes.
     pub head_bytes: usize,
-    /// `*_ignore_client_abort`: true if a response is read completely even if the client has disconnected.
+    /// `*_ignore_client_abort`: the response is read to its end even if the client disconnects.
     pub to_the_end: bool,
 }

@@ -1,4 +1,4 @@
-//! TLS settings for the origin of a place (`proxy_ssl_*`).
+//! TLS settings for connections to the origin of a location (`proxy_ssl_*`).
 
 use std::sync::Arc;
 
@@ -8,35 +8,36 @@ use myriad_upstream::PeerVerifier;
 use rustls::ClientConfig;
 use rustls::sign::CertifiedKey;
 
-/// `proxy_ssl_*` of a place.
+/// `proxy_ssl_*` of a location.
 pub struct OriginTlsPlace {
-    /// Versions, cipher suites and sessions, and the client certificate unless a variable names it.
+    /// TLS configuration: versions, cipher suites, sessions, and the client certificate unless a variable names it.
     pub config: Arc<ClientConfig>,
-    /// `proxy_ssl_verify`.
+    /// `proxy_ssl_verify`: verification of the origin's certificate; `None` if it is off.
     pub check: Option<Arc<dyn PeerVerifier>>,
-    /// `proxy_ssl_name`; the host of the URL if `None`.
+    /// `proxy_ssl_name`; `None` means the host of the URL.
     pub name: Option<Template>,
-    /// `proxy_ssl_certificate`, if a variable names it.
+    /// `proxy_ssl_certificate` and its key, if their file names contain variables.
     pub certificate: Option<NamedPair>,
-    /// Identifier that distinguishes places with different settings.
+    /// Number that distinguishes different settings, so that their connections are not shared.
     pub id: u64,
 }
 
-/// Certificate and key whose names contain variables.
+/// Certificate and key whose file names contain variables.
 pub struct NamedPair {
-    /// Name of the certificate; no certificate is sent if it evaluates to an empty text.
+    /// File name of the certificate. If it evaluates to an empty text, no certificate is used.
     pub certificate: Template,
-    /// Name of the key.
+    /// File name of the key.
     pub key: Template,
-    /// Cache of loaded files.
+    /// Cache of files that have been loaded.
     pub files: Arc<NamedCertificates>,
-    /// True if the client's order of preference determines the certificate of a server.
+    /// True unless `ssl_prefer_server_ciphers` is on: the order preferred by the client selects among a server's
+    /// certificates.
     pub is_clients: bool,
 }
 
 impl NamedPair {
-    /// Evaluates the names and loads the pair; `None` if the name of the certificate is empty. The error is a line for
-    /// the log.
+    /// Evaluates the file names and loads the pair. Returns `None` if the certificate's name is empty. The error is a
+    /// message for the log.
     pub fn load<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -53,7 +54,7 @@ impl NamedPair {
         self.files.load(&certificate, &eval(&self.key)?).map(Some)
     }
 
-    /// Loads the pairs of a server for one handshake. The error is a line for the log.
+    /// Loads all certificates of a server for one handshake. The error is a message for the log.
     pub fn load_all<E: Environment + ?Sized>(
         pairs: &[Self],
         env: &E,

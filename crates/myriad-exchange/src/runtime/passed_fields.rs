@@ -1,4 +1,4 @@
-//! Selection of an origin's response fields that are forwarded to the client.
+//! Selection of the fields in an origin's response that are forwarded to the client.
 
 use myriad_http::Known;
 use myriad_policy::Tags;
@@ -6,8 +6,7 @@ use myriad_policy::Tags;
 use super::{Caches, OriginPlace};
 
 impl OriginPlace {
-    /// Returns whether a trailer is forwarded to the client: no cookies, and no fields that only have a meaning in a
-    /// head.
+    /// Returns true if a trailer is forwarded to the client. Cookies and fields that make sense only in a head are not.
     pub fn passes_trailer(&self, known: Option<Known>, name: &[u8]) -> bool {
         let is_for_heads = matches!(
             known,
@@ -25,8 +24,9 @@ impl OriginPlace {
         !is_for_heads && self.passes(known, name, false)
     }
 
-    /// Returns whether a response field is forwarded to the client. Fields of the connection and of the accelerator are
-    /// not, nor are `Date` and `Server`, which this server sends, unless `*_pass_header` permits it.
+    /// Returns true if a response field is forwarded to the client. Fields of the connection never are; cookies only if
+    /// `own` is set, that is, if the response is for this client only. `X-Accel-*`, `Date` and `Server` are hidden
+    /// unless `*_pass_header` names them.
     pub fn passes(&self, known: Option<Known>, name: &[u8], own: bool) -> bool {
         let listed = |list: &[Box<[u8]>]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
         match known {
@@ -39,7 +39,7 @@ impl OriginPlace {
                 | Known::Upgrade
                 | Known::ContentLength,
             ) => return false,
-            // The announcement of trailers is forwarded only with the trailers.
+            // The announcement of trailers is forwarded only together with trailers.
             Some(Known::Trailer) if !self.protocol.passes_trailers() => return false,
             Some(Known::SetCookie) if !own => return false,
             Some(known) if self.protocol.consumes_field(known) => return false,
@@ -60,7 +60,7 @@ impl OriginPlace {
                     | Known::XAccelCharset
             )
         );
-        // Cache tags are addressed to the cache only.
+        // Cache tags are meant only for the cache.
         let tags = known.is_some_and(Tags::is_field) && !matches!(self.cache, Caches::None);
         !hidden && !tags && !self.protocol.hides(name) && !listed(&self.answer.hide)
     }

@@ -1,4 +1,4 @@
-//! Place: the settings that apply at the current position of a request, which is a server, a location or an `if` block.
+//! Place: compiled settings of a configuration level, which is a server, a location or an `if` block.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::traffic::TrafficZone;
 
 use super::{CodingOffer, ErrorPage, FilePlace, HeaderRules, PlaceFeatures, PlaceId};
 
-/// Compiled settings of a level. Levels with equal settings share their parts
-/// ([`Shared::alike`](super::Shared::alike)), so that the memory of a location is proportional to its own directives:
-/// with fifty thousand locations, most have few.
+/// Compiled settings of a server, location or `if` block. Equal parts of different levels share memory
+/// ([`Shared::deduplicate`](super::Shared::deduplicate)), so that a location needs memory only for its own directives.
+/// Some configurations have fifty thousand locations.
 pub struct Place {
-    /// True if the head of a response reads no variables set by rules, so that the result of the rules for an earlier
-    /// request can be reused.
+    /// True if the response head uses no variables set by rewrite rules, so that requests may use the shortcut to this
+    /// location.
     pub shortcut: bool,
-    /// Access rules.
+    /// Conditions for entering the location.
     pub entry: EntryRules,
     /// Rewrite directives of the location.
     pub rewrite: RewriteRules,
@@ -31,39 +31,39 @@ pub struct Place {
     pub connection: Arc<ConnectionRules>,
     /// File settings.
     pub files: Arc<FilePlace>,
-    /// Error pages.
+    /// `error_page` and related directives.
     pub errors: Arc<ErrorRules>,
-    /// Response fields.
+    /// Header fields added to responses.
     pub headers: Arc<HeaderRules>,
     /// Filters that change responses before they are sent.
     pub filters: Filters<Exchange>,
-    /// Content codings that may be offered.
+    /// Content codings with which responses are compressed.
     pub offer: Arc<CodingOffer>,
     /// Logs, counts and traces.
     pub logs: Arc<LogRules>,
-    /// Format of redirects.
+    /// Form of redirects.
     pub redirects: RedirectRules,
-    /// Compiled settings of features.
+    /// Compiled settings of features, by type.
     pub features: PlaceFeatures,
 }
 
-/// Access rules.
+/// Conditions for entering a location.
 pub struct EntryRules {
-    /// `internal`.
+    /// `internal`: only internal redirects and subrequests may enter.
     pub internal: bool,
-    /// `limit_except`.
+    /// `limit_except`; `None` without it.
     pub limit_except: Option<Box<LimitExcept>>,
-    /// Checks before the content handler; `None` if all clients are admitted.
+    /// Access checks before the content handler; `None` if there are none.
     pub gate: Option<Arc<AccessGate>>,
-    /// Checks before a request to an origin; `None` if all requests are admitted.
+    /// Checks before a request to the origin (limits with `origin_only`, queues); `None` if there are none.
     pub origin_gate: Option<Arc<AccessGate>>,
 }
 
 /// Rewrite directives of a location.
 pub struct RewriteRules {
-    /// Directives.
+    /// Compiled directives.
     pub program: Program,
-    /// Places of the `if` blocks in the program, by `IfId`.
+    /// Settings of the `if` blocks in the program, by `IfId`.
     pub ifs: Box<[PlaceId]>,
 }
 
@@ -72,7 +72,7 @@ pub struct RewriteRules {
 pub struct UploadRules {
     /// `client_max_body_size`, in bytes; 0 without a limit.
     pub max_body: u64,
-    /// Buffering of a body until it is complete.
+    /// Buffering of a body in memory and files.
     pub body: BodyRules,
     /// `client_body_timeout`, in milliseconds.
     pub timeout_ms: u64,
@@ -87,18 +87,18 @@ pub struct ConnectionRules {
     pub frame: u32,
     /// Second argument of `keepalive_timeout`, in seconds; 0 if absent.
     pub keepalive_header_s: u32,
-    /// Conditions under which a persistent connection is closed.
+    /// `keepalive_time` and `keepalive_disable`.
     pub keepalive: KeepAliveRules,
     /// `chunked_transfer_encoding`.
     pub chunked: bool,
-    /// `limit_rate` and `limit_rate_after`, unless both are a constant 0.
+    /// `limit_rate` and `limit_rate_after`; `None` if both are a constant 0.
     pub rates: Option<Rates>,
 }
 
-/// Error pages.
+/// `error_page` and related directives.
 #[derive(PartialEq)]
 pub struct ErrorRules {
-    /// `error_page`, by status.
+    /// All `error_page` directives, in the order of the configuration.
     pub pages: Vec<ErrorPage>,
     /// `recursive_error_pages`.
     pub recursive: bool,
@@ -118,49 +118,50 @@ pub struct LogRules {
     pub rewrites: bool,
     /// `uninitialized_variable_warn`.
     pub uninitialized: bool,
-    /// Counting feature; `None` if the requests are not counted separately.
+    /// Separate counting of the location's requests by a feature (`vhost_traffic_status`); `None` without it.
     pub counting: Option<Box<dyn Counting>>,
-    /// Tracing feature; `None` if the requests are not traced.
+    /// Tracing of the location's requests by a feature; `None` without it.
     pub tracing: Option<Box<dyn Tracing>>,
-    /// `status_zone` of the location.
+    /// `status_zone` of the location; `None` without it.
     pub traffic: Option<Arc<TrafficZone>>,
-    /// Classification of clients, such as robots; `None` if it is disabled.
+    /// Classification of clients, such as robots; `None` if it is off.
     pub classes: Option<Arc<dyn VisitorClasses>>,
-    /// Action after a response has been sent, which then writes the access log line; `None` without an action.
+    /// Action after a response (`post_action`), which then writes the access log line; `None` without it.
     pub after_sent: Option<Box<dyn AfterSent>>,
 }
 
-/// Buffering of request bodies.
+/// Buffering of request bodies in memory and files.
 #[derive(PartialEq)]
 pub struct BodyRules {
-    /// `client_body_buffer_size`, in bytes; 0 with `client_body_in_file_only`.
+    /// `client_body_buffer_size`, in bytes; 0 with `client_body_in_file_only`, so that all bodies are in files.
     pub in_memory: u64,
-    /// `client_body_in_file_only`.
+    /// `client_body_in_file_only`: names and lifetime of files.
     pub naming: Naming,
     /// `client_body_temp_max_size`, in bytes; 0 without a limit.
     pub most_in_files: u64,
-    /// `client_body_temp_path`.
+    /// `client_body_temp_path`, or its default.
     pub folder: TempFolder,
-    /// True if the directive is present; otherwise unnamed files are created in a temporary folder of the system.
+    /// True if `client_body_temp_path` is in the configuration. Otherwise files without names are created in the
+    /// system's temporary folder.
     pub folder_is_written: bool,
 }
 
 /// `keepalive_time` and `keepalive_disable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAliveRules {
-    /// Time after which a connection is closed with the current response, in milliseconds.
+    /// `keepalive_time`: age of a connection in milliseconds from which it is closed after the current response.
     pub time_ms: u64,
-    /// `msie6`: old browsers ignore the response to a POST on a reused connection.
+    /// `keepalive_disable msie6`: old Internet Explorers lose the response to a POST on a reused connection.
     pub not_msie6: bool,
-    /// `safari`.
+    /// `keepalive_disable safari`.
     pub not_safari: bool,
 }
 
-/// Compares log targets and switches. Rules with counting, tracing or an action after the response are equal to no
-/// others.
+/// Compares all log settings. Settings with a counting, tracing or after-response feature are never equal, because
+/// these cannot be compared.
 impl PartialEq for LogRules {
     fn eq(&self, other: &Self) -> bool {
-        // All fields are listed, so that a new field must be added to the comparison.
+        // All fields are listed, so that the compiler rejects a new field that is not compared.
         let Self {
             access,
             errors,
@@ -188,7 +189,7 @@ impl PartialEq for LogRules {
     }
 }
 
-/// Returns whether both are the same object, or both `None`.
+/// Returns true if both are the same object or both are `None`.
 fn is_one<T: ?Sized>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -197,30 +198,30 @@ fn is_one<T: ?Sized>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
 }
 
 impl Place {
-    /// Returns whether the place creates tunnels (`tunnel_pass`).
+    /// Returns true if the location creates tunnels (`tunnel_pass`).
     pub fn tunnels(&self) -> bool {
         self.handler.origin().is_some_and(|origin| origin.protocol.tunnels())
     }
 }
 
-/// `limit_except`: another place for the methods that are not listed.
+/// `limit_except`: other settings for the methods that are not listed.
 pub struct LimitExcept {
-    /// Methods that remain in this place.
+    /// Methods for which the location's own settings apply.
     pub methods: Vec<Box<[u8]>>,
-    /// Place of the other methods.
+    /// Settings for all other methods.
     pub place: PlaceId,
 }
 
-/// `limit_rate`, `limit_rate_after`.
+/// `limit_rate` and `limit_rate_after`.
 #[derive(PartialEq)]
 pub struct Rates {
-    /// Bytes per second.
+    /// `limit_rate`: bytes per second; 0 means no limit.
     pub rate: Template,
-    /// Number of bytes that are sent without a limit first.
+    /// `limit_rate_after`: number of bytes that are sent first without a limit.
     pub after: Template,
 }
 
-/// Format of redirects.
+/// Form of redirects.
 #[derive(Clone, Copy)]
 pub struct RedirectRules {
     /// `absolute_redirect`.

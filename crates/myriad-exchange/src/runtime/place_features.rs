@@ -1,9 +1,9 @@
-//! Compiled feature settings of a level.
+//! Compiled settings of features for a location.
 
 use std::any::{Any, TypeId};
 
-/// Compiled feature settings of a place, by type; most places have few. Settings used by a module that features depend
-/// on are stored as a trait object of that module (`Box<dyn FolderHandler>`).
+/// Compiled settings of features for a location, by type; most locations have few. If a module of a lower layer uses
+/// them, they are stored as a trait object of that module, such as `Box<dyn FolderHandler>`.
 #[derive(Default)]
 pub struct PlaceFeatures(Vec<(TypeId, Box<dyn Any + Send + Sync>)>);
 
@@ -18,14 +18,14 @@ impl PlaceFeatures {
         self.0.shrink_to_fit();
     }
 
-    /// Removes and returns the settings of a feature, for storage in a dedicated field.
+    /// Removes and returns settings of type `T`, to be stored in a field of their own; `None` if there are none.
     pub fn take<T: Any>(&mut self) -> Option<T> {
         let at = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;
         let compiled: Box<dyn Any> = self.0.remove(at).1;
         compiled.downcast().ok().map(|kept| *kept)
     }
 
-    /// Returns the settings of a feature; `None` if it is not active in this place.
+    /// Returns the settings of type `T`; `None` if the feature is not active in this location.
     pub fn get<T: Any>(&self) -> Option<&T> {
         let compiled = self.0.iter().find(|(id, _)| *id == TypeId::of::<T>());
         compiled.and_then(|(_, compiled)| compiled.downcast_ref())

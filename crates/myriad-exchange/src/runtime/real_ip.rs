@@ -1,25 +1,25 @@
-//! Proxies that are trusted to report the client's address, compiled.
+//! Proxies that are trusted to report the address of the client (`set_real_ip_from`).
 
 use super::Network;
 
-/// Source of the client's address.
+/// Part of a request in which a trusted proxy reports the client's address (`real_ip_header`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RealIpSource {
-    /// `X-Forwarded-For`, a list.
+    /// `X-Forwarded-For`, whose last address counts, or with `recursive` the last that is not trusted.
     #[default]
     ForwardedFor,
-    /// PROXY protocol header.
+    /// PROXY protocol header of the connection.
     ProxyProtocol,
-    /// Field with this name.
+    /// Header field with this name.
     Field(String),
 }
 
-/// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive` of a place with trusted proxies.
+/// `set_real_ip_from`, `real_ip_header` and `real_ip_recursive` of a location.
 pub struct RealIp {
-    /// Trusted proxies.
+    /// Networks of trusted proxies.
     pub from: Vec<Network>,
-    /// Source of the address.
+    /// Part of the request with the client's address.
     pub source: RealIpSource,
-    /// True if trusted addresses in the list are skipped.
+    /// `real_ip_recursive`: addresses of trusted proxies in the list are skipped.
     pub recursive: bool,
 }

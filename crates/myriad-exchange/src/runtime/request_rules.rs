@@ -1,12 +1,12 @@
-//! Parts of a request that an origin receives.
+//! Parts of a client's request that an origin receives.
 
-/// Parts of a request that are forwarded.
+/// Parts of a client's request that are forwarded to an origin.
 #[derive(Clone, Copy)]
 pub struct RequestRules {
-    /// `*_pass_request_headers`: true if the client's fields are forwarded.
+    /// `*_pass_request_headers`: the client's header fields are forwarded.
     pub pass_fields: bool,
-    /// `*_pass_request_body`: true if the client's body is forwarded.
+    /// `*_pass_request_body`: the client's body is forwarded.
     pub pass_body: bool,
-    /// `*_request_buffering`: true if a body is read completely before the request is sent to the origin.
+    /// `*_request_buffering`: the body is read completely before the request is sent to the origin.
     pub buffering: bool,
 }

@@ -1,4 +1,4 @@
-//! Interface of the configuration compiler for features.
+//! Interface through which features compile their settings.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -9,37 +9,40 @@ use myriad_conf::{Diagnostic, Text};
 use myriad_script::{Assignment, Regex, Template};
 use myriad_store::page::PageZone;
 
-/// Compilation of a configuration.
+/// Compiler of a configuration, as features use it. Errors are reported through [`Self::report`] and make the
+/// configuration invalid.
 pub trait SettingsCompiler {
-    /// Compiles a text with variables. An error is reported; the text is then empty. The text is treated as an input of
-    /// the rules and of every response; the two methods below declare a narrower use.
+    /// Compiles a text with variables; after an error, the result is an empty text. The variables count as inputs of
+    /// routing and of every response, which may exclude requests from the shortcut. The next two methods declare a
+    /// narrower use.
     fn template(&mut self, text: &Text) -> Template;
 
-    /// Compiles like [`Self::template`] a text that is evaluated only when the response of the place is built from a
-    /// page or file that has been found.
+    /// Like [`Self::template`], for a text that is evaluated only when a response is built from a page or file that has
+    /// been found.
     fn answer_template(&mut self, text: &Text) -> Template;
 
-    /// Compiles like [`Self::template`] a text that is evaluated only for requests that have run all rules: requests to
-    /// an origin.
+    /// Like [`Self::template`], for a text that is evaluated only for requests that do not use the shortcut: requests
+    /// to an origin.
     fn origin_template(&mut self, text: &Text) -> Template;
 
-    /// Compiles the assignment of a text with variables to a variable, named with its `$`. Returns `None` after an
-    /// error, which is reported.
+    /// Compiles the assignment of a text with variables to a variable, whose name includes `$`. Returns `None` after an
+    /// error.
     fn assignment(&mut self, variable: &Text, value: &Text) -> Option<Assignment>;
 
-    /// Compiles a case-insensitive regex. An error is reported.
+    /// Compiles a case-insensitive regular expression. Returns `None` after an error.
     fn regex(&mut self, pattern: &Text) -> Option<Regex>;
 
-    /// Returns the cache zone of that name, retained over a reload or newly created; `None` if it is not defined.
+    /// Returns the cache zone with a name, new or retained from the previous configuration; `None` if it is not
+    /// defined.
     fn cache_zone(&mut self, name: &str) -> Option<Arc<PageZone>>;
 
-    /// Returns the names of the server that contains the level.
+    /// Returns the `server_name`s of the server that contains the level being compiled.
     fn server_names(&self) -> Vec<ServerName>;
 
-    /// Returns the folder of the configuration, against which file names are resolved.
+    /// Returns the folder against which file names in the configuration are resolved.
     fn folder(&self) -> &std::path::Path;
 
-    /// Returns the name or pattern, as written, of the location that contains the level; empty outside of locations.
+    /// Returns the prefix or pattern, as written, of the location being compiled; empty outside of locations.
     fn location_name(&self) -> &[u8];
 
     /// Reports an error, which makes the configuration invalid.
@@ -48,13 +51,13 @@ pub trait SettingsCompiler {
     /// Returns the complete configuration.
     fn model(&self) -> &HttpConf;
 
-    /// Returns the state that features share among their places.
+    /// Returns the state that locations share while a configuration is compiled.
     fn shared(&mut self) -> &mut Shared;
 }
 
 impl dyn SettingsCompiler + '_ {
-    /// Returns the state that the places of a feature share. It is created from the complete configuration on first
-    /// use.
+    /// Returns the state of type `T` that all locations share. The first call creates it with `make` from the
+    /// configuration.
     pub fn share<T: Any + Send + Sync>(&mut self, make: impl FnOnce(&HttpConf) -> T) -> Arc<T> {
         if let Some(known) = self.shared().get() {
             return known;
@@ -65,16 +68,16 @@ impl dyn SettingsCompiler + '_ {
     }
 }
 
-/// Number of the latest values of a type that are compared with a new value. Levels with equal settings are usually
-/// adjacent, so a few are sufficient for thousands of levels.
+/// Number of recent values of a type that are compared with a new one. Levels with equal settings are usually adjacent,
+/// so few suffice for thousands of levels.
 const COMPARED: usize = 8;
 
-/// State shared by places, by type.
+/// State that locations share while a configuration is compiled, by type.
 #[derive(Default)]
 pub struct Shared {
-    /// State that features share among all their places.
+    /// Values created by `share`, one per type.
     made: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    /// Latest values of each type as a `Vec<Arc<T>>`, most recently used first.
+    /// Recent values of each type as a `Vec<Arc<T>>`, most recently used first.
     latest: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
 }
 
@@ -87,7 +90,7 @@ impl Shared {
         self.made.insert(TypeId::of::<T>(), Arc::clone(made) as _);
     }
 
-    /// Returns an equal recent value if one exists, otherwise `made`, so that equal parts of places share memory.
+    /// Returns an equal recent value if there is one, otherwise `made`, so that equal settings of levels share memory.
     pub fn deduplicate<T: PartialEq + Any + Send + Sync>(&mut self, made: T) -> Arc<T> {
         let latest = self.latest.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<Arc<T>>::new()));
         let Some(latest) = (&mut **latest as &mut dyn Any).downcast_mut::<Vec<Arc<T>>>() else {
@@ -125,7 +128,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &other));
         assert!(Arc::ptr_eq(&first, &shared.deduplicate("one".to_owned())));
         assert_eq!(*shared.deduplicate(1_u64), 1, "each type for itself");
-        // The order is by last use; a value that was not used recently is created again.
+        // Values are ordered by last use. A value that was not used recently is stored again.
         for number in 0..COMPARED - 1 {
             shared.deduplicate(number.to_string());
         }

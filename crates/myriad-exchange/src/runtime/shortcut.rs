@@ -1,32 +1,33 @@
-//! Inputs that decide whether two requests are equivalent.
+//! Inputs that decide whether two requests may share a routing result.
 
 use myriad_http::Known;
 
-/// Inputs of the site's rules in addition to the request line: two requests with equal inputs lead to the same page.
+/// Parts of a request, besides the request line, that the routing rules of the configuration read. Two requests that
+/// are equal in all of them lead to the same page.
 pub struct Shortcut {
-    /// Parts of the request.
+    /// Parts of the request that are read.
     pub parts: Vec<PartRead>,
 }
 
-/// Part of the request that rules read.
+/// Part of a request that routing rules read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartRead {
-    /// Well-known field.
+    /// Header field with a constant in [`myriad_http::Known`].
     Known(Known),
-    /// Any other field, by name.
+    /// Other header field, by name.
     Other(Box<[u8]>),
-    /// `X-Forwarded-Proto`, and whether its sender is trusted.
+    /// `X-Forwarded-Proto`, if a trusted proxy sent it.
     ForwardedScheme,
-    /// `X-Forwarded-Host` of a trusted sender.
+    /// `X-Forwarded-Host`, if a trusted proxy sent it.
     ForwardedHost,
 }
 
-/// Request field that a variable reads.
+/// Header field of the request that a variable reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldRead {
-    /// Well-known field.
+    /// Header field with a constant in [`myriad_http::Known`].
     Known(Known),
-    /// Any other field, by name.
+    /// Other header field, by name.
     Other(Box<[u8]>),
 }
 

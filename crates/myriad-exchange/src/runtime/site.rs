@@ -1,4 +1,4 @@
-//! Compiled configuration of a site, and its servers.
+//! Compiled configuration, with its servers.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -24,141 +24,143 @@ use crate::pressure::Pressure;
 use crate::traffic::{Traffic, TrafficZone};
 use myriad_store::page::PageZone;
 
-/// Compiled configuration, complete for processing requests.
+/// Compiled configuration: everything that workers need to process requests.
 pub struct Runtime {
     /// Folder against which relative paths of the configuration are resolved.
     pub prefix: PathBuf,
     /// Host name of the machine (`$hostname`).
     pub hostname: Box<[u8]>,
-    /// `debug_connection`.
+    /// `debug_connection`: clients whose requests are logged with all debug messages.
     pub debugged: Vec<Network>,
-    /// Proxies that are trusted to report the scheme and the host of a request.
+    /// Proxies that are trusted to report scheme and host of requests.
     pub forwarded: TrustedForwarders,
-    /// Virtual servers, by listener number.
+    /// Virtual servers of each listening socket, by listener number; `None` for sockets of `stream`.
     pub listeners: Vec<Option<ListenerHosts>>,
     /// Virtual servers.
     pub servers: Vec<VirtualServer>,
-    /// Automatically renewed certificates; `None` without issuers.
+    /// Certificate issuers (ACME); `None` if there are none.
     pub acme: Option<Box<AcmePlan>>,
-    /// OCSP responses that are refreshed.
+    /// OCSP responses that must be fetched and refreshed.
     pub staples: Vec<PlannedStaple>,
-    /// Compiled servers, locations and `if` blocks.
+    /// Settings of servers, locations and `if` blocks.
     pub places: Vec<Place>,
-    /// All variables, for names that are known only at run time.
+    /// All variables, to look up names that are known only at run time.
     pub variable_registry: &'static VariableRegistry<Request>,
-    /// Variables that compiled scripts read, by their number in scripts.
+    /// Variables that the configuration reads, indexed by their numbers in compiled scripts.
     pub variables: Vec<VariableRef<Request>>,
-    /// True if a script reads `$sent_http_*`.
+    /// True if the configuration reads `$sent_http_*`.
     pub reads_sent_fields: bool,
-    /// Origin fields that scripts read by `$upstream_http_*`, in lower case, with dashes.
+    /// Names of the origin's response fields that the configuration reads with `$upstream_http_*`, in lower case with
+    /// dashes.
     pub origin_fields: Vec<Box<str>>,
-    /// True if a script reads the TLS parameters that clients offer.
+    /// True if the configuration reads the TLS parameters offered by clients (such as `$ssl_ciphers`).
     pub reads_tls_offer: bool,
-    /// True if a script reads `$request_body_file`, so that bodies in files need names.
+    /// True if the configuration reads `$request_body_file`, so that files of bodies need names.
     pub names_bodies: bool,
-    /// Variables that SSI pages may name; `None` if no place has SSI.
+    /// Variables that SSI pages may name; `None` if no location has SSI.
     pub names: Option<HashMap<Box<str>, Arc<Variable>>>,
     /// Access log formats.
     pub formats: Vec<LogFormat>,
-    /// Inputs of the rules, if they determine the result.
+    /// Inputs of the routing rules; `None` if routing depends on more, so that no request may use the shortcut.
     pub shortcut: Option<Shortcut>,
     /// Cache zones, by name.
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Cache zones, indexed by [`super::CachePlace::zone_number`].
     pub zone_list: Vec<Option<Arc<PageZone>>>,
-    /// Disk limits of the zones.
+    /// Disk limits of the cache zones, by name.
     pub disk_limits: HashMap<String, DiskLimits>,
     /// Error log of `http`, to which the zones report errors.
     pub zone_log: ErrorLog,
-    /// Origin groups by name, for targets with variables.
+    /// Groups of origins by name, for targets with variables.
     pub groups: HashMap<String, Arc<OriginGroup>>,
-    /// Groups of the `stream` block, for administrators.
+    /// Groups of origins of the `stream` block, for status and administration.
     pub stream_groups: Vec<GroupControl>,
-    /// Decisions of limits.
+    /// Counts of the decisions of `limit_req` and `limit_conn`.
     pub limits: LimitZoneCounts,
     /// Resolvers of `stream`.
     pub stream_resolvers: Vec<Arc<ResolverConfig>>,
-    /// Load time of the configuration.
+    /// Number of the configuration, and time of its loading.
     pub loaded: LoadInfo,
     /// Resolver settings, from which each worker creates its resolvers.
     pub resolvers: Vec<Arc<ResolverConfig>>,
-    /// Names for explanations.
+    /// Positions and texts of the configuration, for explanations.
     pub positions: ConfigPositions,
-    /// Counters of its workers.
+    /// Counters of all workers.
     pub traffic: Arc<Traffic>,
     /// Memory pressure of the process.
     pub pressure: Arc<Pressure>,
-    /// Traffic zones of servers and locations without duplicates, ordered by kind and name.
+    /// Traffic zones of servers and locations, ordered by kind and name, without duplicates.
     pub traffic_zones: Vec<Arc<TrafficZone>>,
 }
 
-/// TLS of a server.
+/// TLS settings of a server for HTTP/1.
 pub enum ServerTls {
-    /// Not configured: TLS clients get the default server's certificate.
+    /// No certificate is configured: TLS clients get the certificate of the default server.
     None,
-    /// `ssl_reject_handshake`.
+    /// `ssl_reject_handshake`: handshakes are rejected.
     Rejects,
-    /// TLS with these certificates and cipher suites.
+    /// Handshakes are accepted with this configuration.
     Terminates(Arc<rustls::ServerConfig>),
 }
 
-/// A `server` block.
+/// Compiled `server` block.
 pub struct VirtualServer {
-    /// `ssl_*`.
+    /// `ssl_*`, for clients without HTTP/2.
     pub tls: ServerTls,
-    /// The same settings with HTTP/2 among the protocols; `None` if it is never used.
+    /// `ssl_*` with HTTP/2 among the offered protocols; `None` if no client of the server can use HTTP/2.
     pub tls_http2: Option<Arc<rustls::ServerConfig>>,
     /// `http2`.
     pub http2: bool,
     /// `http3*`, `quic_*`.
     pub http3: Http3Settings,
-    /// TLS settings for QUIC; `None` if the server has no `listen ... quic` or does not support HTTP/3.
+    /// TLS configuration for QUIC; `None` if the server has no `listen ... quic`, or does not offer HTTP/3.
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
-    /// `ssl_verify_client`.
+    /// `ssl_verify_client`; `None` if it is off.
     pub clients: Option<Arc<ClientRules>>,
-    /// Certificates whose names contain variables; empty if all names are constant.
+    /// Certificates whose file names contain variables; empty if there are none.
     pub named: Vec<NamedPair>,
-    /// Limits of concurrent HTTP/2 streams.
+    /// `http2_max_concurrent_streams` and related limits.
     pub streams: Http2Limits,
-    /// `https_only`.
+    /// `https_only`; `None` without it.
     pub https_only: Option<Box<HttpsOnly>>,
-    /// Traffic zone of its requests: its `status_zone`, or its first name.
+    /// Counters of its requests, named by `status_zone` or by its first `server_name`.
     pub traffic: Arc<TrafficZone>,
-    /// First name as written, for `$server_name` and redirects.
+    /// First `server_name` as written, for `$server_name` and redirects.
     pub name: Box<[u8]>,
-    /// Settings of the server, for requests that reach no location.
+    /// Settings of the server level, for requests that have not entered a location.
     pub place: PlaceId,
-    /// Rewrite directives of the server.
+    /// Rewrite directives of the server level.
     pub rewrite: Program,
-    /// Places of the `if` blocks in `rewrite`, by `IfId`.
+    /// Settings of the `if` blocks in `rewrite`, by `IfId`.
     pub ifs: Box<[PlaceId]>,
-    /// Locations.
+    /// Locations of the server.
     pub locations: Locations,
-    /// True if the location of a URI may be cached.
+    /// True if the location of a request depends only on its URI, so that it may be cached by URI.
     pub routes_by_uri: bool,
-    /// Limits of request heads on its connections.
+    /// Limits that apply before the server is known: sizes and timeouts of request heads.
     pub limits: PreRoutingLimits,
-    /// True if a place creates tunnels (`tunnel_pass`), so that CONNECT is admitted.
+    /// True if a location creates tunnels (`tunnel_pass`), so that the method CONNECT is accepted.
     pub tunnels: bool,
     /// `merge_slashes`.
     pub merge_slashes: bool,
-    /// Zones in which requests may purge, from all its places.
+    /// Zones that requests to any location of the server may purge.
     pub purges: Vec<ServerPurge>,
 }
 
 impl Runtime {
-    /// Returns a place.
+    /// Returns the settings of a server, location or `if` block.
     pub fn place(&self, id: PlaceId) -> &Place {
         &self.places[id as usize]
     }
 
-    /// Returns whether the clients of a connection's listener use TLS.
+    /// Returns true if the clients of a connection's listener use TLS.
     pub fn is_secure(&self, connection: &Connection) -> bool {
         let listener = self.listeners.get(connection.listener() as usize).and_then(Option::as_ref);
         listener.is_some_and(|listener| listener.secure)
     }
 
-    /// Returns the server whose certificate a client gets, with its TLS settings; `None` rejects the client.
+    /// Returns the server whose certificate a client gets, and its TLS configuration. `name` is the server name that
+    /// the client sent in the handshake. Returns `None` if the client must be rejected.
     pub fn tls(
         &self,
         connection: &Connection,
@@ -177,29 +179,31 @@ impl Runtime {
         Some((speaker, Arc::clone(config)))
     }
 
-    /// Returns the stream limits if a connection may use HTTP/2, according to the default server or the server that the
-    /// client named by TLS.
+    /// Returns the stream limits if a connection may use HTTP/2, otherwise `None`. Determined by the server that the
+    /// client named in the TLS handshake, or by the default server.
     pub fn http2(&self, connection: &Connection) -> Option<Http2Limits> {
         let hosts = self.hosts(connection)?;
         let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
         let server = self.server(meant.unwrap_or(hosts.default));
-        // A protocol negotiated by TLS is binding.
+        // If TLS is used, HTTP/2 has been negotiated already.
         (hosts.http2 || server.http2 || connection.tls().is_some()).then_some(server.streams)
     }
 
-    /// Returns the server that a client named by TLS, otherwise the default server of its listener.
+    /// Returns the server that a client named in the TLS handshake, otherwise the default server of its listener;
+    /// `None` if the listener has no servers.
     pub fn server_of(&self, connection: &Connection) -> Option<ServerId> {
         let hosts = self.hosts(connection)?;
         let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
         Some(meant.unwrap_or(hosts.default))
     }
 
-    /// Returns the listener of that number, if its clients use QUIC.
+    /// Returns the listener with a number; `None` if its clients do not use QUIC.
     pub fn quic_listener(&self, number: u32) -> Option<&ListenerHosts> {
         self.listeners.get(number as usize)?.as_ref().filter(|listener| listener.quic)
     }
 
-    /// Returns the TLS settings for QUIC of the server that a client names at a QUIC listener.
+    /// Returns the server for a client of a QUIC listener that sent the server name `name`, and its TLS configuration
+    /// for QUIC.
     pub fn tls_http3(
         &self,
         listener: u32,
@@ -220,30 +224,30 @@ impl Runtime {
         Ok((speaker, config))
     }
 
-    /// Returns the servers of a connection's address.
+    /// Returns the servers of the address that the client of a connection connected to.
     pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         self.listeners.get(connection.listener() as usize)?.as_ref()?.hosts(connection)
     }
 
-    /// Returns an origin group by name.
+    /// Returns the group of origins with exactly this name.
     pub fn group(&self, name: &str) -> Option<Arc<OriginGroup>> {
         self.groups.get(name).cloned()
     }
 
-    /// Returns the group whose name is the host, in lower case.
+    /// Returns the group of origins whose name equals a host, ignoring case.
     pub fn upstream(&self, host: &str) -> Option<Arc<OriginGroup>> {
         let other =
             || self.groups.iter().find(|(name, _)| name.eq_ignore_ascii_case(host)).map(|(_, group)| group);
         self.groups.get(host).or_else(other).cloned()
     }
 
-    /// Returns a server.
+    /// Returns the virtual server with an identifier.
     pub fn server(&self, id: ServerId) -> &VirtualServer {
         &self.servers[id as usize]
     }
 }
 
-/// Returns the server of a name that a client sent by TLS.
+/// Returns the server with a name that a client sent in the TLS handshake; `None` if it sent none or no server matches.
 fn named(hosts: &Hosts, name: Option<&str>) -> Option<ServerId> {
     let host = name?.trim_end_matches('.').to_ascii_lowercase();
     hosts.names.find(host.as_bytes(), &mut Frame::default()).ok().flatten()

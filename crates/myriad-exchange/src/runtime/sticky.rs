@@ -1,4 +1,4 @@
-//! Session persistence for origins (`sticky`).
+//! Session persistence for groups of origins (`sticky`).
 
 use std::sync::Arc;
 
@@ -6,41 +6,41 @@ use myriad_conf::model::StickyExpiry;
 use myriad_script::Template;
 use myriad_upstream::Sessions;
 
-/// Method that identifies the origin of a session.
+/// Way in which a request is assigned to the origin of its session (`sticky`).
 pub enum StickyPlace {
-    /// Cookie.
+    /// `sticky cookie`: a cookie that names the origin.
     Cookie(Box<StickyCookiePlace>),
-    /// First text that is not empty.
+    /// `sticky route`: the first of these texts that is not empty names the origin.
     Route(Box<[Template]>),
-    /// Session created by a response.
+    /// `sticky learn`: origins create sessions, which this server learns from responses.
     Learn(StickyLearnPlace),
 }
 
-/// Settings for learning sessions from responses.
+/// Settings of `sticky learn`.
 pub struct StickyLearnPlace {
-    /// Texts for a response; the first that is not empty is the session.
+    /// `create=`: texts evaluated for a response. The first that is not empty identifies the new session.
     pub create: Box<[Template]>,
-    /// Texts for a request; the first that is not empty is the session.
+    /// `lookup=`: texts evaluated for a request. The first that is not empty identifies its session.
     pub lookup: Box<[Template]>,
-    /// Sessions of the group.
+    /// Sessions that have been learned.
     pub sessions: Arc<Sessions>,
-    /// Lifetime of an unused session, in milliseconds.
+    /// `timeout=`: time after which an unused session is forgotten, in milliseconds.
     pub timeout_ms: u64,
-    /// True if a session is learned when the head of its response arrives, otherwise when its body is complete.
+    /// `header`: a session is learned as soon as the response head arrives; otherwise when the body is complete.
     pub at_head: bool,
 }
 
-/// Cookie that identifies the origin of a session.
+/// Settings of `sticky cookie`.
 pub struct StickyCookiePlace {
-    /// Name.
+    /// Name of the cookie.
     pub name: Box<str>,
-    /// Expiry; `None` for a session cookie.
+    /// `expires=`; `None` for a cookie that ends with the browser session.
     pub expires: Option<StickyExpiry>,
     /// `domain=`.
     pub domain: Option<Template>,
     /// `samesite=`.
     pub same_site: Option<Template>,
-    /// Constant attributes after `domain=` and after `samesite=`, each with the semicolon before it.
+    /// Constant attributes that follow `domain=` and `samesite=`, such as `; secure`, each with its leading semicolon.
     pub flags: Box<str>,
     /// `; path=…`, or empty.
     pub path: Box<str>,

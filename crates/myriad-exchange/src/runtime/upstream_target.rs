@@ -1,25 +1,25 @@
-//! Target of a request to an origin.
+//! Origin of a request whose target contains variables.
 
 use std::sync::Arc;
 
 use super::origin_group::OriginGroup;
 
-/// Target of a request to an origin, or the name to be resolved first.
+/// Origin of a request whose target contains variables.
 pub enum UpstreamTarget {
-    /// Group of origins.
+    /// Group of origins, or an address.
     Group(Arc<OriginGroup>),
-    /// Host from a variable.
+    /// Host name, which must be resolved first.
     Name {
-        /// Name.
+        /// Host name.
         name: String,
         /// Port.
         port: u16,
-        /// Resolver of the name.
+        /// Resolver for the name.
         resolver: ResolverPlace,
     },
 }
 
-/// `resolver`, for names of origins that are known only at run time.
+/// Resolver settings of a location, for host names that are known only at run time.
 #[derive(Clone, Copy)]
 pub struct ResolverPlace {
     /// Index in [`super::Runtime::resolvers`].

@@ -1,4 +1,4 @@
-//! Variables of the server: their definition (row), and references to them in a configuration.
+//! Variables: their definitions (rows), and references to them in a configuration.
 
 use myriad_conf::registry::DirectiveStatus;
 use myriad_http::Known;
@@ -7,133 +7,134 @@ use myriad_script::{EvalError, Frame};
 
 use super::FieldRead;
 
-/// Date format outside of SSI pages, which can set another format (`timefmt`).
+/// Format of dates outside of SSI pages; SSI pages may set another one (`timefmt`).
 const DATE_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
 
-/// Definition of a variable. `R` is the request type; this module does not depend on it.
+/// Definition of a variable, or of all variables with a prefix. `R` is the type of requests, which is defined
+/// elsewhere.
 pub struct VariableRow<R> {
-    /// Name without the `$`; a name with a trailing `_` represents all variables with this prefix.
+    /// Name without `$`. If it ends with `_`, the row defines all variables with this prefix.
     pub name: &'static str,
     /// nginx module, as named in its manual.
     pub module: &'static str,
-    /// Compatibility status.
+    /// Compatibility with nginx.
     pub status: DirectiveStatus,
-    /// All inputs of the value.
+    /// Everything that the value depends on. Determines whether requests that use the variable may use the shortcut.
     pub reads: &'static [Reads],
-    /// Value.
+    /// Function that returns the value.
     pub value: RowValue<R>,
-    /// Action of `set`; `None` if the variable is read-only.
+    /// Action of `set`; `None` if the variable cannot be set.
     pub assign: Option<fn(&mut R, &[u8])>,
-    /// True if a variable defined in the configuration may have the same name, which then takes precedence.
+    /// True if the configuration may define a variable of the same name, which then takes precedence.
     pub yields: bool,
-    /// True if the computed value is always printable ASCII without quotes and backslashes, independently of the
-    /// client's input.
+    /// True if the value is always printable ASCII without quotes and backslashes, whatever clients send, so that logs
+    /// need not escape it.
     pub plain: bool,
 }
 
-/// Input of a value.
+/// Input of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// Configuration and machine: the same for every request.
+    /// Configuration and machine; the same for every request.
     Site,
-    /// Request line, host, and the resulting server and place.
+    /// Request line and host, and the server and location that follow from them.
     RequestLine,
-    /// Scheme of the listener, or as reported by a trusted proxy.
+    /// Scheme of the listener, or reported by a trusted proxy.
     Scheme,
-    /// Complete URI.
+    /// URI, completely.
     Uri,
-    /// URI, of which a part may be missing.
+    /// Part of the URI; requests with different URIs may have the same value.
     UriPart,
-    /// `root` and `alias`, which may contain variables.
+    /// `root` or `alias`, which may contain variables.
     Root,
-    /// Files below the root.
+    /// Existence or contents of files.
     Files,
-    /// Complete value of a well-known request field.
+    /// Header field of the request: the value of the variable is that of the field.
     Field(Known),
-    /// Complete value of the request field in the variable's name.
+    /// Header field of the request, named by the variable: the value of the variable is that of the field.
     NamedField,
-    /// Value derived from a well-known field.
+    /// Header field of the request, from which the value is derived.
     FromField(Known),
-    /// Cookie in the variable's name.
+    /// Cookie, named by the variable.
     NamedCookie,
-    /// User of `Authorization`.
+    /// User name in `Authorization`.
     User,
     /// Request body.
     Body,
     /// Name of the file that contains the request body.
     BodyFile,
-    /// Client connection: addresses, handshake, certificates.
+    /// Client connection: addresses, TLS session, certificates.
     Connection,
-    /// TLS parameters offered in the client hello.
+    /// TLS parameters that the client has offered.
     Offer,
-    /// Clock, and counters of the server.
+    /// Current time, random numbers, or counters of the server.
     Moment,
-    /// Requested piece; empty in a place without `slice`.
+    /// Slice being requested (`slice`); empty without `slice`.
     Slice,
     /// Results of access checks.
     Access,
     /// Response, and the number of bytes sent.
     Answer,
-    /// Field lines of the sent head.
+    /// Header fields of the response.
     SentFields,
-    /// Response head of the origin.
+    /// Header fields of the origin's response.
     OriginHead,
-    /// Attempts to contact an origin.
+    /// Attempts to contact origins.
     Origin,
-    /// Cache result.
+    /// Result of the cache look-up.
     Cache,
 }
 
-/// Value as a borrowed slice. `None`: it must be computed; `Some(None)`: the request has no value.
+/// Value as a borrowed slice. `None` means that it must be computed; `Some(None)` that the request has no value.
 pub type Borrowed<'a> = Option<Option<&'a [u8]>>;
 
-/// Computation of a value.
+/// Function that returns the value of a variable.
 pub enum RowValue<R> {
-    /// Borrowed slice; `None` if there is no value.
+    /// Returns the value as a borrowed slice; `None` if the request has no value.
     Ready(for<'a> fn(&'a R) -> Option<&'a [u8]>),
-    /// Function that writes the value and returns whether there is one.
+    /// Appends the value. Returns false if the request has no value.
     Made(fn(&R, &mut Vec<u8>) -> bool),
-    /// Function that evaluates texts and patterns of the configuration. Returns whether there is a value.
+    /// Appends the value, evaluating texts of the configuration. Returns false if the request has no value.
     Run(fn(&R, &mut Frame, &mut Vec<u8>) -> Result<bool, EvalError>),
-    /// Function that writes a date in the given format.
+    /// Appends a date in the given `strftime` format.
     Dated(fn(&[u8], &mut Vec<u8>)),
-    /// Value that also depends on the rest of the name.
+    /// Functions for variables whose names have a variable part.
     Named(NamedValue<R>),
 }
 
-/// Value that depends on the rest of a name, after the prefix of the row.
+/// Functions for variables whose value depends on the rest of their name after the row's prefix.
 pub struct NamedValue<R> {
-    /// Parses the rest of the name.
+    /// Parses the rest of the name, while the configuration is compiled.
     pub rest: fn(&str) -> NameSuffix,
-    /// Returns the value as a borrowed slice, if possible.
+    /// Returns the value as a borrowed slice if possible; see [`Borrowed`].
     pub ready: for<'a> fn(&'a R, &'a NameSuffix) -> Borrowed<'a>,
-    /// Writes a value that cannot be borrowed. Returns whether there is one.
+    /// Appends a value that cannot be borrowed. Returns false if the request has no value.
     pub made: fn(&R, &NameSuffix, &mut Vec<u8>) -> bool,
 }
 
-/// Rest of a name, after the prefix of the row.
+/// Parsed rest of a variable's name, after the row's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameSuffix {
-    /// No rest.
+    /// The row has no variable part.
     Nothing,
-    /// Field or trailer.
+    /// Name of a request field.
     Field(FieldRead),
-    /// Argument or cookie.
+    /// Name of an argument, cookie, response field or trailer.
     Text(Box<str>),
-    /// PROXY protocol TLV; `None` for a name without a TLV, as in nginx.
+    /// TLV of the PROXY protocol; `None` for a name that denotes no TLV: the variable is empty, as in nginx.
     Tlv(Option<Tlv>),
 }
 
 /// Reference to a variable in a configuration.
 pub struct VariableRef<R: 'static> {
-    /// Variable.
+    /// Definition of the variable.
     pub row: &'static VariableRow<R>,
-    /// Rest of the name, after the prefix of the row.
+    /// Parsed rest of its name, after the row's prefix.
     pub rest: NameSuffix,
 }
 
 impl<R> VariableRow<R> {
-    /// Creates a read-only variable that is compatible with nginx.
+    /// Creates a variable that cannot be set, and that behaves as in nginx.
     pub const fn new(
         module: &'static str,
         name: &'static str,
@@ -152,36 +153,36 @@ impl<R> VariableRow<R> {
         }
     }
 
-    /// Sets the compatibility status.
+    /// Sets the compatibility with nginx.
     #[must_use]
     pub const fn with_status(self, status: DirectiveStatus) -> Self {
         Self { status, ..self }
     }
 
-    /// Makes the variable writable by `set`.
+    /// Makes the variable settable by `set`.
     #[must_use]
     pub const fn assigned(self, assign: fn(&mut R, &[u8])) -> Self {
         Self { assign: Some(assign), ..self }
     }
 
-    /// Lets a variable of the configuration with the same name take precedence.
+    /// Permits the configuration to define a variable of the same name, which takes precedence.
     #[must_use]
     pub const fn yielding(self) -> Self {
         Self { yields: true, ..self }
     }
 
-    /// Declares that the value needs no escaping in a log: a number, an address, a date.
+    /// Declares that logs need not escape the value: it is a number, an address or a date.
     #[must_use]
     pub const fn plain(self) -> Self {
         Self { plain: true, ..self }
     }
 
-    /// Returns whether the row defines all names with its prefix.
+    /// Returns true if the row defines all variables with its prefix.
     pub fn is_prefix(&self) -> bool {
         self.name.ends_with('_')
     }
 
-    /// Returns the reference if the row defines `name`.
+    /// Returns a reference to the variable `name`; `None` if the row does not define it.
     pub fn named(&'static self, name: &str) -> Option<VariableRef<R>> {
         let rest = name.strip_prefix(self.name).filter(|rest| rest.is_empty() || self.is_prefix())?;
         let rest = match &self.value {
@@ -193,8 +194,8 @@ impl<R> VariableRow<R> {
 }
 
 impl NameSuffix {
-    /// Parses a field name: `_` represents `-`. A `-` in the variable's name matches no byte of a field name, as in
-    /// nginx, so that such a variable is always empty.
+    /// Parses the name of a request field, in which `_` stands for `-`. A `-` in the variable's name matches no field,
+    /// as in nginx, so that such a variable is always empty.
     pub fn field(rest: &str) -> Self {
         let name = rest.replace('-', " ").replace('_', "-");
         Self::Field(match Known::from_bytes(name.as_bytes()) {
@@ -203,7 +204,7 @@ impl NameSuffix {
         })
     }
 
-    /// Parses the name of a field that is looked up by its text, well-known or not.
+    /// Parses the name of a response field or trailer, in which `_` stands for `-`.
     pub fn line(rest: &str) -> Self {
         Self::Text(rest.replace('_', "-").into())
     }
@@ -213,7 +214,7 @@ impl NameSuffix {
         Self::Text(rest.into())
     }
 
-    /// Returns the text; empty for the other variants.
+    /// Returns the name of [`Self::Text`]; empty for other variants.
     pub fn as_text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -223,7 +224,7 @@ impl NameSuffix {
 }
 
 impl<R> VariableRef<R> {
-    /// Returns the value as a borrowed slice, if possible.
+    /// Returns the value as a borrowed slice if possible; see [`Borrowed`].
     #[inline]
     pub fn borrow<'a>(&'a self, request: &'a R) -> Borrowed<'a> {
         match &self.row.value {
@@ -233,7 +234,7 @@ impl<R> VariableRef<R> {
         }
     }
 
-    /// Appends the value. Returns false if the request has no value.
+    /// Appends the value to `out`. Returns false if the request has no value.
     pub fn append(&self, request: &R, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         let ready = |value: Option<&[u8]>, out: &mut Vec<u8>| {
             out.extend_from_slice(value.unwrap_or_default());
@@ -254,17 +255,17 @@ impl<R> VariableRef<R> {
         }
     }
 
-    /// Returns whether the value depends on this input, possibly among others.
+    /// Returns true if the value depends on this input.
     pub fn reads(&self, what: Reads) -> bool {
         self.row.reads.contains(&what)
     }
 
-    /// Returns whether the value depends on no other inputs than these.
+    /// Returns true if the value depends on no other inputs than `these`.
     pub fn reads_only(&self, these: &[Reads]) -> bool {
         self.row.reads.iter().all(|read| these.contains(read))
     }
 
-    /// Returns the request field whose unchanged value the variable has.
+    /// Returns the request field whose value is the value of the variable; `None` for other variables.
     pub fn field(&self) -> Option<FieldRead> {
         self.row.reads.iter().find_map(|read| match (read, &self.rest) {
             (Reads::Field(known), _) => Some(FieldRead::Known(*known)),
@@ -273,12 +274,12 @@ impl<R> VariableRef<R> {
         })
     }
 
-    /// Returns the response field of an origin whose value the variable has.
+    /// Returns the name of the origin's response field for `$upstream_http_*`; `None` for other variables.
     pub fn origin_field(&self) -> Option<&str> {
         (self.row.name == "upstream_http_").then(|| self.rest.as_text())
     }
 
-    /// Returns the cookie whose value the variable has.
+    /// Returns the name of the cookie for `$cookie_*`; `None` for other variables.
     pub fn cookie(&self) -> Option<&str> {
         self.reads(Reads::NamedCookie).then(|| self.rest.as_text())
     }

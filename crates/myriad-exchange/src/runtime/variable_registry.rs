@@ -1,9 +1,8 @@
-//! Registry of the variables of the core and of features, by name.
+//! Registry of all variables, by name.
 
 use super::{VariableRef, VariableRow};
 
-/// All variables that a configuration may name. It is created once and passed to the compiler, the documentation and
-/// lookups by name.
+/// All variables of this server. Created once; the compiler, the documentation and look-ups by name use it.
 pub struct VariableRegistry<R: 'static> {
     rows: Vec<&'static VariableRow<R>>,
     names: Vec<&'static str>,
@@ -17,19 +16,19 @@ impl<R> VariableRegistry<R> {
         Self { rows, names }
     }
 
-    /// Returns every variable, list by list.
+    /// Returns all rows, list by list.
     pub fn rows(&self) -> &[&'static VariableRow<R>] {
         &self.rows
     }
 
-    /// Returns the names of all variables except prefixes.
+    /// Returns the names of all variables, without the prefixes.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }
 
-    /// Returns the variable of a name without its `$`.
+    /// Returns a reference to the variable with a name (without `$`); `None` for an unknown name.
     pub fn named(&self, name: &str) -> Option<VariableRef<R>> {
-        // An exact name takes precedence over a prefix.
+        // A row with exactly this name takes precedence over a prefix.
         let own = self.rows.iter().find(|row| row.name == name);
         let row = own.or_else(|| self.rows.iter().find(|row| row.is_prefix() && name.starts_with(row.name)));
         row?.named(name)

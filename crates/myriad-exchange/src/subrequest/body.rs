@@ -1,4 +1,4 @@
-//! Body of a subrequest, pulled by its parent.
+//! Body of a subrequest's response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,7 +8,7 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 
 use super::child::Child;
 
-/// Body of a subrequest's response that counts its bytes for the log line.
+/// Body of a subrequest's response, which counts its bytes for the access log.
 pub(super) struct ChildBody {
     body: BoxBody,
     child: Child,

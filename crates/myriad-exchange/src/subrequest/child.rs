@@ -3,13 +3,14 @@
 use crate::access_log;
 use crate::exchange::Exchange;
 
-/// Subrequest, and the number of bytes read from its response. It is logged when it finishes (`log_subrequest`).
+/// Subrequest, and the number of bytes read from its response. Dropping it writes its access log line if
+/// `log_subrequest` is on.
 pub(super) struct Child {
-    /// Subrequest.
+    /// Exchange of the subrequest.
     pub(super) exchange: Box<Exchange>,
     /// Number of body bytes read.
     pub(super) bytes: u64,
-    /// True if the body was read completely.
+    /// True if the body has been read to its end.
     pub(super) whole: bool,
 }
 

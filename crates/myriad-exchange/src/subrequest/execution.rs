@@ -13,7 +13,7 @@ use crate::exchange::{ContentResponse, Exchange, ResponseSource, SubrequestStart
 /// Future of a subrequest's response.
 pub type SubrequestFuture = Pin<Box<dyn Future<Output = SubrequestResponse>>>;
 
-/// Starts a subrequest of `parent`. If there are too many, writes to the error log.
+/// Creates a subrequest of `parent`. If there are too many, returns an error and logs it.
 pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Exchange>, TooMany> {
     let child = parent.child(uri, args);
     if child.is_err() {
@@ -23,7 +23,8 @@ pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Excha
     child
 }
 
-/// Returns the decoded path and the arguments of a URI on this server; `None` if it contains `..` or is not a path.
+/// Parses a URI on this server. Returns the decoded path and the arguments; `None` if it is not a path, or contains
+/// `..` or NUL.
 pub fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let split = uri.iter().position(|byte| *byte == b'?');
     let (path, args) = split.map_or((uri, &b""[..]), |at| (&uri[..at], &uri[at + 1..]));
@@ -33,14 +34,14 @@ pub fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     (decoded.starts_with(b"/") && !climbs).then_some((decoded, args))
 }
 
-/// Runs a subrequest until its response is available.
+/// Runs a subrequest, starting at the server's rewrite rules, until its response is available.
 ///
 /// The future is boxed, because the handler may run further subrequests.
 pub fn execute(child: Box<Exchange>) -> SubrequestFuture {
     run(child, SubrequestStart::Server)
 }
 
-/// Runs like [`execute`] a subrequest that is already in its place, from the content phase.
+/// Runs a subrequest whose location is already set, starting at its content handler.
 pub fn execute_in_place(child: Box<Exchange>) -> SubrequestFuture {
     run(child, SubrequestStart::Place)
 }
@@ -56,7 +57,7 @@ fn run(child: Box<Exchange>, start: SubrequestStart) -> SubrequestFuture {
     })
 }
 
-/// Records the response of a subrequest for its variables.
+/// Records the response of a subrequest, for variables and logs.
 pub(super) fn note(exchange: &mut Exchange, answer: &mut ContentResponse) {
     if let Some(status) = exchange.request.errors.forced_status {
         answer.status = status;
@@ -65,7 +66,7 @@ pub(super) fn note(exchange: &mut Exchange, answer: &mut ContentResponse) {
     exchange.request.outcome.head.fields = lines(answer);
 }
 
-/// Returns the fields of the response as text (`$sent_http_*`).
+/// Returns the header fields of a response as lines, for `$sent_http_*`.
 fn lines(answer: &ContentResponse) -> Vec<u8> {
     let mut lines = answer.lines.clone();
     if let ResponseSource::Page(page) = &answer.source {

@@ -1,4 +1,4 @@
-//! Subrequest that follows a finished request.
+//! Subrequest that runs after a request has finished (`post_action`).
 
 use std::future::{Future, poll_fn};
 
@@ -6,11 +6,12 @@ use super::execution::note;
 use crate::access_log;
 use crate::exchange::{Exchange, SubrequestStart, pull_body};
 
-/// Number of response bytes read to make the origin's connection reusable; a longer response is aborted.
+/// Number of bytes read of the response, so that the connection to the origin can be reused. A longer response is
+/// aborted.
 const MAX_READ: u64 = 1 << 20;
 
-/// Runs a subrequest whose response is discarded, and writes one log line for it and the previous request, with the
-/// sent bytes of the previous request.
+/// Runs a subrequest after the request `before` and discards its response. Writes one access log line for both, with
+/// the numbers of bytes sent for `before`.
 pub fn follow(
     child: Box<Exchange>,
     start: SubrequestStart,
@@ -33,10 +34,10 @@ pub fn follow(
     }
 }
 
-/// Subrequest that writes the log line when it finishes or is cancelled.
+/// Subrequest that writes the access log line when it ends or is cancelled.
 struct FollowUpRequest {
     exchange: Box<Exchange>,
-    /// Time at which the head of the previous request was complete, in milliseconds since the epoch.
+    /// Time at which the head of the preceding request was complete, in milliseconds of the process clock.
     at_ms: u64,
 }
 

@@ -6,8 +6,8 @@
 //!    '------------------------ Subanswer: head, and a body to be pulled <---------------'
 //! ```
 //!
-//! A child runs the phases of a request, except access (its parent was checked), conditions, ranges and `add_header`.
-//! It is owned by the future or the body for which its parent waits, so it is cancelled with its parent.
+//! A child runs the phases of a request, except access checks (those of its parent apply), conditions, ranges and
+//! `add_header`. It is owned by the future or body that its parent polls, so it is cancelled together with its parent.
 
 mod body;
 mod child;

@@ -8,7 +8,7 @@ use super::body::ChildBody;
 use super::child::Child;
 use crate::exchange::{ContentResponse, Exchange, pull_body};
 
-/// Response to a subrequest.
+/// Response to a subrequest, with its exchange.
 pub struct SubrequestResponse {
     /// Response of the content handler.
     pub response: ContentResponse,
@@ -21,12 +21,12 @@ impl SubrequestResponse {
         Self { response: answer, child }
     }
 
-    /// Returns the subrequest, whose variables can be read.
+    /// Returns the exchange of the subrequest, whose variables can be read.
     pub fn exchange(&mut self) -> &mut Exchange {
         &mut self.child.exchange
     }
 
-    /// Returns the body after the filters of its place.
+    /// Returns the body, processed by the filters of the subrequest's location.
     pub fn into_body(mut self) -> BoxBody {
         let engine = self.child.exchange.request.site.engine;
         let body = engine.body(&mut self.child.exchange, self.response);
@@ -39,7 +39,7 @@ impl SubrequestResponse {
         Box::pin(ChildBody::new(pull_body(body), self.child))
     }
 
-    /// Returns the values of all fields of the response with that name.
+    /// Returns the values of all header fields of the response with a name.
     pub fn fields(&self, name: &[u8]) -> Vec<Vec<u8>> {
         lines_named(&self.child.exchange.request.outcome.head.fields, name).map(<[u8]>::to_vec).collect()
     }

@@ -1,33 +1,33 @@
 //! `traceparent` and `tracestate`: <https://www.w3.org/TR/trace-context/>.
 //!
-//! Values of clients are forwarded to origins and collectors, so nothing is forwarded unchecked: the numbers of
-//! `traceparent` are parsed and formatted again, and each member of `tracestate` is validated.
+//! Values from clients are forwarded to origins and collectors only after validation: `traceparent` is parsed and
+//! formatted again, and each member of `tracestate` is checked.
 
 use super::ids::{SpanId, TraceId, digit};
 
-/// Length of a `traceparent` of version 00, in bytes: version, trace, parent, flags.
+/// Length of a `traceparent` of version 00, in bytes.
 const LENGTH: usize = 55;
 /// Maximum number of members of a `tracestate` (section 3.3.1.1).
 const MAX_MEMBERS: usize = 32;
 /// Maximum length of a forwarded `tracestate`, in bytes; section 3.3.1.5 requires at least 512.
 pub const MAX_STATE: usize = 512;
 
-/// Span from which a request originates.
+/// Contents of `traceparent`: the trace, and the span that is the parent of the receiver's span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceParent {
-    /// Trace.
+    /// Trace identifier.
     pub trace: TraceId,
-    /// Span within the trace.
+    /// Span identifier.
     pub span: SpanId,
-    /// True if the sender has recorded the trace (the flag `sampled`).
+    /// True if the sender records the trace (flag `sampled`).
     pub sampled: bool,
 }
 
 impl TraceParent {
-    /// Parses a value of `traceparent` (section 3.2). Returns `None` if it is invalid; a new trace then starts at this
-    /// server.
+    /// Parses a value of `traceparent` (section 3.2). Returns `None` if it is invalid; the request then starts a new
+    /// trace.
     ///
-    /// Of a version later than 00, the parts of version 00 are parsed (section 4.3).
+    /// Of later versions than 00, only the parts that version 00 has are parsed (section 4.3).
     pub fn read(value: &[u8]) -> Option<Self> {
         let value = value.trim_ascii();
         let (known, rest) = value.split_at_checked(LENGTH)?;
@@ -48,7 +48,7 @@ impl TraceParent {
         })
     }
 
-    /// Appends the value as `traceparent` of version 00.
+    /// Appends the `traceparent` of version 00.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"00-");
         self.trace.write(out);
@@ -58,8 +58,8 @@ impl TraceParent {
     }
 }
 
-/// Returns the `tracestate` to be forwarded for these fields (section 3.3): its members, without empty members. Returns
-/// `None` if it is invalid or too long.
+/// Joins the members in the given `tracestate` fields (section 3.3), omitting empty ones. Returns `None` if there are
+/// none, or if the result is invalid or longer than [`MAX_STATE`].
 pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
     let members = fields.flat_map(|field| field.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
     let mut state: Vec<u8> = Vec::new();
@@ -82,7 +82,7 @@ pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>
     (!state.is_empty()).then_some(state)
 }
 
-/// Returns whether the text is a key (section 3.3.1.3.1), including the multi-tenant form `tenant@system`.
+/// Returns true if the text is a valid key (section 3.3.1.3.1), including the form `tenant@system`.
 fn is_key(key: &[u8]) -> bool {
     let is_rest = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/');
     let is_word = |word: &[u8], most: usize, digit_first: bool| {
@@ -97,8 +97,8 @@ fn is_key(key: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the text is a value (section 3.3.1.3.2): printable ASCII without comma and equals sign, without a
-/// trailing space.
+/// Returns true if the text is a valid value (section 3.3.1.3.2): printable ASCII without comma and equals sign, not
+/// empty, and not ending with a space.
 fn is_value(value: &[u8]) -> bool {
     let is_part = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b',' | b'=');
     value.len() <= 256 && value.iter().all(is_part) && value.last().is_some_and(|last| *last != b' ')

@@ -9,13 +9,13 @@ pub struct TraceId([u8; 16]);
 pub struct SpanId([u8; 8]);
 
 impl TraceId {
-    /// Creates an identifier from these numbers; zero, which is invalid, becomes one.
+    /// Creates an identifier from two numbers; all zero, which is invalid, becomes one.
     pub fn of(high: u64, low: u64) -> Self {
         let low = if high == 0 && low == 0 { 1 } else { low };
         Self((u128::from(high) << 64 | u128::from(low)).to_be_bytes())
     }
 
-    /// Parses 32 lower-case hexadecimal digits that are not all zero.
+    /// Parses 32 hexadecimal digits in lower case, not all zero; `None` for other texts.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         digits(text).map(Self)
     }
@@ -37,7 +37,7 @@ impl SpanId {
         Self(number.max(1).to_be_bytes())
     }
 
-    /// Parses 16 lower-case hexadecimal digits that are not all zero.
+    /// Parses 16 hexadecimal digits in lower case, not all zero; `None` for other texts.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         digits(text).map(Self)
     }
@@ -53,8 +53,8 @@ impl SpanId {
     }
 }
 
-/// Parses exactly `2 * N` lower-case digits (W3C Trace Context section 3.2.2 permits no others); `None` if all are
-/// zero.
+/// Parses exactly `2 * N` hexadecimal digits in lower case (the only ones that W3C Trace Context section 3.2.2
+/// permits); `None` for other texts, and if all digits are zero.
 fn digits<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     if text.len() != 2 * N {
@@ -66,7 +66,7 @@ fn digits<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     bytes.iter().any(|byte| *byte != 0).then_some(bytes)
 }
 
-/// Parses a lower-case hexadecimal digit.
+/// Parses a hexadecimal digit in lower case.
 pub(crate) fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,4 +1,4 @@
-//! Responses by status.
+//! Counts of responses by status.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -6,21 +6,22 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use myriad_store::page::Counter;
 
-/// Number of statuses in a block.
+/// Number of statuses in a block of counters.
 const PIECE: usize = 4;
 
-/// Responses of one worker by status, in order of first occurrence, since most sites have few statuses. An origin that
-/// sends arbitrary statuses can use 20 KB at most.
+/// Counts of one worker's responses by status, in blocks. Most sites use few statuses; an origin that sends all
+/// possible statuses makes it grow to 20 KB.
 #[derive(Debug, Default)]
 pub(super) struct CodeCounts {
-    /// 0 for an unused slot.
+    /// Statuses of this block; 0 for an unused slot.
     codes: [AtomicU16; PIECE],
     counts: [Counter; PIECE],
+    /// Further statuses.
     more: OnceLock<Box<Self>>,
 }
 
 impl CodeCounts {
-    /// Counts a response with a status from 1 to 999. It must be called on the worker's thread.
+    /// Counts a response with a status from 1 to 999. Must be called only on the worker's thread.
     pub(super) fn add(&self, code: u16) {
         let mut piece = self;
         loop {
@@ -37,7 +38,7 @@ impl CodeCounts {
         }
     }
 
-    /// Adds the counts to sums by status.
+    /// Adds the counts to `sums`, by status.
     pub(super) fn read(&self, sums: &mut BTreeMap<u16, u64>) {
         let mut next = Some(self);
         while let Some(piece) = next {

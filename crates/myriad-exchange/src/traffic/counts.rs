@@ -1,4 +1,4 @@
-//! Counts of one key by one worker.
+//! Traffic counts of one key by one worker.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use myriad_store::page::Counter;
 use super::key::{TrafficKey, TrafficKind};
 use super::times::LastTimes;
 
-/// Maximum number of histogram bounds.
+/// Maximum number of histogram bounds per key.
 pub const MAX_BUCKETS: usize = 32;
 pub(super) const CACHE_STATUSES: usize = CacheStatus::ALL.len();
 
-/// Figures of a finished request.
+/// Figures of a finished request or attempt, to be counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
-    /// Status sent to the client.
+    /// Status of the response; 0 if there was none.
     pub status: u16,
-    /// Cache status.
+    /// Cache status; `None` without a cache.
     pub cache: Option<CacheStatus>,
     /// Size of the request, in bytes.
     pub in_bytes: u64,
     /// Size of the response, in bytes.
     pub out_bytes: u64,
-    /// Time at which it finished, in milliseconds since the epoch.
+    /// Time at which the request finished, in milliseconds since the epoch.
     pub at_ms: u64,
     /// Duration of the request, in milliseconds; `None` for an attempt that was followed by another.
     pub request_ms: Option<u64>,
@@ -31,7 +31,7 @@ pub struct Sample {
     pub response_ms: Option<u64>,
 }
 
-/// Counts of one key. Only its worker's thread writes them.
+/// Counts of one key by one worker. Only that worker's thread writes them.
 #[derive(Debug)]
 pub struct TrafficCounts {
     pub(super) key: TrafficKey,
@@ -41,21 +41,21 @@ pub struct TrafficCounts {
     /// Responses by the first digit of their status, 1 to 5.
     pub(super) classes: [Counter; 5],
     pub(super) cache: [Counter; CACHE_STATUSES],
-    /// Time of the last request: the sum of the added differences.
+    /// Time at which the last request finished, in milliseconds since the epoch.
     pub(super) last_ms: Counter,
     pub(super) request: Durations,
-    /// For origins only.
+    /// Response times; `None` unless the key is an origin.
     pub(super) response: Option<Box<Durations>>,
 }
 
-/// Durations: sum, latest values and histogram.
+/// Sum, latest values and histogram of durations.
 #[derive(Debug)]
 pub(super) struct Durations {
     pub(super) sum_ms: Counter,
     pub(super) times: LastTimes,
-    /// Upper bounds of the histogram, in milliseconds, ascending.
+    /// Upper bounds of the histogram in milliseconds, ascending.
     pub(super) bounds: Arc<[u64]>,
-    /// Number of durations up to each bound.
+    /// Number of durations up to each bound, inclusive.
     pub(super) within: Box<[Counter]>,
 }
 
@@ -81,7 +81,7 @@ impl Durations {
 }
 
 impl TrafficCounts {
-    /// Creates empty counts; `bounds` are those of histograms.
+    /// Creates counts of zero. `bounds` are those of the histograms, in milliseconds.
     pub(super) fn new(key: TrafficKey, bounds: &Arc<[u64]>) -> Self {
         let is_origin = matches!(key.kind(), TrafficKind::Peer | TrafficKind::Origin);
         Self {
@@ -97,14 +97,14 @@ impl TrafficCounts {
         }
     }
 
-    /// Returns the memory size, in bytes.
+    /// Returns the memory that the counts of a key use, in bytes.
     pub(super) fn weight(key: &[u8], bounds: &[u64]) -> u32 {
-        // Calculated for an origin, which has two `Durations`.
+        // Calculated for a key of an origin, which has two `Durations`.
         let counters = size_of::<Self>() + size_of::<Durations>() + 2 * size_of_val(bounds);
         u32::try_from(counters + 2 * key.len()).unwrap_or(u32::MAX)
     }
 
-    /// Counts a request. It must be called on the worker's thread.
+    /// Counts a request. Must be called only on the worker's thread.
     pub fn add(&self, sample: &Sample) {
         self.requests.add(1);
         self.in_bytes.add(sample.in_bytes);
@@ -124,7 +124,7 @@ impl TrafficCounts {
         }
     }
 
-    /// Records the time of the last use.
+    /// Records the time of the last request.
     fn note(&self, at_ms: u64) {
         self.last_ms.add(at_ms.saturating_sub(self.last_ms.get()));
     }

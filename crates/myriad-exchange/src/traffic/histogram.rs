@@ -1,25 +1,26 @@
-//! Histogram of durations by their first two digits.
+//! Histogram of durations, with buckets for the first two digits of microseconds.
 //!
 //! ```text
 //! bucket   0    1  ...   99    100           101           ...  189             190
 //! values   <=1  2  ...  100    101..=110     111..=120     ...  991..=1000      1001..=1100    microseconds
 //! ```
 //!
-//! The upper bound of a bucket is a number of two digits, inclusive, so that usual bounds (0.25 s, 1 s) are exact.
-//! hdrhistogram does not support one writing thread with concurrent readers, and its bounds are powers of two.
+//! The upper bound of each bucket has two significant digits and is inclusive, so that usual bounds (0.25 s, 1 s) are
+//! exact. The crate hdrhistogram does not support one writing thread with concurrent readers, and its bounds are powers
+//! of two.
 
 use myriad_store::page::Counter;
 
-/// Number of durations with a separate bucket: up to 100 µs.
+/// Number of buckets for a single duration each: 1 to 100 µs.
 const SINGLE: usize = 100;
-/// Number of buckets in a decade: the first two digits range from 10 to 99.
+/// Number of buckets per decade: the first two digits range from 10 to 99.
 const OF_A_DECADE: usize = 90;
-/// Widths of the buckets in each decade, in microseconds.
+/// Width of the buckets in each decade, in microseconds.
 const STEPS: [u64; 8] = [10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-/// Total number of buckets. Durations above 10,000 s are in the last.
+/// Total number of buckets. The last one also contains all durations above 10,000 s.
 const BUCKETS: usize = SINGLE + STEPS.len() * OF_A_DECADE;
 
-/// Returns the bucket of a duration.
+/// Returns the index of the bucket for a duration in microseconds.
 fn bucket(us: u64) -> usize {
     let below = us.saturating_sub(1);
     if below < SINGLE as u64 {
@@ -32,7 +33,7 @@ fn bucket(us: u64) -> usize {
     }
 }
 
-/// Returns the longest duration in a bucket.
+/// Returns the upper bound of a bucket, in microseconds.
 fn bound(bucket: usize) -> u64 {
     match bucket.checked_sub(SINGLE) {
         None => bucket as u64 + 1,
@@ -40,7 +41,7 @@ fn bound(bucket: usize) -> u64 {
     }
 }
 
-/// Durations counted by one worker.
+/// Histogram that one worker writes.
 #[derive(Debug)]
 pub(crate) struct WorkerHistogram {
     sum_us: Counter,
@@ -54,7 +55,7 @@ impl Default for WorkerHistogram {
 }
 
 impl WorkerHistogram {
-    /// Counts a duration in microseconds. It must be called on the worker's thread.
+    /// Counts a duration in microseconds. Must be called only on the worker's thread.
     pub(super) fn add(&self, us: u64) {
         self.sum_us.add(us);
         if let Some(count) = self.counts.get(bucket(us)) {
@@ -63,16 +64,16 @@ impl WorkerHistogram {
     }
 }
 
-/// Durations of all workers at one moment, with a precision of two digits.
+/// Histogram of all workers' durations at one moment, with a precision of two digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeHistogram {
     sum_us: u64,
-    /// Counts by bucket; empty if there are none.
+    /// Number of durations in each bucket; empty if none was counted.
     counts: Vec<u64>,
 }
 
 impl TimeHistogram {
-    /// Adds the counts of a worker.
+    /// Adds the durations counted by a worker.
     pub(super) fn read(&mut self, stopwatch: &WorkerHistogram) {
         self.counts.resize(BUCKETS, 0);
         for (sum, count) in self.counts.iter_mut().zip(&stopwatch.counts) {
@@ -86,18 +87,18 @@ impl TimeHistogram {
         self.counts.iter().sum()
     }
 
-    /// Returns the sum, in microseconds.
+    /// Returns the sum of all durations, in microseconds.
     pub fn sum_us(&self) -> u64 {
         self.sum_us
     }
 
-    /// Returns the number of durations up to `us`, in microseconds, which is rounded up to two digits.
+    /// Returns the number of durations up to `us` microseconds, where `us` is rounded up to two digits.
     pub fn within(&self, us: u64) -> u64 {
         self.counts.iter().take(bucket(us) + 1).sum()
     }
 
-    /// Returns the quantile for `part` (0.0 to 1.0) in microseconds, rounded up to two digits; `None` without
-    /// durations.
+    /// Returns the quantile `part` (0.0 to 1.0) of the durations in microseconds, rounded up to two digits; `None`
+    /// without durations.
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let count = self.count();
         let wanted = ((part.clamp(0.0, 1.0) * count as f64).ceil() as u64).max(1);
@@ -122,7 +123,7 @@ impl TimeHistogram {
         self
     }
 
-    /// Returns the difference to an earlier moment.
+    /// Returns the durations counted since an earlier moment: the difference of the histograms.
     #[must_use]
     pub fn since(mut self, earlier: &Self) -> Self {
         for (count, before) in self.counts.iter_mut().zip(&earlier.counts) {

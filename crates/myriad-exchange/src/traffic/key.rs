@@ -1,15 +1,15 @@
-//! Keys of traffic counts.
+//! Keys of traffic counts (`vhost_traffic_status`).
 
-/// Kind of a key.
+/// Kind of a key, which determines the meaning of its zone and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrafficKind {
-    /// Server or host.
+    /// Virtual server or host; has no zone.
     Server,
-    /// Name within a group of requests defined by the configuration.
+    /// `vhost_traffic_status_filter_by_set_key`: the zone is the group, the name is the evaluated key.
     Filter,
     /// Peer of an `upstream`, which is the zone.
     Peer,
-    /// Origin without an `upstream`.
+    /// Origin that belongs to no `upstream`.
     Origin,
     /// Cache zone.
     Cache,
@@ -18,13 +18,13 @@ pub enum TrafficKind {
 const KINDS: [TrafficKind; 5] =
     [TrafficKind::Server, TrafficKind::Filter, TrafficKind::Peer, TrafficKind::Origin, TrafficKind::Cache];
 
-/// Key as one byte string: the kind, the length of the zone in four bytes, the zone, the name. This encoding is
-/// unambiguous, even for zones and names chosen by clients.
+/// Key as one byte string: the kind, the length of the zone (four bytes), the zone, the name. The encoding is
+/// unambiguous even if clients determine zone and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrafficKey(Box<[u8]>);
 
 impl TrafficKey {
-    /// Writes a key to a reusable buffer.
+    /// Replaces the contents of `out` by an encoded key. The buffer can be reused.
     pub fn write(out: &mut Vec<u8>, kind: TrafficKind, zone: &[u8], name: &[u8]) {
         out.clear();
         out.push(kind as u8);
@@ -33,7 +33,7 @@ impl TrafficKey {
         out.extend_from_slice(name);
     }
 
-    /// Returns the key written by [`Self::write`].
+    /// Creates a key from bytes written by [`Self::write`].
     pub(super) fn of(written: &[u8]) -> Self {
         Self(written.into())
     }
@@ -48,7 +48,7 @@ impl TrafficKey {
         KINDS[usize::from(self.0[0])]
     }
 
-    /// Returns the group or `upstream`; empty if the kind has none.
+    /// Returns the zone: the filter group or `upstream`; empty if the kind has none.
     pub fn zone(&self) -> &[u8] {
         &self.0[5..5 + self.zone_length()]
     }

@@ -1,17 +1,17 @@
 //! Traffic counters.
 //!
-//! Counters updated by every request, read as one [`TrafficSnapshot`]:
+//! Counters that every request updates, read as one [`TrafficSnapshot`]:
 //!
 //! | file | content |
 //! |---|---|
-//! | `served_requests` | requests of one worker by version, cache status and class of robot |
-//! | `histogram`, `codes`, `named_counts`, `tls` | durations; responses by status; counts by name; handshakes |
+//! | `served_requests` | requests of one worker by version, cache status and class of client |
+//! | `histogram`, `codes`, `named_counts`, `tls` | durations; responses by status; counts by name; TLS handshakes |
 //! | `queues` | requests in the queues of origins |
-//! | `zone` | requests of a server or of locations with a name (`status_zone`) |
+//! | `zone` | requests of a server or location, by `status_zone` |
 //! | `zones` | counters that survive reloads |
-//! | `snapshot` | all counters at one moment |
+//! | `snapshot` | all counters of a site at one moment |
 //!
-//! Counters by key, in places that enable them (`vhost_traffic_status`): servers, filters, origins, cache zones, and
+//! Counters by key, in locations that enable them (`vhost_traffic_status`): servers, filters, origins, cache zones, and
 //! keys of features:
 //!
 //! | file | content |
@@ -19,8 +19,8 @@
 //! | `key` | key: a kind, its zone, and a name |
 //! | `counts` | counts of one key by one worker, and the figures of a finished request |
 //! | `times` | durations of the latest requests |
-//! | `table` | all keys of one worker, of bounded size |
-//! | `slots` | counts that a worker needs for each request, without a lookup by key |
+//! | `table` | all keys of one worker, limited in number or size |
+//! | `slots` | counts that a worker needs for each request, without a look-up by key |
 //! | `sums` | sums of the counts of all workers |
 //!
 //! ```text
@@ -30,8 +30,8 @@
 //! reader           -> the boards of all workers, in sequence -> sums
 //! ```
 //!
-//! Only its worker writes a count, so that no request waits for another worker. A reset removes the counts from the
-//! board; the worker detects by the board's epoch that it has to look up new counts.
+//! Only its worker writes a count, so that no request waits for another worker. A reset removes counts from the table
+//! of the worker ("board"); the worker detects by the table's epoch that it must look up its counts again.
 
 mod codes;
 mod counts;

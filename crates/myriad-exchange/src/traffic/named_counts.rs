@@ -5,15 +5,16 @@ use std::sync::OnceLock;
 
 use myriad_store::page::Counter;
 
-/// Maximum number of names. A configuration has far fewer.
+/// Maximum number of names with separate counts. Configurations have far fewer.
 const MAX_NAMES: usize = 64;
-/// Name of the count of all further names.
+/// Name under which all further names are counted.
 const OTHERS: &str = "others";
 
 /// Name and its count.
 type NamedCount = (Box<[u8]>, Counter);
 
-/// Counts of one worker by name, in order of first occurrence. Names beyond the limit share one count.
+/// Counts of one worker by name, in the order in which names first occurred. Names beyond [`MAX_NAMES`] share one
+/// count.
 #[derive(Debug)]
 pub(super) struct NamedCounts {
     named: Box<[OnceLock<NamedCount>]>,
@@ -27,7 +28,7 @@ impl Default for NamedCounts {
 }
 
 impl NamedCounts {
-    /// Increments the count of a name. It must be called on the worker's thread.
+    /// Increments the count of a name. Must be called only on the worker's thread.
     pub(super) fn add(&self, name: &[u8]) {
         for slot in &self.named {
             let (known, count) = slot.get_or_init(|| (name.into(), Counter::default()));
@@ -38,7 +39,7 @@ impl NamedCounts {
         self.others.add(1);
     }
 
-    /// Adds the counts to sums by name.
+    /// Adds the counts to `sums`, by name.
     pub(super) fn read(&self, sums: &mut BTreeMap<String, u64>) {
         for (name, count) in self.named.iter().map_while(OnceLock::get) {
             *sums.entry(String::from_utf8_lossy(name).into_owned()).or_default() += count.get();

@@ -1,29 +1,29 @@
-//! Requests in the queues of origins (`origin_queue`).
+//! Counts of requests in the queues of origins (`origin_queue`).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Outcome of a request in a queue.
+/// Outcome of a request that was sent to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueEnd {
-    /// Processed without waiting.
+    /// Sent to the origin without waiting.
     Passed,
-    /// Processed after waiting.
+    /// Sent to the origin after waiting.
     Waited,
-    /// Timed out.
+    /// Rejected after the maximum waiting time.
     Late,
-    /// Rejected, because the queue was full.
+    /// Rejected immediately, because the queue was full.
     Full,
-    /// Removed from the queue for a request of a higher class.
+    /// Rejected to make room in the full queue for a request of a higher class.
     Displaced,
-    /// Cancelled, because the client disconnected.
+    /// Removed, because the client disconnected.
     Left,
 }
 
 /// Names of the [`QueueEnd`] variants, in order.
 pub const QUEUE_ENDS: [&str; 6] = ["passed", "waited", "late", "full", "displaced", "left"];
 
-/// Counts of a queue, shared by all workers. Requests to an origin are so expensive that sharing a cache line is
-/// acceptable.
+/// Counts of a queue, shared by all workers. Unlike other counters, they may share a cache line between threads,
+/// because requests to origins are rare and expensive.
 #[derive(Debug, Default)]
 pub struct QueueCounts {
     waiting: AtomicU64,
@@ -34,29 +34,29 @@ pub struct QueueCounts {
 /// Counts of a queue at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueSums {
-    /// Name.
+    /// Name of the queue.
     pub name: String,
-    /// Requests that are waiting.
+    /// Number of requests that are waiting now.
     pub waiting: u64,
-    /// Total waiting time, including rejected requests, in microseconds.
+    /// Sum of all waiting times, including those of rejected requests, in microseconds.
     pub waited_us: u64,
-    /// Requests by outcome ([`QUEUE_ENDS`]).
+    /// Number of requests by outcome, in the order of [`QUEUE_ENDS`].
     pub ends: [u64; QUEUE_ENDS.len()],
 }
 
 impl QueueCounts {
-    /// Counts a request that did not wait.
+    /// Counts the outcome of a request that did not wait.
     pub fn end(&self, end: QueueEnd) {
         self.ends[end as usize].fetch_add(1, Relaxed);
     }
 
-    /// Starts the wait of a request. It is counted as left unless [`QueueWait::end`] sets another outcome.
+    /// Starts the wait of a request. It counts as [`QueueEnd::Left`] unless [`QueueWait::end`] sets another outcome.
     pub fn wait(&self) -> QueueWait<'_> {
         self.waiting.fetch_add(1, Relaxed);
         QueueWait { counts: self, since_us: myriad_net::clock::now_us(), end: QueueEnd::Left }
     }
 
-    /// Returns the counts of the queue; `name` is its name.
+    /// Returns the current counts. `name` is the name of the queue.
     pub(super) fn sums(&self, name: &str) -> QueueSums {
         QueueSums {
             name: name.to_owned(),
@@ -67,7 +67,7 @@ impl QueueCounts {
     }
 }
 
-/// Waiting request. The wait finishes when this value is dropped.
+/// Wait of a request in a queue. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct QueueWait<'a> {
     counts: &'a QueueCounts,
@@ -76,7 +76,7 @@ pub struct QueueWait<'a> {
 }
 
 impl QueueWait<'_> {
-    /// Finishes the wait with an outcome.
+    /// Ends the wait with an outcome.
     pub fn end(mut self, end: QueueEnd) {
         self.end = end;
     }

@@ -1,4 +1,4 @@
-//! Requests served by one worker, by properties that every request has. They are always counted.
+//! Counts of requests served by one worker, by properties that every request has. Always enabled.
 
 use std::collections::BTreeMap;
 
@@ -14,47 +14,48 @@ use super::tls::{TlsCounts, TlsEnd};
 /// HTTP versions as in `$server_protocol`, in the order of
 /// [`TrafficSnapshot::versions`](super::TrafficSnapshot::versions).
 pub const VERSION_NAMES: [&str; 4] = ["HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/3.0"];
-/// Values of `$upstream_cache_status`, and `none` for responses without a cache.
+/// Values of `$upstream_cache_status` in lower case, and `none` for requests without a cache.
 pub const CACHE_NAMES: [&str; CACHES] =
     ["miss", "bypass", "expired", "stale", "updating", "revalidated", "hit", "none"];
 pub(super) const CACHES: usize = CacheStatus::ALL.len() + 1;
 
-/// Finished request.
+/// Finished request, to be counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// HTTP version.
     pub version: HttpVersion,
-    /// True for a TLS connection.
+    /// True if the connection uses TLS.
     pub secure: bool,
-    /// Cache status.
+    /// Cache status; `None` without a cache.
     pub cache: Option<CacheStatus>,
-    /// Status sent; 0 if none was.
+    /// Status of the response; 0 if none was sent.
     pub status: u16,
     /// Size of the request, in bytes.
     pub received: u64,
-    /// Number of response body bytes sent.
+    /// Number of body bytes sent.
     pub body: u64,
-    /// Size of the body without its content coding, in bytes, if it has one.
+    /// Size of the sent body before compression by this server, in bytes; 0 if unknown.
     pub uncoded: u64,
-    /// Times to the first and the last byte, in microseconds.
+    /// Times from the request head to the first and to the last byte of the response, in microseconds.
     pub times_us: (u64, u64),
-    /// Time that the origin took to generate the cached page, in microseconds.
+    /// Time that the origin needed to generate the page that was served from the cache, in microseconds; 0 if not from
+    /// the cache.
     pub spared_us: u64,
-    /// Class of the robot; empty for other clients.
+    /// Class of the client, such as a robot; empty for other clients.
     pub class: &'a [u8],
 }
 
-/// Requests served by one worker. Only its thread writes them.
+/// Counts of one worker. Only its thread writes them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct ServedCounts {
     statuses: CodeCounts,
     discarded: Counter,
     received: Counter,
-    /// Bytes saved by content codings.
+    /// Number of bytes saved by compression.
     uncoded: Counter,
     spared_us: Counter,
-    /// Requests by version, without and with TLS.
+    /// Requests by version; in each pair, without TLS and with TLS.
     versions: [[Counter; 2]; VERSION_NAMES.len()],
     caches: [ByCache; CACHES],
     non_bots: Counter,
@@ -62,7 +63,7 @@ pub struct ServedCounts {
     tls: TlsCounts,
 }
 
-/// Responses with one cache status.
+/// Counts of responses with one cache status.
 #[derive(Debug, Default)]
 struct ByCache {
     bytes: Counter,
@@ -71,7 +72,7 @@ struct ByCache {
 }
 
 impl ServedCounts {
-    /// Counts a finished request.
+    /// Counts a finished request. Must be called only on the worker's thread.
     pub fn add(&self, served: &Served<'_>) {
         self.received.add(served.received);
         self.versions[served.version as usize][usize::from(served.secure)].add(1);
@@ -91,7 +92,7 @@ impl ServedCounts {
         self.spared_us.add(served.spared_us);
     }
 
-    /// Counts a finished handshake.
+    /// Counts a finished TLS handshake. Must be called only on the worker's thread.
     pub fn count_handshake(&self, end: TlsEnd) {
         self.tls.add(end);
     }
@@ -100,7 +101,7 @@ impl ServedCounts {
         &self.tls
     }
 
-    /// Adds the counts to sums.
+    /// Adds the counts to `sums`.
     pub(super) fn read(&self, sums: &mut ServedSums) {
         self.statuses.read(&mut sums.statuses);
         sums.discarded += self.discarded.get();
@@ -120,7 +121,7 @@ impl ServedCounts {
     }
 }
 
-/// Sums of all workers, for a snapshot.
+/// Sums over all workers, for a snapshot.
 #[derive(Debug, Default)]
 pub(super) struct ServedSums {
     pub statuses: BTreeMap<u16, u64>,
@@ -133,14 +134,14 @@ pub(super) struct ServedSums {
     pub origin_us: u64,
 }
 
-/// Responses with one cache status.
+/// Counts of responses with one cache status, over all workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSums {
     /// Number of body bytes sent.
     pub bytes: u64,
-    /// Times from the request's head to the first byte of the response.
+    /// Times from the request head to the first byte of the response.
     pub first_byte: TimeHistogram,
-    /// Times from the request's head to the last byte of the response.
+    /// Times from the request head to the last byte of the response.
     pub total: TimeHistogram,
 }
 

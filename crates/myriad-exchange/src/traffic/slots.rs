@@ -1,4 +1,4 @@
-//! Counts that a worker needs for each request.
+//! Counts that a worker needs for each request, without a look-up by key.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::counts::TrafficCounts;
 use super::table::TrafficTable;
 
-/// Counts by a number assigned by the configuration, which replaces the lookup of a key.
+/// Counts by number. The configuration assigns a number to each key that is known in advance.
 #[derive(Debug, Default)]
 pub struct TrafficSlots(RefCell<Slots>);
 
@@ -17,8 +17,8 @@ struct Slots {
 }
 
 impl TrafficSlots {
-    /// Calls `add` with the counts of a number. `find` looks them up on the worker's board on first use, and after keys
-    /// have been removed.
+    /// Calls `add` with the counts of a number. On the first use, and after keys have been removed from `board`, `find`
+    /// looks up the counts there.
     pub fn with(
         &self,
         board: &TrafficTable,

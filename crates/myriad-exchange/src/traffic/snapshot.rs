@@ -10,8 +10,8 @@ use super::zone::{ZoneKind, ZoneSums};
 use crate::counters::Snapshot;
 use crate::runtime::Runtime;
 
-/// All counters of a site, summed over its workers. They are read in sequence, so under load they can differ by a few
-/// requests.
+/// All counters of a site, summed over its workers. They are read one after another, so under load they may differ by a
+/// few requests.
 #[derive(Clone, Debug, Default)]
 pub struct TrafficSnapshot {
     /// Time at which the worker process started counting, in milliseconds since the epoch.
@@ -20,58 +20,59 @@ pub struct TrafficSnapshot {
     pub at_ms: u64,
     /// Connections, and totals of all requests.
     pub total: Snapshot,
-    /// The same figures by worker.
+    /// Connections and totals by worker.
     pub workers: Vec<Snapshot>,
-    /// Responses by status, ascending.
+    /// Number of responses by status, sorted by status.
     pub statuses: Vec<(u16, u64)>,
-    /// Requests without a response.
+    /// Number of requests without a response.
     pub discarded: u64,
-    /// Total size of requests, in bytes.
+    /// Sum of the sizes of requests, in bytes.
     pub received: u64,
-    /// Requests by version ([`super::VERSION_NAMES`]), without and with TLS.
+    /// Number of requests by version, in the order of [`super::VERSION_NAMES`]; in each pair, without TLS and with TLS.
     pub versions: [[u64; 2]; VERSION_NAMES.len()],
-    /// Responses by cache status ([`super::CACHE_NAMES`]).
+    /// Responses by cache status, in the order of [`super::CACHE_NAMES`].
     pub by_cache: [CacheSums; CACHES],
-    /// Requests by class of robot, ordered by name. The empty name counts other clients.
+    /// Number of requests by class of client, such as robots, sorted by name. The empty name counts all other clients.
     pub bots: Vec<(String, u64)>,
-    /// Handshakes.
+    /// TLS handshakes.
     pub tls: TlsSums,
-    /// Savings.
+    /// Savings by caching and compression.
     pub saved: SavedSums,
-    /// Servers, ordered by name.
+    /// Traffic of servers, sorted by name.
     pub servers: Vec<ZoneSums>,
-    /// Locations with a `status_zone`, ordered by name.
+    /// Traffic of locations with a `status_zone`, sorted by name.
     pub locations: Vec<ZoneSums>,
-    /// Cache zones, ordered by name.
+    /// Cache zones, sorted by name.
     pub caches: Vec<CacheZoneSums>,
-    /// Groups of `http`, ordered by name.
+    /// Groups of origins in `http`, sorted by name.
     pub upstreams: Vec<UpstreamSums>,
-    /// Queues before origins that have been used, ordered by name.
+    /// Queues of origins that have been used, sorted by name.
     pub queues: Vec<QueueSums>,
 }
 
 /// Savings by caching and compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedSums {
-    /// Body bytes sent from a cache instead of an origin.
+    /// Number of body bytes sent from a cache instead of an origin.
     pub cache_bytes: u64,
-    /// Bytes saved by compression.
+    /// Number of bytes saved by compression.
     pub coding_bytes: u64,
-    /// Saved working time of origins, in microseconds: for each page served from a cache, the duration of its fetch.
+    /// Saved working time of origins, in microseconds: for each page served from a cache, the time that the origin
+    /// needed to generate it.
     pub origin_us: u64,
 }
 
-/// Group of origins.
+/// Group of origins, with the state of its peers.
 #[derive(Clone, Debug)]
 pub struct UpstreamSums {
-    /// Name.
+    /// Name of the group.
     pub name: String,
     /// Peers, in the order of the configuration.
     pub peers: Vec<PeerSnapshot>,
 }
 
 impl TrafficSnapshot {
-    /// Reads the counters of a site. It takes about 0.1 ms, and 0.5 µs more for each zone; with thousands of zones it
+    /// Reads the counters of a site. Takes about 0.1 ms, plus 0.5 µs for each traffic zone. With thousands of zones, it
     /// must not be called on a worker's thread.
     pub fn read(runtime: &Runtime) -> Self {
         let traffic = &runtime.traffic;
@@ -106,7 +107,7 @@ impl TrafficSnapshot {
     }
 }
 
-/// Returns the number of bytes sent from a cache: hits and stale pages.
+/// Returns the number of body bytes sent from a cache: hits, stale, updating and revalidated pages.
 fn from_cache(by_cache: &[CacheSums; CACHES]) -> u64 {
     use myriad_policy::CacheStatus::{Hit, Revalidated, Stale, Updating};
     [Hit, Stale, Updating, Revalidated].iter().map(|status| by_cache[*status as usize].bytes).sum()

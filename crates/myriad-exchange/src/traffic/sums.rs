@@ -1,4 +1,4 @@
-//! Sums of the counts of all workers.
+//! Sums of all workers' traffic counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,35 +8,36 @@ use super::key::TrafficKey;
 use super::times::LAST_TIMES;
 use crate::counters::Counters;
 
-/// Counts of one key, summed over workers.
+/// Traffic counts of one key, summed over workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficSums {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Received bytes.
+    /// Number of bytes received.
     pub in_bytes: u64,
-    /// Sent bytes.
+    /// Number of bytes sent.
     pub out_bytes: u64,
-    /// Responses by the first digit of their status, 1 to 5.
+    /// Number of responses by the first digit of their status, 1 to 5.
     pub classes: [u64; 5],
-    /// Requests by cache status, in the order of [`myriad_policy::CacheStatus::ALL`].
+    /// Number of requests by cache status, in the order of [`myriad_policy::CacheStatus::ALL`].
     pub cache: [u64; CACHE_STATUSES],
     /// Time at which the last request finished, in milliseconds since the epoch.
     pub last_ms: u64,
     /// Durations of requests.
     pub request: DurationSums,
-    /// Response times of origins.
+    /// Response times of origins; empty unless the key is an origin.
     pub response: DurationSums,
 }
 
 /// Durations, summed over workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DurationSums {
-    /// Sum, in milliseconds.
+    /// Sum of all durations, in milliseconds.
     pub sum_ms: u64,
-    /// Latest durations with the times at which they finished, at most [`LAST_TIMES`], in order, in milliseconds.
+    /// Latest durations, at most [`LAST_TIMES`]: end time (milliseconds since the epoch) and duration (milliseconds),
+    /// sorted by end time.
     pub times: Vec<(u64, u64)>,
-    /// Bounds of the histogram, in milliseconds, and the number of durations up to each bound.
+    /// Upper bounds of the histogram in milliseconds, each with the number of durations up to it.
     pub buckets: Vec<(u64, u64)>,
 }
 
@@ -60,7 +61,7 @@ impl DurationSums {
         if self.buckets.is_empty() {
             self.buckets.clone_from(&other.buckets);
         } else {
-            // If a reload has changed the bounds, only common bounds are counted.
+            // If a reload has changed the bounds, the counts of other bounds are not added.
             for (bound, count) in &mut self.buckets {
                 let same = other.buckets.iter().find(|(known, _)| known == bound);
                 *count += same.map_or(0, |(_, count)| *count);
@@ -104,7 +105,7 @@ impl TrafficSums {
     }
 }
 
-/// Returns the counts of all workers by key, in the order of the keys.
+/// Returns the counts of all workers by key, sorted by key.
 pub fn all(workers: &[Arc<Counters>]) -> BTreeMap<TrafficKey, TrafficSums> {
     let mut sums: BTreeMap<TrafficKey, TrafficSums> = BTreeMap::new();
     for counts in workers.iter().flat_map(|counters| counters.traffic.all()) {

@@ -1,4 +1,4 @@
-//! Counts by key of one worker.
+//! Table of one worker's traffic counts by key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,26 +9,26 @@ use parking_lot::Mutex;
 use super::counts::TrafficCounts;
 use super::key::TrafficKey;
 
-/// Maximum number of keys that depend on configurations only. Keys left by previous configurations are evicted, oldest
-/// first.
+/// Maximum number of keys that depend only on configurations. Beyond it, the least recently used keys are evicted,
+/// which former configurations have left.
 const MAX_FIXED: u64 = 16 * 1024;
 
-/// Storage class of a key, which limits the number of keys. The least recently used are evicted.
+/// Class of a key, which determines how the number of such keys is limited. The least recently used are evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyClass {
-    /// Keys that depend on the configuration only.
+    /// Key that depends only on the configuration.
     Fixed,
-    /// Keys that clients can influence, limited to a total size in bytes.
+    /// Key that clients can influence; the total memory of such keys is limited to this number of bytes.
     Bytes(u64),
-    /// Keys that clients can influence, limited in number.
+    /// Key that clients can influence; the number of such keys is limited to this number.
     Number(u64),
 }
 
-/// Keys counted by one worker. The worker looks up keys that are missing in its slots; other threads read and remove
-/// keys.
+/// Traffic counts of one worker by key. The worker looks up keys that are not in its slots; other threads read and
+/// remove keys.
 #[derive(Debug)]
 pub struct TrafficTable {
-    /// Number of removals of keys. Results of earlier lookups are invalid.
+    /// Number of times that keys were removed. A change makes the results of earlier look-ups invalid.
     epoch: AtomicU64,
     tables: Mutex<KeyTables>,
 }
@@ -48,8 +48,9 @@ impl Default for TrafficTable {
 }
 
 impl TrafficTable {
-    /// Returns the counts of a key written by [`TrafficKey::write`], creating them if necessary; `None` if the limit of
-    /// the shelf does not even admit one key. `bounds` are those of histograms.
+    /// Returns the counts of an encoded key ([`TrafficKey::write`]), creating them if necessary. Returns `None` if the
+    /// limit of `shelf`, the class of the key, does not admit even this key. `bounds` are those of the histograms, in
+    /// milliseconds.
     pub fn find(&self, key: &[u8], shelf: KeyClass, bounds: &Arc<[u64]>) -> Option<Arc<TrafficCounts>> {
         let mut shelves = self.tables.lock();
         let (kept, weight) = match shelf {
@@ -70,19 +71,19 @@ impl TrafficTable {
         kept.insert(key.into(), Arc::clone(&counts), weight).then_some(counts)
     }
 
-    /// Returns the counts of all keys, in no order.
+    /// Returns the counts of all keys, in no particular order.
     pub(super) fn all(&self) -> Vec<Arc<TrafficCounts>> {
         let shelves = self.tables.lock();
         let counts = [&shelves.fixed, &shelves.bytes, &shelves.number];
         counts.into_iter().flat_map(Lru::values).cloned().collect()
     }
 
-    /// Removes keys, whose counts then start at zero. If `keeps` is set, the keys remain.
+    /// Resets keys: removes their counts or, if `keeps` is set, replaces them by counts of zero.
     pub fn remove(&self, keys: &[TrafficKey], keeps: bool) {
         let mut shelves = self.tables.lock();
         let KeyTables { fixed, bytes, number } = &mut *shelves;
         for key in keys {
-            // Each shelf is searched, because a reload may have changed the shelf of a key.
+            // All classes are searched, because a reload may have changed the class of a key.
             for (kept, weighs) in [(&mut *fixed, false), (&mut *bytes, true), (&mut *number, false)] {
                 let Some(before) = kept.remove(key.bytes()) else { continue };
                 if keeps {
@@ -100,12 +101,12 @@ impl TrafficTable {
         self.epoch.fetch_add(1, Relaxed);
     }
 
-    /// Returns the number of removals of keys.
+    /// Returns the number of times that keys were removed.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Relaxed)
     }
 
-    /// Returns the memory size of the keys, in bytes, and their number.
+    /// Returns the memory used by all counts in bytes, and the number of keys.
     pub fn used(&self) -> (u64, u64) {
         let counts = self.all();
         let weight = |counts: &Arc<TrafficCounts>| {

@@ -1,18 +1,17 @@
-//! Durations of the latest requests.
+//! Latest durations of requests.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use myriad_store::page::Counter;
 
-/// Number of stored durations: the number over which nginx-module-vts averages.
+/// Number of durations that are stored: as many as nginx-module-vts averages.
 pub const LAST_TIMES: usize = 64;
-/// Number of bits of a duration; the other bits contain its time.
+/// Number of bits for the duration in a word. The other bits contain its end time.
 const DURATION_BITS: u32 = 20;
-/// Maximum duration, in milliseconds, about 17 minutes. Longer durations are stored as this value.
+/// Maximum duration that is stored, in milliseconds (about 17 minutes). Longer durations are stored as this value.
 const LONGEST_MS: u64 = (1 << DURATION_BITS) - 1;
 
-/// Latest durations of one worker. Each is stored in one word with the time at which it finished, so that reads are
-/// consistent.
+/// Latest durations of one worker. Each is stored with its end time in one word, so that readers get consistent pairs.
 #[derive(Debug)]
 pub(super) struct LastTimes {
     written: Counter,
@@ -26,31 +25,32 @@ impl Default for LastTimes {
 }
 
 impl LastTimes {
-    /// Adds a duration that finished at `at_ms`, both in milliseconds.
+    /// Stores a duration that ended at `at_ms` (milliseconds since the epoch), replacing the oldest.
     pub(super) fn add(&self, at_ms: u64, duration_ms: u64) {
         let word = at_ms << DURATION_BITS | duration_ms.min(LONGEST_MS);
         self.words[self.written.get() as usize % LAST_TIMES].store(word, Relaxed);
         self.written.add(1);
     }
 
-    /// Appends times and durations, in no order.
+    /// Appends pairs of end time and duration, in no particular order.
     pub(super) fn append(&self, out: &mut Vec<(u64, u64)>) {
         let words = self.words.iter().map(|word| word.load(Relaxed)).filter(|word| *word > 0);
         out.extend(words.map(|word| (word >> DURATION_BITS, word & LONGEST_MS)));
     }
 }
 
-/// Method of averaging durations.
+/// Method of averaging durations (`vhost_traffic_status_average_method`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Average {
-    /// True if later durations have more weight: the n-th has weight n.
+    /// True if later durations have more weight: the n-th duration has weight n.
     pub weighted: bool,
-    /// Maximum age, in milliseconds; 0 for any age.
+    /// Maximum age of a duration that is included, in milliseconds; 0 for any age.
     pub period_ms: u64,
 }
 
 impl Average {
-    /// Returns the average, in milliseconds, of durations ordered by time; 0 if all are too old.
+    /// Returns the average in milliseconds of pairs of end time and duration, sorted by end time; 0 if none is young
+    /// enough.
     pub fn of(self, times: &[(u64, u64)], now_ms: u64) -> u64 {
         let since = if self.period_ms > 0 { now_ms.saturating_sub(self.period_ms) } else { 0 };
         let (mut sum, mut weights) = (0, 0);

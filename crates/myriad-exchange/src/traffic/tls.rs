@@ -1,9 +1,9 @@
-//! TLS handshakes, counted like in the API of NGINX Plus (`ssl`).
+//! Counts of TLS handshakes, as in the API of NGINX Plus (`ssl`).
 
 use myriad_net::HandshakeFailure;
 use myriad_store::page::Counter;
 
-/// Result of a handshake, or of the verification of a client certificate.
+/// Result of a TLS handshake, or of the verification of a client certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsEnd {
     /// Successful handshake.
@@ -13,21 +13,21 @@ pub enum TlsEnd {
     },
     /// Failed handshake.
     Failed(HandshakeFailure),
-    /// The client certificate is missing or invalid: OpenSSL error code, 0 for a missing certificate.
+    /// A client certificate is invalid (OpenSSL's error code) or missing (0).
     Unverified(u32),
 }
 
-/// Defines the counts by their names.
+/// Defines the counters, with one field per name in both structures.
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// Handshakes of one worker.
+        /// Counts of one worker. Only its thread writes them.
         #[derive(Debug, Default)]
         #[repr(align(128))]
         pub(super) struct TlsCounts {
             $($name: Counter,)+
         }
 
-        /// Handshakes of all workers.
+        /// Counts of TLS handshakes, summed over workers.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct TlsSums {
             $($(#[$doc])* pub $name: u64,)+
@@ -74,7 +74,7 @@ counts! {
 }
 
 impl TlsCounts {
-    /// Counts a result. It must be called on the worker's thread.
+    /// Counts a result. Must be called only on the worker's thread.
     pub(super) fn add(&self, end: TlsEnd) {
         match end {
             TlsEnd::Done { resumed } => {
@@ -95,7 +95,7 @@ impl TlsCounts {
         }
     }
 
-    /// Returns the count of an OpenSSL error code (`X509_V_ERR_*`).
+    /// Returns the counter for an OpenSSL error code (`X509_V_ERR_*`); 0 means that the certificate is missing.
     fn unverified(&self, code: u32) -> &Counter {
         match code {
             0 => &self.verify_no_cert,

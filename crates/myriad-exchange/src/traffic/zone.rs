@@ -1,4 +1,4 @@
-//! Traffic of a server or a location.
+//! Traffic counts of a server or location.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -9,25 +9,26 @@ use myriad_store::page::Counter;
 use super::codes::CodeCounts;
 use super::tls::{TlsCounts, TlsEnd, TlsSums};
 
-/// Kind of a traffic zone.
+/// Kind of a traffic zone. Names are unique within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ZoneKind {
-    /// Servers: by `status_zone`, or by the first name of servers without one.
+    /// Server, by `status_zone` or, without it, by its first `server_name`.
     Server,
-    /// Locations (`status_zone`).
+    /// Location with a `status_zone`.
     Location,
-    /// Servers of `stream` with a `status_zone`; sessions are counted as requests.
+    /// Server of `stream` with a `status_zone`; its sessions count as requests.
     Stream,
 }
 
-/// Counts of requests with a name, which several servers or locations may share. They survive reloads.
+/// Traffic counts with a name, which several servers or locations may share. They survive reloads.
 #[derive(Debug)]
 pub struct TrafficZone {
     kind: ZoneKind,
     name: Box<str>,
     is_named: AtomicBool,
-    /// By number of the worker.
+    /// Counts of each worker, by worker number.
     lanes: Box<[Lane]>,
+    /// TLS handshakes by worker number; unset before the first.
     tls: OnceLock<Box<[TlsCounts]>>,
 }
 
@@ -69,14 +70,15 @@ impl TrafficZone {
         self.is_named.store(true, Relaxed);
     }
 
-    /// Counts the start of a request. Like the methods below, it must be called on that worker's thread.
+    /// Counts the start of a request. Like the methods below, it must be called only on the thread of worker `worker`.
     pub fn begin(&self, worker: usize) {
         if let Some(lane) = self.lanes.get(worker) {
             lane.begun.add(1);
         }
     }
 
-    /// Counts a finished request: the status sent (0 if none was), and the sizes of request and response in bytes.
+    /// Counts a finished request: the status of its response (0 if none was sent), and the numbers of bytes received
+    /// and sent.
     pub fn end(&self, worker: usize, status: u16, received: u64, sent: u64) {
         let Some(lane) = self.lanes.get(worker) else { return };
         lane.over.add(1);
@@ -89,7 +91,7 @@ impl TrafficZone {
         }
     }
 
-    /// Counts a finished handshake.
+    /// Counts a finished TLS handshake.
     pub fn count_handshake(&self, worker: usize, end: TlsEnd) {
         let lanes = self.tls.get_or_init(|| self.lanes.iter().map(|_| TlsCounts::default()).collect());
         if let Some(lane) = lanes.get(worker) {
@@ -97,8 +99,8 @@ impl TrafficZone {
         }
     }
 
-    /// Returns the sums over all workers. Counts of finished requests are read before those of started requests, so
-    /// that no difference is negative.
+    /// Returns the sums over all workers. Finished requests are read before started requests, so that their difference
+    /// is never negative.
     pub fn sums(&self) -> ZoneSums {
         let sum = |of: fn(&Lane) -> &Counter| -> u64 { self.lanes.iter().map(|lane| of(lane).get()).sum() };
         let over = sum(|lane| &lane.over);
@@ -122,23 +124,23 @@ impl TrafficZone {
 /// Counts of a traffic zone at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneSums {
-    /// Name.
+    /// Name of the zone.
     pub name: String,
-    /// True if the name comes from a `status_zone`; otherwise it is the first name of a server.
+    /// True if the name comes from a `status_zone`, false if it is the first `server_name` of a server.
     pub is_named: bool,
-    /// Requests; for a location, only finished requests.
+    /// Number of requests; for a location, only of finished requests.
     pub requests: u64,
-    /// Requests in progress, for servers only.
+    /// Number of requests in progress; always 0 for locations.
     pub processing: u64,
-    /// Responses by status, ascending.
+    /// Number of responses by status, sorted by status.
     pub statuses: Vec<(u16, u64)>,
-    /// Requests without a response.
+    /// Number of requests without a response.
     pub discarded: u64,
-    /// Total size of finished requests, in bytes.
+    /// Number of bytes received with finished requests.
     pub received: u64,
-    /// Total size of responses, in bytes.
+    /// Number of bytes sent.
     pub sent: u64,
-    /// Handshakes; `None` without handshakes.
+    /// TLS handshakes; `None` if there were none.
     pub tls: Option<TlsSums>,
 }
 

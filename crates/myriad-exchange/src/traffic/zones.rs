@@ -9,19 +9,19 @@ use super::queues::{QueueCounts, QueueSums};
 use super::zone::{TrafficZone, ZoneKind};
 use crate::counters::Counters;
 
-/// Key of a zone.
+/// Kind and name of a traffic zone.
 type ZoneKey = (ZoneKind, Box<str>);
 
-/// Counters of a worker process.
+/// Counters of a worker process, which survive reloads.
 #[derive(Debug)]
 pub struct Traffic {
-    /// Time at which counting started, in milliseconds since the epoch.
+    /// Time at which the process started counting, in milliseconds since the epoch.
     pub began_ms: u64,
-    /// Counters of the workers, by number.
+    /// Counters of the workers, by worker number.
     pub workers: Arc<[Arc<Counters>]>,
-    /// Zones of the configurations in use, including an old configuration that is being shut down.
+    /// Traffic zones in use by a configuration, including old configurations with unfinished requests.
     zones: Mutex<HashMap<ZoneKey, Weak<TrafficZone>>>,
-    /// Queues that have been used, by name. A configuration has few.
+    /// Queues of origins that have been used, by name.
     queues: Mutex<BTreeMap<Box<str>, Arc<QueueCounts>>>,
 }
 
@@ -42,8 +42,8 @@ impl Traffic {
         }
     }
 
-    /// Returns the zone of a kind and a name, creating it if necessary. `is_named` is set if the name comes from a
-    /// `status_zone`.
+    /// Returns the traffic zone with a kind and name, creating it if necessary. `is_named` is true if the name comes
+    /// from a `status_zone`.
     pub fn zone(&self, kind: ZoneKind, name: &str, is_named: bool) -> Arc<TrafficZone> {
         let mut zones = self.zones.lock();
         let key = (kind, Box::from(name));
@@ -59,7 +59,7 @@ impl Traffic {
         zone
     }
 
-    /// Returns the counts of the queue of that name.
+    /// Returns the counts of the queue with a name, creating them if necessary.
     pub fn queue(&self, name: &str) -> Arc<QueueCounts> {
         let mut queues = self.queues.lock();
         if let Some(known) = queues.get(name) {
@@ -68,12 +68,12 @@ impl Traffic {
         Arc::clone(queues.entry(name.into()).or_default())
     }
 
-    /// Returns the queues, ordered by name.
+    /// Returns the counts of all queues, sorted by name.
     pub(super) fn queues(&self) -> Vec<QueueSums> {
         self.queues.lock().iter().map(|(name, counts)| counts.sums(name)).collect()
     }
 
-    /// Removes the names of zones that no configuration uses.
+    /// Removes the entries of zones that no configuration uses any more.
     pub fn prune(&self) {
         self.zones.lock().retain(|_, zone| zone.strong_count() > 0);
     }

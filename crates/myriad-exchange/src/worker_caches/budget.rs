@@ -1,12 +1,12 @@
-//! Worker budget for refreshing pages in the background.
+//! Budget of a worker for refreshing pages in the background.
 
 use std::cell::Cell;
 
-/// Budget that permits one refresh at a time, with a pause between refreshes.
+/// Permits one refresh at a time, with a pause after each.
 #[derive(Default)]
 pub struct RefreshBudget {
     /// True while a refresh is in progress.
     pub busy: Cell<bool>,
-    /// Earliest start of the next refresh, in milliseconds since the epoch.
+    /// Earliest time of the next refresh, in milliseconds of the process clock.
     pub next_ms: Cell<u64>,
 }

@@ -1,4 +1,4 @@
-//! Caches of a worker that persist between requests. They have a fixed size and are emptied by a reload.
+//! Caches of a worker that speed up repeated requests. Their size is fixed, and a reload empties them.
 
 mod budget;
 mod shortcuts;

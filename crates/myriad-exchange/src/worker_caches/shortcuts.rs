@@ -1,4 +1,4 @@
-//! Results of the site's rules for previous requests, by the bytes that the rules read.
+//! Routing results of earlier requests, by the bytes of the request that the routing rules have read.
 
 use std::cell::{Ref, RefCell};
 use std::hash::BuildHasher;
@@ -8,7 +8,7 @@ use myriad_base::bounded::DirectMapped;
 
 use crate::runtime::{PlaceId, ServerId};
 
-/// Table of routing results.
+/// Table of routing results, of fixed size.
 #[derive(Default)]
 pub struct Shortcuts {
     hasher: RandomState,
@@ -27,21 +27,21 @@ struct ShortcutSlot {
 pub struct ShortcutRoute {
     /// Server.
     pub server: ServerId,
-    /// Place.
+    /// Location.
     pub place: PlaceId,
-    /// URI after the rules.
+    /// URI after rewrites.
     pub uri: Vec<u8>,
-    /// Arguments after the rules.
+    /// Arguments after rewrites.
     pub args: Vec<u8>,
-    /// Host.
+    /// Host in lower case, without port.
     pub host: Vec<u8>,
-    /// Cache key of the page; empty for a file.
+    /// Cache key of the page; empty if the request found a file.
     pub key: Vec<u8>,
 }
 
 impl Shortcuts {
-    /// Returns the result for a request whose rules read these bytes, if it is still valid. `now_ms` is in milliseconds
-    /// since the epoch.
+    /// Returns the routing result for a request of which the rules read these bytes; `None` if there is none or it is
+    /// not valid any more. `now_ms` is in milliseconds of the process clock.
     pub fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, ShortcutRoute>> {
         let hash = self.hasher.hash_one(read);
         let slot = Ref::filter_map(self.table.borrow(), |table| table.find(hash));
@@ -52,8 +52,8 @@ impl Shortcuts {
         Some(Ref::map(slot, |slot| &slot.route))
     }
 
-    /// Stores a result from `now_ms` until `until_ms`, in milliseconds since the epoch, if it gets a slot. `write`
-    /// fills the cleared buffers of the previous entry.
+    /// Stores a routing result that is valid until `until_ms`, in milliseconds of the process clock; `now_ms` is the
+    /// current time. Does nothing if the table does not evict another result for it. `write` fills cleared buffers.
     pub fn store(&self, read: &[u8], now_ms: u64, until_ms: u64, write: impl FnOnce(&mut ShortcutRoute)) {
         let hash = self.hasher.hash_one(read);
         let mut table = self.table.borrow_mut();

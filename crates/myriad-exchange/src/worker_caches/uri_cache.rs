@@ -1,8 +1,8 @@
-//! Worker cache by URI: locations, and results of `try_files`.
+//! Cache of a worker by URI: matching locations, and results of `try_files`.
 //!
-//! Both depend only on the URI (the compiler of the configuration ensures it), and popular URIs are requested
-//! repeatedly: one lookup replaces all regex locations and all file tests of a place. The size is fixed: a flood of new
-//! URIs evicts entries and allocates no memory.
+//! Both are cached only if they depend on nothing but the URI. Popular URIs are requested repeatedly, and one look-up
+//! replaces all regular expression locations and all file checks. The size is fixed: a flood of new URIs evicts entries
+//! and allocates no memory.
 
 use std::cell::RefCell;
 use std::hash::BuildHasher;
@@ -13,10 +13,10 @@ use myriad_script::locations::LocationMatch;
 
 use crate::runtime::{PlaceId, ServerId};
 
-/// Maximum length of a cached URI, in bytes.
+/// Maximum length of a URI that is cached, in bytes.
 const MAX_URI_LEN: usize = 256;
 
-/// Cache of one worker for one configuration generation.
+/// Cache of one worker for one configuration.
 #[derive(Default)]
 pub struct UriCache {
     hasher: RandomState,
@@ -27,9 +27,9 @@ pub struct UriCache {
 /// Result of `try_files`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TryFilesResult {
-    /// Index of the existing candidate; `None` for the last parameter.
+    /// Index of the candidate that exists; `None` if none does, so that the last parameter applies.
     pub candidate: Option<u32>,
-    /// Time until which the result is valid, in milliseconds since the epoch.
+    /// Time until which the result is valid, in milliseconds of the process clock.
     pub until_ms: u64,
 }
 
@@ -48,22 +48,23 @@ impl<V> Default for UriSlot<V> {
 }
 
 impl UriCache {
-    /// Returns the location of a URI on a server.
+    /// Returns the cached location of a URI on a server; `None` if it is not cached.
     pub fn route(&self, server: ServerId, uri: &[u8]) -> Option<LocationMatch> {
         self.find(&self.routes, server, uri)
     }
 
-    /// Caches a location that depends on the URI only.
+    /// Caches the location of a URI, which must not depend on anything else.
     pub fn store_route(&self, server: ServerId, uri: &[u8], found: LocationMatch) {
         self.store(&self.routes, server, uri, found);
     }
 
-    /// Returns the result of a place's `try_files` for a URI, if it is still valid.
+    /// Returns the cached result of a location's `try_files` for a URI; `None` if it is not cached or not valid at
+    /// `now`.
     pub fn try_files_result(&self, place: PlaceId, uri: &[u8], now: u64) -> Option<TryFilesResult> {
         self.find(&self.files, place, uri).filter(|tried| now < tried.until_ms)
     }
 
-    /// Caches a result of `try_files`.
+    /// Caches the result of a location's `try_files` for a URI.
     pub fn store_try_files_result(&self, place: PlaceId, uri: &[u8], tried: TryFilesResult) {
         self.store(&self.files, place, uri, tried);
     }

@@ -22,16 +22,16 @@ pub(super) const ROWS: &[RequestVariable] = &[
         }),
     )
     .with_status(DirectiveStatus::Own),
-    // Also of a chunked body, once it has been buffered.
+    // Known for a chunked body, too, once it has been buffered.
     RequestVariable::new("core", "content_length", &[Body], Made(content_length)),
-    // Body buffered in memory.
+    // Only of a body buffered in memory.
     RequestVariable::new(
         "core",
         "request_body",
         &[Body],
         Ready(|request| request.upload.buffered.as_ref().and_then(BufferedBody::in_memory)),
     ),
-    // File of a body buffered on disk.
+    // Only of a body buffered in a file.
     RequestVariable::new(
         "core",
         "request_body_file",
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[RequestVariable] = &[
     ),
 ];
 
-/// Returns true if the request body is in memory and is a form with this field.
+/// Returns true if the request body is in memory, and is a form that contains this field.
 fn has_form_field(request: &Request, name: &str) -> bool {
     let body = request.upload.buffered.as_ref().and_then(BufferedBody::in_memory);
     let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();

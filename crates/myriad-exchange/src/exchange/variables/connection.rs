@@ -1,4 +1,4 @@
-//! Variables of the client's connection: its addresses, proxy information and kernel statistics.
+//! Variables of the client's connection: addresses, PROXY protocol, kernel statistics.
 
 use std::net::IpAddr;
 
@@ -144,7 +144,7 @@ fn server_addr(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends the port of the listener, or 443 if a trusted proxy reports https.
+/// Appends the port of the listener, or 443 if a trusted proxy reports that the client used https.
 fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
     if request.is_forwarded_https() {
         number(out, 443);
@@ -154,7 +154,7 @@ fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Returns the PROXY protocol header of the client.
+/// Returns the PROXY protocol header that preceded the request, if there was one.
 fn proxied(request: &Request) -> Option<&ProxyHeader> {
     request.received.connection.proxied.get().map(|header| &**header)
 }
@@ -166,7 +166,7 @@ fn proxied_fact(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool
     }
 }
 
-/// Appends a figure of the connection from the kernel.
+/// Appends a value of the kernel's TCP statistics of the connection. Returns false if they are unavailable.
 fn kernel(request: &Request, out: &mut Vec<u8>, figure: fn(&TcpInfo) -> u32) -> bool {
     request.received.connection.tcp_info().is_some_and(|info| show(out, figure(&info)))
 }

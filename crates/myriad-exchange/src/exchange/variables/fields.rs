@@ -1,4 +1,4 @@
-//! Variables of the request's fields.
+//! Variables of the request's header fields.
 
 use myriad_http::{Known, uri};
 

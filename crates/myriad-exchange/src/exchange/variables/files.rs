@@ -1,4 +1,4 @@
-//! Variables of the file paths of a place.
+//! Variables of file paths in a location.
 
 use myriad_script::{EvalError, Frame};
 
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[RequestVariable] = &[
 fn realpath_root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     let mut root = frame.take_buffer();
     paths::root(request, frame, &mut root)?;
-    // `root /` is stored as an empty text: the slash comes from the URI.
+    // `root /` is stored as an empty text, because the slash is part of the URI.
     let path: &[u8] = if root.is_empty() { b"/" } else { &root };
     let real = std::fs::canonicalize(myriad_files::as_path(path));
     frame.give_buffer(root);

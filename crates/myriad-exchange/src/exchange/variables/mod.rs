@@ -1,6 +1,8 @@
-//! Variables of the server. Each is defined by one row: name, compatibility with nginx, dependencies, value. The
-//! registry, the compatibility page and the inputs of the shortcut are derived from the rows. This module contains the
-//! variables of the request, its connection and its response, by theme; the variables of a feature are in its folder.
+//! Variables of nginx and Myriad. A row defines each variable: its name, compatibility with nginx, dependencies and
+//! value. The registry, the compatibility page and the inputs of the shortcut follow from the rows.
+//!
+//! This module contains the variables of requests, connections and responses, by theme. The variables of a feature are
+//! in its folder.
 
 mod answer;
 mod body;

@@ -1,4 +1,4 @@
-//! Resolution of variable names to their rows.
+//! Resolution of variable names to their definitions.
 
 use myriad_conf::registry::BuildFeature;
 use myriad_script::{Builtin, Catalogue, VariableRole};
@@ -7,24 +7,24 @@ use super::unsupported::refusal;
 use crate::exchange::Request;
 use crate::runtime::{VariableRef, VariableRegistry};
 
-/// Resolves names while a configuration is compiled, and collects the variables in use.
+/// Resolves names while a configuration is compiled, and collects the variables that it uses.
 pub struct VariableNames {
     registry: &'static VariableRegistry<Request>,
     used: Vec<VariableRef<Request>>,
 }
 
 impl VariableNames {
-    /// Creates a resolver for the names in `registry`, with no variable in use.
+    /// Creates a resolver for the variables in `registry`.
     pub fn new(registry: &'static VariableRegistry<Request>) -> Self {
         Self { registry, used: Vec::new() }
     }
 
-    /// Returns the variables in use, indexed by [`Builtin`].
+    /// Returns the variables that the configuration uses, indexed by [`Builtin`].
     pub fn into_used(self) -> Vec<VariableRef<Request>> {
         self.used
     }
 
-    /// Returns the variable of an id that this catalogue has assigned.
+    /// Returns the variable of an id that this resolver has assigned.
     pub fn variable(&self, id: Builtin) -> &VariableRef<Request> {
         &self.used[id.0 as usize]
     }

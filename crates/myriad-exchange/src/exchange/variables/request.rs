@@ -1,4 +1,4 @@
-//! Variables of the request line and the server.
+//! Variables of the request line and of the server.
 
 use myriad_http::uri::{self, parse_host};
 use myriad_http::{HttpVersion, Known};
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[RequestVariable] = &[
         Ready(|request| Some(request.received.head.version().as_str().as_bytes())),
     ),
     RequestVariable::new("core", "uri", &[Uri], Ready(|request| Some(&request.route.uri))),
-    // Port in `Host`, or in the authority of an absolute target, which replaces `Host`.
+    // Port in `Host`. An absolute request target has already replaced `Host`.
     RequestVariable::new(
         "core",
         "is_request_port",
@@ -108,7 +108,7 @@ fn method(request: &Request) -> Option<&[u8]> {
     Some(request.received.head.method_bytes()).filter(|method| !method.is_empty())
 }
 
-/// Returns `h2` over TLS and `h2c` without TLS.
+/// Returns `h2` for HTTP/2 over TLS, `h2c` without TLS, and an empty text for other versions.
 fn http2(request: &Request) -> &'static [u8] {
     match (request.received.head.version(), request.received.connection.tls()) {
         (HttpVersion::Http2, Some(_)) => b"h2",

@@ -3,7 +3,7 @@
 use super::write::RequestVariable;
 use super::{answer, body, connection, fields, files, request, site, time};
 
-/// Variables of the core, one list per theme.
+/// Variables of this crate, one list per theme.
 pub const ROWS: &[&[RequestVariable]] = &[
     request::ROWS,
     fields::ROWS,

@@ -45,13 +45,13 @@ pub(super) const ROWS: &[RequestVariable] = &[
     .plain(),
 ];
 
-/// Returns [`now_ms`] by the system clock.
+/// Returns the time of [`now_ms`] by the system clock, in milliseconds since the Unix epoch.
 fn wall_ms(request: &Request) -> u64 {
     myriad_net::clock::to_wall_ms(now_ms(request))
 }
 
-/// Returns the current time for a request that has waited, and the arrival time for others, as nginx's cached clock
-/// does.
+/// Returns the time that variables show, in milliseconds of the process clock, like nginx's cached clock: the end of a
+/// finished request, the current time for a request that has waited, otherwise its arrival.
 fn now_ms(request: &Request) -> u64 {
     match (request.outcome.finished_ms, request.outcome.waited) {
         (0, false) => request.received.at_ms,
@@ -60,8 +60,8 @@ fn now_ms(request: &Request) -> u64 {
     }
 }
 
-/// Second since the epoch that a worker has formatted last, and its text. Many requests within a second need the same
-/// text.
+/// Second of the last time that a worker has formatted, since the Unix epoch, and the resulting text. Most requests
+/// within a second need the same text.
 type Latest<const N: usize> = Cell<(u64, [u8; N])>;
 
 thread_local! {
@@ -88,7 +88,7 @@ fn stamp<const N: usize>(
 }
 
 impl Request {
-    /// Returns the identifier of the request in logs (`$request_id`).
+    /// Returns the value of `$request_id`.
     pub fn id(&self) -> String {
         let mut id = Vec::with_capacity(32);
         request_id(self, &mut id);
@@ -96,8 +96,8 @@ impl Request {
     }
 }
 
-/// Appends sixteen unique bytes in hexadecimal: a hash of the connection, its request number and the start time, with a
-/// seed of the process.
+/// Appends 32 hexadecimal digits that identify the client's request: a hash, seeded per process, of its connection, its
+/// number on the connection and its start time.
 fn request_id(request: &Request, out: &mut Vec<u8>) -> bool {
     use std::hash::{BuildHasher, RandomState};
     static SEEDS: std::sync::OnceLock<(RandomState, RandomState)> = std::sync::OnceLock::new();

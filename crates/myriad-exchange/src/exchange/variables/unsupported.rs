@@ -8,7 +8,7 @@ use crate::runtime::VariableRegistry;
 /// Variable of nginx or Myriad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentedVariable {
-    /// Name without the `$`; a name with a trailing `_` represents all variables with this prefix.
+    /// Name without `$`; a name that ends with `_` represents all variables with this prefix.
     pub name: &'static str,
     /// nginx module, as named in its manual.
     pub module: &'static str,
@@ -20,7 +20,7 @@ const NO_MODULE: &str = "Myriad does not have this module";
 const NO_REGIONS: &str = "Myriad has no list of region names: `$geoip_region` is the code";
 const INTERNAL: &str = "an undocumented internal variable of nginx";
 
-/// Module, reason of the rejection, and names separated by spaces.
+/// Variables of nginx that are not supported: module, reason, names separated by spaces.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "msie modern_browser ancient_browser"),
     ("geoip", NO_REGIONS, "geoip_region_name"),
@@ -36,7 +36,7 @@ fn refused() -> impl Iterator<Item = DocumentedVariable> {
     })
 }
 
-/// Returns the reason why a variable of nginx is not supported; `None` for an unknown name.
+/// Returns the reason why a variable of nginx is not supported; `None` for other names.
 pub(super) fn refusal(name: &str) -> Option<&'static str> {
     match refused().find(|known| known.name == name)?.status {
         DirectiveStatus::Refused(reason) => Some(reason),
@@ -44,8 +44,8 @@ pub(super) fn refusal(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns every variable of nginx's HTTP modules and of Myriad, by module: first the variables that behave as nginx
-/// documents, then by name.
+/// Returns every variable of nginx's HTTP modules and of Myriad, sorted by module (`core` first), then by compatibility
+/// (the same as in nginx, different or additional, not supported), then by name.
 pub fn documented(registry: &VariableRegistry<Request>) -> Vec<DocumentedVariable> {
     let there = registry.rows().iter().map(|row| DocumentedVariable {
         name: row.name,

@@ -1,4 +1,4 @@
-//! Helpers that write variable values.
+//! Functions that write values of variables.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -13,15 +13,15 @@ use crate::runtime::{Borrowed, NameSuffix, VariableRow};
 /// Variable of a request.
 pub type RequestVariable = VariableRow<Request>;
 
-/// Appends the `Display` form of a value.
+/// Appends the `Display` form of a value. Always returns true, as variables require.
 pub fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{value}");
     true
 }
 
-/// Appends the network by which limits count a client: an IPv4 address, the /64 of an IPv6 address, `unix:` without an
-/// address.
+/// Appends the network by which limits count a client: an IPv4 address, the /64 network of an IPv6 address, or `unix:`
+/// for a client without an address.
 pub fn network(out: &mut Vec<u8>, client: Option<IpAddr>) -> bool {
     match client.map(client_network) {
         Some(IpAddr::V6(network)) => show(out, format_args!("{network}/{IPV6_PREFIX}")),
@@ -34,7 +34,7 @@ pub fn thousandths(out: &mut Vec<u8>, ms: u64) -> bool {
     show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000))
 }
 
-/// Appends a text, if any. Returns false for an empty text, which counts as no value.
+/// Appends a text. Returns false if it is missing or empty, which counts as no value.
 pub fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return false };
     out.extend_from_slice(value.as_bytes());
@@ -51,7 +51,7 @@ pub fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &
     }
 }
 
-/// Appends the values of all lines of a name. Returns false if there are none.
+/// Appends the values of all field lines with a name, separated by commas. Returns false if there are none.
 pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let mut found = false;
@@ -69,18 +69,18 @@ pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     found
 }
 
-/// Borrows the value if it is the only value; several values must be joined into a buffer.
+/// Borrows the value if there is at most one; returns `None` for several values, which must be joined.
 pub fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
 }
 
-/// Borrowing function of variables that can never be borrowed.
+/// [`NamedValue::ready`] of variables whose values can never be borrowed.
 pub fn never_ready<'a>(_: &'a Request, _: &'a NameSuffix) -> Borrowed<'a> {
     None
 }
 
-/// Writing function of variables that can always be borrowed.
+/// [`NamedValue::made`] of variables whose values can always be borrowed.
 pub fn never_made(_: &Request, _: &NameSuffix, _: &mut Vec<u8>) -> bool {
     false
 }

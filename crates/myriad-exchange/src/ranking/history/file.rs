@@ -1,4 +1,4 @@
-//! File format of the history.
+//! File format of the statistics history.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use super::record::{HistoryRecord, RECORD_BYTES};
 use super::steps::{HEAD_BYTES, History, LENGTHS, offset};
 
 const MAGIC: &[u8; 8] = b"MYRIADHI";
-/// Version of the format. It must be incremented if the meaning of records changes.
+/// Version of the format, incremented when the meaning of records changes.
 const VERSION: u32 = 1;
-/// Maximum number of records with a wrong checksum. A crash damages few of them, because three are written at a time;
-/// with more, the file is considered damaged.
+/// Maximum number of records with wrong checksums. A crash damages at most the few records being written (three at a
+/// time); if more are wrong, the whole file counts as damaged.
 const MAX_WRONG: usize = 8;
 
-/// Reason why a file cannot be used.
+/// Reason why a history file cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryError {
-    /// The file has another format or was truncated.
+    /// The file has no valid head, or not the length of a history file.
     Head,
     /// The file has another version.
     Version(u32),
-    /// This number of records has wrong checksums.
+    /// So many records are damaged that the file cannot be trusted.
     Records(usize),
 }
 
@@ -37,12 +37,12 @@ impl fmt::Display for HistoryError {
 
 impl std::error::Error for HistoryError {}
 
-/// Returns the length of the file, in bytes.
+/// Returns the length of a history file, in bytes. It is always the same.
 pub fn file_bytes() -> u64 {
     offset(LENGTHS.len(), 0)
 }
 
-/// Returns the head: magic, version, size of a record, checksum of these, little-endian; the rest is zero.
+/// Returns the head of the file: magic number, version, size of a record, checksum of these (little-endian), and zeros.
 pub fn head() -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[..8].copy_from_slice(MAGIC);
@@ -53,8 +53,8 @@ pub fn head() -> [u8; HEAD_BYTES] {
     head
 }
 
-/// Parses a complete file. Returns the history and the number of records that were skipped because of wrong checksums.
-/// A record whose position does not match its time is also skipped.
+/// Parses a whole file. Returns the history, and the number of records that were skipped because their checksum is
+/// wrong or their time does not belong to their position.
 pub fn read(bytes: &[u8]) -> Result<(History, usize), HistoryError> {
     let whole = bytes.len() as u64 == file_bytes();
     match bytes.get(..HEAD_BYTES) {

@@ -1,12 +1,12 @@
-//! Figures of two weeks in steps of three lengths, and their file.
+//! History: statistics of two weeks in steps of three lengths, and their file.
 //!
 //! ```text
 //! file = head (64 bytes) + 360 records of 10 s + 1440 of 60 s + 2016 of 600 s
 //! record of the step that starts at `at` = position (at / length) modulo their number, so that the oldest is overwritten
 //! ```
 //!
-//! Each record has a checksum: a record that was written only partially because of a crash is skipped, the others
-//! remain valid.
+//! Each record has a checksum: if a crash interrupts writing, the incomplete record is skipped, and the others remain
+//! valid.
 
 mod file;
 mod record;

@@ -1,13 +1,13 @@
-//! Figures of one step.
+//! Statistics of one step of the history.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Size of a record in the file, in bytes.
 pub const RECORD_BYTES: usize = 8 * (FIELDS + 2);
-/// Number of figures in a record.
+/// Number of values in a record.
 const FIELDS: usize = 25;
 
-/// Figures of a step. Counts are those within the step.
+/// Statistics of one step. Counts are of events within the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Finished requests.
@@ -22,19 +22,22 @@ pub struct Figures {
     pub status_4xx: u64,
     /// Responses with status 500 to 599.
     pub status_5xx: u64,
-    /// Requests by cache status: miss, bypass, expired, stale, updating, revalidated, hit, none.
+    /// Requests by cache status, in the order of [`CACHE_NAMES`](crate::traffic::CACHE_NAMES): miss, bypass, expired,
+    /// stale, updating, revalidated, hit, none.
     pub cache: [u64; 8],
-    /// Quantiles 50%, 90% and 99% of the time to the first byte, in microseconds; 0 without requests.
+    /// Quantiles 50%, 90% and 99% of the time from request head to first response byte, in microseconds; 0 without
+    /// requests.
     pub first_byte_us: [u64; 3],
-    /// Quantiles 50% and 99% of the same time for requests that contacted an origin.
+    /// Quantiles 50% and 99% of the time to the first byte for requests that contacted an origin, in microseconds.
     pub miss_us: [u64; 2],
-    /// Maximum number of open connections, as sampled.
+    /// Maximum of the sampled numbers of open client connections.
     pub connections: u64,
-    /// Size of all zones in memory and on disk at the last sample, in bytes.
+    /// Memory used by all zones at the last sample in the step, in bytes.
     pub memory_bytes: u64,
-    /// See [`Self::memory_bytes`].
+    /// Disk space used by all zones at the last sample in the step, in bytes.
     pub disk_bytes: u64,
-    /// Maximum numbers of requests processed by origins, not accepted by PHP pools, and waiting in queues, as sampled.
+    /// Maximums of the sampled numbers of requests being processed by origins, not yet accepted by PHP pools, and
+    /// waiting in queues.
     pub load: [u64; 3],
 }
 
@@ -74,7 +77,8 @@ impl Figures {
         }
     }
 
-    /// Adds the figures of a later process for the same step. Times are taken from the process with more requests.
+    /// Adds the statistics that a later process has recorded for the same step. Quantiles are taken from the process
+    /// with more requests.
     #[must_use]
     pub fn plus(&self, later: &Self) -> Self {
         let busier = if later.requests >= self.requests { later } else { self };
@@ -96,17 +100,17 @@ impl Figures {
     }
 }
 
-/// Step with its start.
+/// Statistics of one step, with its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryRecord {
-    /// Start, in milliseconds since the epoch; 0 for a position that was never written.
+    /// Start of the step, in milliseconds since the epoch; 0 for a position that was never written.
     pub at_ms: u64,
-    /// Figures.
+    /// Statistics of the step.
     pub figures: Figures,
 }
 
 impl HistoryRecord {
-    /// Returns the bytes for the file: start, figures, checksum, little-endian.
+    /// Returns the record as bytes: start, values, checksum (little-endian).
     pub fn encode(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         let words = std::iter::once(self.at_ms).chain(self.figures.fields());
@@ -120,7 +124,7 @@ impl HistoryRecord {
         bytes
     }
 
-    /// Parses a record. Returns `Ok(None)` for a position that was never written, and an error for a wrong checksum.
+    /// Parses a record and verifies its checksum. Returns `Ok(None)` for a position that was never written (all zeros).
     pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<Option<Self>, ChecksumMismatch> {
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);

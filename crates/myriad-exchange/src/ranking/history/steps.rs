@@ -1,33 +1,34 @@
-//! Steps in memory, in three ring buffers.
+//! History in memory, as three ring buffers of steps.
 
 use super::record::{Figures, HistoryRecord, RECORD_BYTES};
 
-/// Length of each ring's steps, in milliseconds, and their number: one hour, one day, two weeks.
+/// Step length (in milliseconds) and number of steps in each ring: 10 s for an hour, 1 min for a day, 10 min for two
+/// weeks.
 pub const LENGTHS: [(u64, usize); 3] = [(10_000, 360), (60_000, 1440), (600_000, 2016)];
 
-/// Size of the file's head, in bytes.
+/// Size of the history file's head, in bytes.
 pub const HEAD_BYTES: usize = 64;
 
-/// Returns the offset of a record.
+/// Returns the offset in the file of the record at a position of a ring.
 pub(super) fn offset(ring: usize, place: usize) -> u64 {
     let before: usize = LENGTHS[..ring].iter().map(|(_, number)| number).sum();
     (HEAD_BYTES + (before + place) * RECORD_BYTES) as u64
 }
 
-/// Figures of two weeks.
+/// Statistics of the last two weeks.
 #[derive(Clone, Debug)]
 pub struct History {
     pub(super) rings: [Vec<HistoryRecord>; 3],
-    /// Figures of an earlier process for the current steps.
+    /// Statistics that an earlier process has recorded for the current step of each ring.
     before: [HistoryRecord; 3],
 }
 
-/// Bytes to be written to the file, with their offset.
+/// Record to be written to the history file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryWrite {
-    /// Offset from the start of the file.
+    /// Offset of the record from the start of the file.
     pub offset: u64,
-    /// Record.
+    /// Bytes of the record.
     pub bytes: [u8; RECORD_BYTES],
 }
 
@@ -41,13 +42,14 @@ impl Default for History {
 }
 
 impl History {
-    /// Returns the start of a ring's step that contains `now_ms`.
+    /// Returns the start time of the step of a ring that contains `now_ms` (milliseconds since the epoch, like all
+    /// times here).
     pub fn step_of(ring: usize, now_ms: u64) -> u64 {
         now_ms - now_ms % LENGTHS[ring].0
     }
 
-    /// Sets the figures of this process for a step so far; those of an earlier process are added. Returns the bytes for
-    /// the file.
+    /// Replaces the statistics of this process for the step at `at_ms`; those of an earlier process for the same step
+    /// are added. Returns the record to write to the file.
     pub fn set(&mut self, ring: usize, at_ms: u64, own: &Figures) -> HistoryWrite {
         let place = Self::position(ring, at_ms);
         if self.before[ring].at_ms != at_ms {
@@ -60,19 +62,20 @@ impl History {
         HistoryWrite { offset: offset(ring, place), bytes: record.encode() }
     }
 
-    /// Adds the figures that a process has recorded before it could read the file. Returns the bytes for the file.
+    /// Adds the statistics that this process has recorded before it could read the file. Returns the records to write.
     pub fn adopt(&mut self, own: &Self) -> Vec<HistoryWrite> {
         let mut written = Vec::new();
         for (ring, records) in own.rings.iter().enumerate() {
             let mut known: Vec<&HistoryRecord> = records.iter().filter(|record| record.at_ms > 0).collect();
-            // The current step is the last, because it continues.
+            // The current step comes last, because it is set again later.
             known.sort_by_key(|record| record.at_ms);
             written.extend(known.into_iter().map(|record| self.set(ring, record.at_ms, &record.figures)));
         }
         written
     }
 
-    /// Returns the steps of a ring that are completely between two times, in order, with their figures if known.
+    /// Returns the complete steps of a ring between two times in order, without the step of `to_ms`. The statistics are
+    /// `None` for steps that were not recorded.
     pub fn steps(&self, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<&Figures>)> {
         let (length, number) = LENGTHS[ring];
         let last = Self::step_of(ring, to_ms);
@@ -125,7 +128,7 @@ mod tests {
         file.set(0, 100_000, &requests(5));
         own.set(0, 100_000, &requests(1));
         own.set(0, 110_000, &requests(2));
-        // As after reading a file: no figures belong to this process.
+        // As after reading a file: nothing has been recorded by this process yet.
         let mut read = History { before: Default::default(), ..file };
         assert_eq!(read.adopt(&own).len(), 2);
         read.set(0, 110_000, &requests(9));
