@@ -1,27 +1,29 @@
-//! TLS settings of servers and origins: converts `ssl_*`, `proxy_ssl_*` and `acme_*` of a configuration, and the files
-//! named there, to the settings of rustls, and implements features that rustls lacks.
+//! TLS settings of servers and upstream connections. Converts `ssl_*`, `proxy_ssl_*` and `acme_*` directives, and the
+//! files that they name, to settings of rustls, and implements features that rustls lacks.
 //!
 //! ```text
-//! model -> named_files: files read by the supervisor -> Files
-//!   TlsSettings + Files + Kept -> server_config -> ServerConfig -> with_http2 | over_quic
-//!                              -> ClientRules: verification of client certificates
-//!   OriginTlsSettings + Files  -> OriginConfig: settings of rustls, verification of the origin
+//! model -> named_files: files to read, by the supervisor -> TlsFiles
+//!   TlsSettings + TlsFiles + TlsReloadState -> server_config -> ServerConfig -> with_http2 | quic_config
+//!                                           -> ClientRules: verification of client certificates
+//!   OriginSettings + TlsFiles -> OriginTlsConfig: settings of rustls, verification of the upstream's certificate
 //! ```
 //!
 //! | module | content |
 //! |---|---|
 //! | `certificates` | files of certificates, keys and passwords; pairs named by variables |
-//! | `offer` | suites and groups, by OpenSSL's names |
-//! | `server` | settings of a server, and the choice of the certificate for a client |
-//! | `resume` | session resumption: tickets, caches, early data, over reloads |
-//! | `peers` | certificates of peers: clients, origins |
-//! | `acme` | certificates ordered by servers, and their authorities |
-//! | `stapling` | certificates with a stapled OCSP response, and its responder |
-//! | `resolve` | name resolution of authorities |
-//! | `warnings` | settings that work and are probably a mistake |
+//! | `offer` | cipher suites and groups by their OpenSSL names |
+//! | `server` | settings of a server, and selection of the certificate for a client |
+//! | `resume` | session resumption: tickets, caches, early data; state kept over reloads |
+//! | `peers` | verification of the certificates of clients and upstream servers |
+//! | `acme` | automatic certificates in the configuration: orders and issuers |
+//! | `acme_client` | ACME client, and OCSP queries |
+//! | `stapling` | certificates with a stapled OCSP response, and their responders |
+//! | `resolve` | name resolution of OCSP responders and certificate authorities |
+//! | `x509` | parsing and verification of certificates |
+//! | `warnings` | warnings about settings that are probably mistakes |
 //!
-//! Errors are diagnostics at a place of the configuration. This crate does not depend on listeners, requests or
-//! variables: `myriad-serve` connects them.
+//! Errors are diagnostics with a position in the configuration. This crate does not depend on listeners or requests:
+//! `myriad-serve` connects them.
 
 mod acme;
 pub mod acme_client;

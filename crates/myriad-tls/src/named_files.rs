@@ -1,4 +1,4 @@
-//! Files that the supervisor reads for TLS.
+//! List of the files that the supervisor must read for TLS.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::{Handler, Settings};
@@ -8,7 +8,8 @@ use crate::acme::issuers;
 use crate::certificates::files::is_tls_file;
 use crate::peers::{client_rules, origin};
 
-/// Returns the files of certificates, keys and passwords named by a model, except those named by variables.
+/// Returns the names of all TLS files in a configuration (certificates, keys, passwords, CA certificates and so on),
+/// except those with variables.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
     let servers = model.servers().map(|server| &server.settings);
     let own = servers.flat_map(|settings| {
@@ -16,10 +17,10 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
         let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_tls_file(name));
         let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
         let stapled = tls.stapling_file.iter().filter(|_| tls.stapling);
-        // As in nginx, which reads ticket keys only if a TLS certificate is configured.
+        // nginx reads ticket keys only if a certificate is configured.
         let tickets = tls.ticket_keys.iter().filter(|_| !tls.certificates.is_empty());
         let sealing = tickets.chain(&settings.http3.host_key);
-        // Read as in nginx, although suites with DHE are not offered.
+        // Read as nginx does, although DHE cipher suites are not supported.
         let parameters = tls.dhparam.iter().filter(|name| !tls.certificates.is_empty() && !name.is_empty());
         pairs.chain(passwords).chain(stapled).chain(sealing).chain(parameters).chain(client_rules::files(tls))
     });

@@ -1,4 +1,4 @@
-//! Name resolution of authorities.
+//! Name resolution of OCSP responders and certificate authorities.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use crate::acme_client::https::Resolve;
 use myriad_upstream::{Resolver, ResolverConfig};
 use tokio::runtime::{Builder, LocalOptions};
 
-/// Returns the function that resolves the names of authorities: by `resolver`, with a time-out in milliseconds,
-/// otherwise by the system. The function blocks, so it must run on a separate thread.
+/// Returns a function that resolves names by the given `resolver` with a timeout in milliseconds, or by the system for
+/// `None`. The function blocks, so it must run on a separate thread.
 pub fn resolve(resolver: Option<(Arc<ResolverConfig>, u64)>) -> Resolve {
     let Some((config, timeout_ms)) = resolver else {
         return Arc::new(|name| {

@@ -1,4 +1,4 @@
-//! `ssl_stapling`: certificates with a stapled OCSP response, and their responders.
+//! OCSP stapling in the configuration (`ssl_stapling`): which certificates get an OCSP response, from which responder.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::certificates::files::{DATA, TlsFileReader};
 use crate::resume::reload_state::TlsReloadState;
 use crate::server::identities::{have_variable_names, is_ordered};
 
-/// Returns the staples of a server's certificates, in their order; `None` for a certificate without a staple, and an
-/// empty list if stapling is disabled. Errors in the files are reported by [`crate::server_config`], and missing
-/// staples by [`crate::tls_warnings`].
+/// Returns the OCSP responses for a server's certificates, in their order; `None` for a certificate that cannot have
+/// one. Empty if stapling is off or uses `ssl_stapling_file`. Errors in the files are reported by
+/// [`crate::server_config`], and certificates without a response by [`crate::tls_warnings`].
 pub fn staples(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,
@@ -30,8 +30,8 @@ pub fn staples(
     asked.map(|question| question.map(|question| kept.staple(question))).collect()
 }
 
-/// Returns the OCSP request for a certificate, or a warning with the reason why it has none. Returns `None` for a
-/// certificate that cannot be read.
+/// Returns the OCSP request for a certificate, or a warning that tells why there is none. `None` if the certificate
+/// cannot be read.
 pub(crate) fn question(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,

@@ -1,4 +1,4 @@
-//! Fixtures of tests: configurations with their files, certificates, handshakes in memory.
+//! Test helpers: configurations with their files, certificates, and handshakes in memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::resume::reload_state::TlsReloadState;
 use crate::server::config::server_config;
 use crate::server::parts::ServerParts;
 
-/// Folder of configurations.
+/// Folder of the test configurations.
 pub(crate) const FOLDER: &str = "/conf";
 
 /// Returns the seconds since the Unix epoch.
@@ -38,18 +38,18 @@ pub(crate) struct TestCertificate {
 }
 
 impl TestCertificate {
-    /// Creates a pair for a host name, valid from yesterday to tomorrow.
+    /// Creates a certificate for a host name, valid from yesterday to tomorrow.
     pub(crate) fn of(kind: AcmeKeyKind, name: &str) -> Self {
         Self::at(kind, name, now_s())
     }
 
-    /// Creates a pair for a host name, valid from a day before `at_s` to a day after it, in seconds since the Unix
-    /// epoch.
+    /// Creates a certificate for a host name, valid from one day before to one day after `at_s` (seconds since the Unix
+    /// epoch).
     pub(crate) fn at(kind: AcmeKeyKind, name: &str, at_s: u64) -> Self {
         Self::with(&SigningKey::generate(kind).expect("a key"), name, at_s)
     }
 
-    /// Does the same with an existing key.
+    /// Same as [`Self::at`], with an existing key.
     pub(crate) fn with(key: &SigningKey, name: &str, at_s: u64) -> Self {
         let names = [AcmeIdentifier::Dns(name.to_owned())];
         let der = csr::self_signed(key, &names, at_s, 1).expect("a certificate");
@@ -59,30 +59,31 @@ impl TestCertificate {
         }
     }
 
-    /// Creates an ECDSA pair for `a.test`.
+    /// Creates an ECDSA certificate for `a.test`.
     pub(crate) fn usual() -> Self {
         Self::of(AcmeKeyKind::P256, "a.test")
     }
 
-    /// Returns the certificate followed by the key.
+    /// Returns the certificate followed by its key, in PEM.
     pub(crate) fn both(&self) -> Vec<u8> {
         [&self.certificate[..], &self.key].concat()
     }
 }
 
-/// Returns the content of the first PEM block of a text.
+/// Returns the decoded content of the first PEM block.
 pub(crate) fn der(text: &[u8]) -> Vec<u8> {
     pem::blocks(text).next().expect("a block").expect("whole").bytes().expect("base64")
 }
 
-/// Configuration with its files.
+/// Test configuration with its files.
 pub(crate) struct TestSite {
     pub(crate) model: Model,
     pub(crate) read: TlsFiles,
 }
 
 impl TestSite {
-    /// Creates a configuration with the content of `http`, and files by their names in the folder of the configuration.
+    /// Creates a configuration. `http` is the content of its `http` block; `files` are names in its folder, with
+    /// contents.
     pub(crate) fn of(http: &str, files: &[(&str, &[u8])]) -> Self {
         let path = Path::new(FOLDER).join("nginx.conf");
         let loader = MemoryLoader::with(&path, format!("events {{}} http {{ {http} }}"));
@@ -93,8 +94,7 @@ impl TestSite {
         Self { model: survey.model, read }
     }
 
-    /// Creates a configuration of one server that listens, with the directives `says`, the certificate `a.crt` and its
-    /// key.
+    /// Creates a configuration with one TLS server that has an ECDSA certificate and the additional directives `says`.
     pub(crate) fn server(says: &str, files: &[(&str, &[u8])]) -> Self {
         let made = TestCertificate::usual();
         let own: [(&str, &[u8]); 2] = [("a.crt", &made.certificate), ("a.key", &made.key)];
@@ -112,7 +112,7 @@ impl TestSite {
         &self.http().servers[0]
     }
 
-    /// Returns the TLS settings of its first server.
+    /// Returns the TLS settings of the first server.
     pub(crate) fn tls(&self) -> &TlsSettings {
         &self.first().settings.tls
     }
@@ -125,19 +125,19 @@ impl TestSite {
         ServerParts { settings: self.tls(), files: self.files(), ordered: None, staples: &[] }
     }
 
-    /// Returns the rustls settings of its first server.
+    /// Returns the rustls settings of the first server.
     pub(crate) fn config(&self) -> Result<Arc<ServerConfig>, Box<Diagnostic>> {
         server_config(&self.parts(), &mut TlsReloadState::default()).map(Arc::new)
     }
 
-    /// Returns the error of its first server with the help text.
+    /// Returns the error of the first server's settings, followed by the help text.
     pub(crate) fn error(&self) -> String {
         let error = *self.config().unwrap_err();
         [vec![error.message], error.help].concat().join("; ")
     }
 }
 
-/// Accepts any server certificate, and stores it with the stapled OCSP response.
+/// Verifier that accepts any server certificate and records it with the stapled OCSP response.
 #[derive(Debug)]
 struct RecordingVerifier {
     provider: CryptoProvider,
@@ -182,14 +182,14 @@ impl ServerCertVerifier for RecordingVerifier {
     }
 }
 
-/// Client that stores its sessions.
+/// TLS client that keeps its sessions.
 pub(crate) struct TestClient {
     pub(crate) config: ClientConfig,
     shown: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
 }
 
 impl TestClient {
-    /// Creates a client for TLS 1.2 and 1.3.
+    /// Creates a client that supports TLS 1.2 and 1.3.
     pub(crate) fn new() -> Self {
         Self::with_versions(rustls::ALL_VERSIONS)
     }
@@ -207,7 +207,7 @@ impl TestClient {
         Self { config, shown }
     }
 
-    /// Performs a handshake with a server, and reads the messages after it.
+    /// Performs a handshake with a server and processes the messages after it.
     pub(crate) fn handshake(
         &self,
         server: &Arc<ServerConfig>,
@@ -225,12 +225,12 @@ impl TestClient {
         }
     }
 
-    /// Returns the certificate and the OCSP response of the last handshake that contained them.
+    /// Returns the certificate and the OCSP response of the last full handshake.
     pub(crate) fn shown(&self) -> (Vec<u8>, Vec<u8>) {
         self.shown.lock().clone()
     }
 
-    /// Returns whether a second handshake resumes the session of the first.
+    /// Returns true if a handshake with `second` resumes a session with `first`.
     pub(crate) fn resumes(&self, first: &Arc<ServerConfig>, second: &Arc<ServerConfig>) -> bool {
         self.handshake(first).expect("a handshake");
         let kind = self.handshake(second).expect("a handshake").0.handshake_kind();

@@ -1,5 +1,5 @@
-//! Warnings about settings that work and are probably a mistake: expired certificates, unknown words in `ssl_ciphers`,
-//! `ssl_stapling` without a responder.
+//! Warnings about valid settings that are probably mistakes: expired certificates, unsupported words in `ssl_ciphers`
+//! and `ssl_ecdh_curve`, and `ssl_stapling` without an OCSP responder.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,9 +14,9 @@ use crate::certificates::files::{TlsFileReader, TlsFiles, is_tls_file};
 use crate::offer;
 use crate::stapling::question;
 
-/// Returns the warnings about a model without errors, each once, even if many servers inherit the setting.
+/// Returns the warnings about a valid configuration, without duplicates.
 ///
-/// `folder` is that of the main configuration file, `read` contains the files of [`crate::tls_files`].
+/// `folder` is that of the main configuration file; `read` contains the files of [`crate::tls_files`].
 pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagnostic> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now_s = i64::try_from(now_s).unwrap_or(i64::MAX);
@@ -36,7 +36,7 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
     warnings
 }
 
-/// Returns warnings about certificates that clients reject because of their dates.
+/// Returns warnings about certificates that have expired or are not valid yet.
 fn expired_certificates(
     tls: &TlsSettings,
     files: TlsFileReader<'_>,
@@ -60,7 +60,7 @@ fn date(at_s: i64) -> String {
     String::from_utf8_lossy(&format_http_date(u64::try_from(at_s).unwrap_or(0))).into_owned()
 }
 
-/// Returns warnings about certificates without an OCSP response although `ssl_stapling` is on.
+/// Returns warnings about certificates for which `ssl_stapling` has no effect.
 fn not_stapled(tls: &TlsSettings, files: TlsFileReader<'_>) -> impl Iterator<Item = Diagnostic> {
     let requires_stapling = tls.stapling && tls.stapling_file.is_none();
     tls.certificates.iter().filter(move |_| requires_stapling).filter_map(move |name| {
@@ -69,7 +69,7 @@ fn not_stapled(tls: &TlsSettings, files: TlsFileReader<'_>) -> impl Iterator<Ite
     })
 }
 
-/// Returns warnings about words of `ssl_ciphers` that select no supported suite.
+/// Returns a warning about words of `ssl_ciphers` that select no supported suite.
 fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {
@@ -80,7 +80,7 @@ fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// Returns warnings about unknown group names in `ssl_ecdh_curve`.
+/// Returns a warning about unknown group names in `ssl_ecdh_curve`.
 fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.curves.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {

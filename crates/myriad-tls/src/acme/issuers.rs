@@ -1,4 +1,4 @@
-//! Authorities that issue certificates (`acme_issuer`).
+//! Certificate authorities for automatic certificates (`acme_issuer`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use zeroize::Zeroizing;
 use super::orders::{AcmeOrders, state_folder};
 use crate::certificates::files::{DATA, TlsFileReader, tls_path};
 
-/// Issuer with its certificates.
+/// Certificate authority of a configuration, with everything to start its [`crate::acme_client::agent::AcmeAgent`].
 pub struct PlannedIssuer {
-    /// Authority and account.
+    /// Settings of the authority and of the account.
     pub issuer: Issuer,
-    /// Slots of its certificates.
+    /// Slots of the certificates ordered from the authority.
     pub slots: Vec<Arc<CertificateSlot>>,
-    /// Folder of its state; `None` if it is not stored.
+    /// Folder of the issuer's files; `None` if nothing is stored (`state_path`).
     pub state: Option<PathBuf>,
-    /// Stored key of the account.
+    /// Stored key of the account in PEM; `None` if there is none yet.
     pub account: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// Returns the issuers of a model with the slots of its servers in `orders`, and the errors of unusable issuers.
-/// Relative names of `state_path` start from `prefix`.
+/// Returns the issuers of a configuration, each with its certificate slots from `orders`, and a diagnostic for each
+/// unusable issuer. A relative `state_path` is resolved against `prefix`.
 pub fn planned_issuers(
     model: &Model,
     prefix: &Path,
@@ -49,7 +49,7 @@ pub fn planned_issuers(
     (issuers, errors)
 }
 
-/// Returns the files of keys and authorities named by `acme_issuer` blocks.
+/// Returns the files named in `acme_issuer` blocks: account keys, external account keys and CA certificates.
 pub(crate) fn files(model: &Model) -> impl Iterator<Item = &Text> {
     let issuers = model.http.iter().flat_map(|http| &http.acme_issuers);
     issuers.flat_map(|issuer| {
@@ -132,7 +132,7 @@ fn read_file<'a>(name: &Text, files: TlsFileReader<'a>) -> Result<&'a [u8], Box<
 
 #[expect(clippy::unnecessary_box_returns, reason = "callers return it in a boxed result")]
 fn unusable_file(name: &Text, why: &str) -> Box<Diagnostic> {
-    // Inline data is omitted, because logs must not contain keys.
+    // Inline data is omitted, because it can be a key and logs must not contain keys.
     let shown = if name.bytes().starts_with(DATA) { "data:…".into() } else { name.lossy() };
     Box::new(Diagnostic::error(name.span, format!("cannot use \"{shown}\": {why}")))
 }

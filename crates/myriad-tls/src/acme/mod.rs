@@ -1,4 +1,4 @@
-//! Certificates ordered by servers (`acme_certificate`), their files, and the authorities (`acme_issuer`).
+//! Automatic certificates in the configuration: `acme_certificate` of servers, and `acme_issuer`.
 
 pub(crate) mod issuers;
 pub(crate) mod orders;

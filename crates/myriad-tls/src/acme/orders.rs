@@ -1,4 +1,4 @@
-//! Certificates ordered by servers (`acme_certificate`), and their files.
+//! Certificates that servers order (`acme_certificate`), and their files.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -13,19 +13,19 @@ use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerCo
 
 use crate::certificates::files::TlsFiles;
 
-/// Orders of all servers; they outlive a reload.
+/// Certificate slots of all servers, and the pending challenges. Kept over reloads.
 #[derive(Default)]
 pub struct AcmeOrders {
-    /// Responses to the challenges of authorities.
+    /// Responses to pending challenges of certificate authorities.
     pub challenges: Arc<PendingChallenges>,
-    /// Slots of certificates, by issuer and order.
+    /// Certificate slots by issuer and order.
     slots: HashMap<(String, CertificateOrder), Arc<CertificateSlot>>,
 }
 
 impl AcmeOrders {
-    /// Returns the slot of a server's ordered certificate, shared by all servers with the same order, and over reloads;
-    /// `None` if the server orders nothing. An empty slot is filled from its file, whose name starts from `prefix`;
-    /// `log` gets the reason if a file cannot be used.
+    /// Returns the certificate slot of a server, shared by all servers with an equal order and kept over reloads;
+    /// `None` if the server has no `acme_certificate` or its issuer does not exist. An empty slot is filled from its
+    /// stored file, whose relative name is resolved against `prefix`; if that fails, the reason is passed to `log`.
     pub fn slot(
         &mut self,
         server: &ServerConf,
@@ -48,7 +48,7 @@ impl AcmeOrders {
         Some(Arc::clone(slot))
     }
 
-    /// Returns the slots of the certificates that the servers of a model order from an issuer, each once.
+    /// Returns the slots of the certificates that the servers of a configuration order from an issuer, each once.
     pub(crate) fn slots_of_issuer(&self, issuer: &str, model: &Model) -> Vec<Arc<CertificateSlot>> {
         let Some(http) = &model.http else { return Vec::new() };
         let mut slots: Vec<Arc<CertificateSlot>> = Vec::new();
@@ -63,14 +63,15 @@ impl AcmeOrders {
         slots
     }
 
-    /// Removes all slots except these.
+    /// Removes all slots except those in `ordered`.
     pub fn retain_only<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<CertificateSlot>>) {
         let ordered: Vec<&Arc<CertificateSlot>> = ordered.into_iter().collect();
         self.slots.retain(|_, slot| ordered.iter().any(|wanted| Arc::ptr_eq(wanted, slot)));
     }
 }
 
-/// Returns the state files of issuers; issuers write no other files. Relative names start from `prefix`, as in nginx.
+/// Returns the paths of all files that issuers store: account keys and certificates. Relative names are resolved
+/// against `prefix`, as in nginx.
 pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut files = Vec::new();
@@ -88,8 +89,8 @@ pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the certificates ordered by a model, each with the name of its issuer and its file; `None` if it is not
-/// stored.
+/// Returns the certificates ordered in a configuration, each once: the name of the issuer, the order, and the file
+/// (`None` if the certificate is not stored).
 pub fn acme_orders(model: &Model, prefix: &Path) -> Vec<(String, CertificateOrder, Option<PathBuf>)> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut orders = Vec::new();

@@ -1,4 +1,4 @@
-//! Thread of an issuer: orders missing certificates and renews old certificates, one at a time.
+//! Thread of an issuer: orders missing certificates and renews existing ones, one at a time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,30 +23,30 @@ use crate::acme_client::schedule::{
     self, LEAST_INTERVAL_S, RenewalWindow, format_duration, information_interval_s, pause_s,
 };
 
-/// Name of the file of an account key.
+/// Name of the file that contains the account key.
 pub const ACCOUNT_FILE: &str = "account.key";
-/// Maximum age of a directory that a client has read.
+/// Time after which the directory of the authority is read again.
 const DIRECTORY_AGE: Duration = Duration::from_hours(1);
-/// Maximum sleep in seconds, because clocks may be set.
+/// Maximum sleep between checks, in seconds, because the system clock may be set meanwhile.
 const LONGEST_SLEEP_S: u64 = 3600;
 
-/// Callback that writes a line to the error log.
+/// Function that writes a line to the error log.
 pub type LogCallback = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
-/// Callback that stores a file of the issuer's state, by its name, over restarts.
+/// Function that stores a file of the issuer permanently, given its name and contents.
 pub type StoreCallback = Arc<dyn Fn(&str, &[u8]) + Send + Sync>;
 
-/// Callbacks of an agent into the process.
+/// Functions that an agent calls in the rest of the process.
 #[derive(Clone)]
 pub struct AgentCallbacks {
-    /// Error log.
+    /// Writes to the error log.
     pub log: LogCallback,
-    /// Storage of state over restarts.
+    /// Stores files permanently.
     pub store: StoreCallback,
-    /// Name resolution.
+    /// Resolves the host name of the authority.
     pub resolve: Resolve,
 }
 
-/// Running issuer. When dropped, it stops after the request in progress.
+/// Handle of an issuer's running thread. Dropping it stops the thread after the request in progress.
 pub struct AcmeAgent {
     shared: Arc<AgentShared>,
     issuer: Issuer,
@@ -63,27 +63,28 @@ struct AgentState {
     stopped: bool,
 }
 
-/// Certificate and the times of its next tasks.
+/// Certificate with the times of its next tasks.
 struct ScheduledCertificate {
     slot: Arc<CertificateSlot>,
-    /// Failures since the last success.
+    /// Number of failed orders since the last success.
     failures: u32,
-    /// Time of the next order or renewal.
+    /// Time of the next order or renewal, in seconds since the Unix epoch.
     order_at_s: u64,
-    /// Time of the next query for renewal information.
+    /// Time of the next query for renewal information, in seconds since the Unix epoch.
     information_at_s: u64,
-    /// Window from which `order_at_s` was selected.
+    /// Renewal window from which `order_at_s` was selected; `None` before the first certificate.
     window: Option<RenewalWindow>,
 }
 
-/// Task of the thread.
+/// Task of the agent's thread.
 enum AgentTask {
     Order(Arc<CertificateSlot>),
     Information(Arc<CertificateSlot>),
 }
 
 impl AcmeAgent {
-    /// Starts the thread of an issuer. `account` is the stored key in PEM; slots may contain certificates already.
+    /// Starts the thread of an issuer. `account` is the stored account key in PEM. Slots may already contain
+    /// certificates.
     pub fn start(
         issuer: Issuer,
         slots: Vec<Arc<CertificateSlot>>,
@@ -106,12 +107,12 @@ impl AcmeAgent {
         Ok(Self { shared, issuer })
     }
 
-    /// Returns whether the agent was started for this issuer.
+    /// Returns true if the agent was started with the same issuer settings.
     pub fn is_for(&self, issuer: &Issuer) -> bool {
         self.issuer == *issuer
     }
 
-    /// Replaces the list of certificates. Entries without failures retain their schedule; failed entries are retried
+    /// Replaces the list of certificates. Certificates without failures keep their schedule; the others are retried
     /// immediately, because the configuration may have been corrected.
     pub fn set(&self, slots: Vec<Arc<CertificateSlot>>, outside: AgentCallbacks) {
         let mut state = self.shared.state.lock();
@@ -149,7 +150,7 @@ impl ScheduledCertificate {
         Self { slot, failures: 0, order_at_s, information_at_s: now_s, window }
     }
 
-    /// Returns the time of the next task.
+    /// Returns the time of the next task, in seconds since the Unix epoch.
     fn due_s(&self) -> u64 {
         if self.slot.is_ready() { self.order_at_s.min(self.information_at_s) } else { self.order_at_s }
     }
@@ -164,7 +165,7 @@ impl ScheduledCertificate {
 }
 
 impl AgentShared {
-    /// Waits for the next task that is due; returns `None` when the agent is stopped.
+    /// Waits until a task is due and returns it; `None` once the agent is stopped.
     fn next(&self) -> Option<(AgentTask, AgentCallbacks)> {
         let mut state = self.state.lock();
         loop {
@@ -181,7 +182,7 @@ impl AgentShared {
         }
     }
 
-    /// Sleeps. Returns `false` if the certificate is no longer in the list.
+    /// Sleeps for `pause`. Returns false early if the agent is stopped or the certificate is no longer in the list.
     fn sleep(&self, pause: Duration, slot: &Arc<CertificateSlot>) -> bool {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
@@ -205,7 +206,7 @@ impl AgentShared {
     }
 }
 
-/// State of the thread.
+/// State of the agent's thread.
 struct AgentThread {
     shared: Arc<AgentShared>,
     issuer: Issuer,
@@ -236,7 +237,7 @@ impl AgentThread {
             Ok(()) => self.certificate_issued(slot, outside),
             Err(AcmeError::Stopped) => {}
             Err(error) => {
-                // The client is created again, because its state may be the cause.
+                // A new client is created for the next attempt, because the state of this one may be the cause.
                 self.client = None;
                 let pause = self.shared.with_entry(slot, |entry| {
                     entry.failures = entry.failures.saturating_add(1);
@@ -244,7 +245,7 @@ impl AgentThread {
                     entry.order_at_s = now_s().saturating_add(pause);
                     pause
                 });
-                // The certificate is no longer in the list, so the failure is not logged.
+                // The failure is not logged if the certificate is no longer in the list.
                 let Some(pause) = pause else { return };
                 let stands = if slot.is_ready() {
                     "the current certificate remains in use"
@@ -300,7 +301,8 @@ impl AgentThread {
         );
     }
 
-    /// Queries the renewal information of the authority. Without a reply the schedule is unchanged.
+    /// Queries the authority for renewal information (RFC 9773) and reschedules the renewal. After an error the
+    /// schedule is unchanged.
     fn update_renewal_window(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
         let Some(facts) = slot.info() else { return };
         let renewal_info = self.client(outside).and_then(|client| order::renewal_information(client, &facts));
@@ -318,7 +320,7 @@ impl AgentThread {
                 (None, None)
             }
         };
-        // A window that starts after the certificate expires is unusable.
+        // A window that starts after the certificate expires is ignored.
         let window = window.filter(|window| window.start_s < facts.not_after_s);
         let sooner = self.shared.with_entry(slot, |entry| {
             entry.information_at_s = now + information_interval_s(asked);
@@ -352,8 +354,8 @@ impl AgentThread {
         Ok(&mut self.client.insert(client).1)
     }
 
-    /// Returns the account key: configured, stored, or generated now. A new key is stored before it is sent to the
-    /// authority.
+    /// Returns the account key: the configured, the stored, or a newly generated key. A new key is stored before it is
+    /// used.
     fn key(&mut self, outside: &AgentCallbacks) -> Result<Arc<SigningKey>, AcmeError> {
         if let Some(key) = &self.key {
             return Ok(Arc::clone(key));
@@ -381,7 +383,7 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Returns a random number from 0 to 1, or 0.5 without randomness, because it is not critical.
+/// Returns a random number from 0 to 1; 0.5 if random numbers are not available, which is acceptable here.
 fn random_fraction() -> f64 {
     let mut bytes = [0; 4];
     match SystemRandom::new().fill(&mut bytes) {

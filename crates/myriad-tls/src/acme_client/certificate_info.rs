@@ -1,36 +1,36 @@
-//! Properties of a certificate (RFC 5280) that are needed for its renewal and for display.
+//! Properties of a certificate that are needed for its renewal and for display.
 
 use crate::x509::{Certificate, CertificateHost, pem};
 
 use crate::acme_client::jws::encode;
 
-/// Maximum number of names read from a certificate; authorities include at most a hundred.
+/// Maximum number of names read from a certificate. Authorities include at most a hundred.
 const MOST_NAMES: usize = 1000;
 
-/// Properties of a certificate.
+/// Properties of an X.509 certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateInfo {
-    /// Its names: host names and addresses; the subject's common name if it has no others.
+    /// DNS names and IP addresses; the common name of the subject if there are none.
     pub names: Vec<String>,
-    /// Common name of its issuer, or the organization; empty if both are absent.
+    /// Common name of the issuer, or else its organization; empty if both are missing.
     pub issuer: String,
-    /// Start of the validity, in seconds since the epoch.
+    /// Start of the validity, in seconds since the Unix epoch.
     pub not_before_s: u64,
-    /// End of the validity, in seconds since the epoch.
+    /// End of the validity, in seconds since the Unix epoch.
     pub not_after_s: u64,
-    /// Identifier for renewal information (RFC 9773 section 4.1); `None` without an authority key identifier.
+    /// Identifier for renewal information (RFC 9773 section 4.1); `None` if there is no authority key identifier.
     pub renewal_id: Option<String>,
-    /// Set if its issuer equals its subject.
+    /// True if issuer and subject are equal.
     pub self_signed: bool,
 }
 
 impl CertificateInfo {
-    /// Returns the properties of the first certificate in a PEM file.
+    /// Returns the properties of the first certificate in a PEM text; `None` if there is none or it is malformed.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         Self::from_der(&pem::certificates(text).flatten().next()?)
     }
 
-    /// Returns the properties of a certificate in DER; `None` if the bytes are malformed.
+    /// Returns the properties of a certificate in DER; `None` if it is malformed or valid before 1970.
     pub fn from_der(bytes: &[u8]) -> Option<Self> {
         let certificate = Certificate::parse(bytes).ok()?;
         let Certificate { issuer, subject, serial, .. } = certificate;
@@ -50,7 +50,7 @@ impl CertificateInfo {
         })
     }
 
-    /// Returns whether the certificate is valid for this name; `*.` in it matches one label.
+    /// Returns true if the certificate is valid for a name. `*.` in the certificate matches one label.
     pub fn is_valid_for(&self, name: &str) -> bool {
         self.names.iter().any(|own| {
             own.eq_ignore_ascii_case(name)
@@ -68,7 +68,7 @@ fn host_text(host: CertificateHost<'_>) -> String {
     }
 }
 
-/// Replaces control characters, so that the text may be printed on a terminal.
+/// Replaces control characters with `?`, so that the text can be printed on a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
 }

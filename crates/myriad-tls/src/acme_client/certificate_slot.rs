@@ -1,4 +1,4 @@
-//! Slot of a certificate: handshakes read it, the agent replaces it.
+//! Storage of an automatic certificate, read by handshakes and replaced by the agent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::acme_client::error::AcmeError;
 use crate::acme_client::issuer::CertificateOrder;
 use crate::acme_client::key::SigningKey;
 
-/// Certificate that is issued and renewed while handshakes use it.
+/// Automatic certificate that is used by handshakes and can be replaced at any time. Empty until one is issued.
 pub struct CertificateSlot {
-    /// Order of the certificate.
+    /// Names and key type of the certificate.
     pub order: CertificateOrder,
     ready: AtomicBool,
     issued: RwLock<Option<IssuedCertificate>>,
@@ -34,23 +34,23 @@ impl CertificateSlot {
         Arc::new(Self { order, ready: AtomicBool::new(false), issued: RwLock::new(None) })
     }
 
-    /// Returns whether the slot contains a certificate.
+    /// Returns true if the slot contains a certificate.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// Returns the certificate with its key, for a handshake.
+    /// Returns the certificate chain with its key, for handshakes; `None` if the slot is empty.
     pub fn certified(&self) -> Option<Arc<CertifiedKey>> {
         self.issued.read().as_ref().map(|held| Arc::clone(&held.certified))
     }
 
-    /// Returns the properties of the certificate.
+    /// Returns the properties of the certificate; `None` if the slot is empty.
     pub fn info(&self) -> Option<Arc<CertificateInfo>> {
         self.issued.read().as_ref().map(|held| Arc::clone(&held.facts))
     }
 
-    /// Replaces the chain and its key, both in one PEM text. Fails if they do not match or do not contain the names of
-    /// the order.
+    /// Replaces the certificate. `text` contains the chain and the private key in PEM. Returns an error, without
+    /// effect, if the key does not match or the certificate lacks a name of the order.
     pub fn fill(&self, text: &[u8]) -> Result<Arc<CertificateInfo>, AcmeError> {
         let refuse = |why: &str| AcmeError::Protocol(format!("the certificate {why}"));
         let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();

@@ -1,4 +1,4 @@
-//! Responses to authorities that validate a name, queried by the request handlers.
+//! Pending challenges: responses to the requests by which authorities validate names.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 
-/// Path prefix of token requests by authorities (RFC 8555 section 8.3).
+/// Path prefix of validation requests (`http-01`, RFC 8555 section 8.3).
 pub const PATH: &[u8] = b"/.well-known/acme-challenge/";
 
-/// ALPN protocol of validation handshakes by authorities (RFC 8737 section 4).
+/// ALPN protocol of validation handshakes (`tls-alpn-01`, RFC 8737 section 4).
 pub const ALPN: &[u8] = b"acme-tls/1";
 
-/// Pending challenges of all authorities.
+/// Pending challenges of all issuers.
 #[derive(Default)]
 pub struct PendingChallenges {
     pending: AtomicUsize,
@@ -23,31 +23,33 @@ pub struct PendingChallenges {
 }
 
 impl PendingChallenges {
-    /// Returns whether any challenge is pending: one load, to be checked before the other methods.
+    /// Returns true if any challenge is pending. Costs one atomic load; to be checked before the other methods.
     pub fn are_pending(&self) -> bool {
         self.pending.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns the response to a request for this path, without arguments, if its token is pending.
+    /// Returns the response to a request for `path` (without query string); `None` if no challenge with its token is
+    /// pending.
     pub fn http_response(&self, path: &[u8]) -> Option<Arc<str>> {
         let token = std::str::from_utf8(path.strip_prefix(PATH)?).ok()?;
         self.by_token.read().get(token).map(Arc::clone)
     }
 
-    /// Returns the TLS settings for a validation handshake with this name, if it is pending.
+    /// Returns the TLS settings for a validation handshake with a server name; `None` if no challenge is pending for
+    /// it.
     pub fn handshake_config(&self, name: &str) -> Option<Arc<ServerConfig>> {
         let by_name = self.by_name.read();
         by_name.get(name).or_else(|| by_name.get(&name.to_ascii_lowercase())).map(Arc::clone)
     }
 
-    /// Responds to a token until the returned value is dropped.
+    /// Adds an `http-01` challenge, which is answered until the returned guard is dropped.
     pub(crate) fn add_token(self: &Arc<Self>, token: &str, answer: &str) -> ChallengeGuard {
         self.by_token.write().insert(token.to_owned(), answer.into());
         self.pending.fetch_add(1, Ordering::Relaxed);
         ChallengeGuard { challenges: Arc::clone(self), subject: ChallengeSubject::Token(token.to_owned()) }
     }
 
-    /// Responds to handshakes for a name until the returned value is dropped.
+    /// Adds a `tls-alpn-01` challenge, which is answered until the returned guard is dropped.
     pub(crate) fn add_handshake(self: &Arc<Self>, name: String, config: Arc<ServerConfig>) -> ChallengeGuard {
         self.by_name.write().insert(name.clone(), config);
         self.pending.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +63,7 @@ impl fmt::Debug for PendingChallenges {
     }
 }
 
-/// Challenge that is responded to until this value is dropped.
+/// Guard of a pending challenge. Dropping it removes the challenge.
 #[derive(Debug)]
 pub(crate) struct ChallengeGuard {
     challenges: Arc<PendingChallenges>,

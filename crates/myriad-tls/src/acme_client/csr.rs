@@ -1,5 +1,5 @@
-//! Data signed with a certificate's own key: the certificate signing request (RFC 2986), and the response to
-//! `tls-alpn-01`.
+//! Creation of signed X.509 data: certificate signing requests (RFC 2986), challenge certificates for `tls-alpn-01`,
+//! and self-signed certificates.
 
 use std::net::IpAddr;
 
@@ -17,8 +17,7 @@ use myriad_conf::model::AcmeIdentifier;
 /// Validity of a challenge certificate in days.
 const CHALLENGE_DAYS: u64 = 7;
 
-/// Creates a certificate signing request for these names, in DER. `common_name` is that of the subject, which most
-/// authorities do not need.
+/// Creates a certificate signing request in DER. `common_name` is the subject; most authorities do not need one.
 pub fn request(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],
@@ -38,8 +37,8 @@ pub fn request(
     sign_content(key, &information)
 }
 
-/// Creates the certificate that responds to `tls-alpn-01` for a name (RFC 8737 section 3), in DER: self-signed, with
-/// the digest of the key authorization.
+/// Creates the self-signed certificate in DER for the challenge `tls-alpn-01` (RFC 8737 section 3). It contains the
+/// digest of `key_authorization` and is valid for [`CHALLENGE_DAYS`].
 pub fn challenge_certificate(
     key: &SigningKey,
     identifier: &AcmeIdentifier,
@@ -56,7 +55,7 @@ pub fn challenge_certificate(
     certificate(key, "ACME challenge", &[&names, &acme_identifier], now_s, CHALLENGE_DAYS)
 }
 
-/// Creates a self-signed test certificate in DER for these names, valid for `days` days.
+/// Creates a self-signed certificate in DER for tests, valid for `days` days from `now_s`.
 pub fn self_signed(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],
@@ -66,7 +65,7 @@ pub fn self_signed(
     certificate(key, "Myriad (self-signed)", &[&alternative_names(identifiers)], now_s, days)
 }
 
-/// Creates a certificate signed with its own key.
+/// Creates a self-signed certificate with these extensions in DER, valid from one day before `now_s`.
 fn certificate(
     key: &SigningKey,
     common_name: &str,
@@ -77,7 +76,7 @@ fn certificate(
     let extensions = der::sequence(extensions);
     let mut serial = [0; 16];
     SystemRandom::new().fill(&mut serial).map_err(|_| AcmeError::Cryptography("choosing a number"))?;
-    // Neither negative nor zero (RFC 5280 section 4.1.2.2).
+    // The serial number must be positive (RFC 5280 section 4.1.2.2).
     serial[0] = serial[0] & 0x7f | 0x40;
     let moment = |seconds| der::value(tag::GENERALIZED_TIME, &format_generalized_time(seconds));
     let version = der::constructed(tag::context(0), &[&der::integer(&[2])]);
@@ -100,7 +99,7 @@ fn sign_content(key: &SigningKey, content: &[u8]) -> Result<Vec<u8>, AcmeError> 
     Ok(der::sequence(&[content, &key.signature_algorithm(), &der::bit_string(&signature)]))
 }
 
-/// Encodes `Name` with one common name or empty.
+/// Encodes an X.509 `Name` that contains one common name or nothing.
 fn name(common_name: Option<&str>) -> Vec<u8> {
     let Some(common_name) = common_name else { return der::sequence(&[]) };
     let attribute = der::sequence(&[
@@ -144,7 +143,7 @@ mod tests {
         let at =
             certificate.windows(oid::ACME_IDENTIFIER.len()).position(|part| part == oid::ACME_IDENTIFIER);
         let extension = &certificate[at.expect("extension") + oid::ACME_IDENTIFIER.len()..];
-        // Critical, then an octet string in an octet string.
+        // Marked as critical; the value is an octet string within an octet string.
         assert_eq!(extension[..7], [1, 1, 0xff, 4, 34, 4, 32]);
         assert_eq!(&extension[7..39], digest.as_ref());
     }

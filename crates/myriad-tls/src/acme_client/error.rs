@@ -1,11 +1,11 @@
-//! Reasons why a certificate was not issued.
+//! Errors of certificate orders.
 
 use std::fmt;
 
-/// Error of a certificate order.
+/// Reason why a certificate was not issued.
 #[derive(Debug)]
 pub enum AcmeError {
-    /// The connection to the authority failed.
+    /// The connection to the authority failed, or a request timed out.
     Connection {
         /// Requested URL.
         url: String,
@@ -14,7 +14,7 @@ pub enum AcmeError {
     },
     /// The authority responded with a problem document (RFC 8555 section 6.7).
     Problem(AcmeProblem),
-    /// The authority's response violates the protocol; the text describes the expectation.
+    /// The authority's response violates the protocol; the text says how.
     Protocol(String),
     /// The authority could not validate a name.
     Validation {
@@ -23,29 +23,29 @@ pub enum AcmeError {
         /// Reason from the authority.
         why: String,
     },
-    /// The configuration requires a feature that the authority does not support.
+    /// The order is impossible with this configuration; the text says why.
     Refused(String),
-    /// A key could not be generated, or the machine is out of randomness or memory.
+    /// A cryptographic operation failed, such as the generation of a key; the text names it.
     Cryptography(&'static str),
-    /// The client was stopped.
+    /// The agent was stopped, or the certificate is no longer ordered.
     Stopped,
 }
 
-/// Problem document of the authority.
+/// Problem document (RFC 7807) from the authority.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcmeProblem {
-    /// Last part of its type: `badNonce`, `rateLimited`, …; empty if it has none.
+    /// Last component of the type, such as `badNonce` or `rateLimited`; empty if there is none.
     pub kind: String,
-    /// Text for people, with the details of each name.
+    /// Description for people, including the details for each name.
     pub detail: String,
-    /// Status of the response.
+    /// Status code of the response; 0 for a problem within an order or authorization.
     pub status: u16,
-    /// Delay before a retry, in seconds from now (`Retry-After`).
+    /// Delay in seconds that the authority requests before a retry (`Retry-After`).
     pub retry_after_s: Option<u64>,
 }
 
 impl AcmeError {
-    /// Returns the delay requested by the authority in seconds.
+    /// Returns the delay in seconds that the authority requests before a retry; `None` if it requests none.
     pub fn retry_after_s(&self) -> Option<u64> {
         match self {
             Self::Problem(problem) => problem.retry_after_s,
@@ -53,7 +53,7 @@ impl AcmeError {
         }
     }
 
-    /// Returns whether the error is a problem document of this type (RFC 8555 section 6.7).
+    /// Returns true if the error is a problem document of this type (RFC 8555 section 6.7).
     pub fn is_problem(&self, kind: &str) -> bool {
         matches!(self, Self::Problem(problem) if problem.kind == kind)
     }
@@ -85,7 +85,7 @@ impl fmt::Display for AcmeProblem {
     }
 }
 
-/// Makes a peer's text suitable for one line of a log: without control characters, of limited length.
+/// Makes a text from another server suitable for one log line: without control characters, at most 600 characters.
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 600;
     let clean = |character: char| if character.is_control() { ' ' } else { character };

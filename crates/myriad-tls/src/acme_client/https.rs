@@ -1,7 +1,7 @@
-//! Exchanges over HTTPS or HTTP, each on a separate connection: blocking, with limits of time and size.
+//! Blocking HTTP and HTTPS client for ACME and OCSP, with limits of time and size. Each request uses a new connection.
 //!
-//! The client is `ureq`. This module sets its limits: a deadline for the whole exchange, heads of 16 KB, a maximum body
-//! size, no proxy (regardless of the environment), connections only to the addresses returned by [`Resolve`].
+//! The client is `ureq`. This module sets its limits: a deadline for each request, heads of 16 KB, a maximum body size,
+//! no proxy (the environment is ignored), and connections only to addresses returned by [`Resolve`].
 
 use std::fmt;
 use std::io;
@@ -19,28 +19,28 @@ use ureq::{Agent, Body};
 
 use crate::acme_client::error::AcmeError;
 
-/// Maximum duration of one exchange, including redirects.
+/// Maximum duration of a request, including redirects.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Maximum duration of connecting, shared by the addresses of a host.
+/// Maximum time for connecting to all addresses of a host together.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum number of addresses of a host that are tried.
 const MOST_ADDRESSES: usize = 4;
-/// Maximum size of a response in bytes; a certificate chain has some kilobytes.
+/// Maximum size of a response body in bytes. A certificate chain has some kilobytes.
 const LARGEST: usize = 1 << 20;
 /// Maximum size of a response head in bytes.
 const LARGEST_HEAD: usize = 16_384;
 /// User agent of the client.
 const AGENT: &str = concat!("Myriad/", env!("CARGO_PKG_VERSION"));
-/// Maximum number of redirects followed by a GET, only to https.
+/// Maximum number of redirects that a GET follows; all must lead to https.
 const MOST_REDIRECTS: u32 = 5;
 
-/// Resolves a host name; the error is a sentence.
+/// Function that resolves a host name to addresses. The error is a message.
 pub type Resolve = Arc<dyn Fn(&str) -> Result<Vec<IpAddr>, String> + Send + Sync>;
 
-/// HTTPS client.
+/// HTTPS client with fixed TLS settings and name resolution.
 pub struct Https(Agent);
 
-/// Response.
+/// Complete response.
 #[derive(Debug)]
 pub struct HttpsReply {
     /// Status code.
@@ -52,13 +52,13 @@ pub struct HttpsReply {
 }
 
 impl HttpsReply {
-    /// Returns the first field with that name.
+    /// Returns the value of the first field with this name; `None` if there is none.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         self.fields.get(name).map(HeaderValue::as_bytes)
     }
 }
 
-/// Parses a URL of that scheme with a host, a valid port, and no password.
+/// Parses a URL; `None` unless it has this scheme, a host, a valid port and no user information.
 fn parse(url: &str, scheme: &Scheme) -> Option<Uri> {
     let uri: Uri = url.parse().ok()?;
     let authority = uri.authority()?;
@@ -68,7 +68,7 @@ fn parse(url: &str, scheme: &Scheme) -> Option<Uri> {
     (is_sound && !host(&uri).is_empty()).then_some(uri)
 }
 
-/// Returns the host of a URL, without the brackets of an address.
+/// Returns the host of a URL; an IPv6 address without its brackets.
 fn host(uri: &Uri) -> &str {
     let host = uri.host().unwrap_or_default();
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
@@ -78,29 +78,29 @@ fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 })
 }
 
-/// Returns whether a text is an https URL that the client accepts.
+/// Returns true if the text is an https URL that [`Https`] accepts.
 pub fn is_url(url: &str) -> bool {
     parse(url, &Scheme::HTTPS).is_some()
 }
 
-/// Returns whether a text is an http URL.
+/// Returns true if the text is an http URL with a host, a valid port and no user information.
 pub fn is_plain_url(url: &str) -> bool {
     parse(url, &Scheme::HTTP).is_some()
 }
 
-/// Returns the host and port of an http URL.
+/// Returns the lower-case host and the port of an http URL; `None` if it is invalid.
 pub(crate) fn plain_host(url: &str) -> Option<(String, u16)> {
     parse(url, &Scheme::HTTP).map(|uri| (host(&uri).to_ascii_lowercase(), port(&uri)))
 }
 
-/// Returns the addresses of a URL's host; the error is a sentence.
+/// Returns the addresses of a URL's host, at least one. The error is a message.
 fn addresses(uri: &Uri, resolve: &Resolve) -> Result<Vec<IpAddr>, String> {
     let host = host(uri);
     let found = host.parse().map_or_else(|_| resolve(host), |address| Ok(vec![address]))?;
     if found.is_empty() { Err(format!("\"{host}\" does not resolve to an address")) } else { Ok(found) }
 }
 
-/// Returns the limits of an exchange with the maximum duration `patience`.
+/// Creates a `ureq` configuration with the limits of this module and the maximum duration `patience`.
 fn limits(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::AgentScope> {
     Config::builder()
         .timeout_global(Some(patience))
@@ -113,7 +113,7 @@ fn limits(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::Ag
         .accept("")
 }
 
-/// Resolver for the addresses of a client.
+/// `ureq` resolver that calls a function.
 struct FixedResolver<F>(F);
 
 impl<F> fmt::Debug for FixedResolver<F> {
@@ -145,18 +145,18 @@ impl Https {
         Self(Agent::with_parts(config, DefaultConnector::default(), to))
     }
 
-    /// Sends a `GET` and follows redirects.
+    /// Sends a GET request and follows redirects to https URLs.
     pub fn get(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         let request = self.0.get(url).config().max_redirects(MOST_REDIRECTS).build();
         send_request(url, || request.call())
     }
 
-    /// Sends a `HEAD`.
+    /// Sends a HEAD request.
     pub fn head(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         send_request(url, || self.0.head(url).call())
     }
 
-    /// Sends a `POST` of a signed request.
+    /// Sends a POST request with a JSON Web Signature as its body. An empty `accept` omits the field.
     pub fn post(&self, url: &str, body: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
         let mut request = self.0.post(url).content_type("application/jose+json");
         if !accept.is_empty() {
@@ -166,7 +166,7 @@ impl Https {
     }
 }
 
-/// Performs a request for an https URL.
+/// Performs a request after checking that the URL is an https URL.
 fn send_request(
     url: &str,
     ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>,
@@ -181,7 +181,7 @@ fn send_request(
         .map_err(fail)
 }
 
-/// Reads the whole response, with a body of at most `largest` bytes. The error is a sentence.
+/// Reads the whole response. Fails with a message if the body is larger than `largest` bytes.
 fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsReply, String> {
     let announced = response.body().content_length();
     if announced.is_some_and(|length| length > largest as u64) {
@@ -193,9 +193,10 @@ fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsRe
     Ok(HttpsReply { status: head.status.as_u16(), fields: head.headers, body })
 }
 
-/// Sends a `GET` over plain HTTP, for signed responses of at most `largest` bytes, without following redirects. The
-/// error is a sentence. The addresses of the host share the time, so that a hanging address does not block the others.
-/// `worked` is tried first, and set to the address that responded.
+/// Sends a GET request over plain HTTP, for responses that are signed themselves, such as OCSP. `suffix` is appended to
+/// the path. The body may have up to `largest` bytes; redirects are not followed. The addresses of the host share the
+/// time limit, so that a hanging address does not block the others. `worked` is tried first and set to the address that
+/// returned status 200. The error is a message.
 pub(crate) fn get_plain(
     url: &str,
     suffix: &str,
@@ -224,7 +225,7 @@ pub(crate) fn get_plain(
     outcome
 }
 
-/// Sends the request to one address. The error is a sentence.
+/// Sends the request to one address within `patience`. The error is a message.
 fn get_from_address(
     address: IpAddr,
     url: &str,

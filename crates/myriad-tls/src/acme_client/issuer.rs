@@ -1,4 +1,4 @@
-//! Configuration of an authority and of a certificate.
+//! Settings of an ACME issuer and of a certificate order.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
 use zeroize::Zeroizing;
 
-/// Returns the type of an identifier in orders.
+/// Returns the type of an identifier in the ACME protocol.
 pub(crate) fn identifier_type(identifier: &AcmeIdentifier) -> &'static str {
     match identifier {
         AcmeIdentifier::Dns(_) => "dns",
@@ -18,8 +18,8 @@ pub(crate) fn identifier_type(identifier: &AcmeIdentifier) -> &'static str {
     }
 }
 
-/// Returns the server name in a validation handshake for an identifier; for an address, its reverse name (RFC 8738
-/// section 6).
+/// Returns the server name of the validation handshake for an identifier. For an IP address it is the reverse DNS name
+/// (RFC 8738 section 6).
 pub(crate) fn server_name(identifier: &AcmeIdentifier) -> String {
     match identifier {
         AcmeIdentifier::Dns(name) => name.clone(),
@@ -35,18 +35,18 @@ pub(crate) fn server_name(identifier: &AcmeIdentifier) -> String {
     }
 }
 
-/// Ordered certificate: `acme_certificate`.
+/// Names and key type of an automatic certificate (`acme_certificate`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CertificateOrder {
-    /// Its names; at least one, each once.
+    /// Names of the certificate: at least one, without duplicates.
     pub identifiers: Vec<AcmeIdentifier>,
-    /// Kind of its key.
+    /// Type of the private key.
     pub key: AcmeKeyKind,
 }
 
 impl CertificateOrder {
-    /// Returns the name of its file: its first name, and a digest of all names, because several orders may share the
-    /// first.
+    /// Returns the name of the certificate's file: its first name, and a digest of the key type and all names, because
+    /// several orders may have the same first name.
     pub fn file_name(&self) -> String {
         let mut all = String::from(self.key.name());
         for identifier in &self.identifiers {
@@ -56,7 +56,7 @@ impl CertificateOrder {
         let digest = digest::digest(&digest::SHA256, all.as_bytes());
         let digest = u64::from_be_bytes(digest.as_ref()[..8].try_into().unwrap_or_default()) >> 24;
         let first = self.identifiers.first().map(ToString::to_string).unwrap_or_default();
-        // Limited to the length of file names; an IPv6 address contains colons.
+        // Limits the length of the file name, and replaces the colons of IPv6 addresses.
         let first: String =
             first.chars().take(100).map(|c| if c.is_ascii_alphanumeric() { c } else { '.' }).collect();
         format!("{}-{digest:010x}.pem", first.trim_start_matches('.'))
@@ -64,7 +64,7 @@ impl CertificateOrder {
 }
 
 impl fmt::Display for CertificateOrder {
-    /// Writes the names for a log line.
+    /// Writes the names, separated by commas.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, identifier) in self.identifiers.iter().enumerate() {
             write!(f, "{}{identifier}", if index > 0 { ", " } else { "" })?;
@@ -73,7 +73,7 @@ impl fmt::Display for CertificateOrder {
     }
 }
 
-/// Returns the location checked by the authority, for an error message.
+/// Returns an explanation of how the authority validates names, for error messages.
 pub(crate) fn checked_location(challenge: AcmeChallenge) -> &'static str {
     match challenge {
         AcmeChallenge::Http01 => {
@@ -87,12 +87,12 @@ pub(crate) fn checked_location(challenge: AcmeChallenge) -> &'static str {
     }
 }
 
-/// Account key: `account_key`.
+/// Source of the account key (`account_key`).
 #[derive(Clone, PartialEq, Eq)]
 pub enum AccountKey {
-    /// Generated once and stored.
+    /// Generated with this type at first use and then stored.
     Generated(AcmeKeyKind),
-    /// Text of a configured file.
+    /// PEM text of a configured file.
     Configured(Zeroizing<Vec<u8>>),
 }
 
@@ -106,12 +106,12 @@ impl fmt::Debug for AccountKey {
     }
 }
 
-/// Account managed by the authority: `external_account_key`.
+/// Account at the authority that the ACME account is bound to (`external_account_key`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExternalAccount {
-    /// Identifier of the account.
+    /// Identifier of the external account.
     pub kid: String,
-    /// Shared secret.
+    /// Shared secret (HMAC key).
     pub key: Zeroizing<Vec<u8>>,
 }
 
@@ -122,41 +122,40 @@ impl fmt::Debug for ExternalAccount {
     }
 }
 
-/// Decodes a shared secret from base64url; padding and surrounding white space are allowed. Returns `None` if it is
-/// malformed.
+/// Decodes a shared secret in base64url, with optional padding and surrounding white space; `None` if it is malformed
+/// or empty.
 pub fn decode_key(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let text = text.trim_ascii();
     let end = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
     URL_SAFE_NO_PAD.decode(&text[..end]).ok().filter(|key| !key.is_empty()).map(Zeroizing::new)
 }
 
-/// Authority configured by `acme_issuer`.
+/// Settings of a certificate authority (`acme_issuer`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
-    /// Its name in the configuration.
+    /// Name of the issuer in the configuration.
     pub name: String,
-    /// URL of its directory.
+    /// URL of the authority's directory.
     pub uri: String,
     /// Key of the account.
     pub account_key: AccountKey,
-    /// Challenge type for the validation of names.
+    /// Challenge type by which names are validated.
     pub challenge: AcmeChallenge,
-    /// Contacts for the authority, as URLs.
+    /// Contact URLs for the account, such as `mailto:`.
     pub contacts: Vec<String>,
-    /// External account.
+    /// External account to bind the account to, if any.
     pub external_account: Option<ExternalAccount>,
-    /// Name of the issuer of the topmost certificate in the preferred chain.
+    /// Preferred chain: the name of the issuer of its topmost certificate.
     pub preferred_chain: Option<String>,
-    /// Requested profile, and whether it is required.
+    /// Requested certificate profile; true if an authority without this profile is an error.
     pub profile: Option<(String, bool)>,
-    /// Set if requests contain the first identifier as their subject.
+    /// True if certificate signing requests contain the first name as the subject.
     pub common_name: bool,
-    /// Authorities for the verification of the directory's own certificate, in PEM; those of the system if it is
-    /// `None`.
+    /// CA certificates in PEM for the verification of the authority's own server; `None` for those of the system.
     pub roots: Option<Vec<u8>>,
-    /// Set if that certificate is verified.
+    /// True if the certificate of the authority's own server is verified.
     pub verify: bool,
-    /// Set if its terms are accepted.
+    /// True if the operator accepts the authority's terms of service.
     pub accepts_terms: bool,
 }
 

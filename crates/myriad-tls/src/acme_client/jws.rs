@@ -1,4 +1,4 @@
-//! Signed requests: flattened JSON Web Signature (RFC 7515), as required by RFC 8555 section 6.2.
+//! Signed ACME requests: flattened JSON Web Signatures (RFC 7515, RFC 8555 section 6.2).
 
 use aws_lc_rs::{digest, hmac};
 use base64::Engine;
@@ -14,16 +14,16 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Identification of the signer: a new key, or an existing account.
+/// Identification of the signer in a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signer<'a> {
-    /// The request contains the public key.
+    /// The public key itself, for requests that create or find an account.
     Key,
-    /// The request contains the URL of the account.
+    /// URL of the existing account.
     Account(&'a str),
 }
 
-/// Creates a request for a URL, signed with the account key. Without a payload it is a POST-as-GET (RFC 8555 section
+/// Creates a request to `url`, signed with the account key. Without a payload it is a POST-as-GET (RFC 8555 section
 /// 6.3).
 pub(crate) fn request(
     key: &SigningKey,
@@ -42,7 +42,7 @@ pub(crate) fn request(
         .map(|value| value.to_string())
 }
 
-/// Creates the binding of this key's account to an external account (RFC 8555 section 7.3.4).
+/// Creates the binding of the account with this key to an external account (RFC 8555 section 7.3.4).
 pub(crate) fn external_binding(
     account: &ExternalAccount,
     key: &SigningKey,
@@ -65,7 +65,7 @@ fn flattened_jws(
     Ok(json!({ "protected": protected, "payload": payload, "signature": encode(&signature) }))
 }
 
-/// Returns the public key as a JSON Web Key: only the members required by RFC 7638, in alphabetical order.
+/// Returns the public key as a JSON Web Key with only the members that RFC 7638 requires.
 fn jwk(key: &SigningKey) -> Result<Value, AcmeError> {
     Ok(match key.public_parts()? {
         PublicParts::Ec { curve, x, y } => {
@@ -77,9 +77,10 @@ fn jwk(key: &SigningKey) -> Result<Value, AcmeError> {
     })
 }
 
-/// Returns the response to a challenge (RFC 8555 section 8.1): its token and the thumbprint of the account key.
+/// Returns the key authorization of a challenge (RFC 8555 section 8.1): its token and the thumbprint of the account
+/// key.
 pub(crate) fn key_authorization(key: &SigningKey, token: &str) -> Result<String, AcmeError> {
-    // serde_json writes names in alphabetical order and without white space, as required by RFC 7638 section 3.
+    // serde_json writes members in alphabetical order and without white space, as RFC 7638 section 3 requires.
     let thumbprint = digest::digest(&digest::SHA256, jwk(key)?.to_string().as_bytes());
     Ok(format!("{token}.{}", encode(thumbprint.as_ref())))
 }

@@ -1,4 +1,4 @@
-//! Private keys of accounts and certificates.
+//! Private keys of ACME accounts and certificates.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use zeroize::Zeroizing;
 use crate::acme_client::error::AcmeError;
 use crate::acme_client::oid;
 
-/// Elliptic curve and its names.
+/// Elliptic curve with its algorithms and names.
 struct Curve {
     kind: AcmeKeyKind,
-    /// Signatures as two numbers of fixed length (RFC 7518 section 3.4).
+    /// Algorithm for signatures as two numbers of fixed length (RFC 7518 section 3.4), for JSON Web Signatures.
     fixed: &'static EcdsaSigningAlgorithm,
-    /// Signatures in DER.
+    /// Algorithm for signatures in DER, for X.509.
     der: &'static EcdsaSigningAlgorithm,
     jwa: &'static str,
     jwk: &'static str,
@@ -62,27 +62,27 @@ enum SigningPair {
     Rsa(Box<RsaKeyPair>),
 }
 
-/// Private signing key. Its content is overwritten when it is dropped.
+/// Private signing key. Its PKCS #8 text is overwritten when dropped.
 pub struct SigningKey {
     pair: SigningPair,
     pkcs8: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for SigningKey {
-    /// Omits the key itself.
+    /// Does not show the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SigningKey").field("algorithm", &self.jwa()).finish_non_exhaustive()
     }
 }
 
-/// Public key in the form of a JSON Web Key (RFC 7517).
+/// Components of a public key, as needed for a JSON Web Key (RFC 7517).
 pub(crate) enum PublicParts {
     Ec { curve: &'static str, x: Vec<u8>, y: Vec<u8> },
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
 }
 
 impl SigningKey {
-    /// Generates a key.
+    /// Generates a random key.
     pub fn generate(kind: AcmeKeyKind) -> Result<Self, AcmeError> {
         let failed = |_| AcmeError::Cryptography("making a key");
         let size = match kind {
@@ -105,7 +105,7 @@ impl SigningKey {
         Ok(Self { pair: SigningPair::Rsa(Box::new(pair)), pkcs8 })
     }
 
-    /// Parses a key in PKCS #8.
+    /// Parses a key in PKCS #8 (DER); `None` if it is malformed or of an unsupported type.
     pub fn from_pkcs8(pkcs8: &[u8]) -> Option<Self> {
         for curve in &CURVES {
             let pairs =
@@ -119,7 +119,8 @@ impl SigningKey {
         Some(Self { pair: SigningPair::Rsa(Box::new(pair)), pkcs8: Zeroizing::new(pkcs8.to_vec()) })
     }
 
-    /// Parses the first private key in a PEM file: PKCS #8, or the older formats of one algorithm.
+    /// Returns the first usable private key of a PEM text: PKCS #8, SEC 1 (`EC PRIVATE KEY`) or PKCS #1 (`RSA PRIVATE
+    /// KEY`), not encrypted; `None` if there is none.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         let keys = pem::blocks(text).flatten().filter(|block| block.label.ends_with("PRIVATE KEY"));
         let mut keys = keys.filter_map(|block| Some((block.label, block.secret().ok()?)));
@@ -139,17 +140,17 @@ impl SigningKey {
         })
     }
 
-    /// Returns the key as PKCS #8 in PEM.
+    /// Returns the key in PEM (PKCS #8).
     pub fn to_pem(&self) -> Zeroizing<String> {
         Zeroizing::new(pem::block("PRIVATE KEY", &self.pkcs8))
     }
 
-    /// Returns the key as PKCS #8 in DER.
+    /// Returns the key in DER (PKCS #8).
     pub fn pkcs8(&self) -> &[u8] {
         &self.pkcs8
     }
 
-    /// Returns the key for rustls. Its bytes are not copied, as they would be by the key loader of a rustls provider.
+    /// Returns the key for rustls, without the additional copy that the key loader of a rustls provider would make.
     pub(crate) fn in_tls(&self) -> Result<Arc<dyn sign::SigningKey>, rustls::Error> {
         any_supported_type(&PrivatePkcs8KeyDer::from(&self.pkcs8[..]).into())
     }
@@ -162,7 +163,7 @@ impl SigningKey {
         }
     }
 
-    /// Signs in the format of JSON Web Signatures.
+    /// Signs a message in the format of JSON Web Signatures.
     pub(crate) fn sign_jws(&self, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
         match &self.pair {
             SigningPair::Ec { fixed, .. } => sign_ec(fixed, message),
@@ -170,7 +171,7 @@ impl SigningKey {
         }
     }
 
-    /// Signs in the format of X.509.
+    /// Signs a message in the format of X.509.
     pub(crate) fn sign_x509(&self, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
         match &self.pair {
             SigningPair::Ec { der, .. } => sign_ec(der, message),
@@ -178,7 +179,7 @@ impl SigningKey {
         }
     }
 
-    /// Returns the `AlgorithmIdentifier` of [`SigningKey::sign_x509`].
+    /// Returns the DER `AlgorithmIdentifier` of the signatures of [`SigningKey::sign_x509`].
     pub(crate) fn signature_algorithm(&self) -> Vec<u8> {
         match &self.pair {
             SigningPair::Ec { curve, .. } => der::sequence(&[&der::value(tag::OID, curve.signature)]),
@@ -189,7 +190,7 @@ impl SigningKey {
         }
     }
 
-    /// Returns the `SubjectPublicKeyInfo`.
+    /// Returns the public key as `SubjectPublicKeyInfo` in DER.
     pub(crate) fn public_key_info(&self) -> Result<Vec<u8>, AcmeError> {
         let encoded = match &self.pair {
             SigningPair::Ec { fixed, .. } => AsDer::<PublicKeyX509Der<'_>>::as_der(fixed.public_key()),
@@ -202,7 +203,7 @@ impl SigningKey {
         const FAILED: AcmeError = AcmeError::Cryptography("decoding the public key");
         match &self.pair {
             SigningPair::Ec { curve, fixed, .. } => {
-                // Uncompressed point (SEC 1 section 2.3.3): 4, then both coordinates.
+                // Uncompressed point (SEC 1 section 2.3.3): the byte 4, then both coordinates.
                 let point = fixed.public_key().as_ref().strip_prefix(&[4]).ok_or(FAILED)?;
                 let (x, y) = point.split_at(point.len() / 2);
                 Ok(PublicParts::Ec { curve: curve.jwk, x: x.to_vec(), y: y.to_vec() })

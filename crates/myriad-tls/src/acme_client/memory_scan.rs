@@ -1,26 +1,26 @@
-//! Search for remains of a secret in the memory of this process, for tests.
+//! Search for copies of a secret in the memory of this process, for tests.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-/// Number of bytes read at once.
+/// Number of bytes searched at once.
 const PIECE: usize = 1 << 16;
 
-/// Searched secret, with inverted bits, so that the search does not find itself.
+/// Secret to search for, stored with inverted bits so that the search does not find itself.
 pub struct SecretScanner(Vec<u8>);
 
 impl SecretScanner {
-    /// Creates a search for these bytes, which should be at least twenty random bytes. An allocator may overwrite the
-    /// first and last bytes of a memory block, so take them from its middle.
+    /// Creates a search for these bytes, which should be at least 20 random bytes. They should not include the start or
+    /// end of an allocated block, because the allocator may overwrite these after the block is freed.
     pub fn new(secret: &[u8]) -> Self {
         Self(secret.iter().map(|byte| !byte).collect())
     }
 
-    /// Returns the number of occurrences in writable memory of this process.
+    /// Returns the number of copies in the writable memory of this process.
     ///
     /// # Panics
     ///
-    /// Panics if the kernel does not allow a process to read its own memory.
+    /// If the kernel does not allow a process to read its own memory.
     pub fn count(&self) -> usize {
         let memory = File::open("/proc/self/mem").expect("the memory of this process");
         let maps = fs::read_to_string("/proc/self/maps").expect("what of it is there");
@@ -33,9 +33,9 @@ impl SecretScanner {
             let length = piece.len().min((end - start) as usize);
             let read = memory.read_at(&mut piece[..length], start).unwrap_or(0);
             let windows = piece[..read].windows(self.0.len());
-            // An occurrence that starts in the next piece is counted there.
+            // A copy that starts in the next piece is counted there.
             count += windows.take(PIECE).filter(|window| self.matches(window)).count();
-            // The piece is a copy, which must not be found when its own memory is read.
+            // The piece is cleared, because it would be found when its own memory is read.
             piece.fill(0);
             start += PIECE as u64;
         }
@@ -47,7 +47,7 @@ impl SecretScanner {
     }
 }
 
-/// Returns the start and end of a line's memory range, if it is writable.
+/// Returns the start and end of the range of a line of `/proc/self/maps`; `None` if it is not writable.
 fn writable_range(line: &str) -> Option<(u64, u64)> {
     let mut words = line.split(' ');
     let (start, end) = words.next()?.split_once('-')?;

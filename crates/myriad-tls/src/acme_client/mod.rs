@@ -1,18 +1,17 @@
-//! Automatic certificates: an ACME client (RFC 8555) with the required parts of X.509; and OCSP queries: for this
-//! server's own certificates, refreshed in advance ([`staple`]); for client certificates, during a request
-//! ([`status`]).
+//! Automatic certificates: an ACME client (RFC 8555), with the parts of X.509 that it needs. Also OCSP queries: for
+//! certificates of this server, in advance ([`staple`]), and for client certificates, during a request ([`status`]).
 //!
 //! ```text
-//! Agent (a thread for each issuer)
+//! AcmeAgent (a thread for each issuer)
 //!   -> schedule: due times of certificates
-//!   -> order: account, order, challenges, certificate       protocol: signed requests, nonces
-//!        -> Challenges: responses to validation requests      https: one exchange at a time
-//!        -> Slot: the certificate used by handshakes
-//!        -> Keep: files that outlive the process
+//!   -> order: account, order, challenges, certificate        protocol: signed requests, nonces
+//!        -> PendingChallenges: responses to validation         https: one request at a time
+//!        -> CertificateSlot: the certificate used by handshakes
+//!        -> StoreCallback: files that outlive the process
 //! ```
 //!
-//! A separate thread may block: the client is simple, blocking code with a deadline for every operation. Files are
-//! written through [`StoreCallback`], because the process with network access should not own the files.
+//! The code blocks, because it runs on separate threads; each operation has a deadline. Files are written through
+//! [`agent::StoreCallback`], so that the process with network access does not need to own them.
 
 pub mod agent;
 pub mod certificate_info;

@@ -1,4 +1,4 @@
-//! DER encodings of the object identifiers written by this crate.
+//! Object identifiers (OIDs) in DER, for written certificates and requests.
 
 pub(crate) const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 pub(crate) const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];

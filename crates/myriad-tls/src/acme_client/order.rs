@@ -1,4 +1,4 @@
-//! Order, and the steps from it to a certificate (RFC 8555 section 7.4).
+//! Order of a certificate: the steps from the order to the issued certificate (RFC 8555 section 7.4).
 //!
 //! ```text
 //! newOrder --> pending --challenges--> ready --finalize--> processing --> valid --> certificate
@@ -29,32 +29,32 @@ use crate::acme_client::protocol::{AcmeClient, json_of, location, retry_after, t
 use crate::acme_client::roots;
 use crate::acme_client::schedule::RenewalWindow;
 
-/// Maximum time for the authority to validate names, and to issue.
+/// Maximum time for the validation of a name, and for the issuance.
 const PATIENCE: Duration = Duration::from_mins(3);
 /// Initial and maximum pause between polls.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// Maximum pause between polls that is accepted from the authority.
+/// Maximum pause between polls that the authority may request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Maximum number of alternate chains checked for the preferred chain.
+/// Maximum number of alternate chains that are checked against the preferred chain.
 const MOST_CHAINS: usize = 8;
 
-/// Callback that waits; returns `false` if the order was cancelled.
+/// Function that waits for a duration. Returns false if the order was cancelled meanwhile.
 pub type WaitCallback<'a> = &'a dyn Fn(Duration) -> bool;
 
-/// Context of an order.
+/// Everything an order needs besides the client.
 pub struct OrderContext<'a> {
-    /// Issuing authority.
+    /// Settings of the authority.
     pub issuer: &'a Issuer,
-    /// Challenge responses of the server.
+    /// Pending challenges, which the server answers.
     pub challenges: &'a Arc<PendingChallenges>,
-    /// Seconds since the epoch.
+    /// Current time in seconds since the Unix epoch.
     pub now_s: u64,
-    /// Wait function.
+    /// Function that waits.
     pub wait: WaitCallback<'a>,
 }
 
-/// Orders a certificate and returns its chain and its key in one PEM text. `replaces` identifies the certificate that
-/// it renews (RFC 9773 section 5).
+/// Orders a certificate. Returns the chain and the private key in one PEM text. `replaces` identifies the certificate
+/// that is renewed (RFC 9773 section 5).
 pub fn order_certificate(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -69,7 +69,7 @@ pub fn order_certificate(
             client.account(around.issuer)?;
             place_order(client, order, profile, None)
         }
-        // The authority may treat that certificate as already replaced.
+        // Retried without `replaces`: the authority may consider that certificate replaced already.
         Err(AcmeError::Problem(_)) if replaces.is_some() => place_order(client, order, profile, None),
         placed => placed,
     };
@@ -97,7 +97,8 @@ fn missing_member(what: &str) -> AcmeError {
     AcmeError::Protocol(format!("the order has no \"{what}\""))
 }
 
-/// Returns the profile to request (draft-ietf-acme-profiles): an unsupported profile is omitted, unless it is required.
+/// Returns the profile to request (draft-ietf-acme-profiles). A profile that the authority does not support is omitted,
+/// or an error if it is required.
 fn profile<'a>(client: &AcmeClient, issuer: &'a Issuer) -> Result<Option<&'a str>, AcmeError> {
     let Some((name, required)) = &issuer.profile else { return Ok(None) };
     if client.directory.profiles.contains(name) {
@@ -136,7 +137,8 @@ fn place_order(
     Ok((url, json_of(&reply)?))
 }
 
-/// Responds to one challenge of each name that is not validated yet, and waits for the validation.
+/// Answers one challenge for each name that is not validated yet, and waits for the validations. The returned guards
+/// keep the challenges pending.
 fn prove_control(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -168,7 +170,7 @@ fn prove_control(
     Ok(pending)
 }
 
-/// Returns the identifier of an authorization. It must be part of the order, because otherwise an authority could cause
+/// Returns the identifier of an authorization. It must be part of the order, so that the authority cannot cause
 /// responses for other names.
 fn identifier<'a>(
     authorization: &Value,
@@ -192,7 +194,7 @@ fn identifier<'a>(
     ordered.iter().find(is_it).ok_or_else(unasked)
 }
 
-/// Prepares the response to a challenge of the configured type; returns the URL of the challenge.
+/// Adds the response to a challenge of the configured type to the pending challenges. Returns the URL of the challenge.
 fn prepare_challenge(
     client: &AcmeClient,
     around: &OrderContext<'_>,
@@ -221,13 +223,13 @@ fn prepare_challenge(
     Ok(url)
 }
 
-/// Returns whether a token is base64url (RFC 8555 section 8.3) and of limited length.
+/// Returns true if a token is base64url (RFC 8555 section 8.3) and has at most 256 characters.
 fn is_token(token: &str) -> bool {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=256).contains(&token.len()) && token.bytes().all(is_base64url)
 }
 
-/// Returns the TLS settings for a validation handshake (RFC 8737 section 3).
+/// Creates the TLS settings for validation handshakes (RFC 8737 section 3).
 fn handshake_config(
     identifier: &AcmeIdentifier,
     answer: &str,
@@ -238,7 +240,7 @@ fn handshake_config(
     let failed = |_: rustls::Error| AcmeError::Cryptography("readying a handshake");
     let provider = roots::provider();
     let signing = key.in_tls().map_err(failed)?;
-    // The pair is not checked, because the check would fail on the critical extension.
+    // rustls would refuse the certificate's critical extension, so the check that the key matches is skipped.
     let certified = CertifiedKey::new(vec![CertificateDer::from(certificate)], signing);
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
@@ -264,7 +266,7 @@ fn validation_error(authorization: &Value, identifier: &str, kind: AcmeChallenge
     AcmeError::Validation { identifier: one_line(identifier), why }
 }
 
-/// Polls an order until it leaves these states.
+/// Polls an order until its status is none of `unsettled`. Fails if it becomes `invalid`.
 fn poll_until_settled(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -285,7 +287,7 @@ fn order_error(order: &Value) -> AcmeError {
     AcmeError::Problem(to_problem(&order["error"], 0, None))
 }
 
-/// Polls a resource until it is done.
+/// Polls a resource until `is_done` returns true for it, at most for [`PATIENCE`].
 fn poll(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -311,7 +313,7 @@ fn poll(
     }
 }
 
-/// Downloads the chain: the preferred chain if it is configured and offered.
+/// Downloads the certificate chain; an alternate chain if it is the preferred chain.
 fn download_chain(client: &mut AcmeClient, issuer: &Issuer, url: &str) -> Result<String, AcmeError> {
     const ACCEPT: &str = "application/pem-certificate-chain";
     let reply = client.fetch(url, ACCEPT)?;
@@ -331,7 +333,7 @@ fn download_chain(client: &mut AcmeClient, issuer: &Issuer, url: &str) -> Result
     Ok(first)
 }
 
-/// Returns only the certificates of a reply: keys or other text must not be accepted from an authority.
+/// Returns the certificates of a response in PEM, without any other text: keys must not be accepted from an authority.
 fn certificates(reply: &HttpsReply) -> Result<String, AcmeError> {
     let certificates: Vec<_> = pem::certificates(&reply.body).flatten().collect();
     if certificates.is_empty() {
@@ -340,14 +342,14 @@ fn certificates(reply: &HttpsReply) -> Result<String, AcmeError> {
     Ok(certificates.iter().map(|certificate| pem::block("CERTIFICATE", certificate)).collect())
 }
 
-/// Returns whether the topmost certificate of a chain was issued by this name.
+/// Returns true if the issuer of the topmost certificate of the chain has this name.
 fn is_issued_by(chain: &str, name: &str) -> bool {
     let top =
         pem::certificates(chain.as_bytes()).flatten().last().and_then(|top| CertificateInfo::from_der(&top));
     top.is_some_and(|top| top.issuer == name)
 }
 
-/// Returns the URL of `<URL>;rel="alternate"` (RFC 8288).
+/// Returns the URL of a `Link` field with `rel="alternate"` (RFC 8288); `None` for other links.
 fn alternate_url(link: &[u8]) -> Option<&str> {
     let (url, parameters) = std::str::from_utf8(link).ok()?.trim().strip_prefix('<')?.split_once('>')?;
     let rel = |parameter: &str| {
@@ -357,8 +359,8 @@ fn alternate_url(link: &[u8]) -> Option<&str> {
     parameters.split(';').any(rel).then_some(url)
 }
 
-/// Queries renewal information: the window suggested by the authority, and the delay before the next query in seconds.
-/// Returns `None` if the authority does not provide it.
+/// Queries renewal information: the suggested window, and the delay in seconds before the next query. `None` if the
+/// authority does not provide it.
 pub(crate) fn renewal_information(
     client: &AcmeClient,
     certificate: &CertificateInfo,

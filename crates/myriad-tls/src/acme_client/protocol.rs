@@ -1,4 +1,4 @@
-//! Protocol of an authority: its directory, nonces, the account, signed requests (RFC 8555 sections 6 and 7).
+//! ACME protocol with one authority: directory, nonces, account and signed requests (RFC 8555 sections 6 and 7).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::acme_client::issuer::Issuer;
 use crate::acme_client::jws::{self, Signer};
 use crate::acme_client::key::SigningKey;
 
-/// Maximum number of attempts if nonces are rejected: authorities lose nonces when they restart, and some reject valid
-/// nonces to test clients.
+/// Maximum number of attempts of a request whose nonce is rejected. Authorities lose nonces when they restart, and some
+/// reject valid nonces to test clients.
 const MOST_NONCES: usize = 20;
 
-/// URLs of an authority (RFC 8555 section 7.1.1).
+/// Directory of an authority: its URLs and properties (RFC 8555 section 7.1.1).
 #[derive(Clone, Debug)]
 pub(crate) struct AcmeDirectory {
     pub(crate) new_nonce: String,
     pub(crate) new_account: String,
     pub(crate) new_order: String,
-    /// Renewal information (RFC 9773).
+    /// URL of renewal information (RFC 9773); `None` if it is not provided.
     pub(crate) renewal_info: Option<String>,
     pub(crate) terms: Option<String>,
     pub(crate) wants_external_account: bool,
@@ -38,7 +38,7 @@ pub struct AcmeClient {
 }
 
 impl AcmeClient {
-    /// Reads the directory.
+    /// Reads the directory of the authority and creates the client.
     pub fn open(https: Https, issuer: &Issuer, key: Arc<SigningKey>) -> Result<Self, AcmeError> {
         let reply = https.get(&issuer.uri)?;
         let reply = check_reply(reply)?;
@@ -51,7 +51,7 @@ impl AcmeClient {
         &self.key
     }
 
-    /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3); returns its URL.
+    /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3). Returns its URL.
     pub fn account(&mut self, issuer: &Issuer) -> Result<String, AcmeError> {
         if let Some(account) = &self.account {
             return Ok(account.clone());
@@ -87,22 +87,22 @@ impl AcmeClient {
         Ok(account)
     }
 
-    /// Forgets the account, because it no longer exists at the authority.
+    /// Discards the cached account URL, because the account no longer exists at the authority.
     pub(crate) fn forget_account(&mut self) {
         self.account = None;
     }
 
-    /// Sends a request of the account.
+    /// Sends a signed request of the account.
     pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<HttpsReply, AcmeError> {
         self.send_signed(url, Some(payload), "", false)
     }
 
-    /// Fetches a URL (POST-as-GET).
+    /// Fetches a URL with a signed request of the account (POST-as-GET).
     pub(crate) fn fetch(&mut self, url: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
         self.send_signed(url, None, accept, false)
     }
 
-    /// Sends a plain GET for a public resource.
+    /// Sends an unsigned GET request for a public resource.
     pub(crate) fn get(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         check_reply(self.https.get(url)?)
     }
@@ -162,23 +162,23 @@ impl AcmeDirectory {
     }
 }
 
-/// Returns a text member.
+/// Returns a string member of a JSON object; `None` if it is missing or not a string.
 pub(crate) fn text_member(value: &Value, name: &str) -> Option<String> {
     value[name].as_str().map(str::to_owned)
 }
 
-/// Returns the value of `Location`.
+/// Returns the `Location` of a response; `None` if it is missing or not an https URL.
 pub(crate) fn location(reply: &HttpsReply) -> Option<String> {
     let value = std::str::from_utf8(reply.field("location")?).ok()?;
     value.starts_with("https://").then(|| value.to_owned())
 }
 
-/// Returns `Retry-After` in seconds; the date form is not used by authorities, and ignored.
+/// Returns `Retry-After` in seconds; `None` if it is missing or a date, which authorities do not use.
 pub(crate) fn retry_after(reply: &HttpsReply) -> Option<u64> {
     std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
 }
 
-/// Parses the body as JSON.
+/// Parses the body of a response as JSON.
 pub(crate) fn json_of(reply: &HttpsReply) -> Result<Value, AcmeError> {
     serde_json::from_slice(&reply.body)
         .map_err(|error| AcmeError::Protocol(format!("the body is not valid JSON: {error}")))
@@ -190,12 +190,12 @@ fn nonce_of(reply: &HttpsReply) -> Option<String> {
     (!nonce.is_empty() && nonce.len() <= 512 && nonce.bytes().all(is_base64url)).then(|| nonce.to_owned())
 }
 
-/// Parses a problem document in a response with that status; a body that is not JSON results in an empty problem.
+/// Parses the problem document of a response with this status. All texts are empty if the body is not JSON.
 pub fn read_problem(body: &[u8], status: u16) -> AcmeProblem {
     to_problem(&serde_json::from_slice(body).unwrap_or(Value::Null), status, None)
 }
 
-/// Returns the reply, or its problem as an error.
+/// Returns the response if its status is 2xx; otherwise its problem document as an error.
 fn check_reply(reply: HttpsReply) -> Result<HttpsReply, AcmeError> {
     if (200..300).contains(&reply.status) {
         return Ok(reply);
@@ -204,7 +204,7 @@ fn check_reply(reply: HttpsReply) -> Result<HttpsReply, AcmeError> {
     Err(AcmeError::Problem(AcmeProblem { retry_after_s: retry_after(&reply), ..problem }))
 }
 
-/// Converts a problem document, including its subproblems of single names (RFC 8555 section 6.7.1).
+/// Converts a problem document. The details of single names (RFC 8555 section 6.7.1) are appended to `detail`.
 pub(crate) fn to_problem(value: &Value, status: u16, retry_after_s: Option<u64>) -> AcmeProblem {
     let kind = value["type"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default();
     let mut detail = value["detail"].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Single query to an OCSP responder (RFC 6960 appendix A.1).
+//! Query of an OCSP responder (RFC 6960 appendix A.1).
 
 use std::net::IpAddr;
 

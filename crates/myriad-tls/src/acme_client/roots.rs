@@ -11,7 +11,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use crate::acme_client::error::AcmeError;
 use crate::acme_client::issuer::Issuer;
 
-/// Files of trusted authorities on Debian, Fedora, Alpine, SUSE, and the BSDs.
+/// Files of trusted CA certificates on Debian, Fedora, Alpine, SUSE and the BSDs.
 const BUNDLES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -20,8 +20,8 @@ const BUNDLES: [&str; 5] = [
     "/usr/local/share/certs/ca-root-nss.crt",
 ];
 
-/// Returns the client TLS settings for an authority: `ssl_trusted_certificate` and `ssl_verify` of its issuer. With
-/// `ssl_verify off` any server is accepted, regardless of its certificate and of the handshake signature.
+/// Returns the TLS settings for connections to an authority, from `ssl_trusted_certificate` and `ssl_verify` of its
+/// issuer. With `ssl_verify off`, any certificate is accepted.
 pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, AcmeError> {
     let builder = TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(provider()));
     let builder = if issuer.verify {
@@ -32,12 +32,12 @@ pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, AcmeError> {
     Ok(builder.build())
 }
 
-/// Returns the machine's list of trusted authorities in PEM; `None` if it has none.
+/// Returns the system's trusted CA certificates in PEM; `None` if there is no such file.
 pub fn system_roots() -> Option<Vec<u8>> {
     BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
 }
 
-/// Parses a PEM list of authorities, for rustls and in DER. Unusable entries are skipped.
+/// Parses CA certificates in PEM. Returns those that rustls accepts, as a store and in DER.
 pub fn usable_roots(pem: &[u8]) -> (RootCertStore, Vec<Vec<u8>>) {
     let mut store = RootCertStore::empty();
     let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();
@@ -66,7 +66,7 @@ fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, AcmeError> {
     Ok(usable)
 }
 
-/// Returns the rustls provider.
+/// Returns the cryptographic provider for rustls.
 pub fn provider() -> CryptoProvider {
     aws_lc_rs::default_provider()
 }

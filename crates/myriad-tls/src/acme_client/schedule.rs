@@ -1,8 +1,8 @@
-//! Schedule of renewals and retries, as functions of time and a random number.
+//! Times of renewals and retries, computed from the time and a random number.
 
 use crate::acme_client::issuer::CertificateOrder;
 
-/// Time span, in seconds since the epoch.
+/// Period in which a certificate should be renewed, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenewalWindow {
     /// Start of the window.
@@ -12,7 +12,8 @@ pub struct RenewalWindow {
 }
 
 impl RenewalWindow {
-    /// Returns the time selected by `chance` (0 to 1) in the window, so that not all servers renew at once.
+    /// Returns a time in the window: the start for a `chance` of 0, the end for 1. Random values spread the renewals of
+    /// many servers.
     pub fn pick(self, chance: f64) -> u64 {
         let length = self.end_s.saturating_sub(self.start_s);
         self.start_s + (length as f64 * chance.clamp(0.0, 1.0)) as u64
@@ -20,20 +21,19 @@ impl RenewalWindow {
 }
 
 const DAY_S: u64 = 86_400;
-/// Lifetime up to which a certificate is renewed after half of it, not after two thirds.
+/// Lifetime in seconds up to which a certificate is renewed after half of it instead of two thirds.
 const SHORT_LIFE_S: u64 = 10 * DAY_S;
 /// Pause after the first failure, in seconds.
 const FIRST_PAUSE_S: u64 = 60;
-/// Maximum pause after failures, in seconds: two attempts a day limit the load, and recover within a day after the
-/// repair.
+/// Maximum pause after failures in seconds. Two attempts a day limit the load of the authority.
 const LONGEST_PAUSE_S: u64 = 12 * 3600;
-/// Maximum pause accepted from an authority, in seconds.
+/// Maximum pause that an authority may request, in seconds.
 const LONGEST_REQUEST_S: u64 = 7 * DAY_S;
-/// Minimum interval between two orders of a certificate, in seconds, even for short lifetimes.
+/// Minimum interval between two orders of a certificate in seconds, even for short lifetimes.
 pub const LEAST_INTERVAL_S: u64 = 10;
 
-/// Returns the renewal window of a certificate with this validity, if its authority suggests none: after two thirds of
-/// its lifetime, half for a short lifetime, plus or minus 2 %.
+/// Returns the default renewal window of a certificate, used if the authority suggests none: after 2/3 of its lifetime
+/// (1/2 for a short lifetime), plus or minus 2 % of the lifetime.
 pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> RenewalWindow {
     let life = not_after_s.saturating_sub(not_before_s);
     let age = if life > SHORT_LIFE_S { life / 3 * 2 } else { life / 2 };
@@ -41,9 +41,9 @@ pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> RenewalWindow {
     RenewalWindow { start_s: not_before_s + age.saturating_sub(spread), end_s: not_before_s + age + spread }
 }
 
-/// Returns the pause in seconds after `failures` failures in a row (at least one): one minute, multiplied by five each
-/// time, at most twelve hours, plus up to a tenth at random. A longer pause requested by the authority takes
-/// precedence, up to one week.
+/// Returns the pause in seconds after `failures` consecutive failures: 1 minute after the first, multiplied by 5 after
+/// each further failure, at most 12 hours. A longer pause `asked_s` by the authority is used instead, up to one week.
+/// Up to 10 % is added, depending on `chance` (0 to 1).
 pub fn pause_s(failures: u32, asked_s: Option<u64>, chance: f64) -> u64 {
     let factor = 5u64.saturating_pow(failures.saturating_sub(1).min(10));
     let pause = FIRST_PAUSE_S.saturating_mul(factor).min(LONGEST_PAUSE_S);
@@ -52,12 +52,12 @@ pub fn pause_s(failures: u32, asked_s: Option<u64>, chance: f64) -> u64 {
 }
 
 /// Returns the seconds until the next query for renewal information (RFC 9773 section 4.3.2): the authority's value,
-/// from one minute to one day; six hours without a value.
+/// limited to 1 minute to 1 day; 6 hours without a value.
 pub fn information_interval_s(asked_s: Option<u64>) -> u64 {
     asked_s.unwrap_or(6 * 3600).clamp(60, DAY_S)
 }
 
-/// Formats a duration for people: `45 s`, `12 min`, `5 h`, `60 days`.
+/// Formats a duration, rounded down, as `45 s`, `12 min`, `5 h` or `60 days`.
 pub fn format_duration(seconds: u64) -> String {
     match seconds {
         0..=119 => format!("{seconds} s"),
@@ -67,7 +67,7 @@ pub fn format_duration(seconds: u64) -> String {
     }
 }
 
-/// Removes duplicate orders and preserves their order.
+/// Removes duplicate orders; the sequence is preserved.
 pub fn deduplicated(orders: Vec<CertificateOrder>) -> Vec<CertificateOrder> {
     let mut unique: Vec<CertificateOrder> = Vec::new();
     for order in orders {

@@ -1,4 +1,4 @@
-//! OCSP responses stapled to certificates (`ssl_stapling`), queried in advance and refreshed by a separate thread.
+//! OCSP responses for stapling (`ssl_stapling`), queried in advance and refreshed by a separate thread.
 //!
 //! ```text
 //! query --good--> stapled, queried again before it expires
@@ -7,8 +7,8 @@
 //!   '---------------+--revoked: no response is stapled
 //! ```
 //!
-//! A handshake never waits for a response: it uses the current one. A silent responder does not delay other
-//! certificates: one query at a time checks whether it responds again, and queries to other responders take precedence.
+//! Handshakes never wait for a query; they use the current response. A responder that does not respond does not delay
+//! queries to others: these take precedence, and one query at a time checks whether it responds again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,7 +27,8 @@ use crate::acme_client::agent::LogCallback;
 use crate::acme_client::https::{Resolve, plain_host};
 use crate::acme_client::responder::{self, ResponderError};
 
-/// Pauses after failures: short at first, because a responder may start together with this server; later as in nginx.
+/// Pauses after consecutive failures. Short at first, because a responder may start together with this server; the last
+/// is that of nginx.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -35,47 +36,49 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(30),
     Duration::from_mins(5),
 ];
-/// Index of the longest pause that applies to all queries of a responder: the failure may concern only one certificate.
+/// Index in `PAUSES` of the longest pause between queries of an unreachable responder, which applies to all
+/// certificates.
 const LONGEST_FOR_ALL: usize = 3;
-/// Minimum and maximum seconds after which a good response is refreshed, as in nginx.
+/// Minimum and maximum time in seconds after which a good response is refreshed, as in nginx.
 const REFRESH_S: (i64, i64) = (300, 3600);
-/// Seconds before its expiry at which a response is refreshed.
+/// Time in seconds before its expiry at which a response is refreshed.
 const AHEAD_S: i64 = 300;
-/// Minimum seconds before a refresh. A response that expires in less than twice [`AHEAD_S`] is refreshed after half of
-/// its time.
+/// Minimum time in seconds before a refresh. A response that expires in less than twice [`AHEAD_S`] is refreshed after
+/// half of that time.
 const SOONEST_S: i64 = 5;
 
-/// Query and its responder.
+/// Certificate whose status is queried, and its responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StapleRequest {
-    /// Name of the certificate in messages: its file.
+    /// Name of the certificate in messages: the name of its file.
     pub name: String,
     /// Certificate in DER.
     pub certificate: Vec<u8>,
-    /// Certificate of its issuer.
+    /// Certificate of the issuer in DER.
     pub issuer: Vec<u8>,
-    /// http URL of the responder.
+    /// URL of the OCSP responder (http).
     pub url: String,
-    /// `ssl_stapling_verify`: accepts only responses signed by the issuer or a delegated responder.
+    /// `ssl_stapling_verify`: if true, the response must be signed by the issuer or by a responder that it has
+    /// authorized.
     pub verify: bool,
 }
 
-/// Query and its current response.
+/// OCSP response of a certificate, which is updated in the background.
 pub struct OcspStaple {
-    /// The query.
+    /// Certificate and responder.
     pub question: StapleRequest,
-    /// Number that changes with each response.
+    /// Number that changes with each change of the response.
     number: AtomicU64,
-    /// Expiry of the stapled response, in seconds since the epoch.
+    /// Expiry of the current response, in seconds since the Unix epoch; `i64::MAX` if there is none.
     until_s: AtomicI64,
     shown: Mutex<Option<Arc<[u8]>>>,
-    /// Address of the responder that responded last.
+    /// Address of the responder that responded last, which is tried first.
     worked: Mutex<Option<IpAddr>>,
 }
 
 struct StapledResponse {
     der: Arc<[u8]>,
-    /// Expiry in seconds since the epoch.
+    /// Expiry in seconds since the Unix epoch; `None` if the response does not expire.
     until_s: Option<i64>,
 }
 
@@ -86,7 +89,7 @@ impl fmt::Debug for OcspStaple {
 }
 
 impl OcspStaple {
-    /// Creates a staple without a response.
+    /// Creates an entry without a response.
     pub fn new(question: StapleRequest) -> Arc<Self> {
         Arc::new(Self {
             question,
@@ -97,13 +100,13 @@ impl OcspStaple {
         })
     }
 
-    /// Returns a number that changes with the response, including its expiry.
+    /// Removes an expired response. Returns a number that changes whenever the response changes.
     pub fn number(&self) -> u64 {
         self.expire(now_s());
         self.number.load(Ordering::Acquire)
     }
 
-    /// Returns the response to staple, in DER.
+    /// Returns the response to staple in DER; `None` if there is none.
     pub fn answer(&self) -> Option<Arc<[u8]>> {
         self.shown.lock().clone()
     }
@@ -118,21 +121,21 @@ impl OcspStaple {
         }
     }
 
-    /// Removes an expired response.
+    /// Removes the response if it has expired.
     fn expire(&self, now_s: i64) {
         let is_old = || self.until_s.load(Ordering::Acquire) < now_s;
         if !is_old() {
             return;
         }
         let mut place = self.shown.lock();
-        // Another response may have arrived meanwhile.
+        // Checked again under the lock, because a new response may have been set meanwhile.
         if is_old() && place.take().is_some() {
             self.until_s.store(i64::MAX, Ordering::Release);
             self.number.fetch_add(1, Ordering::Release);
         }
     }
 
-    /// Queries the responder once.
+    /// Queries the responder once and sets the response if it is good.
     fn query(&self, resolve: &Resolve, now_s: i64) -> Result<OcspValidity, StapleError> {
         let StapleRequest { certificate, issuer, url, verify, .. } = &self.question;
         let malformed = |_| StapleError::Answer(OcspError::Malformed);
@@ -150,14 +153,14 @@ impl OcspStaple {
     }
 }
 
-/// Reason for a missing response.
+/// Reason why there is no good response.
 enum StapleError {
     Unanswered(ResponderError),
     Answer(OcspError),
 }
 
 impl StapleError {
-    /// Returns the line for the log.
+    /// Returns the message for the error log.
     fn log_line(&self, StapleRequest { name, url, .. }: &StapleRequest) -> String {
         let why = match self {
             Self::Unanswered(ResponderError::Connection(why) | ResponderError::Reply(why)) => {
@@ -169,16 +172,16 @@ impl StapleError {
     }
 }
 
-/// Staple with the name resolution for its responder.
+/// Response to update, with the name resolution for its responder.
 #[derive(Clone)]
 pub struct StapleWithResolver {
-    /// The staple.
+    /// Response that the updater sets.
     pub staple: Arc<OcspStaple>,
-    /// `resolver` of its server.
+    /// Name resolution by the `resolver` of the server.
     pub resolve: Resolve,
 }
 
-/// Query thread. When dropped, it stops after the query in progress.
+/// Handle of the thread that queries responders. Dropping it stops the thread after the query in progress.
 pub struct StapleUpdater(Arc<UpdaterShared>);
 
 struct UpdaterShared {
@@ -188,7 +191,7 @@ struct UpdaterShared {
 
 struct UpdaterState {
     entries: Vec<StapleEntry>,
-    /// Responders whose last query failed, by host and port.
+    /// Responders that could not be reached by their last query, by host and port.
     silent: HashMap<ResponderHost, ResponderFailure>,
     log: LogCallback,
     stopped: bool,
@@ -203,16 +206,16 @@ struct StapleEntry {
     due: Instant,
 }
 
-/// Failure state of a responder for all queries.
+/// Failures of a responder, for all certificates.
 struct ResponderFailure {
     failures: usize,
-    /// Time of the next query.
+    /// Time from which the responder may be queried again.
     due: Instant,
     last_logged: Option<Instant>,
 }
 
 impl StapleUpdater {
-    /// Starts the thread.
+    /// Starts the thread, without certificates.
     pub fn start(log: LogCallback) -> std::io::Result<Self> {
         let state =
             Mutex::new(UpdaterState { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });
@@ -222,7 +225,8 @@ impl StapleUpdater {
         Ok(Self(shared))
     }
 
-    /// Replaces the list. Entries without failures retain their schedule; failed entries are retried immediately.
+    /// Replaces the list of certificates. Those without failures keep their schedule; the others are queried
+    /// immediately.
     pub fn set(&self, all: Vec<StapleWithResolver>, log: LogCallback) {
         let mut state = self.0.state.lock();
         let before = std::mem::take(&mut state.entries);
@@ -268,7 +272,7 @@ impl UpdaterShared {
         }
     }
 
-    /// Waits for the next query that is due; returns `None` when the thread is stopped.
+    /// Waits until a query is due and returns it; `None` once the thread is stopped.
     fn next(&self) -> Option<StapleWithResolver> {
         let mut state = self.state.lock();
         loop {
@@ -283,7 +287,7 @@ impl UpdaterShared {
         }
     }
 
-    /// Schedules the next query and logs a failure.
+    /// Schedules the next query of a certificate and logs a failure.
     fn finish_query(&self, staple: &Arc<OcspStaple>, outcome: &Result<OcspValidity, StapleError>) {
         let mut state = self.state.lock();
         let log = Arc::clone(&state.log);
@@ -297,7 +301,7 @@ impl UpdaterShared {
     }
 }
 
-/// Next query, or its time.
+/// Next query, or the time of the next query.
 enum NextQuery {
     Now(StapleWithResolver),
     At(Instant),
@@ -309,8 +313,8 @@ impl UpdaterState {
         self.silent.get(entry.host.as_ref()?)
     }
 
-    /// Returns the next certificate to query: of those due, first a certificate whose responder responds, then the
-    /// certificate that has waited longest.
+    /// Returns the next query: of the due certificates, those whose responder has not failed come first, then the one
+    /// that has been due longest.
     fn next(&self, now: Instant) -> NextQuery {
         let due = |entry: &StapleEntry| {
             self.responder_failure(entry).map_or(entry.due, |silence| silence.due.max(entry.due))
@@ -322,15 +326,15 @@ impl UpdaterState {
         }
     }
 
-    /// Records the result. Returns whether a failure must be logged: the first of a row, and those that are minutes
-    /// later.
+    /// Records the result of a query. Returns true if a failure must be logged: the first of consecutive failures, and
+    /// those after the pauses have reached their maximum.
     fn record_result(
         &mut self,
         staple: &Arc<OcspStaple>,
         outcome: &Result<OcspValidity, StapleError>,
         now: Instant,
     ) -> bool {
-        // A certificate removed by a reload in the meantime is ignored.
+        // The certificate was removed by a reload during the query.
         let Some(entry) = self.entries.iter_mut().find(|entry| Arc::ptr_eq(&entry.stapled.staple, staple))
         else {
             return false;
@@ -354,7 +358,7 @@ impl UpdaterState {
         });
         silence.due = now + with_jitter(PAUSES[silence.failures.min(LONGEST_FOR_ALL)]);
         silence.failures = silence.failures.saturating_add(1);
-        // Logged once for all queries of the responder.
+        // An unreachable responder is logged once for all its certificates.
         let is_logged =
             is_logged && silence.last_logged.is_none_or(|told| now - told >= PAUSES[PAUSES.len() - 1] / 2);
         if is_logged {
@@ -364,7 +368,7 @@ impl UpdaterState {
     }
 }
 
-/// Returns the time until a good response is refreshed.
+/// Returns the time after which a good response is refreshed.
 fn refresh_after(answer: &OcspValidity, now_s: i64) -> Duration {
     let pause = match answer.next_update.map(|next| next.saturating_sub(now_s)) {
         None => REFRESH_S.1,
@@ -374,10 +378,10 @@ fn refresh_after(answer: &OcspValidity, now_s: i64) -> Duration {
     Duration::from_secs(pause.unsigned_abs())
 }
 
-/// Reduces a pause by up to a tenth at random, so that not all servers query at once.
+/// Shortens a pause by up to 10 % at random, so that many servers do not query at once.
 fn with_jitter(pause: Duration) -> Duration {
     let mut byte = [0];
-    // Without randomness the pause is not reduced.
+    // Without random numbers the pause is not shortened.
     let _ = SystemRandom::new().fill(&mut byte);
     pause.mul_f64(1.0 - f64::from(byte[0]) / 2550.0)
 }

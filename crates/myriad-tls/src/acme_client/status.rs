@@ -1,13 +1,13 @@
-//! OCSP queries for client certificates, while the client waits (`ssl_ocsp`).
+//! OCSP queries for client certificates during a request (`ssl_ocsp`).
 //!
 //! ```text
-//! query -- the same query in progress? --yes--> both get its result
-//!    '-- queue full? --yes--> an error
-//!    '-- queued --> a thread: only a few per responder --> result
+//! query -- equal query queued or in progress? --yes--> both get its result
+//!    '-- queue full? --yes--> error
+//!    '-- queued --> a thread (a limited number per responder) --> result
 //! ```
 //!
-//! Threads are started when queries arrive and exit when idle. One query takes at most ten seconds, so queries that
-//! have waited longer are not sent: their client has given up.
+//! Threads are started on demand and exit when idle. A query that has been queued for more than ten seconds fails
+//! without being sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::LazyLock;
@@ -20,35 +20,35 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use crate::acme_client::https::{Resolve, plain_host};
 use crate::acme_client::responder::{self, ResponderError};
 
-/// Maximum number of concurrent queries.
+/// Maximum number of threads, and so of concurrent queries.
 const MOST_AT_ONCE: usize = 8;
-/// Maximum number of concurrent queries to one responder, so that a silent responder does not block the others.
+/// Maximum number of concurrent queries of one responder, so that a slow responder does not block the others.
 const MOST_OF_ONE: usize = 4;
 /// Maximum number of queued queries.
 const MOST_WAITING: usize = 256;
-/// Maximum number of callbacks waiting for the same query.
+/// Maximum number of callers that wait for the same query.
 const MOST_FOR_ONE: usize = 1024;
-/// Maximum waiting time of a query before it is sent.
+/// Time after which a queued query is not sent any more.
 const LATE: Duration = Duration::from_secs(10);
 /// Time after which an idle thread exits.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Query and its responder.
+/// Certificate whose status is queried, and its responder.
 pub struct StatusRequest {
     /// Certificate in DER.
     pub certificate: Vec<u8>,
-    /// Certificate of its issuer.
+    /// Certificate of the issuer in DER.
     pub issuer: Vec<u8>,
-    /// http URL of the responder.
+    /// URL of the OCSP responder (http).
     pub url: String,
-    /// Resolution of the responder's name.
+    /// Resolution of the responder's host name.
     pub resolve: Resolve,
 }
 
-/// Status of a certificate and the verified response; the error is a sentence.
+/// Status of a certificate with the validity of the response. The error is a message.
 pub type StatusResult = Result<(OcspStatus, OcspValidity), String>;
 
-/// Callback for the result.
+/// Function that is called with the result, once.
 pub type StatusCallback = Box<dyn FnOnce(StatusResult) + Send>;
 
 type StatusResponder = (String, u16);
@@ -65,7 +65,7 @@ struct StatusQuery {
 struct StatusState {
     waiting: VecDeque<StatusQuery>,
     callbacks: HashMap<StatusKey, Vec<StatusCallback>>,
-    /// Number of queries in progress, by responder.
+    /// Numbers of queries in progress, by responder.
     in_progress: HashMap<StatusResponder, usize>,
     threads: usize,
     idle: usize,
@@ -79,8 +79,8 @@ struct StatusQueue {
 
 static ASKERS: LazyLock<StatusQueue> = LazyLock::new(StatusQueue::default);
 
-/// Queries a responder on a separate thread and passes the result to `tell`; calls it immediately if the query is
-/// impossible.
+/// Queries an OCSP responder on a separate thread and calls `tell` with the result. Calls `tell` on this thread if the
+/// query is impossible or the queue is full.
 pub fn request_status(question: StatusRequest, tell: StatusCallback) {
     let (Ok(certificate), Ok(issuer)) =
         (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))
@@ -116,7 +116,7 @@ impl StatusQueue {
                 state.threads -= 1;
             }
             if state.threads == 0 {
-                // No thread exists to process it.
+                // There is no thread that would process the query.
                 let callbacks = state.waiting.pop_back().and_then(|job| state.callbacks.remove(&job.key));
                 drop(state);
                 return notify_all(callbacks, &Err("cannot start a thread for OCSP requests".to_owned()));
@@ -128,7 +128,7 @@ impl StatusQueue {
 
     fn run(&self) {
         while let Some(job) = self.next() {
-            // Ensures that the callbacks are called in all cases.
+            // Calls the callbacks even if the query panics.
             let mut under_way =
                 QueryGuard { queue: self, key: Some(job.key.clone()), host: job.host.clone() };
             let result = if job.since.elapsed() > LATE {
@@ -140,7 +140,7 @@ impl StatusQueue {
         }
     }
 
-    /// Returns the next query that may be sent to its responder; `None` after an idle time.
+    /// Waits for a query that its responder's limit allows and returns it; `None` after [`IDLE`] with an empty queue.
     fn next(&self) -> Option<StatusQuery> {
         let mut state = self.state.lock();
         loop {
@@ -161,7 +161,7 @@ impl StatusQueue {
     }
 }
 
-/// Query processed by a thread.
+/// Query in progress on a thread. Reports its end to the callbacks, even after a panic.
 struct QueryGuard<'a> {
     queue: &'a StatusQueue,
     key: Option<StatusKey>,
@@ -180,7 +180,7 @@ impl QueryGuard<'_> {
         }
         let callbacks = state.callbacks.remove(&key);
         drop(state);
-        // Another query may have waited for this responder.
+        // Wakes a thread for another query of this responder.
         self.queue.changed.notify_one();
         notify_all(callbacks, said);
     }
@@ -189,7 +189,7 @@ impl QueryGuard<'_> {
 impl Drop for QueryGuard<'_> {
     fn drop(&mut self) {
         if self.key.is_some() {
-            // The thread panics without a result.
+            // The thread panics and ends.
             self.queue.state.lock().threads -= 1;
             self.finish(&Err("the OCSP request was aborted".to_owned()));
         }

@@ -1,4 +1,4 @@
-//! Certificates with their keys, from PEM.
+//! Parsing of certificates with their private keys, and of revocation lists, from PEM.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use rustls::sign::CertifiedKey;
 
 use super::key::read_key;
 
-/// Part of a pair that cannot be used.
+/// Part of a certificate and key that is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PairPart {
     Certificate,
     Key,
-    /// The key does not match the certificate, though both can be read.
+    /// Both are readable, but the key does not belong to the certificate.
     Pair,
 }
 
-/// Reason why a pair cannot be used.
+/// Reason why a certificate and its key are unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertifiedError {
     pub part: PairPart,
@@ -32,7 +32,7 @@ impl fmt::Display for CertifiedError {
     }
 }
 
-/// Returns a certificate with its chain and key, and whether the key was encrypted.
+/// Parses a certificate chain and its private key. Also returns true if the key was encrypted.
 pub(crate) fn certified_key(
     certificate: &[u8],
     key: &[u8],
@@ -48,18 +48,18 @@ pub(crate) fn certified_key(
     match identity.keys_match() {
         Ok(()) | Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => {}
         Err(rustls::Error::InconsistentKeys(_)) => return Err(fail(PairPart::Pair)(String::new())),
-        // Certificate of version 1: clients verify it, and rustls cannot compare the key.
+        // Version 1 certificate: rustls cannot compare its key, but clients can verify it.
         Err(error) if error.to_string().contains("UnsupportedCertVersion") => {}
         Err(error) => return Err(fail(PairPart::Certificate)(error.to_string())),
     }
     Ok((Arc::new(identity), key.was_encrypted))
 }
 
-/// Parses the certificates of a file; at least one is required.
+/// Parses all certificates of a PEM text. Fails if there are none.
 pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let mut all = Vec::new();
     for der in pem::certificates(text) {
-        // Thousands of certificates may stay in memory, so excess capacity is removed.
+        // Removes unused capacity, because thousands of certificates may stay in memory.
         let der = der.map_err(|error| error.to_string())?.into_boxed_slice();
         all.push(CertificateDer::from(der.into_vec()));
     }
@@ -67,7 +67,7 @@ pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
     if all.is_empty() { Err("the file contains no certificate in PEM format".to_owned()) } else { Ok(all) }
 }
 
-/// Parses the revocation lists of a file; at least one is required.
+/// Parses all revocation lists of a PEM text. Fails if there are none.
 pub(crate) fn revocation_lists(text: &[u8]) -> Result<Vec<RevocationList>, String> {
     let mut lists = Vec::new();
     for block in pem::blocks(text) {

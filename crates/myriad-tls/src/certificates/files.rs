@@ -1,4 +1,4 @@
-//! Files of certificates, keys and passwords. The supervisor reads them with its rights; this module parses them.
+//! Access to the files of certificates, keys and passwords that the supervisor has read with its rights.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,30 +19,30 @@ use super::key::passwords;
 /// Contents of files by path, as read by the supervisor.
 pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
 
-/// Prefix of a certificate or key that is written in the configuration itself.
+/// Prefix of a certificate or key that is written in the configuration itself instead of a file name.
 pub(crate) const DATA: &[u8] = b"data:";
 
-/// Returns whether the name of a certificate or key refers to a file: not empty, without variables and without `data:`.
+/// Returns true if the name of a certificate or key is that of a file: not empty, without variables and `data:`.
 pub fn is_tls_file(name: &Text) -> bool {
     !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(DATA)
 }
 
-/// Returns the path of a file: relative names start from the folder of the configuration, as in nginx.
+/// Returns the path of a file. Relative names are resolved against the folder of the configuration, as in nginx.
 pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
     folder.join(OsStr::from_bytes(name.bytes()))
 }
 
-/// Files of a configuration. Errors are diagnostics at the name of the file in the configuration.
+/// Files of a configuration. Errors are diagnostics at the position where the configuration names the file.
 #[derive(Clone, Copy)]
 pub struct TlsFileReader<'a> {
-    /// Readable files of [`crate::tls_files`].
+    /// Contents of the files of [`crate::tls_files`] that could be read.
     pub read: &'a TlsFiles,
     /// Folder of the main configuration file.
     pub folder: &'a Path,
 }
 
 impl<'a> TlsFileReader<'a> {
-    /// Returns the content of a file, or the text after `data:`.
+    /// Returns the contents of a file, or the text after `data:`.
     pub(crate) fn bytes<'t>(&self, name: &'t Text) -> Result<Cow<'t, [u8]>, Box<Diagnostic>>
     where
         'a: 't,
@@ -57,7 +57,7 @@ impl<'a> TlsFileReader<'a> {
         }
     }
 
-    /// Returns the passwords of `*_password_file`.
+    /// Returns the passwords in a file (`*_password_file`); none if no file is named.
     pub(crate) fn passwords(&self, name: Option<&Text>) -> Result<Vec<Vec<u8>>, Box<Diagnostic>> {
         match name {
             Some(name) => Ok(passwords(&self.bytes(name)?)),
@@ -65,7 +65,7 @@ impl<'a> TlsFileReader<'a> {
         }
     }
 
-    /// Returns a certificate and its key.
+    /// Returns a certificate chain with its private key.
     pub(crate) fn certified(
         &self,
         (certificate, key): (&Text, &Text),
@@ -90,7 +90,7 @@ impl<'a> TlsFileReader<'a> {
         }
     }
 
-    /// Returns a valid OCSP response (`ssl_stapling_file`).
+    /// Returns the OCSP response in a file (`ssl_stapling_file`), after checking its format.
     pub(crate) fn ocsp_response(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
         let der = self.bytes(name)?;
         if let Err(why) = crate::x509::check_form(&der) {
@@ -101,7 +101,7 @@ impl<'a> TlsFileReader<'a> {
         Ok(der.into_owned())
     }
 
-    /// Adds the authorities of a file to `trust`. Returns their certificates.
+    /// Adds the CA certificates of a file to `trust` and returns them.
     pub(crate) fn trust(
         &self,
         name: &Text,
@@ -132,7 +132,7 @@ impl<'a> TlsFileReader<'a> {
     }
 }
 
-/// Returns a name for messages; the text after `data:` is omitted, because it may be a key.
+/// Returns a name for messages. The text after `data:` is omitted, because it may be a key.
 fn display_name(name: &Text) -> Cow<'_, str> {
     if name.bytes().starts_with(DATA) { Cow::Borrowed("data:") } else { name.lossy() }
 }

@@ -1,4 +1,4 @@
-//! Private keys in PEM, plain or encrypted with a password.
+//! Parsing of private keys in PEM, plain or encrypted with a password.
 //!
 //! Two encryption formats are in use: PKCS #8 (RFC 5958), written by `openssl pkcs8` and OpenSSL 3, and the older
 //! format of RFC 1421, whose first lines specify the encryption.
@@ -16,19 +16,20 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, P
 /// Maximum length of a password in bytes, as in nginx.
 const LONGEST_PASSWORD: usize = 8192;
 
-/// Private key, and whether it was encrypted in its file.
+/// Private key; `was_encrypted` is true if its file is encrypted.
 pub(super) struct PrivateKey {
     pub(super) der: PrivateKeyDer<'static>,
     pub(super) was_encrypted: bool,
 }
 
-/// Returns the passwords of `ssl_password_file`: one per line, without empty lines.
+/// Returns the passwords of `ssl_password_file`: its lines that are not empty and at most [`LONGEST_PASSWORD`] bytes
+/// long.
 pub(crate) fn passwords(file: &[u8]) -> Vec<Vec<u8>> {
     let lines = file.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.filter(|line| !line.is_empty() && line.len() <= LONGEST_PASSWORD).map(<[u8]>::to_vec).collect()
 }
 
-/// Reads the first key of a file; tries each password if it is encrypted.
+/// Returns the first private key of a PEM text. Tries all passwords if it is encrypted.
 pub(super) fn read_key(text: &[u8], passwords: &[Vec<u8>]) -> Result<PrivateKey, String> {
     for block in pem::blocks(text) {
         let block = block.map_err(|error| error.to_string())?;
@@ -66,7 +67,7 @@ fn try_passwords<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option
     opened.ok_or_else(|| "the key is encrypted, and none of the passwords decrypts it".to_owned())
 }
 
-/// Key encrypted as in RFC 1421.
+/// Private key encrypted in the format of RFC 1421. `start` is the initialization vector.
 struct EncryptedKey {
     cipher: String,
     start: Vec<u8>,
@@ -96,13 +97,13 @@ impl EncryptedKey {
         let key = derive(password, self.start.get(..8)?, C::key_size());
         let decryptor = cbc::Decryptor::<C>::new_from_slices(&key, &self.start).ok()?;
         let der = decryptor.decrypt_padded_vec::<Pkcs7>(&self.bytes).ok()?;
-        // The padding is valid for a wrong password once in 256 times; the result is then not a DER sequence.
+        // One of 256 wrong passwords gives valid padding; the result is then not a DER sequence.
         DerReader::new(&der).inside(tag::SEQUENCE).is_ok().then_some(der)
     }
 }
 
-/// Derives a key of `length` bytes as OpenSSL does for RFC 1421: each 16 bytes are the MD5 of the previous 16, the
-/// password and the salt (eight bytes).
+/// Derives a key of `length` bytes from a password as OpenSSL does for RFC 1421: each 16 bytes are the MD5 hash of the
+/// previous 16 bytes, the password and the salt (8 bytes).
 fn derive(password: &[u8], salt: &[u8], length: usize) -> Vec<u8> {
     let mut key: Vec<u8> = Vec::new();
     let mut last: Vec<u8> = Vec::new();
@@ -124,7 +125,8 @@ mod tests {
         assert!(passwords(b"").is_empty());
     }
 
-    /// One key, written by OpenSSL plain and encrypted with the password `secret` in all formats in use.
+    /// The same key, written by OpenSSL without encryption and encrypted with the password `secret` in all common
+    /// formats.
     const BARE: &str = include_str!("fixtures/bare.pem");
     const SEALED: [&str; 4] = [
         include_str!("fixtures/pkcs8.pem"),

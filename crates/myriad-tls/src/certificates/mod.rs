@@ -1,4 +1,4 @@
-//! Files of certificates, keys and passwords, and pairs named by variables.
+//! Files of certificates, keys and passwords, and certificates whose names contain variables.
 
 pub(crate) mod certified_key;
 pub(crate) mod files;

@@ -1,4 +1,5 @@
-//! Certificates named by variables. The worker reads them for each handshake or request, with its rights, as in nginx.
+//! Certificates whose names contain variables. As in nginx, the worker reads their files during a handshake or request,
+//! with its own rights.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,10 +17,10 @@ use rustls::sign::CertifiedKey;
 use super::certified_key::{PairPart, certified_key};
 use super::files::DATA;
 
-/// Maximum size of a certificate or key in bytes.
+/// Maximum number of bytes read from a file; the rest is ignored.
 const LARGEST: u64 = 1 << 20;
 
-/// Reader of pairs by the values of variables: each is the name of a file, or `data:` followed by the PEM text.
+/// Loader of certificates by the values of variables: the name of a file, or `data:` followed by the PEM text.
 pub struct NamedCertificates {
     folder: PathBuf,
     passwords: Vec<Vec<u8>>,
@@ -27,11 +28,11 @@ pub struct NamedCertificates {
     cache: Option<Arc<CertificatePairCache>>,
 }
 
-/// Cache of `ssl_certificate_cache`: the most recently used pairs.
+/// Cache of recently used certificates with their keys (`ssl_certificate_cache`).
 struct CertificatePairCache {
     inactive_ms: u64,
     valid_ms: u64,
-    /// Half of nginx's maximum, which counts certificates and keys separately.
+    /// Holds half of nginx's maximum, because nginx counts certificates and keys separately.
     pairs: Mutex<Lru<PairName, CachedPair>>,
 }
 
@@ -83,8 +84,8 @@ impl NamedCertificates {
         Self { folder, passwords, provider, cache: remembered }
     }
 
-    /// Loads the pair with these names; the error is a line for the log. A pair with an encrypted key is not cached, so
-    /// that its password is required each time.
+    /// Loads a certificate and its key by name. The error is a log message. A certificate with an encrypted key is not
+    /// cached, so that its password is needed each time.
     pub fn load(&self, certificate: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, String> {
         let now_ms = myriad_net::clock::now_ms();
         let name = (certificate.to_vec(), key.to_vec());
@@ -122,7 +123,7 @@ impl NamedCertificates {
     }
 }
 
-/// Returns a name for the error log; the text after `data:` is omitted, because it may be a key.
+/// Returns a name for messages. The text after `data:` is omitted, because it may be a key.
 fn display_name(name: &[u8]) -> String {
     if name.starts_with(DATA) { "data:".to_owned() } else { String::from_utf8_lossy(name).into_owned() }
 }
@@ -167,7 +168,7 @@ mod tests {
         assert!(memory.get(&name("a"), 2101).is_none(), "nobody asked for it in time");
     }
 
-    /// Folder of one test, removed when dropped.
+    /// Temporary folder of a test, removed when dropped.
     struct TestFolder(PathBuf);
 
     impl TestFolder {

@@ -1,10 +1,10 @@
-//! OpenSSL's names of cipher suites (`ssl_ciphers`), as far as rustls supports them.
+//! Cipher lists in OpenSSL's syntax (`ssl_ciphers`), reduced to the suites that rustls supports.
 
 use myriad_conf::{Diagnostic, Text};
 use rustls::crypto::CryptoProvider;
 use rustls::{CipherSuite, SupportedCipherSuite};
 
-/// TLS 1.2 suite with OpenSSL's name, and the words of OpenSSL's lists that select it.
+/// TLS 1.2 cipher suite with its OpenSSL name and the keywords of OpenSSL's cipher lists that select it.
 struct NamedSuite {
     suite: CipherSuite,
     name: &'static str,
@@ -44,17 +44,18 @@ const NAMED: [NamedSuite; 6] = [
     },
 ];
 
-/// Words of OpenSSL's lists that select every supported suite.
+/// Keywords of OpenSSL's cipher lists that select all supported suites.
 const EVERY: [&str; 9] = ["ALL", "DEFAULT", "HIGH", "ECDHE", "EECDH", "kECDHE", "kEECDH", "TLSv1.2", "ECDH"];
 
 impl NamedSuite {
-    /// Returns whether a word selects the suite: all of its parts, joined by `+`, must match.
+    /// Returns true if a word selects the suite: all parts of the word, joined by `+`, must match.
     fn matches_word(&self, word: &str) -> bool {
         word.split('+').all(|part| part == self.name || EVERY.contains(&part) || self.words.contains(&part))
     }
 }
 
-/// Returns the suites of `ssl_ciphers`, in its order, followed by those of TLS 1.3, which it does not affect.
+/// Returns the suites selected by `ssl_ciphers` in its order, followed by all TLS 1.3 suites, which it does not affect.
+/// Fails if none is selected.
 pub(super) fn suites(
     list: &Text,
     all: &[SupportedCipherSuite],
@@ -100,13 +101,12 @@ pub(super) fn suites(
     Ok(suites)
 }
 
-/// Returns whether a word of `ssl_ciphers` selects any supported suite.
+/// Returns true if a word of `ssl_ciphers` selects any supported suite.
 pub(super) fn selects_suite(word: &str) -> bool {
     NAMED.iter().any(|named| named.matches_word(word))
 }
 
-/// Moves the suites with SHA-256 and AES to the front: all suites are strong enough, and a handshake computes some
-/// twenty hashes.
+/// Moves the suites with AES-128 and SHA-256, which cost the least, to the front. All suites are strong enough.
 pub(crate) fn prefer_cheapest(provider: &mut CryptoProvider) {
     provider.cipher_suites.sort_by_key(|suite| {
         let is_cheapest = matches!(
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(chosen("EECDH+CHACHA20 EECDH+AES128+aRSA").unwrap().len(), 3 + 3);
     }
 
-    /// Verified with `openssl ciphers -s -tls1_2 WORD`: number of the six suites that it lists.
+    /// Expected numbers: how many of the six suites `openssl ciphers -s -tls1_2 WORD` lists.
     #[test]
     fn words_mean_what_they_mean_to_openssl() {
         for (word, expected) in [

@@ -1,10 +1,10 @@
-//! OpenSSL's names of key exchange groups (`ssl_ecdh_curve`), as far as rustls supports them.
+//! Key exchange groups by their OpenSSL names (`ssl_ecdh_curve`).
 
 use myriad_conf::{Diagnostic, Text};
 use rustls::NamedGroup;
 use rustls::crypto::SupportedKxGroup;
 
-/// Groups supported by OpenSSL but not by rustls; the others of a list are used without a warning.
+/// Groups that OpenSSL supports and rustls does not. They are ignored without a warning.
 const OPENSSL_ONLY: [&str; 8] = [
     "secp521r1",
     "p-521",
@@ -16,7 +16,7 @@ const OPENSSL_ONLY: [&str; 8] = [
     "secp384r1mlkem1024",
 ];
 
-/// Returns the group of an OpenSSL or NIST name, in any case.
+/// Returns the group with an OpenSSL or NIST name in any case; `None` if it is not supported.
 fn group(word: &str) -> Option<NamedGroup> {
     match word.to_ascii_lowercase().as_str() {
         "x25519" => Some(NamedGroup::X25519),
@@ -27,10 +27,9 @@ fn group(word: &str) -> Option<NamedGroup> {
     }
 }
 
-/// Returns the groups of `ssl_ecdh_curve`, in its order, without unsupported groups.
+/// Returns the groups of `ssl_ecdh_curve` in its order. Unsupported groups are omitted.
 ///
-/// # Errors
-/// Fails if no group of the list is supported.
+/// # Errors No group of the list is supported.
 pub(super) fn groups(
     list: &Text,
     all: &[&'static dyn SupportedKxGroup],
@@ -48,7 +47,8 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// Returns the unknown names of a list, quoted, for a warning: misspelt, or withdrawn as `sect571r1`.
+/// Returns the unknown names of a list (misspelled or obsolete, such as `sect571r1`), quoted, for a warning; `None` if
+/// there are none.
 pub(crate) fn unknown_group_names(list: &str) -> Option<String> {
     let is_known = |word: &str| {
         group(word).is_some() || OPENSSL_ONLY.contains(&word.to_ascii_lowercase().as_str()) || word == "auto"

@@ -1,4 +1,4 @@
-//! Offered cipher suites and groups, by OpenSSL's names.
+//! Cipher suites and key exchange groups, configured by OpenSSL names.
 
 pub(crate) mod ciphers;
 pub(crate) mod groups;

@@ -1,4 +1,4 @@
-//! Cipher suites and groups offered to the peer.
+//! Cryptographic provider of rustls with the configured cipher suites and groups.
 
 use myriad_conf::{Diagnostic, Text};
 use rustls::SupportedCipherSuite;
@@ -7,14 +7,14 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use super::ciphers::suites;
 use super::groups::groups;
 
-/// Settings of suites and groups.
+/// Directives that select cipher suites and groups: `*_ciphers`, `*_ecdh_curve` and `*_conf_command`.
 pub(crate) struct SuiteSettings<'a> {
     pub(crate) ciphers: Option<&'a Text>,
     pub(crate) curves: Option<&'a Text>,
     pub(crate) commands: &'a [(Text, Text)],
 }
 
-/// Returns the rustls provider with the suites and groups of the settings, in their order.
+/// Returns the rustls provider with the configured suites and groups in their order.
 pub(crate) fn provider(offer: &SuiteSettings<'_>) -> Result<CryptoProvider, Box<Diagnostic>> {
     let mut provider = aws_lc_rs::default_provider();
     if let Some(ciphers) = offer.ciphers {
@@ -29,7 +29,7 @@ pub(crate) fn provider(offer: &SuiteSettings<'_>) -> Result<CryptoProvider, Box<
     Ok(provider)
 }
 
-/// Applies an OpenSSL setting (`ssl_conf_command`). Fails if it has no equivalent.
+/// Applies an OpenSSL command (`ssl_conf_command`). Fails if rustls has no equivalent.
 fn apply_command((name, value): &(Text, Text), provider: &mut CryptoProvider) -> Result<(), Box<Diagnostic>> {
     match name.lossy().to_ascii_lowercase().as_str() {
         "ciphersuites" => {

@@ -1,4 +1,4 @@
-//! Suites and groups of a server, shared by all servers with the same settings.
+//! Cipher suites and groups of a server, shared by servers with equal settings.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use rustls::crypto::CryptoProvider;
 use super::ciphers::prefer_cheapest;
 use super::provider::{SuiteSettings, provider};
 
-/// Suites and groups of a server, with the settings that they result from.
+/// Cipher suites and groups of a server, and the settings from which they were created.
 #[derive(Clone)]
 pub(crate) struct SupportedSuites {
-    /// Provider for rustls.
+    /// Provider for rustls, with all configured suites.
     pub(crate) provider: Arc<CryptoProvider>,
-    /// Suites of the enabled versions.
+    /// Suites of the enabled TLS versions.
     pub(crate) suites: Arc<[SupportedCipherSuite]>,
     settings: Arc<ComparedSettings>,
 }
 
-/// Settings that determine the suites and groups.
+/// Settings that determine the suites and groups, for comparison.
 #[derive(PartialEq)]
 struct ComparedSettings {
     ciphers: Option<Text>,
@@ -47,7 +47,7 @@ impl SupportedSuites {
         Self::from_settings(ComparedSettings::of(settings))
     }
 
-    /// Creates the suites and groups only from the compared settings.
+    /// Creates the suites and groups; uses only the compared settings.
     fn from_settings(written: ComparedSettings) -> Result<Self, Box<Diagnostic>> {
         let ComparedSettings { ciphers, curves, commands, tls12, tls13 } = &written;
         let mut provider =
@@ -63,7 +63,7 @@ impl SupportedSuites {
         Ok(Self { provider: Arc::new(provider), suites, settings: Arc::new(written) })
     }
 
-    /// Returns whether these settings have the same result.
+    /// Returns true if `settings` give the same suites and groups.
     pub(crate) fn has_settings(&self, settings: &TlsSettings) -> bool {
         *self.settings == ComparedSettings::of(settings)
     }

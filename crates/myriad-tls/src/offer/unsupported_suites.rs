@@ -1,9 +1,9 @@
-//! Words of `ssl_ciphers` that request unsupported suites, and the reasons.
+//! Warning about words of `ssl_ciphers` that select no supported suite.
 
 use super::ciphers::selects_suite;
 
-/// Returns the warning about words of `ssl_ciphers` that request a suite and select none, grouped by reason, in one
-/// sentence; `None` if every word selects a suite.
+/// Returns a warning about the words of `ssl_ciphers` that select no supported suite, grouped by reason; `None` if
+/// there are none.
 pub(crate) fn ineffective_words_warning(list: &str) -> Option<String> {
     let is_selection = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
     let words = list.split([':', ' ', ',']).filter(is_selection);
@@ -30,7 +30,7 @@ pub(crate) fn ineffective_words_warning(list: &str) -> Option<String> {
     }
 }
 
-/// Maximum number of words listed for one reason; the others are counted.
+/// Maximum number of words listed per reason; further words are only counted.
 const MOST_NAMED: usize = 4;
 
 fn list_words(words: &[&str]) -> String {
@@ -40,7 +40,7 @@ fn list_words(words: &[&str]) -> String {
     }
 }
 
-/// OpenSSL's words for deliberately unsupported features, with the reason; the first match counts.
+/// Keywords of deliberately unsupported features with the reason. The first match applies.
 const UNSPOKEN: [(&[&str], &str); 4] = [
     (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "no protection"),
     (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "broken"),
@@ -51,8 +51,8 @@ const UNSPOKEN: [(&[&str], &str); 4] = [
     (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "key exchange other than ECDHE"),
 ];
 
-/// Returns the reason why a word selects nothing; `None` for words of strength and for suites of TLS 1.3, which
-/// `ssl_ciphers` does not affect.
+/// Returns the reason why a word selects no suite; `None` for words that need no warning: keywords of strength, and TLS
+/// 1.3 suites, which `ssl_ciphers` does not affect.
 fn ineffective_reason(word: &str) -> Option<&'static str> {
     if ["MEDIUM", "LOW", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT"].contains(&word) || word.starts_with("TLS_")
     {

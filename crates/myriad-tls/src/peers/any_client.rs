@@ -1,4 +1,4 @@
-//! Handshake with clients that must send certificates (`ssl_verify_client`).
+//! Request of client certificates during the handshake (`ssl_verify_client`).
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
@@ -8,12 +8,12 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use super::signatures::SignatureVerifier;
 
-/// Requests a certificate from every client and accepts any whose key the client proves to hold. The trust is checked
-/// for each request, as in nginx, so that the client gets a page and the reason is in the error log.
+/// Verifier that requests a certificate and accepts any whose private key the client has. Trust is checked later for
+/// each request, as in nginx, so that the client gets an error page and the reason is logged.
 #[derive(Debug)]
 pub(crate) struct AnyClient {
     signatures: SignatureVerifier,
-    /// Names of authorities sent to clients.
+    /// Names of CAs that are sent to clients.
     subjects: Vec<DistinguishedName>,
 }
 

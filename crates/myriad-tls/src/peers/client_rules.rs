@@ -1,4 +1,4 @@
-//! `ssl_verify_client` and related directives: certificate requests to clients, and their verification.
+//! Verification of client certificates (`ssl_verify_client` and related directives).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,29 +19,28 @@ use super::signatures::SignatureVerifier;
 use crate::certificates::files::TlsFileReader;
 use crate::resolve::resolve;
 
-/// Next number of rules.
+/// Identifier of the next [`ClientRules`].
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Verification rules for clients of a server.
+/// Rules for client certificates of a server.
 #[derive(Debug)]
 pub struct ClientRules {
-    /// Unique number of the rules, which identifies the results stored in a connection.
+    /// Unique identifier. Verification results cached in a connection refer to it.
     pub id: u64,
-    /// Set if a client without a certificate is rejected (`on`).
+    /// True if clients without a certificate are rejected (`ssl_verify_client on`).
     pub mandatory: bool,
-    /// Set if a certificate of an unknown authority is accepted (`optional_no_ca`).
+    /// True if certificates of unknown CAs are accepted (`ssl_verify_client optional_no_ca`).
     pub accepts_unknown_authority: bool,
     trust: TrustStore,
     signatures: SignatureVerifier,
-    /// `ssl_ocsp`; `None` if it is off.
+    /// OCSP settings; `None` if `ssl_ocsp` is off.
     pub(super) ocsp: Option<Arc<OcspRules>>,
 }
 
 impl ClientRules {
     /// Returns the rules of a server; `None` if it does not request certificates.
     ///
-    /// # Errors
-    /// Fails if authorities or revocation lists cannot be read, or if `ssl_ocsp` is combined with `optional_no_ca`.
+    /// # Errors CA certificates or revocation lists are unusable, or `ssl_ocsp` is combined with `optional_no_ca`.
     pub fn of(settings: &TlsSettings, files: TlsFileReader<'_>) -> Result<Option<Self>, Box<Diagnostic>> {
         if settings.verify_client == VerifyClient::Off {
             return Ok(None);
@@ -64,20 +63,21 @@ impl ClientRules {
         }))
     }
 
-    /// Returns whether OCSP responders are queried for certificates.
+    /// Returns true if client certificates are checked by OCSP.
     pub fn uses_ocsp(&self) -> bool {
         self.ocsp.is_some()
     }
 
-    /// Returns the rules with this `resolver` for the names of authorities, with a time-out in milliseconds; `None`
-    /// uses the system.
+    /// Sets the name servers (`resolver`) for OCSP responders, with a timeout in milliseconds; `None` for those of the
+    /// system.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Option<(Arc<ResolverConfig>, u64)>) -> Self {
         self.ocsp = self.ocsp.map(|ocsp| ocsp.with_resolver(resolve(resolver)));
         self
     }
 
-    /// Returns the path of a trusted chain to its root, for OCSP queries, and the last second of its validity.
+    /// Returns the last second of the validity of a trusted chain, and the chain up to its root, for OCSP queries;
+    /// `None` if it is not trusted.
     pub(super) fn trusted_path(
         &self,
         chain: &[CertificateDer<'_>],
@@ -86,7 +86,7 @@ impl ClientRules {
         self.trust.verify_path(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms()).ok()
     }
 
-    /// Verifies a chain at a time in seconds since the Unix epoch. Returns the last second of its validity.
+    /// Verifies a chain at `now_s` (seconds since the Unix epoch). Returns the last second of its validity.
     pub fn judge(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Result<i64, VerifyError> {
         self.trust.verify(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms())
     }
@@ -103,15 +103,15 @@ fn trust(settings: &TlsSettings, files: TlsFileReader<'_>) -> Result<TrustStore,
     Ok(trust)
 }
 
-/// Returns the verifier that requests client certificates. It sends clients the names in `ssl_client_certificate`, each
-/// once.
+/// Returns the verifier that requests client certificates, or one that requests none for `ssl_verify_client off`.
+/// Clients get the CA names of `ssl_client_certificate`. Fails if no CA is configured for a mode that needs one.
 pub(crate) fn client_verifier(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,
     provider: &CryptoProvider,
 ) -> Result<Arc<dyn ClientCertVerifier>, Box<Diagnostic>> {
     if settings.verify_client == VerifyClient::Off {
-        // Configured files must be valid even if no certificate is requested, as in nginx.
+        // As in nginx, the configured files must be valid even if no certificates are requested.
         if let Some(name) = settings.trusted_certificate.as_ref().filter(|name| !name.is_empty()) {
             files.trust(name, &mut TrustStore::new(0))?;
         }
@@ -145,8 +145,8 @@ fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     all.into_iter().flatten().filter(|name| !name.is_empty())
 }
 
-/// Returns the files of authorities and revocation lists. `ssl_trusted_certificate` and `ssl_crl` are read even if no
-/// certificate is requested, as in nginx.
+/// Returns the files of CA certificates and revocation lists. As in nginx, `ssl_trusted_certificate` and `ssl_crl` are
+/// read even if no client certificates are requested, provided that the server has a certificate.
 pub(crate) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     let requests_certificates = settings.verify_client != VerifyClient::Off;
     let speaks = !settings.certificates.is_empty();
@@ -271,7 +271,8 @@ mod tests {
             client.config.client_auth_cert_resolver = show(&made.certificate);
             let (_, server) = client.handshake(&config).unwrap();
             assert_eq!(server.peer_certificates().unwrap()[0].as_ref(), der(&made.certificate));
-            // A version 1 certificate, whose key rustls does not compare: the signature is from another key.
+            // rustls does not compare the key of a version 1 certificate, so the client signs with a key that does not
+            // match.
             client.config.client_auth_cert_resolver = show(fixture!("old"));
             assert!(client.handshake(&config).is_err(), "{version:?}");
         }

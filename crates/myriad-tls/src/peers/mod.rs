@@ -1,4 +1,4 @@
-//! Certificates of peers, clients and origins, verified as in nginx.
+//! Verification of the certificates of clients and upstream servers, as in nginx.
 
 pub(crate) mod any_client;
 pub(crate) mod client_rules;

@@ -1,12 +1,12 @@
-//! `ssl_ocsp`: revocation check of client certificates, before a connection's first request.
+//! Revocation check of client certificates by OCSP (`ssl_ocsp`), before the first request of a connection.
 //!
 //! ```text
-//! a trusted path: leaf, authorities, root
-//!   for each but the root (or for the leaf alone): cached? --no--> the responder, on a thread
-//!        good -> the next    revoked, unknown, no response -> rejected
+//! trusted path: client certificate, CAs, root
+//!   for each except the root (or only the client certificate): cached? --no--> query of the responder, on a thread
+//!        good -> next certificate    revoked, unknown, no response -> rejected
 //! ```
-//!
-//! Only responders named in a trusted path or in `ssl_ocsp_responder` are queried: a certificate of an unknown
+//! Only responders named in a trusted path or in `ssl_ocsp_responder` are queried, so certificates of unknown CAs cause
+//! no queries.
 //! authority causes no query.
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 
 use crate::resolve::resolve;
 
-/// Results with OpenSSL's numbers and nginx's texts.
+/// Results, with the error numbers of OpenSSL and the texts of nginx.
 const REVOKED: VerifyResult = Err((23, "certificate revoked"));
 pub(super) const FAILED: VerifyResult = Err((74, "certificate status request failed"));
 const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));
@@ -32,7 +32,7 @@ const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));
 /// OCSP settings of a server.
 pub(super) struct OcspRules {
     leaf_only: bool,
-    /// URL of `ssl_ocsp_responder`.
+    /// URL of `ssl_ocsp_responder`, which overrides those in certificates.
     responder: Option<String>,
     cache: Option<Arc<StatusCache>>,
     pub resolve: Resolve,
@@ -45,7 +45,7 @@ impl fmt::Debug for OcspRules {
 }
 
 impl OcspRules {
-    /// Returns the settings; `None` if OCSP is off. Names are resolved by the system unless changed.
+    /// Returns the settings of a server; `None` if OCSP is off. Names are resolved by the system by default.
     pub(super) fn of(settings: &TlsSettings) -> Option<Arc<Self>> {
         let leaf_only = match settings.ocsp {
             OcspCheck::Off => return None,
@@ -57,13 +57,14 @@ impl OcspRules {
         Some(Arc::new(Self { leaf_only, responder, cache, resolve: resolve(None) }))
     }
 
-    /// Returns the settings with this name resolution.
+    /// Returns a copy of the settings with another name resolution.
     pub(super) fn with_resolver(&self, resolve: Resolve) -> Arc<Self> {
         let (responder, cache) = (self.responder.clone(), self.cache.clone());
         Arc::new(Self { leaf_only: self.leaf_only, responder, cache, resolve })
     }
 
-    /// Returns the cached status of a certificate by its key, and the end of its validity.
+    /// Returns the cached status of a certificate and the last second of its validity; `None` if there is none or it is
+    /// over.
     fn cached(&self, key: &[u8], now_s: i64) -> Option<(OcspStatus, i64)> {
         let mut cache = self.cache.as_ref()?.lock();
         cache.get_mut(key).copied().filter(|(_, until_s)| *until_s >= now_s)
@@ -102,13 +103,13 @@ impl OcspRules {
     }
 }
 
-/// Responses by the keys of certificates, with the end of their validity.
+/// Cached statuses with the last second of their validity, by the OCSP identifier of the certificate.
 type StatusCache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
 
-/// Caches of the process by name, while a configuration uses them.
+/// Caches by name; each exists as long as a configuration uses it.
 static CACHES: LazyLock<Mutex<HashMap<String, Weak<StatusCache>>>> = LazyLock::new(Mutex::default);
 
-/// Returns the cache with that name: one for all servers and workers, over reloads.
+/// Returns the cache with a name, shared by all servers and workers and kept over reloads.
 fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
     let most = u64::from(settings.entries);
     let mut caches = CACHES.lock();
@@ -122,20 +123,20 @@ fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
     cache
 }
 
-/// Trusted certificates of a client, whose revocation must be checked.
+/// Trusted path of a client certificate, whose revocation status must be checked.
 pub struct StatusCheck {
     pub(super) rules: Arc<OcspRules>,
-    /// Number of the server's rules.
+    /// Identifier of the [`ClientRules`].
     pub(super) id: u64,
-    /// Last second of the validity of the path.
+    /// Last second of the validity of the path, since the Unix epoch.
     pub(super) until_s: i64,
-    /// Path in DER, from the client's certificate to the root.
+    /// Path in DER, from the client certificate to the root.
     pub(super) way: Vec<Vec<u8>>,
 }
 
 impl StatusCheck {
-    /// Queries the certificates in order, up to the first that is not good. The caller must store the result in the
-    /// connection (`TlsFacts::judged`); a query error is for the log.
+    /// Checks the certificates in order, up to the first that is not good. Returns the result, which the caller must
+    /// store in the connection (`TlsFacts::judged`), and a message for the error log if a query failed.
     pub async fn run(self, now_s: i64) -> (CachedVerifyResult, Option<String>) {
         let Self { rules, id, mut until_s, way } = self;
         let judged = |judgement, until_s| CachedVerifyResult { rules: id, until_s, judgement };
@@ -145,7 +146,7 @@ impl StatusCheck {
                 Ok((OcspStatus::Good, until)) => until_s = until_s.min(until),
                 Ok((OcspStatus::Revoked, _)) => return (judged(REVOKED, i64::MAX), None),
                 Ok((OcspStatus::Unknown, _)) => return (judged(UNKNOWN, i64::MAX), None),
-                // A rejection remains until the client reconnects.
+                // The failure is cached, so the client stays rejected until it reconnects.
                 Err(why) => return (judged(FAILED, i64::MAX), Some(why)),
             }
         }

@@ -1,4 +1,5 @@
-//! Conversion of `*_ssl_*` of origins (`proxy_ssl_*`, `grpc_ssl_*`, …) to the settings of rustls.
+//! Conversion of the directives `*_ssl_*` for upstream connections (`proxy_ssl_*`, `grpc_ssl_*`, …) to settings of
+//! rustls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,30 +17,30 @@ use crate::certificates::files::{TlsFileReader, is_tls_file};
 use crate::certificates::named_certificates::NamedCertificates;
 use crate::offer::provider::{SuiteSettings, provider};
 
-/// Maximum number of origin names per location whose sessions are stored.
+/// Maximum number of server names per location for which TLS sessions are kept.
 const SESSIONS: usize = 256;
 
-/// Next number of settings; numbers are never reused, so that connections of an older configuration are not mistaken
-/// for those of a new one.
+/// Identifier of the next settings. Identifiers are never reused, so that connections of an older configuration are not
+/// taken for those of a new one.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// TLS settings for the origin of a location.
+/// TLS settings for upstream connections of a location.
 pub struct OriginTlsConfig {
-    /// Versions, suites and sessions, and the client certificate unless a variable names it.
+    /// Versions, cipher suites and session cache; also the client certificate, unless its name contains variables.
     pub config: Arc<ClientConfig>,
-    /// Verification of the origin (`proxy_ssl_verify`); `None` if every origin is accepted.
+    /// Verification of the upstream's certificate (`proxy_ssl_verify`); `None` if any certificate is accepted.
     pub check: Option<Arc<dyn PeerVerifier>>,
-    /// Reader of `proxy_ssl_certificate` and its key if variables name one of them.
+    /// Loader of the client certificate (`proxy_ssl_certificate`); `None` unless its name or that of its key has
+    /// variables.
     pub named: Option<Arc<NamedCertificates>>,
-    /// Unique number of these settings, never reused.
+    /// Unique identifier of these settings; never reused.
     pub id: u64,
 }
 
 impl OriginTlsConfig {
-    /// Creates the settings of a location; `at` is the place of its origin in the configuration.
+    /// Creates the settings of a location. `at` is the position of its upstream address in the configuration.
     ///
-    /// # Errors
-    /// Fails for the first setting or file that cannot be used, at its place in the configuration, otherwise at `at`.
+    /// # Errors The first unusable setting or file, at its position in the configuration, or at `at` if it has none.
     pub fn of(origin: &OriginSettings, at: Span, files: TlsFileReader<'_>) -> Result<Self, Box<Diagnostic>> {
         let prefix = origin.protocol.prefix();
         let mut obeyed = origin.tls.clone();
@@ -74,7 +75,7 @@ impl OriginTlsConfig {
     }
 }
 
-/// Returns the verification of the origin's certificates; `None` without `*_ssl_verify`. `prefix` is the prefix of the
+/// Returns the verification of the upstream's certificate; `None` without `*_ssl_verify`. `prefix` is the prefix of the
 /// directives in messages, such as `grpc_`.
 fn verification(
     (prefix, settings): (&str, &OriginTlsSettings),
@@ -100,8 +101,8 @@ fn verification(
     Ok(Some(Arc::new(VerifiedOrigin::new(trust, provider))))
 }
 
-/// Sets the client certificate in `config`, or returns the reader for each request if variables name it. `prefix` is the
-/// prefix of the directives in messages, such as `grpc_`.
+/// Sets the client certificate in `config`. If its name has variables, returns a loader instead, to be called for each
+/// request. `prefix` is the prefix of the directives in messages, such as `grpc_`.
 fn client_certificate(
     (prefix, settings): (&str, &OriginTlsSettings),
     files: TlsFileReader<'_>,
@@ -128,7 +129,7 @@ fn client_certificate(
     Ok(Some(Arc::new(NamedCertificates::new(folder, passwords, provider, settings.certificate_cache))))
 }
 
-/// Returns the files named by `proxy_ssl_*`, except those named by variables.
+/// Returns the files that `proxy_ssl_*` directives name, except those with variables.
 pub(crate) fn files(settings: &OriginTlsSettings) -> impl Iterator<Item = &Text> {
     let OriginTlsSettings { trusted_certificate, crl, certificate, key, password_file, .. } = settings;
     let fixed = [certificate, key].into_iter().flatten().filter(|name| is_tls_file(name));

@@ -1,4 +1,4 @@
-//! Certificates of origins, and client certificates for them.
+//! Verification of upstream certificates, and client certificates for upstream connections.
 
 use std::sync::Arc;
 
@@ -13,10 +13,9 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::signatures::SignatureVerifier;
 
-/// Returns client settings that accept any certificate, for a check of a server on this machine under any name.
+/// Returns client settings that accept any certificate, for a check of a server on this machine.
 ///
-/// # Errors
-/// Fails if the provider has no supported version of TLS.
+/// # Errors The cryptographic provider has no supported TLS version.
 pub fn accepting_any() -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = Arc::new(AnyOrigin::new(&provider));
@@ -24,8 +23,8 @@ pub fn accepting_any() -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(versions.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
 }
 
-/// Accepts any certificate whose key the origin proves to hold. The trust is checked after the handshake
-/// ([`VerifiedOrigin`]), as in nginx, so that the reason is in the error log.
+/// Verifier that accepts any certificate whose private key the upstream has. Trust is checked after the handshake
+/// ([`VerifiedOrigin`]), as in nginx, so that the reason is logged.
 #[derive(Debug)]
 pub(crate) struct AnyOrigin(SignatureVerifier);
 
@@ -70,8 +69,8 @@ impl ServerCertVerifier for AnyOrigin {
     }
 }
 
-/// Verification for `proxy_ssl_verify on`: the chain must lead to a trusted authority, and its first certificate must
-/// match the name of the origin.
+/// Verification for `proxy_ssl_verify on`: the chain must lead to a trusted CA, and its first certificate must be valid
+/// for the name of the upstream.
 #[derive(Debug)]
 pub(crate) struct VerifiedOrigin {
     trust: TrustStore,
@@ -90,7 +89,7 @@ impl PeerVerifier for VerifiedOrigin {
         self.trust.verify(chain, CertificatePurpose::Server, now_s, self.signatures.algorithms()).map_err(
             |error| {
                 let distrust = match error.code() {
-                    // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_REVOKED of OpenSSL.
+                    // OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_CERT_REVOKED.
                     9 | 10 => TrustFailure::Expired,
                     23 => TrustFailure::Revoked,
                     _ => TrustFailure::Other,
@@ -107,7 +106,7 @@ impl PeerVerifier for VerifiedOrigin {
     }
 }
 
-/// Sends this certificate to every origin that requests a certificate.
+/// Sends this certificate to every upstream that requests one and supports its signature scheme.
 #[derive(Debug)]
 pub struct OneCertificate(pub Arc<CertifiedKey>);
 

@@ -1,4 +1,4 @@
-//! Handshake signatures: they prove that the peer holds the key of its certificate, trusted or not.
+//! Verification of handshake signatures, which prove that the peer has the private key of its certificate.
 
 use crate::x509::Certificate;
 use rustls::client::danger::HandshakeSignatureValid;
@@ -6,7 +6,7 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::SignatureVerificationAlgorithm;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Verifies signatures with certificates of any version: rustls supports only version 3.
+/// Verifier of handshake signatures for certificates of any version; rustls supports only version 3.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SignatureVerifier(WebPkiSupportedAlgorithms);
 
@@ -15,7 +15,7 @@ impl SignatureVerifier {
         Self(provider.signature_verification_algorithms)
     }
 
-    /// Returns the algorithms allowed for signatures of certificates.
+    /// Returns the algorithms accepted for signatures of certificates.
     pub(super) fn algorithms(&self) -> &'static [&'static dyn SignatureVerificationAlgorithm] {
         self.0.all
     }
@@ -33,7 +33,8 @@ impl SignatureVerifier {
         self.check(message, certificate, signed, self.algorithms_for(signed.scheme))
     }
 
-    /// Verifies a TLS 1.3 signature. TLS 1.3 binds a scheme to one curve, and has no PKCS #1 (RFC 8446 section 4.2.3).
+    /// Verifies a TLS 1.3 signature. In TLS 1.3 a scheme is bound to one curve, and PKCS #1 is not allowed (RFC 8446
+    /// section 4.2.3).
     pub(super) fn tls13(
         &self,
         message: &[u8],

@@ -1,4 +1,4 @@
-//! Verification result for the certificates of a connection's client.
+//! Verification of the certificates that a client has sent.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use rustls::pki_types::CertificateDer;
 use super::client_rules::ClientRules;
 use super::ocsp::{FAILED, StatusCheck};
 
-/// Returns the verification result by the rules of the requested server, at a time in seconds since the Unix epoch;
-/// `None` if the client has sent no certificate. The connection stores the last result, because its requests are mostly
-/// for one server.
+/// Returns the verification result of the client's certificate under the rules of the requested server, at `now_s`
+/// (seconds since the Unix epoch); `None` if the client has sent no certificate. The connection caches the last result.
+/// If OCSP is required and was not queried yet, the result is a failure.
 pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Option<VerifyResult> {
     if facts.certificates.is_empty() {
         return None;
@@ -24,14 +24,14 @@ pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) 
     }
     let verdict = rules.judge(&facts.certificates, now_s);
     if verdict.is_ok() && rules.uses_ocsp() {
-        // The responders have not been queried yet ([`required_status_check`]): the certificate is rejected until then.
+        // OCSP must be queried first ([`required_status_check`]); the certificate is rejected until then.
         return Some(FAILED);
     }
     let until_s = match verdict {
         Ok(until_s) => until_s,
-        // `optional_no_ca` accepts unknown authorities, until the certificate expires.
+        // `optional_no_ca` accepts unknown CAs; the result is valid until the certificate expires.
         Err(error) if error.is_unknown_authority() => valid_until_s(facts.certificates.first()),
-        // A rejection remains until the client reconnects.
+        // The failure is cached, so the client stays rejected until it reconnects.
         Err(_) => i64::MAX,
     };
     let judgement = verdict.map(drop).map_err(error_parts);
@@ -39,8 +39,8 @@ pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) 
     Some(judgement)
 }
 
-/// Returns the OCSP check required before a client is verified; `None` if OCSP is off, the result is known, or the
-/// chain itself is not trusted.
+/// Returns the OCSP check that is required before [`verify_client`]; `None` if OCSP is off, the result is cached, or
+/// the chain is not trusted.
 pub fn required_status_check(facts: &TlsFacts, rules: &ClientRules, now_s: i64) -> Option<StatusCheck> {
     let ocsp = rules.ocsp.as_ref()?;
     if facts.certificates.is_empty() || stored_result(facts.judged.get(), rules.id, now_s).is_some() {
@@ -54,19 +54,19 @@ fn error_parts(error: VerifyError) -> (u32, &'static str) {
     (error.code(), error.as_str())
 }
 
-/// Returns the last second of a certificate's validity.
+/// Returns the last second of a certificate's validity; `i64::MAX` if it cannot be parsed.
 fn valid_until_s(certificate: Option<&CertificateDer<'_>>) -> i64 {
     let certificate = certificate.and_then(|der| Certificate::parse(der).ok());
     certificate.map_or(i64::MAX, |certificate| certificate.not_after)
 }
 
-/// Returns the stored result of these rules while it is valid.
+/// Returns the cached result if it belongs to these rules and is still valid.
 fn stored_result(judged: Option<CachedVerifyResult>, rules: u64, now_s: i64) -> Option<VerifyResult> {
     judged.filter(|known| known.rules == rules && now_s <= known.until_s).map(|known| known.judgement)
 }
 
-/// Returns the result for a server without rules: that of the server which requested the certificate, if it was
-/// verified.
+/// Returns the result for a server that requests no certificate: the cached result of another server, or the error
+/// "unable to get local issuer certificate" if none has verified it.
 fn result_without_rules(judged: Option<CachedVerifyResult>, now_s: i64) -> VerifyResult {
     match judged {
         Some(known) if now_s <= known.until_s => known.judgement,

@@ -1,4 +1,4 @@
-//! Session resumption: tickets, caches, early data; they outlive a reload.
+//! Session resumption: tickets, session caches, early data. The state is kept over reloads.
 
 pub(crate) mod reload_state;
 mod session_context;

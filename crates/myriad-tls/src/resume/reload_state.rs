@@ -1,5 +1,4 @@
-//! Ticket keys, session caches and OCSP responses, which outlive a reload: clients resume sessions that started before
-//! it.
+//! State of TLS that is kept over reloads, so that clients can resume earlier sessions.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,24 +16,25 @@ use crate::offer::supported_suites::SupportedSuites;
 /// Ticket keys, session caches and OCSP responses, passed from one configuration to the next.
 #[derive(Default)]
 pub struct TlsReloadState {
-    /// Tickets with generated keys, by their lifetime in seconds.
+    /// Ticket ciphers with generated keys, by ticket lifetime in seconds.
     tickets: HashMap<u32, Arc<TicketCipher>>,
-    /// Lifetimes used by the configuration being compiled.
+    /// Ticket lifetimes that the configuration being compiled uses.
     used_lifetimes: HashSet<u32>,
-    /// Session caches, by name.
+    /// Session caches by name.
     caches: HashMap<String, Arc<SessionStore>>,
-    /// OCSP responses with their requests.
+    /// OCSP responses for stapling.
     staples: Vec<Arc<OcspStaple>>,
-    /// Key records of the previous process, by lifetime in seconds; each is taken once.
+    /// Serialized ticket keys of the previous process, by ticket lifetime in seconds. Each is used once.
     recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
-    /// Suites and groups of the last compiled server: most servers have the same.
+    /// Cipher suites and groups of the server compiled last, because most servers have the same.
     spoken: Option<SupportedSuites>,
-    /// Passes the keys to the next process.
+    /// Store that passes ticket keys to the next process.
     keeper: Option<Arc<dyn TicketKeyStore>>,
 }
 
 impl TlsReloadState {
-    /// Starts with the keys of the previous process, as records by lifetime in seconds. `keeper` gets new keys.
+    /// Creates a state with the ticket keys of the previous process: serialized keys by ticket lifetime in seconds. New
+    /// keys are passed to `keeper`.
     pub fn with_inherited_keys(
         recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
         keeper: Arc<dyn TicketKeyStore>,
@@ -42,14 +42,14 @@ impl TlsReloadState {
         Self { recorded, keeper: Some(keeper), ..Self::default() }
     }
 
-    /// Starts the compilation of another configuration.
+    /// Prepares for the compilation of another configuration.
     pub fn begin_compilation(&mut self) {
         self.used_lifetimes.clear();
     }
 
-    /// Drops the ticket keys and OCSP responses that the last compiled configuration, which runs now, does not use;
-    /// `staples` are all of its staples. The keeper removes the ticket keys too, so that old sessions are not resumed
-    /// when a later configuration has tickets again.
+    /// Drops the ticket keys and OCSP responses that the configuration compiled last does not use; `staples` are all
+    /// its responses. The dropped ticket keys are also removed from the store, so that old sessions cannot be resumed
+    /// if a later configuration uses tickets again.
     pub fn drop_unused<'a>(&mut self, staples: impl IntoIterator<Item = &'a Arc<OcspStaple>>) {
         self.tickets.retain(|lifetime_s, tickets| {
             let is_asked = self.used_lifetimes.contains(lifetime_s);
@@ -67,7 +67,8 @@ impl TlsReloadState {
         self.staples.retain(|staple| asked.iter().any(|asked| Arc::ptr_eq(asked, staple)));
     }
 
-    /// Returns the suites and groups of these settings: shared by consecutive servers with the same settings.
+    /// Returns the cipher suites and groups of a server. They are shared with the previous server if the settings are
+    /// equal.
     pub(crate) fn suites(&mut self, settings: &TlsSettings) -> Result<SupportedSuites, Box<Diagnostic>> {
         if let Some(known) = self.spoken.as_ref().filter(|known| known.has_settings(settings)) {
             return Ok(known.clone());
@@ -77,13 +78,13 @@ impl TlsReloadState {
         Ok(spoken)
     }
 
-    /// Returns the cache of a name, shared by all servers that use the name.
+    /// Returns the session cache with a name, which all servers with this name share.
     pub(super) fn cache(&mut self, name: &str) -> Arc<SessionStore> {
         Arc::clone(self.caches.entry(name.to_owned()).or_default())
     }
 
-    /// Returns the tickets of a lifetime, shared by all servers with that lifetime; `None` without randomness, in which
-    /// case the handshake itself fails.
+    /// Returns the ticket cipher of a lifetime, which all servers with this lifetime share. `None` if random numbers
+    /// are not available; handshakes fail then as well.
     pub(super) fn tickets(&mut self, lifetime_s: u32) -> Option<Arc<TicketCipher>> {
         self.used_lifetimes.insert(lifetime_s);
         if let Some(tickets) = self.tickets.get(&lifetime_s) {
@@ -99,7 +100,7 @@ impl TlsReloadState {
         Some(tickets)
     }
 
-    /// Returns the staple of a request: the existing staple, otherwise a new one.
+    /// Returns the OCSP response for a request: the existing one or a new, empty one.
     pub(crate) fn staple(&mut self, question: StapleRequest) -> Arc<OcspStaple> {
         if let Some(known) = self.staples.iter().find(|staple| staple.question == question) {
             return Arc::clone(known);

@@ -1,21 +1,21 @@
-//! Context of a session: the session may be resumed only with the same server certificates and the same requirements
-//! for clients.
+//! Restriction of session resumption: a session may be resumed only by servers with the same certificates and the same
+//! requirements for client certificates.
 //!
-//! Servers share ticket keys and caches. Without the context, a session started with one server could be resumed with
-//! another under its name, which may have neither the certificate trusted by the client nor the requirement for the
-//! certificate sent by the client. OpenSSL uses its session id context for this.
+//! Servers share ticket keys and session caches. Without the restriction, a session with one server could be resumed
+//! with another server that has a different certificate or verifies client certificates differently. OpenSSL has the
+//! session ID context for this.
 
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
 use rustls::server::{ProducesTickets, StoresServerSessions};
 
-/// Digest of the certificates of a server and of its requirements for clients.
+/// Digest of a server's certificates and of its requirements for client certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionContext([u8; SHA256_OUTPUT_LEN]);
 
 impl SessionContext {
-    /// Computes the digest of these pieces, in their order, each with its length.
+    /// Computes the digest of these pieces in order, including their lengths.
     pub(crate) fn of<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> Self {
         let mut digest = Context::new(&SHA256);
         for piece in pieces {
@@ -28,18 +28,18 @@ impl SessionContext {
         Self(all)
     }
 
-    /// Prepends the context to a session before it is sealed or stored.
+    /// Prepends the context to a session before it is encrypted or stored.
     fn prepend_context(&self, session: &[u8]) -> Vec<u8> {
         [&self.0, session].concat()
     }
 
-    /// Removes the context; `None` if the session was started in another context.
+    /// Removes the context from a session; `None` if it has another context.
     fn strip_context(&self, marked: &[u8]) -> Option<Vec<u8>> {
         marked.strip_prefix(&self.0).map(<[u8]>::to_vec)
     }
 }
 
-/// Tickets or a cache with the view of one context: sessions of other contexts are not found.
+/// Ticket cipher or session cache restricted to one context: sessions of other contexts are not found.
 #[derive(Debug)]
 pub(crate) struct ContextView<S: ?Sized> {
     pub(crate) context: SessionContext,

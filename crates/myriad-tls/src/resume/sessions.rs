@@ -1,4 +1,4 @@
-//! Sessions stored on the server (`ssl_session_cache`): for TLS 1.2 clients without tickets, and for early data, which
+//! Sessions stored on the server (`ssl_session_cache`), for TLS 1.2 clients without tickets and for early data, which
 //! may be accepted only once.
 
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 use rustls::server::StoresServerSessions;
 
-/// Average maximum size of a session in bytes: nginx calculates with 4000 per megabyte. Most are smaller.
+/// Average size of a session in bytes that is assumed for the size of a cache. nginx counts 4000 sessions per megabyte.
 const SESSION: usize = 250;
-/// Maximum size of a stored session in bytes. It includes the client's certificate chain, so clients determine its
-/// size; nginx's limit is 4096, for the client's own certificate alone.
+/// Maximum size of a stored session in bytes. Clients influence it, because it includes their certificate chain.
+/// nginx's limit is 4096 bytes for the client certificate alone.
 const LARGEST: usize = 8192;
 
-/// Cache shared by servers, and over reloads.
+/// Session cache, shared by servers and kept over reloads.
 #[derive(Default)]
 pub(crate) struct SessionStore(Mutex<SessionLru>);
 
-/// Total bytes of the sessions of all caches.
+/// Total number of bytes of the sessions in all caches.
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the total bytes of the sessions in all caches of the process (`ssl_session_cache`).
+/// Returns the total number of bytes of the sessions in all caches of the process (`ssl_session_cache`).
 pub fn session_bytes() -> u64 {
     BYTES.load(Relaxed)
 }
 
-/// Sessions in the order of their age, weighted by their bytes, and their part of [`BYTES`].
+/// Sessions by key with their sizes as weights, and the share of this cache in [`BYTES`].
 struct SessionLru(Lru<Vec<u8>, CachedSession>, u64);
 
 impl Default for SessionLru {
@@ -47,8 +47,8 @@ struct CachedSession {
 }
 
 impl SessionLru {
-    /// Stores a session. Evicts expired sessions and, if the cache has more than `most` sessions or more bytes than
-    /// `most` average sessions, the oldest.
+    /// Stores a session. Evicts expired sessions, and the oldest ones if there are more than `most` or if they are
+    /// larger than `most` sessions of average size.
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
         let weight = (key.len() + value.len()) as u32;
         self.0.set_max_weight(most.saturating_mul(SESSION).max(LARGEST) as u64);
@@ -62,14 +62,14 @@ impl SessionLru {
         self.update_total_bytes();
     }
 
-    /// Removes and returns a session.
+    /// Removes and returns a session, even if it has expired.
     fn take(&mut self, key: &[u8]) -> Option<CachedSession> {
         let removed = self.0.remove(key);
         self.update_total_bytes();
         removed
     }
 
-    /// Updates the total bytes. A temporary wrap of the counter is corrected by the addition.
+    /// Updates the share in the total. The counter may wrap temporarily; the sum of all changes is correct.
     fn update_total_bytes(&mut self) {
         let now = self.0.weight();
         let before = std::mem::replace(&mut self.1, now);
@@ -81,7 +81,7 @@ impl SessionLru {
     }
 }
 
-/// Access of a server to a cache.
+/// Session cache with the settings of a server.
 pub(crate) struct ServerSessions {
     pub(crate) store: Arc<SessionStore>,
     /// Maximum number of sessions in the cache.

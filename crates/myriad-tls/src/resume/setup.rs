@@ -1,4 +1,4 @@
-//! Setup of session resumption for a server: tickets, caches, early data.
+//! Setup of session resumption for a server: tickets, session cache, early data.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::certificates::files::file_error;
 use crate::server::identities::{have_variable_names, is_ordered};
 use crate::server::parts::ServerParts;
 
-/// Number of tickets after a full TLS 1.3 handshake, as in OpenSSL.
+/// Number of tickets sent after a full TLS 1.3 handshake, as in OpenSSL.
 const TICKETS: usize = 2;
-/// Maximum bytes of early data, usually one request; OpenSSL's limit.
+/// Maximum number of bytes of early data, as in OpenSSL.
 const EARLY_DATA: u32 = 16_384;
-/// Number of sessions stored for early data if `ssl_session_cache` is not set.
+/// Maximum number of sessions stored for early data if `ssl_session_cache` is not set.
 const EARLY_SESSIONS: u32 = 4000;
 /// Maximum lifetime in seconds: one week (RFC 8446 section 4.6.1).
 const LONGEST_S: u64 = 604_800;
 
-/// Sets up session resumption for a server.
+/// Sets the session cache, tickets and early data of a server in `config`.
 pub(crate) fn set_up_resumption(
     parts: &ServerParts<'_>,
     state: &mut TlsReloadState,
@@ -48,7 +48,8 @@ pub(crate) fn set_up_resumption(
     };
     config.send_tls13_tickets = if cache.is_some() { TICKETS } else { 0 };
     if settings.early_data {
-        // Early data may be accepted only once. A ticket could be replayed, so the sessions are stored on the server.
+        // Early data may be accepted only once. Tickets can be replayed, so the sessions are stored on the server
+        // instead.
         config.max_early_data_size = EARLY_DATA;
         config.send_half_rtt_data = true;
     } else if settings.session_tickets
@@ -60,9 +61,9 @@ pub(crate) fn set_up_resumption(
     Ok(())
 }
 
-/// Returns the session context of a server: shared by servers with the same certificates and the same requirements for
-/// clients. Certificates named by variables count by the variables, as in nginx, and ordered certificates by their
-/// order, so that sessions outlive a renewal.
+/// Returns the session context of a server, equal for servers with the same certificates and the same requirements for
+/// client certificates. If certificates are named by variables, their names count, as in nginx; automatic certificates
+/// count by their order, so that sessions remain valid after a renewal.
 fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagnostic>> {
     let ServerParts { settings, files, ordered, .. } = *parts;
     let are_named = have_variable_names(settings);
@@ -84,7 +85,7 @@ fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagno
     Ok(SessionContext::of(pieces))
 }
 
-/// Returns the tickets of a server: with the keys of its files, otherwise with generated keys.
+/// Returns the ticket cipher of a server, with keys from its `ssl_session_ticket_key` files or generated keys.
 fn tickets(
     parts: &ServerParts<'_>,
     lifetime_s: u32,

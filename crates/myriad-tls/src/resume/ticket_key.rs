@@ -1,33 +1,34 @@
-//! Key that seals and opens tickets.
+//! Key that encrypts and decrypts session tickets.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, MAX_TAG_LEN, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::{digest, rand};
 use zeroize::Zeroizing;
 
-/// Length of a key name in bytes, which precedes the sealed data.
+/// Length of the name of a key in bytes. The name precedes the encrypted data of a ticket.
 pub(super) const NAME: usize = 16;
 const SECRET: usize = 32;
-/// Total length of both.
+/// Total length of name and secret in bytes.
 pub(super) const KEY: usize = NAME + SECRET;
 const MADE: usize = 8;
-/// Block size to which the content is padded.
+/// Block size in bytes to which the plain text is padded.
 const PADDED: usize = 64;
 
-/// Lengths of `ssl_session_ticket_key` files, as in nginx: a name, and two keys of 16 or 32 bytes.
+/// Permitted sizes of `ssl_session_ticket_key` files in bytes, as in nginx: a name of 16 bytes, and two keys of 16 or
+/// 32.
 const FILES: [usize; 2] = [48, 80];
 
-/// Serialized key: its name, then its secret, [`KEY`] bytes. Overwritten when dropped; on the heap, because moving an
-/// array would leave a copy.
+/// Serialized key: its name and its secret, [`KEY`] bytes. Overwritten when dropped. On the heap, because moving an
+/// array would leave copies.
 pub(super) type KeyBytes = Zeroizing<Vec<u8>>;
 
-/// Generates a key; `None` without randomness.
+/// Generates a random key; `None` if random numbers are not available.
 pub(super) fn random() -> Option<KeyBytes> {
     let mut bytes = KeyBytes::new(vec![0; KEY]);
     rand::fill(&mut bytes).ok()?;
     Some(bytes)
 }
 
-/// Key with its name.
+/// Key with the name by which tickets refer to it.
 pub(super) struct TicketKey {
     pub(super) name: [u8; NAME],
     aead: RandomizedNonceKey,
@@ -38,13 +39,14 @@ impl TicketKey {
         Some(Self { name, aead: RandomizedNonceKey::new(&AES_256_GCM, secret).ok()? })
     }
 
-    /// Creates a key from a name and a secret, as in [`KeyBytes`].
+    /// Creates a key from its serialized form; `None` if the length is wrong.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let (name, secret) = bytes.split_first_chunk::<NAME>()?;
         Self::new(*name, secret)
     }
 
-    /// Creates a key from a file, all of whose bytes are used.
+    /// Creates a key from a file. The name is its first 16 bytes; the secret is a hash of all bytes. `None` if the
+    /// length is wrong.
     pub(super) fn of_file(bytes: &[u8]) -> Option<Self> {
         let name = bytes.first_chunk::<NAME>().filter(|_| FILES.contains(&bytes.len()))?;
         Self::new(*name, digest::digest(&digest::SHA256, bytes).as_ref())
@@ -62,7 +64,8 @@ impl TicketKey {
         Some([&self.name[..], nonce.as_ref(), &content].concat())
     }
 
-    /// Opens a ticket. Returns the session and the time at which it was sealed.
+    /// Decrypts a ticket. Returns the time of its encryption in seconds since the Unix epoch, and the session; `None`
+    /// if it is invalid.
     pub(super) fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
         let (nonce, content) = ticket.get(NAME..)?.split_first_chunk::<NONCE_LEN>()?;
         let mut content = Zeroizing::new(content.to_vec());

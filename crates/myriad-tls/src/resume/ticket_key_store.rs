@@ -1,11 +1,11 @@
-//! Ticket keys that must outlive the process.
+//! Storage of ticket keys for the next process.
 
 use std::fmt;
 
-/// Passes ticket keys to the next process. It returns no errors, but logs them itself.
+/// Storage that passes ticket keys to the next process. Errors are logged by the implementation.
 pub trait TicketKeyStore: fmt::Debug + Send + Sync {
-    /// Stores a record of the keys for tickets with a lifetime in seconds; `None` removes the record, because no server
-    /// issues such tickets any more.
+    /// Stores the serialized keys for tickets with a lifetime in seconds. `None` removes them, because no server issues
+    /// such tickets any more.
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>);
 }
 
@@ -15,7 +15,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Collects the ticket keys passed to it.
+    /// Test store that records all calls.
     #[derive(Debug, Default)]
     pub(crate) struct RecordedTicketKeys(pub(crate) Mutex<Vec<(u32, Option<Vec<u8>>)>>);
 

@@ -1,13 +1,13 @@
-//! Tickets: sessions stored by clients, sealed (RFC 5077, RFC 8446 section 4.6.1).
+//! Session tickets: encrypted sessions that clients store (RFC 5077, RFC 8446 section 4.6.1).
 //!
 //! ```text
-//! ticket = name of the key (16) | nonce (12) | AES-256-GCM( made, s (8) | length (2) | session | padding ) | tag (16)
+//! ticket = key name (16) | nonce (12) | AES-256-GCM( time, s (8) | length (2) | session | padding ) | tag (16)
 //! ```
 //!
-//! The padding hides the length of the site's name and of the client's certificates.
+//! The padding hides the length of the server name and of the client's certificates.
 //!
-//! rustls has tickets too, but its keys live six hours regardless of `ssl_session_timeout`, and it does not support
-//! keys from files, which allow several machines to accept each other's tickets.
+//! rustls supports tickets as well, but rotates keys every six hours regardless of `ssl_session_timeout`, and does not
+//! support keys from files, by which several machines can accept each other's tickets.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use super::ticket_key::{KEY, KeyBytes, NAME, TicketKey, random};
 use super::ticket_key_store::TicketKeyStore;
 
-/// Seals and opens the tickets of servers with one lifetime; shared by all workers.
+/// Cipher of session tickets with one lifetime. Shared by servers and by all workers.
 pub(crate) struct TicketCipher {
     keys: TicketKeys,
     /// `ssl_session_timeout`, in seconds.
@@ -26,9 +26,9 @@ pub(crate) struct TicketCipher {
 }
 
 enum TicketKeys {
-    /// Keys from files (`ssl_session_ticket_key`): the first seals, all open.
+    /// Keys from `ssl_session_ticket_key` files: the first encrypts, all decrypt.
     Files(Vec<TicketKey>),
-    /// Random keys; a new key is generated when the current key has been in use for one lifetime.
+    /// Random keys. A new key is generated once the current key has been in use for one lifetime.
     Own(Mutex<TicketKeyRotation>),
 }
 
@@ -39,10 +39,10 @@ struct TicketKeyRotation {
     store: Option<Arc<dyn TicketKeyStore>>,
 }
 
-/// Record of keys, as passed to a keeper; overwritten when dropped.
+/// Serialized keys, as passed to a [`TicketKeyStore`]. Overwritten when dropped.
 type TicketKeyRecord = Zeroizing<Vec<u8>>;
 
-/// Key with the bytes that it was made from.
+/// Key with its serialized form.
 struct SerializedTicketKey {
     key: TicketKey,
     bytes: KeyBytes,
@@ -63,8 +63,8 @@ impl TicketKeyRotation {
         Some(Self { made_s: now_s, current: SerializedTicketKey::of(random()?)?, last: None, store: None })
     }
 
-    /// Parses a record: the creation time of the current key (8 bytes), its bytes, and those of the previous key, if
-    /// any.
+    /// Parses serialized keys: the creation time of the current key (8 bytes), the current key, and the previous key,
+    /// if any. `None` if they are malformed.
     fn read(record: &[u8]) -> Option<Self> {
         let (made, rest) = record.split_first_chunk::<8>()?;
         let (current, rest) = rest.split_at_checked(KEY)?;
@@ -77,24 +77,25 @@ impl TicketKeyRotation {
         })
     }
 
-    /// Generates the next key if the current key is one lifetime old, and drops the previous key. Returns whether it
-    /// did.
+    /// Replaces the current key if it is one lifetime old. Returns true if it was replaced; `None` if random numbers
+    /// are not available.
     fn rotate(&mut self, now_s: u64, lifetime_s: u32) -> Option<bool> {
-        // If the clock was set back, the key is replaced too: otherwise it would be used longer by that time.
+        // A key is also replaced if the clock was set back; otherwise it would be used for longer.
         let age_s = now_s.checked_sub(self.made_s);
         if age_s.is_some_and(|age_s| age_s < u64::from(lifetime_s)) {
             return Some(false);
         }
         let next = SerializedTicketKey::of(random()?)?;
         let before = std::mem::replace(&mut self.current, next);
-        // After two lifetimes without use all its tickets have expired.
+        // After two lifetimes all tickets of the replaced key have expired.
         let is_needed = age_s.is_none_or(|age_s| age_s / 2 < u64::from(lifetime_s));
         self.last = is_needed.then_some(before);
         self.made_s = now_s;
         Some(true)
     }
 
-    /// Returns the record and its keeper. The keeper is called after the lock is released, because the call may block.
+    /// Returns the store and the serialized keys to pass to it. The caller must release the lock first, because the
+    /// store may block.
     fn record(&self) -> Option<(Arc<dyn TicketKeyStore>, TicketKeyRecord)> {
         let keeper = self.store.clone()?;
         let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes[..]);
@@ -109,8 +110,8 @@ impl std::fmt::Debug for TicketCipher {
 }
 
 impl TicketCipher {
-    /// Creates tickets with generated keys, or with those in the record of the previous process; `None` without
-    /// randomness.
+    /// Creates a cipher with the serialized keys of the previous process in `record`, or with new random keys. `None`
+    /// if random numbers are not available.
     pub(crate) fn rotating(
         lifetime_s: u32,
         record: Option<&[u8]>,
@@ -127,7 +128,7 @@ impl TicketCipher {
         Some(Self { keys: TicketKeys::Own(Mutex::new(rotation)), lifetime_s })
     }
 
-    /// Creates tickets with keys from files; the error is the index of the first file with a wrong length.
+    /// Creates a cipher with keys from files. The error is the index of the first file with a wrong length.
     pub(crate) fn of_files(files: &[&[u8]], lifetime_s: u32) -> Result<Self, usize> {
         let keys: Result<_, _> =
             files.iter().enumerate().map(|(index, bytes)| TicketKey::of_file(bytes).ok_or(index)).collect();
@@ -151,7 +152,7 @@ impl TicketCipher {
         }
     }
 
-    /// Makes the keeper remove the keys. Connections of an older configuration may still use them in this process.
+    /// Removes the keys from the store. Connections of an older configuration may still use them in this process.
     pub(crate) fn retire(&self) {
         if let TicketKeys::Own(rotation) = &self.keys {
             let keeper = rotation.lock().store.take();

@@ -1,4 +1,4 @@
-//! Conversion of `ssl_*` to the settings of rustls, for each server with TLS.
+//! Conversion of `ssl_*` directives of a server to settings of rustls.
 
 use std::sync::Arc;
 
@@ -11,16 +11,15 @@ use crate::peers::client_rules::client_verifier;
 use crate::resume::reload_state::TlsReloadState;
 use crate::resume::setup::set_up_resumption;
 
-/// Bytes of a record in addition to its content, as counted by rustls.
+/// Number of bytes that rustls adds to the payload of a record.
 const RECORD_OVERHEAD: u64 = 5;
-/// Limits of rustls for the size of a record, in bytes.
+/// Range of record sizes that rustls allows, in bytes.
 const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
 
-/// Returns the rustls settings of a server with HTTP/1 over TCP. Ticket keys and caches are taken from `kept`, and new
-/// ones are added to it.
+/// Returns the rustls settings of a server for HTTP/1 over TCP. Ticket keys and session caches are taken from `kept`;
+/// new ones are added to it.
 ///
-/// # Errors
-/// Fails for the first setting or file that cannot be used, at its place in the configuration.
+/// # Errors The first unusable setting or file, at its position in the configuration.
 pub fn server_config(
     parts: &ServerParts<'_>,
     kept: &mut TlsReloadState,
@@ -44,7 +43,7 @@ pub fn server_config(
         .with_cert_resolver(Arc::new(identities));
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"http/1.0".to_vec()];
     config.ignore_client_order = settings.prefer_server_ciphers.unwrap_or(true);
-    // Without `ssl_buffer_size` the connection determines the size of each record.
+    // Without `ssl_buffer_size` the connection chooses the size of each record.
     config.max_fragment_size = settings
         .buffer_size
         .map(|size| (size.saturating_add(RECORD_OVERHEAD)).clamp(*RECORDS.start(), *RECORDS.end()) as usize);
@@ -55,21 +54,21 @@ pub fn server_config(
     Ok(config)
 }
 
-/// Returns the settings with HTTP/2 as the first ALPN protocol.
+/// Returns a copy of the settings that also offers HTTP/2, preferred over HTTP/1.
 pub fn with_http2(config: &ServerConfig) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols.insert(0, b"h2".to_vec());
     own
 }
 
-/// Returns the settings for another protocol than HTTP: with these ALPN protocols, or none if the list is empty.
+/// Returns a copy of the settings with other ALPN protocols; none if the list is empty.
 pub fn with_protocols(config: &ServerConfig, protocols: &[Vec<u8>]) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();
     own
 }
 
-/// Returns the same for connections to origins.
+/// Returns a copy of client settings with other ALPN protocols; none if the list is empty.
 pub fn with_client_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> ClientConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();

@@ -1,4 +1,4 @@
-//! Certificates of one handshake, named by variables.
+//! Certificates of one handshake, for servers whose certificates are named by variables.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ struct HandshakeCertificates {
     preference: CertificatePreference,
 }
 
-/// Returns the settings with these certificates. `is_clients` selects by the client's order; otherwise ECDSA is
-/// preferred.
+/// Returns a copy of the settings with these certificates. If `is_clients` is true, the client's order of preference
+/// decides between them; otherwise ECDSA is preferred.
 pub fn with_certificates(
     config: &ServerConfig,
     mut all: Vec<Arc<CertifiedKey>>,

@@ -1,4 +1,4 @@
-//! Certificates of a server with their keys.
+//! Certificates of a server and their selection during a handshake.
 
 use std::sync::Arc;
 
@@ -14,25 +14,26 @@ use super::preference::CertificatePreference;
 use crate::certificates::files::file_error;
 use crate::offer::supported_suites::SupportedSuites;
 
-/// Certificates of a server: usually one for each kind of key.
+/// Certificates of a server with their keys, usually one for each key type.
 #[derive(Debug)]
 pub(super) struct ServerCertificates {
-    /// Certificates in the order of their cost: ECDSA before RSA.
+    /// Certificates in the server's order of preference: ECDSA before RSA.
     all: Box<[CertificateSource]>,
     preference: CertificatePreference,
 }
 
-/// Returns whether the client's order determines its certificate.
+/// Returns true if the client's order of preference decides which certificate is used.
 pub fn is_clients(settings: &TlsSettings) -> bool {
     settings.prefer_server_ciphers != Some(true)
 }
 
-/// Returns whether a name is one of the two variables of `acme_certificate`.
+/// Returns true if a name is `$acme_certificate` or `$acme_certificate_key`.
 pub fn is_ordered(name: &Text) -> bool {
     matches!(name.bytes(), b"$acme_certificate" | b"$acme_certificate_key")
 }
 
-/// Returns whether variables name one of the certificates or keys, so that they are known only during a handshake.
+/// Returns true if a certificate or key is named by variables, so that it is known only during a handshake. Automatic
+/// certificates do not count.
 pub fn have_variable_names(settings: &TlsSettings) -> bool {
     let pairs = settings.certificates.iter().chain(&settings.keys);
     pairs.into_iter().any(|name| name.has_variables() && !is_ordered(name))
@@ -70,7 +71,7 @@ impl ServerCertificates {
             }
             let certified = files.certified((certificate, key), &passwords, &spoken.provider)?;
             let stapled = settings.stapling_file.as_ref().filter(|_| settings.stapling && index == 0);
-            // Of two certificates with the same kind of key the later is used, as in OpenSSL.
+            // If two certificates have the same key type, the later one is used, as in OpenSSL.
             let kind = certified.key.algorithm();
             identities.retain(|known: &CertificateSource| known.kind() != Some(kind));
             let staple = staples.get(index).and_then(Option::as_ref);
@@ -90,8 +91,8 @@ impl ServerCertificates {
     }
 }
 
-/// Returns the slot of an ordered pair. Fails if one of its two variables is used without the other, or nothing is
-/// ordered.
+/// Returns the slot of the automatic certificate. Fails if the certificate and key are not the two variables, or the
+/// server has no `acme_certificate`.
 fn ordered_slot(
     certificate: &Text,
     key: &Text,

@@ -1,4 +1,4 @@
-//! Certificate with its key, in its current state.
+//! Sources of a server's certificate.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use myriad_conf::model::AcmeKeyKind;
 use parking_lot::Mutex;
 use rustls::sign::CertifiedKey;
 
-/// Certificate with its key.
+/// Certificate with its key, which may change while the server runs.
 #[derive(Debug)]
 pub(super) enum CertificateSource {
-    /// Loaded from files.
+    /// Loaded from files, possibly with an OCSP response from a file.
     Fixed(Arc<CertifiedKey>),
-    /// Loaded from files, with an OCSP response that is updated.
+    /// Loaded from files, with an OCSP response that is updated in the background.
     Stapled(StapledCertificate),
-    /// Ordered from an authority: issued and renewed while the server runs.
+    /// Automatic certificate, issued and renewed while the server runs.
     Ordered(Arc<CertificateSlot>),
 }
 
 impl CertificateSource {
-    /// Returns the current pair; `None` before an ordered certificate has been issued.
+    /// Returns the current certificate; `None` if an automatic certificate has not been issued yet.
     pub(super) fn certified(&self) -> Option<Arc<CertifiedKey>> {
         match self {
             Self::Fixed(certified) => Some(Arc::clone(certified)),
@@ -28,7 +28,7 @@ impl CertificateSource {
         }
     }
 
-    /// Returns the algorithm of its key; `None` for an ordered pair.
+    /// Returns the key algorithm; `None` for an automatic certificate.
     pub(super) fn kind(&self) -> Option<rustls::SignatureAlgorithm> {
         match self {
             Self::Fixed(certified) | Self::Stapled(StapledCertificate { bare: certified, .. }) => {
@@ -48,18 +48,18 @@ impl CertificateSource {
     }
 }
 
-/// Certificate stapled with the newest OCSP response.
+/// Certificate with the current OCSP response stapled to it.
 #[derive(Debug)]
 pub(super) struct StapledCertificate {
     bare: Arc<CertifiedKey>,
     staple: Arc<OcspStaple>,
-    /// Pair with the OCSP response of that number, created once per response.
+    /// Number of an OCSP response, and the certificate with that response. Created once per response.
     made: Mutex<(u64, Arc<CertifiedKey>)>,
 }
 
 impl StapledCertificate {
     pub(super) fn new(bare: Arc<CertifiedKey>, staple: Arc<OcspStaple>) -> Self {
-        // 0 is the number of an absent response.
+        // 0 is the number before the first response.
         let made = Mutex::new((0, Arc::clone(&bare)));
         Self { bare, staple, made }
     }
@@ -78,7 +78,7 @@ impl StapledCertificate {
     }
 }
 
-/// Returns the pair with an OCSP response, which handshakes staple.
+/// Returns a copy of the certificate with an OCSP response to staple.
 pub(super) fn with_ocsp(certified: &CertifiedKey, answer: Vec<u8>) -> Arc<CertifiedKey> {
     let mut own = certified.clone();
     own.ocsp = Some(answer);

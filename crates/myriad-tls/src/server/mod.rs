@@ -1,4 +1,4 @@
-//! Server side of TLS.
+//! TLS settings of servers.
 
 pub(crate) mod config;
 pub(crate) mod handshake_certificates;

@@ -1,4 +1,4 @@
-//! Certificates of a server named by variables.
+//! Certificates of a server that are named by variables.
 
 use std::sync::Arc;
 
@@ -10,10 +10,9 @@ use super::identities::have_variable_names;
 use crate::certificates::files::TlsFileReader;
 use crate::certificates::named_certificates::NamedCertificates;
 
-/// Returns the reader of a server's pairs; `None` if no variable names any of them.
+/// Returns the loader of a server's certificates; `None` unless variables name one of them.
 ///
-/// # Errors
-/// Fails if a file of passwords cannot be read.
+/// # Errors The password file cannot be read.
 pub fn named_certificates(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,

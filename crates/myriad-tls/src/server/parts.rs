@@ -1,4 +1,4 @@
-//! Inputs of the settings of a server.
+//! Input for the TLS settings of a server.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use myriad_conf::settings::TlsSettings;
 
 use crate::certificates::files::TlsFileReader;
 
-/// Inputs of the settings of a server.
+/// Everything that [`crate::server_config`] needs besides the state of earlier configurations.
 #[derive(Clone, Copy)]
 pub struct ServerParts<'a> {
-    /// Settings of the server, with at least one certificate.
+    /// TLS directives of the server, with at least one certificate.
     pub settings: &'a TlsSettings,
-    /// Files named by the settings.
+    /// Files that the directives name.
     pub files: TlsFileReader<'a>,
-    /// Slot of the certificate ordered by the server (`acme_certificate`), if any.
+    /// Automatic certificate of the server (`acme_certificate`), if any.
     pub ordered: Option<&'a Arc<CertificateSlot>>,
-    /// OCSP responses of its certificates, in their order ([`crate::staples`]).
+    /// OCSP responses in the order of the server's certificates ([`crate::staples`]).
     pub staples: &'a [Option<Arc<OcspStaple>>],
 }

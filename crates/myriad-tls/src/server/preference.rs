@@ -1,7 +1,8 @@
-//! Choice of the certificate for a client.
+//! Selection of the certificate for a client.
 //!
-//! As in OpenSSL the client's order is used, that of its signature schemes in TLS 1.3 and that of its suites in TLS
-//! 1.2, unless `ssl_prefer_server_ciphers on` selects the server's order: ECDSA first, which costs less.
+//! As in OpenSSL, the client's order of preference decides: that of its signature schemes in TLS 1.3, that of its
+//! cipher suites in TLS 1.2. With `ssl_prefer_server_ciphers on` the server's order decides: ECDSA first, because it
+//! costs less.
 
 use std::sync::Arc;
 
@@ -9,22 +10,22 @@ use rustls::server::ClientHello;
 use rustls::sign::CertifiedKey;
 use rustls::{SignatureScheme, SupportedCipherSuite};
 
-/// Signature schemes that TLS 1.3 does not have (RFC 8446 section 4.2.3).
+/// Signature schemes that TLS 1.3 does not use (RFC 8446 section 4.2.3).
 const OLD: [SignatureScheme; 3] =
     [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::RSA_PKCS1_SHA384, SignatureScheme::RSA_PKCS1_SHA512];
 
-/// Order that determines the certificate of a client.
+/// Rule for the selection between a server's certificates.
 #[derive(Clone, Debug)]
 pub(crate) struct CertificatePreference {
-    /// Suites of the server.
+    /// Cipher suites that the server supports.
     pub(crate) suites: Arc<[SupportedCipherSuite]>,
-    /// Set if the client's order is used instead of the server's.
+    /// True if the client's order of preference decides, false for the server's.
     pub(crate) is_clients: bool,
 }
 
 impl CertificatePreference {
-    /// Returns the certificate for a client; `all` are in the server's order. Returns `None` if no key supports a
-    /// signature scheme of the client under a common suite.
+    /// Returns the certificate for a client, from `all` in the server's order of preference. `None` if no certificate
+    /// is usable with the client's signature schemes and a common cipher suite.
     pub(crate) fn choose(
         &self,
         hello: &ClientHello<'_>,
@@ -33,7 +34,7 @@ impl CertificatePreference {
         let mut fitting = all.filter(|certified| self.is_usable(hello, certified));
         let first = fitting.next()?;
         let Some(second) = fitting.next() else { return Some(first) };
-        // The version is not known yet: a certificate usable for TLS 1.2 too is preferred.
+        // The TLS version is not negotiated yet, so a certificate that is usable with TLS 1.2 as well is preferred.
         [first, second].into_iter().chain(fitting).min_by_key(|certified| {
             let rank = if self.is_clients { self.rank(hello, certified) } else { 0 };
             (!self.is_usable_tls12(hello, certified), rank)
@@ -61,7 +62,8 @@ impl CertificatePreference {
             .any(|suite| matches!(suite, SupportedCipherSuite::Tls12(suite) if suite.sign.iter().any(signs)))
     }
 
-    /// Returns the position, in the client's order, of the first signature scheme or suite usable with the certificate.
+    /// Returns the position of the first usable signature scheme (TLS 1.3) or cipher suite (TLS 1.2) in the client's
+    /// order.
     fn rank(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> usize {
         let signs = |schemes: &[SignatureScheme]| certified.key.choose_scheme(schemes).is_some();
         let rank = if self.shared(hello).any(|suite| suite.tls13().is_some()) {
@@ -89,7 +91,7 @@ mod tests {
     use rustls::server::Acceptor;
     use rustls::{CipherSuite, SignatureAlgorithm};
 
-    /// Returns an ECDSA key and an RSA key, without certificates, which are not used.
+    /// Returns an ECDSA key and an RSA key. The certificates are empty, because they are not used.
     fn both() -> [Arc<CertifiedKey>; 2] {
         let ecdsa = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).expect("a key");
         let ecdsa = ecdsa.to_pkcs8v1().expect("its DER").as_ref().to_vec();
@@ -106,7 +108,7 @@ mod tests {
         [&(words.len() as u16).to_be_bytes()[..], &words].concat()
     }
 
-    /// Returns a TLS 1.2 client hello with these suites and signature schemes.
+    /// Encodes a TLS 1.2 client hello with these cipher suites and signature schemes.
     fn hello(suites: &[CipherSuite], schemes: &[SignatureScheme]) -> Vec<u8> {
         let mut extensions = Vec::new();
         for (kind, content) in [

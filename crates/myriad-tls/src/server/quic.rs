@@ -1,4 +1,4 @@
-//! TLS over QUIC (`http3*`, `quic_*`).
+//! TLS settings for HTTP/3 (`http3*`, `quic_*`).
 
 use myriad_conf::Diagnostic;
 use myriad_conf::settings::Http3Settings;
@@ -6,24 +6,23 @@ use rustls::ServerConfig;
 
 use crate::certificates::files::{TlsFileReader, tls_path};
 
-/// The only value for early data in QUIC other than 0 (RFC 9001 section 4.6.1).
+/// Value that enables early data in QUIC; the only one besides 0 (RFC 9001 section 4.6.1).
 const UNLIMITED: u32 = u32::MAX;
 
-/// Returns the HTTP/3 settings of a server, from those for TCP.
+/// Converts the TLS settings of a server for HTTP/3.
 pub fn quic_config(config: &ServerConfig, early_data: bool) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = vec![b"h3".to_vec()];
     own.max_fragment_size = None;
-    // Early data cannot be replayed: the sessions are stored on the server, and removed at the first use (RFC 8446
-    // section 8.1).
+    // Early data cannot be replayed: sessions are stored on the server and removed at their first use (RFC 8446 section
+    // 8.1).
     own.max_early_data_size = if early_data { UNLIMITED } else { 0 };
     own
 }
 
-/// Returns the content of the file of `quic_host_key`; `None` if the directive is not set.
+/// Returns the contents of the `quic_host_key` file; `None` if the directive is not set.
 ///
-/// # Errors
-/// Fails if the file cannot be read or is empty.
+/// # Errors The file cannot be read or is empty.
 pub fn host_key(
     http3: &Http3Settings,
     files: TlsFileReader<'_>,

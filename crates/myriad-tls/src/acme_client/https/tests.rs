@@ -10,7 +10,7 @@ use ureq::tls::{Certificate, RootCerts};
 use super::*;
 use crate::acme_client::{SigningKey, csr, roots};
 
-/// Runs `answer` with each client that connects to an address of this machine and has sent a request.
+/// Starts a server at `at` that calls `answer` with each client that has sent a request. Returns its address.
 fn served(at: SocketAddr, answer: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind(at).unwrap();
     let address = listener.local_addr().unwrap();
@@ -28,7 +28,7 @@ fn served(at: SocketAddr, answer: impl Fn(TcpStream) + Send + Sync + 'static) ->
     address
 }
 
-/// Starts a responder that sends this reply, or leaves its clients waiting.
+/// Starts a server that sends this response, or leaves its clients waiting if it is `None`.
 fn responder(at: SocketAddr, answer: Option<&'static [u8]>) -> SocketAddr {
     let waiting = std::sync::Mutex::new(Vec::new());
     served(at, move |mut client| match answer {
@@ -37,7 +37,7 @@ fn responder(at: SocketAddr, answer: Option<&'static [u8]>) -> SocketAddr {
     })
 }
 
-/// Returns the result of a request to a server that runs `answer`, within a second and with at most ten bytes.
+/// Sends a request to a server that runs `answer`, with limits of one second and ten bytes. Returns the result.
 fn outcome(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> Result<HttpsReply, String> {
     let at = served("127.0.0.1:0".parse().unwrap(), answer);
     let begun = Instant::now();
@@ -65,7 +65,7 @@ fn an_address_that_hangs_does_not_stand_for_the_others() {
     let mut worked = None;
     assert_eq!(ask(&[silent, broken, good], &mut worked).unwrap().body, b"hi");
     assert_eq!(worked, Some(good));
-    // Tried first from now on: otherwise the last of a hundred addresses would not be reached.
+    // This address is tried first from now on; otherwise the last of a hundred addresses would not be reached.
     let mut crowd = vec![silent; 100];
     crowd.push(good);
     assert_eq!(ask(&crowd, &mut worked).unwrap().body, b"hi");
@@ -169,7 +169,8 @@ fn the_deadline_is_over_all_of_an_exchange_however_it_drips() {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1",
     ] {
         let outcome_text = outcome(move |mut client| {
-            // A complete response is sent slowly, byte by byte; after the others, further bytes are sent slowly.
+            // A complete response is sent slowly, byte by byte. After the other responses, further bytes are sent
+            // slowly.
             let dripping = if answer.ends_with(b"hi") {
                 answer
             } else {
@@ -193,7 +194,7 @@ fn a_redirect_of_plain_http_is_an_answer() {
     assert_eq!(reply.unwrap().status, 302);
 }
 
-/// TLS server for `ca.test`, and its certificate.
+/// TLS server for `ca.test`, with its certificate.
 struct Authority {
     at: SocketAddr,
     certificate: Vec<u8>,
@@ -202,7 +203,7 @@ struct Authority {
 type Tls = StreamOwned<ServerConnection, TcpStream>;
 
 impl Authority {
-    /// Runs `answer` for each request with its path.
+    /// Calls `answer` with the path of each request.
     fn new(answer: impl Fn(&str, &mut Tls) + Send + Sync + 'static) -> Self {
         let key = SigningKey::generate(AcmeKeyKind::P256).unwrap();
         let now_s = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
@@ -236,7 +237,7 @@ impl Authority {
         format!("https://ca.test:{}{path}", self.at.port())
     }
 
-    /// Returns a client that trusts this certificate, with a time-out of one second.
+    /// Returns a client that trusts this certificate and has a timeout of one second.
     fn client(&self, believed: &[u8]) -> Https {
         let certificate = Certificate::from_der(believed).to_owned();
         let tls = ureq::tls::TlsConfig::builder()
@@ -306,10 +307,10 @@ fn response_without_close_notify_is_accepted_and_silent_authority_is_reported() 
     });
     let client = authority.client(&authority.certificate);
     assert_eq!(client.get(&authority.url("/length")).unwrap().body, b"hi");
-    // Only the framing detects truncation: many servers close without a TLS notification.
+    // Truncation is detected by HTTP framing only, because many servers close without a TLS notification.
     assert_eq!(client.get(&authority.url("/close")).unwrap().body, b"hi");
     assert!(client.get(&authority.url("/nothing")).unwrap_err().to_string().contains("timed out"));
-    // The time-out applies to the handshake too.
+    // The timeout covers the TLS handshake as well.
     let silent = responder("127.0.0.1:0".parse().unwrap(), None);
     let begun = Instant::now();
     let error = client.get(&format!("https://ca.test:{}/", silent.port())).unwrap_err().to_string();

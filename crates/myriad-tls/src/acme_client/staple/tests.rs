@@ -22,7 +22,7 @@ fn question() -> StapleRequest {
     }
 }
 
-/// Returns a state with queries to these URLs, in this order.
+/// Creates a state with one certificate for each of these responder URLs, in this order.
 fn asking(urls: &[&str], since: Instant) -> (UpdaterState, Vec<Arc<OcspStaple>>) {
     let resolve: Resolve = Arc::new(|_| Ok(Vec::new()));
     let entries = (0..).zip(urls).map(|(number, url)| {
@@ -39,7 +39,7 @@ fn asking(urls: &[&str], since: Instant) -> (UpdaterState, Vec<Arc<OcspStaple>>)
     (UpdaterState { entries, silent: HashMap::new(), log: Arc::new(|_, _| {}), stopped: false }, staples)
 }
 
-/// Returns the index of the query at a time, or the time until the next.
+/// Returns the index of the certificate to query at a time, or the time until the next query.
 fn asked(state: &UpdaterState, staples: &[Arc<OcspStaple>], now: Instant) -> Result<usize, Duration> {
     match state.next(now) {
         NextQuery::Now(StapleWithResolver { staple, .. }) => {
@@ -96,7 +96,7 @@ fn silent_responder_is_reported_once_for_all_certificates() {
     assert!(at(&mut state, 0, 0));
     assert!(!at(&mut state, 1, 1));
     assert!(at(&mut state, 2, 600));
-    // A response for one certificate does not affect the others.
+    // A negative response for one certificate does not affect the others.
     let refused = Err(StapleError::Answer(OcspError::Revoked));
     assert!(!state.record_result(&staples[0], &refused, now), "its second failure in a row");
     assert!(state.silent.is_empty());

@@ -13,7 +13,7 @@ fn question(url: &str, resolve: Resolve) -> StatusRequest {
     StatusRequest { certificate: der(LEAF), issuer: der(ROOT), url: url.to_owned(), resolve }
 }
 
-/// Sends a query and returns the receiver of its result.
+/// Submits a query and returns the receiver of its result.
 fn asked(url: &str, resolve: &Resolve) -> mpsc::Receiver<StatusResult> {
     let (sender, receiver) = mpsc::channel();
     let send_result = move |said| drop(sender.send(said));
@@ -33,12 +33,12 @@ fn equal_queries_share_response_and_queries_per_responder_are_limited() {
     let resolve: Resolve = std::sync::Arc::new(move |name| {
         let _ = begun.send(name.to_owned());
         if name.ends_with("slow.test") {
-            // Blocks until the test has sent its queries.
+            // Waits until the test has submitted all queries.
             let _ = gate.lock().recv();
         }
         Err(format!("no {name}"))
     });
-    // The path makes each a separate query to the same responder.
+    // The path makes each a different query of the same responder.
     let slow: Vec<_> = (0..6).map(|path| asked(&format!("http://slow.test/{path}"), &resolve)).collect();
     let twice = asked("http://slow.test/0", &resolve);
     for _ in 0..MOST_OF_ONE {
