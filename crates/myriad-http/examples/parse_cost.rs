@@ -1,5 +1,5 @@
-//! Measures the cost of the steps of a cache hit in this crate, in nanoseconds:
-//! `cargo run --release -p myriad-http --example parse_cost`.
+//! Measures the steps of a cache hit that this crate implements, in nanoseconds: `cargo run --release -p myriad-http
+//! --example parse_cost`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use myriad_http::h1::{HeadLimits, parse_request, request_framing, wants_keep_ali
 use myriad_http::uri::{cookie, normalize_path, parse_host, split_target};
 use myriad_http::{Known, RequestHead};
 
-/// Request head of a browser, 400 bytes.
+/// Request head of a browser, about 400 bytes.
 const REQUEST: &[u8] = b"GET /2026/11/a-post-with-a-long-name/ HTTP/1.1\r\n\
 Host: www.example.com\r\n\
 User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n\
@@ -21,13 +21,13 @@ Upgrade-Insecure-Requests: 1\r\n\
 Connection: keep-alive\r\n\
 Priority: u=0, i\r\n\r\n";
 
-/// Request head of wrk.
+/// Request head of the load generator wrk.
 const SHORT: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost:8080\r\nAccept-Encoding: gzip\r\n\r\n";
 
 const ROUNDS: usize = 9;
 const CALLS: u32 = 200_000;
 
-/// Prints the median of several rounds.
+/// Prints the median and the minimum time of a call, over several rounds.
 fn measure(name: &str, mut call: impl FnMut()) {
     let mut rounds: Vec<f64> = (0..ROUNDS)
         .map(|_| {

@@ -1,6 +1,6 @@
-//! `Accept-Encoding` (RFC 9110 §12.5.3).
+//! `Accept-Encoding` (RFC 9110 §12.5.3), and the content codings that Myriad generates.
 
-/// Content coding of a stored response (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
+/// Content coding of a stored body (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Coding {
@@ -16,7 +16,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Returns the bit of this coding in a set of available codings.
+    /// Returns the bit that represents this coding in a set of codings.
     pub const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -32,17 +32,18 @@ impl Coding {
     }
 }
 
-/// Quality that a client assigns to each coding, in thousandths.
+/// Qualities that a client assigns to the codings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptEncoding {
     quality: [u16; 4],
 }
 
 impl AcceptEncoding {
-    /// Parses a field value; an empty value accepts identity only.
+    /// Parses the value of `Accept-Encoding`; an empty value only accepts identity.
     ///
-    /// A coding that the value does not name gets the quality of `*`. Identity is acceptable unless the value contains
-    /// `identity;q=0` or `*;q=0` (RFC 9110 §12.5.3). A malformed weight counts as 0, so that coding is not used.
+    /// A coding that the value does not name has the quality of `*`, or 0 without `*`. Identity is acceptable unless
+    /// the value contains `identity;q=0`, or `*;q=0` without `identity` (RFC 9110 §12.5.3). A malformed weight counts
+    /// as 0.
     pub fn parse(value: &[u8]) -> Self {
         match value {
             b"gzip, deflate, br, zstd" => return Self { quality: [IDENTITY_UNNAMED, 1000, 1000, 1000] },
@@ -84,22 +85,23 @@ impl AcceptEncoding {
         }
     }
 
-    /// Returns the qualities for a request without the field: identity only, as in nginx.
+    /// Returns the qualities for a request without the field: only identity, as in nginx.
     pub const fn absent() -> Self {
         Self { quality: [1000, 0, 0, 0] }
     }
 
     /// Returns the quality of `coding` in thousandths; 0 means "not acceptable".
     ///
-    /// Identity has quality 1 if the field does not name it: it is acceptable, but every named coding is preferred.
+    /// If the field does not name identity, its quality is 0.001: identity is acceptable, but every named coding is
+    /// preferred.
     pub fn quality(self, coding: Coding) -> u16 {
         self.quality[coding as usize]
     }
 
-    /// Returns the coding of highest quality in `available`, a set of [`Coding::bit`]s.
+    /// Returns the coding of highest quality in `available`, a set of [`Coding::bit`]s; `None` if none is acceptable.
     ///
-    /// Among codings of equal quality, the first in `preference` is chosen; codings missing from `preference` are never
-    /// chosen. Returns `None` if no available coding is acceptable.
+    /// Of codings with equal quality, the first in `preference` is returned; codings that are not in `preference` are
+    /// never returned.
     #[inline]
     pub fn best(self, available: u8, preference: &[Coding]) -> Option<Coding> {
         let mut best = None;
@@ -115,7 +117,7 @@ impl AcceptEncoding {
     }
 }
 
-/// Quality of identity if it is acceptable but not named.
+/// Quality of identity, in thousandths, if it is acceptable but not named.
 const IDENTITY_UNNAMED: u16 = 1;
 
 enum CodingSlot {
@@ -137,7 +139,7 @@ fn slot_of(name: &[u8]) -> Option<CodingSlot> {
     }
 }
 
-/// Returns the `q` parameter in thousandths; 1000 if `q` is absent, 0 if it is malformed.
+/// Returns the `q` parameter in thousandths; 1000 if it is missing, 0 if it is malformed.
 fn parse_weight(parameters: &[u8]) -> u16 {
     for parameter in parameters.split(|&byte| byte == b';').map(<[u8]>::trim_ascii) {
         if let [b'q' | b'Q', rest @ ..] = parameter
@@ -149,8 +151,8 @@ fn parse_weight(parameters: &[u8]) -> u16 {
     1000
 }
 
-/// Parses a weight such as `0.123` into thousandths: a digit 0 or 1 with at most three decimals, at most 1 (RFC 9110
-/// §12.4.2).
+/// Parses a weight such as `0.123` into thousandths (RFC 9110 §12.4.2): at most three decimals, and at most 1. `None`
+/// if it is malformed.
 fn parse_quality(value: &[u8]) -> Option<u16> {
     let (whole, decimals) = match value {
         [whole] | [whole, b'.'] => (whole, &[][..]),

@@ -1,4 +1,4 @@
-//! Message bodies. The consumer pulls the data; the source never pushes.
+//! Message bodies, from which the consumer pulls data.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,45 +6,44 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-/// Body that is read in pieces.
+/// Message body that is read piece by piece.
 pub trait Body {
     /// Returns the next piece, `None` once the body is complete, or an error if the body cannot be completed.
     ///
     /// Pieces are not empty. A body must not be polled again after `None` or an error.
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
 
-    /// Returns the exact number of remaining bytes, if known.
+    /// Returns the exact number of remaining bytes; `None` if it is unknown.
     fn size_hint(&self) -> Option<u64>;
 
-    /// Skips up to `_bytes` bytes without returning them, if that is cheaper than reading them. Returns the number of
-    /// bytes skipped.
+    /// Skips up to `_bytes` bytes if that is cheaper than reading them. Returns the number of bytes skipped.
     fn skip(self: Pin<&mut Self>, _bytes: u64) -> u64 {
         0
     }
 }
 
-/// Boxed body of any type. Bodies stay on the thread of their connection, so the type need not be `Send`.
+/// Boxed body of any type. A body stays on the thread of its connection, so the type need not be `Send`.
 pub type BoxBody = Pin<Box<dyn Body>>;
 
-/// Reason why a body is incomplete.
+/// Reason why a body could not be received or sent completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// The sender closed the connection or reset the stream.
+    /// The sender closed the connection or reset the stream before the end of the body.
     Aborted,
-    /// No byte was received or sent within the configured time (`client_body_timeout`, `*_read_timeout`).
+    /// No byte was received or sent within a timeout (`client_body_timeout`, `*_read_timeout`).
     Timeout,
     /// The framing of the body is invalid (RFC 9112 §7).
     Malformed(crate::ParseError),
-    /// The body exceeds the limit of the receiver (`client_max_body_size`).
+    /// The body exceeds a limit of this server (`client_max_body_size`).
     TooLarge,
-    /// A local read failed; the text is for the error log.
+    /// A local read failed. The text is for the error log.
     Io(String),
-    /// The origin failed; the text is for the error log.
+    /// The origin failed. The text is for the error log.
     Origin(String),
 }
 
 impl BodyError {
-    /// Returns the status of the error response if no head was sent yet.
+    /// Returns the status of the error response, for use if no response head was sent yet.
     pub fn status(&self) -> u16 {
         match self {
             Self::Aborted => 400,
@@ -71,7 +70,7 @@ impl fmt::Display for BodyError {
 
 impl std::error::Error for BodyError {}
 
-/// Empty body.
+/// Body without any data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmptyBody;
 
@@ -95,7 +94,7 @@ impl FullBody {
         Self(bytes.into())
     }
 
-    /// Returns the bytes not read yet.
+    /// Returns the bytes that have not been read.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }

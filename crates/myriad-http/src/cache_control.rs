@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::list;
 use crate::structured::{self, StructuredValue};
 
-/// Directives of all `Cache-Control` fields of a message; times are in seconds.
+/// Directives of all `Cache-Control` fields of a message. Times are in seconds; `None` if the directive is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheControl {
     /// `max-age`.
@@ -49,8 +49,8 @@ pub struct CacheControl {
 impl CacheControl {
     /// Parses the values of all `Cache-Control` fields, in order.
     ///
-    /// Names are case-insensitive; arguments are tokens or quoted strings (RFC 9111 §5.2). If a time occurs twice, the
-    /// first value counts (RFC 9111 §4.2.1 permits this). A time that is not a number counts as 0, which makes the
+    /// Names are case-insensitive; arguments are tokens or quoted strings (RFC 9111 §5.2). Of several values for a
+    /// time, the first counts (RFC 9111 §4.2.1 permits this). A time that is not a number counts as 0, which makes the
     /// response stale; a time above 2³¹ counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are ignored.
     ///
     /// A `;` or white space between directives separates them like a comma, although the grammar does not allow it.
@@ -66,10 +66,10 @@ impl CacheControl {
         all
     }
 
-    /// Parses `CDN-Cache-Control` (RFC 9213), a structured field.
+    /// Parses the values of a targeted field such as `CDN-Cache-Control` (RFC 9213), a structured field.
     ///
     /// Returns `None` if the field is empty or has a syntax error, or if a known directive has a value of the wrong
-    /// type. The whole field is ignored then.
+    /// type. The whole field must then be ignored.
     pub fn parse_targeted<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let text = values.into_iter().collect::<Vec<_>>().join(&b", "[..]);
         let members = structured::dictionary(&text).filter(|members| !members.is_empty())?;
@@ -119,7 +119,7 @@ impl CacheControl {
     }
 }
 
-/// Removes the next directive from a field value. Returns its name and its argument without quotes.
+/// Removes the next directive from `rest`, and returns its name and its argument without quotes; `None` at the end.
 fn next_directive<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>)> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let is_separator = |byte: &u8| matches!(byte, b',' | b';' | b' ' | b'\t');
@@ -133,14 +133,14 @@ fn next_directive<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>
         return Some((name, None));
     };
     let after = after[equals + 1..].trim_ascii_start();
-    // An unterminated quoted string stops at the next separator, so that it cannot hide a directive.
+    // An unterminated quoted string ends at the next separator, so that it cannot hide a directive.
     let end = quoted_length(after).or_else(|| after.iter().position(is_separator)).unwrap_or(after.len());
     let (argument, after) = after.split_at(end);
     *rest = after;
     Some((name, Some(unquote(argument))))
 }
 
-/// Returns the length of the quoted string at the start of a text, with its quotes.
+/// Returns the length of the quoted string at the start of `text`, including its quotes; `None` if there is none.
 fn quoted_length(text: &[u8]) -> Option<usize> {
     let quoted = text.strip_prefix(b"\"")?;
     let mut is_escaped = false;
@@ -178,8 +178,8 @@ fn set_first(slot: &mut Option<u64>, value: u64) {
     slot.get_or_insert(value);
 }
 
-/// Adds the field names of `no-cache="…"` or `private="…"` to `fields`. Without any names, the directive applies to the
-/// whole response, so `whole` is set.
+/// Adds the field names in `argument` of `no-cache` or `private` to `fields`. Without names, sets `whole`, because the
+/// directive applies to the whole response.
 fn add_field_names(argument: Option<&[u8]>, whole: &mut bool, fields: &mut SmallVec<[Box<[u8]>; 1]>) {
     let before = fields.len();
     let names = argument.into_iter().flat_map(list::members);
@@ -187,8 +187,8 @@ fn add_field_names(argument: Option<&[u8]>, whole: &mut bool, fields: &mut Small
     *whole |= fields.len() == before;
 }
 
-/// Returns the text between the quotes of a quoted string; the closing quote may be missing. Escapes are not decoded:
-/// no argument parsed here contains a character that needs one.
+/// Removes the quotes of a quoted string; the closing quote may be missing. Escapes are not decoded, because no
+/// argument that is parsed contains a character that needs one.
 fn unquote(argument: &[u8]) -> &[u8] {
     match argument {
         [b'"', rest @ ..] => rest.strip_suffix(b"\"").unwrap_or(rest),

@@ -1,12 +1,12 @@
-//! The network by which one client is counted.
+//! Network by which a client is identified in limits.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Bits of an IPv6 address that identify one client's network: a client chooses the other 64 bits freely (RFC 4862).
+/// Length of the IPv6 prefix that identifies a client: a client chooses the other 64 bits freely (RFC 4862).
 pub const IPV6_PREFIX: u32 = 64;
 
-/// Returns the address by which limits count a client: an IPv4 address itself, the /64 network of an IPv6 address. An IPv4-mapped
-/// IPv6 address counts as the IPv4 address.
+/// Returns the address by which limits identify a client: an IPv4 address unchanged, or the /64 network of an IPv6
+/// address. An IPv4-mapped IPv6 address becomes the IPv4 address.
 pub fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         v4 @ IpAddr::V4(_) => v4,

@@ -2,7 +2,7 @@
 
 use myriad_base::calendar::parse_http_date;
 
-/// Entity tag.
+/// Entity tag of a message (RFC 9110 §8.8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityTag<'a> {
     /// True for a weak tag, `W/"…"`.
@@ -12,7 +12,8 @@ pub struct EntityTag<'a> {
 }
 
 impl<'a> EntityTag<'a> {
-    /// Parses a single entity tag without surrounding text (RFC 9110 §8.8.3); the `W` must be upper-case.
+    /// Parses a value that is a single entity tag; `None` for any other value. The `W` of a weak tag must be
+    /// upper-case.
     pub fn parse(value: &'a [u8]) -> Option<Self> {
         match Self::parse_prefix(value)? {
             (tag, []) => Some(tag),
@@ -20,7 +21,7 @@ impl<'a> EntityTag<'a> {
         }
     }
 
-    /// Parses the entity tag at the start of `value`. Returns it and the remaining bytes.
+    /// Parses the entity tag at the start of `value`, and returns it with the remaining bytes; `None` if there is none.
     fn parse_prefix(value: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (weak, quoted) = match value {
             [b'W', b'/', quoted @ ..] => (true, quoted),
@@ -31,19 +32,18 @@ impl<'a> EntityTag<'a> {
         Some((Self { weak, opaque: &rest[..end] }, &rest[end + 1..]))
     }
 
-    /// Compares strongly: true if both tags are strong and identical (RFC 9110 §8.8.3.2).
+    /// Returns whether both tags are strong and have the same text (strong comparison, RFC 9110 §8.8.3.2).
     pub fn matches_strongly(self, other: EntityTag<'_>) -> bool {
         !self.weak && !other.weak && self.opaque == other.opaque
     }
 
-    /// Compares weakly: true if the tags are identical, ignoring weakness (RFC 9110 §8.8.3.2).
+    /// Returns whether the tags have the same text, weak or not (weak comparison, RFC 9110 §8.8.3.2).
     pub fn matches_weakly(self, other: EntityTag<'_>) -> bool {
         self.opaque == other.opaque
     }
 }
 
-/// Returns the entity tags of an `If-Match` or `If-None-Match` value, in order; members that are not entity tags are
-/// skipped.
+/// Returns the entity tags in the value of `If-Match` or `If-None-Match`, in order; invalid members are skipped.
 pub fn entity_tags(value: &[u8]) -> impl Iterator<Item = EntityTag<'_>> {
     let mut rest = value;
     std::iter::from_fn(move || {
@@ -70,10 +70,10 @@ fn next_member(rest: &[u8]) -> &[u8] {
     memchr::memchr(b',', rest).map_or(&[], |comma| &rest[comma + 1..])
 }
 
-/// Returns whether `If-None-Match: value` is true for a representation with `etag`, by weak comparison.
+/// Returns whether the condition `If-None-Match: value` holds for a representation with `etag`, by weak comparison.
 ///
-/// With `true`, the request is processed normally; `false` means a 304 response (RFC 9110 §13.1.2). `*` is false for
-/// every existing representation.
+/// If it does not hold, the response to a GET or HEAD is a 304 (RFC 9110 §13.1.2). `*` does not hold for any existing
+/// representation.
 pub fn if_none_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     if value.trim_ascii() == b"*" {
         return false;
@@ -82,9 +82,9 @@ pub fn if_none_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     !entity_tags(value).any(|tag| tag.matches_weakly(etag))
 }
 
-/// Returns whether `If-Match: value` is true for a representation with `etag`, by strong comparison.
+/// Returns whether the condition `If-Match: value` holds for a representation with `etag`, by strong comparison.
 ///
-/// `false` means a 412 response (RFC 9110 §13.1.1). `*` is true for every existing representation.
+/// If it does not hold, the response is a 412 (RFC 9110 §13.1.1). `*` holds for every existing representation.
 pub fn if_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     if value.trim_ascii() == b"*" {
         return true;
@@ -93,15 +93,15 @@ pub fn if_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     entity_tags(value).any(|tag| tag.matches_strongly(etag))
 }
 
-/// Returns whether `If-Range: value` is true, so that the range may be sent: `value` is the strong entity tag or the
-/// exact modification time in seconds (RFC 9110 §13.1.5).
+/// Returns whether the condition `If-Range: value` holds, so that the range may be sent: `value` is the strong entity
+/// tag of the representation, or exactly its modification time in seconds since the epoch (RFC 9110 §13.1.5).
 pub fn if_range(value: &[u8], etag: Option<&[u8]>, last_modified_s: Option<u64>) -> bool {
     let value = value.trim_ascii();
     if value.ends_with(b"\"") {
         let tags = EntityTag::parse(value).zip(etag.and_then(EntityTag::parse));
         return tags.is_some_and(|(asked, own)| asked.matches_strongly(own));
     }
-    // No clock is available here: obsolete two-digit years are resolved relative to the modification time.
+    // No clock is available, so two-digit years are interpreted relative to the modification time.
     last_modified_s.is_some_and(|own| parse_http_date(value, own) == Some(own))
 }
 

@@ -1,19 +1,19 @@
-//! `Content-Range` (RFC 9110 §14.4), parsed like nginx's slice module.
+//! `Content-Range` (RFC 9110 §14.4), parsed as in nginx's slice module.
 
 use std::ops::Range;
 
-/// Part of a representation that a response contains.
+/// Part of a representation in a 206 response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentRange {
-    /// Bytes of the part.
+    /// Byte positions of the part.
     pub range: Range<u64>,
     /// Length of the complete representation; `None` for `*`.
     pub complete: Option<u64>,
 }
 
 impl ContentRange {
-    /// Parses `bytes first-last/complete`; returns `None` for any other value, such as the `bytes */length` of a 416
-    /// response.
+    /// Parses `bytes first-last/complete`; `None` for any other value, such as `bytes */length` of a 416 response, and
+    /// for an invalid range.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let rest = value.get(..6).filter(|unit| unit.eq_ignore_ascii_case(b"bytes ")).map(|_| &value[6..])?;
         let text = std::str::from_utf8(rest).ok()?;

@@ -1,46 +1,46 @@
-//! Errors in messages, each with the rule that the message violates.
+//! Errors in messages, each with the protocol rule that the message violates.
 
 use std::fmt;
 
-/// Violation of a protocol rule. The rest of the connection cannot be parsed, so the connection must close.
+/// Protocol rule that a message violates. An HTTP/1 connection must then be closed, because the start of the next
+/// message is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseError {
-    /// The method contains a character other than upper-case letters, `-` and `_` (nginx's interpretation of RFC 9110
-    /// §9.1), or fills the maximum length of a request line.
+    /// The method contains a character other than upper-case letters, `-` and `_` (nginx's rule, stricter than RFC 9110
+    /// §9.1), or is as long as the maximum request line.
     InvalidMethod,
     /// The target has none of the forms of RFC 9112 §3.2, or contains a space or a control byte.
     InvalidTarget,
-    /// The request line does not finish with `HTTP/` digit `.` digit (RFC 9112 §2.3). Two-digit numbers are accepted,
-    /// as in nginx.
+    /// The request line does not end with `HTTP/` number `.` number (RFC 9112 §2.3). Numbers have one digit; two are
+    /// accepted, as in nginx.
     InvalidVersion,
-    /// The request line has no version: HTTP/0.9 is not supported.
+    /// The request line has no version, as in HTTP/0.9, which is not supported.
     Http09,
     /// The major version is 2 or higher (RFC 9110 §15.6.6).
     UnsupportedVersion,
     /// The request line does not fit in one buffer (`large_client_header_buffers`; RFC 9110 §15.5.15).
     RequestLineTooLong,
-    /// A field line does not fit in one buffer, or the head does not fit in all of them
-    /// (`large_client_header_buffers`).
+    /// A field line does not fit in one buffer, or the head not in all of them (`large_client_header_buffers`).
     HeaderTooLarge,
     /// The head has more fields than `max_headers` allows.
     TooManyFields,
-    /// A field contains a control byte or NUL (RFC 9110 §5.5).
+    /// A field contains NUL or another control byte (RFC 9110 §5.5).
     ControlByte,
     /// A carriage return without a line feed after it (RFC 9112 §2.2).
     BareCarriageReturn,
-    /// The field name is not a token: it is empty, or white space occurs in it or before its colon (RFC 9112 §5.1).
+    /// The field name is not a token: it is empty, or has white space in it or before the colon (RFC 9112 §5.1).
     InvalidFieldName,
     /// A field line has no colon (RFC 9112 §5).
     MissingColon,
-    /// A line begins with white space, the obsolete continuation of the preceding field (RFC 9112 §5.2).
+    /// A line starts with white space: the obsolete continuation of the previous field (RFC 9112 §5.2).
     ObsoleteFold,
     /// An HTTP/1.1 request has no `Host` field (RFC 9112 §3.2).
     MissingHost,
     /// `Host` is not a valid host and port (RFC 9110 §7.2).
     InvalidHost,
-    /// A single-value field, such as `Host` or `Content-Length`, occurs twice (RFC 9110 §5.3).
+    /// A field that may occur only once, such as `Host` or `Content-Length`, is repeated (RFC 9110 §5.3).
     RepeatedField,
-    /// `Host` differs from `:authority`.
+    /// `Host` differs from `:authority` (HTTP/2, HTTP/3).
     HostMismatch,
     /// The message has both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, rule 3).
     LengthAndEncoding,
@@ -53,9 +53,10 @@ pub enum ParseError {
     ChunkedNotLast,
     /// `Transfer-Encoding` in an HTTP/1.0 message (RFC 9112 §6.1).
     TransferEncodingInHttp10,
-    /// A chunk does not begin with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
+    /// A chunk does not start with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,
-    /// A line of the chunked coding is terminated by a bare LF, or chunk data is not followed by CRLF (RFC 9112 §7.1).
+    /// A line of the chunked coding ends with LF instead of CRLF, or chunk data is not followed by CRLF (RFC 9112
+    /// §7.1).
     InvalidChunkEnd,
     /// A chunk extension exceeds the limit of the decoder or violates the grammar (RFC 9112 §7.1.1).
     InvalidChunkExtension,
@@ -63,15 +64,15 @@ pub enum ParseError {
     TrailerTooLarge,
     /// A pseudo-field is missing, unknown, repeated, malformed, or follows a regular field (RFC 9113 §8.3).
     InvalidPseudoField,
-    /// A connection-specific field of HTTP/1 (RFC 9113 §8.2.2).
+    /// The message has a field that is specific to HTTP/1 connections (RFC 9113 §8.2.2).
     ConnectionField,
     /// The status line of a response is malformed (RFC 9112 §4).
     InvalidStatusLine,
 }
 
 impl ParseError {
-    /// Returns the status of the error response to a request. For an invalid response of an origin, a proxy sends 502
-    /// instead.
+    /// Returns the status of the error response if the message is a request. For an invalid response of an origin, the
+    /// status is 502 instead.
     pub fn status(self) -> u16 {
         match self {
             Self::RequestLineTooLong => 414,
@@ -82,8 +83,8 @@ impl ParseError {
         }
     }
 
-    /// Returns the code that `error_page` uses for the error: nginx's own 494 for a head that is too large (sent as 400
-    /// "Request Header Or Cookie Too Large"), otherwise [`ParseError::status`].
+    /// Returns the status by which `error_page` selects a page: nginx's 494 if the head is too large (sent to the
+    /// client as 400 "Request Header Or Cookie Too Large"), otherwise [`ParseError::status`].
     pub fn error_page_code(self) -> u16 {
         match self {
             Self::HeaderTooLarge | Self::TooManyFields => 494,
@@ -91,7 +92,7 @@ impl ParseError {
         }
     }
 
-    /// Returns the description for the error log.
+    /// Returns a description for the error log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidMethod => "invalid method",

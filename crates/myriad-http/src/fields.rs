@@ -1,11 +1,11 @@
-//! Header fields: an ordered multi-map in a single buffer, with case-insensitive names (RFC 9110 §5).
+//! Header fields: an ordered multi-map with case-insensitive names (RFC 9110 §5) in one buffer.
 
 use crate::known_fields::Known;
 
-/// Number of fields reserved for a head; sufficient for most responses of origins.
+/// Initial capacity, in fields; sufficient for most responses of origins.
 const MOST_OF_A_HEAD: usize = 16;
 
-/// Name and value of a field, as ranges of the buffer.
+/// Name and value of a field, as ranges of the buffer, and its [`Known`] constant.
 #[derive(Clone, Copy, Debug)]
 struct FieldEntry {
     name_start: u32,
@@ -15,18 +15,18 @@ struct FieldEntry {
     known: Option<Known>,
 }
 
-/// Ordered multi-map of fields in a single buffer, which can be cleared and refilled without allocation.
+/// Ordered multi-map of header fields in one buffer, which can be cleared and refilled without allocation.
 ///
-/// Removing a field deletes its entry; the bytes remain in the buffer until [`Fields::clear`]. Fields with a name
-/// longer than 65,535 bytes, or beyond 4 GiB in total, are ignored by `push`; the limits of all parsers are far below
-/// that.
+/// Removing a field only deletes its entry; its bytes remain in the buffer until [`Fields::clear`]. [`Fields::push`]
+/// ignores a field with a name longer than 65,535 bytes, or if the buffer would exceed 4 GiB; the limits of all parsers
+/// are far below that.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
     entries: Vec<FieldEntry>,
-    /// Known fields that occur at least once.
+    /// Bits of the known fields that occur at least once.
     present: u128,
-    /// Known fields that occur more than once.
+    /// Bits of the known fields that occur more than once.
     repeated: u128,
 }
 
@@ -54,7 +54,7 @@ impl Fields {
         self.entries.len()
     }
 
-    /// Returns the length of the buffer in bytes, which is at least the length of all names and values.
+    /// Returns the length of the buffer in bytes. It includes the bytes of removed fields, and of a parsed head.
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
@@ -64,7 +64,7 @@ impl Fields {
         self.entries.is_empty()
     }
 
-    /// Appends a field; existing fields of the same name remain.
+    /// Appends a field; fields with the same name remain.
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
         let name_start = self.bytes.len();
         let value_start = name_start + name.len();
@@ -82,13 +82,13 @@ impl Fields {
         );
     }
 
-    /// Appends a well-known field under its usual name.
+    /// Appends a known field under its usual spelling.
     pub fn push_known(&mut self, name: Known, value: &[u8]) {
         self.push(name.as_str().as_bytes(), value);
     }
 
-    /// Adds an entry for bytes that are in the buffer, or that will be copied there before the entry is read: the
-    /// parser adds entries line by line and copies the head once.
+    /// Adds an entry for bytes that are in the buffer or are copied there before the entry is read. The parser adds
+    /// entries line by line, and copies the head at once.
     #[inline]
     pub(crate) fn add_entry(
         &mut self,
@@ -111,7 +111,7 @@ impl Fields {
         });
     }
 
-    /// Returns the value of the first field called `name`.
+    /// Returns the value of the first field called `name`, in any case.
     pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
         match Known::from_bytes(name) {
             Some(known) => self.known(known),
@@ -123,7 +123,7 @@ impl Fields {
         }
     }
 
-    /// Returns the value of the first field `name`; the look-up of an absent field is a single bit test.
+    /// Returns the value of the first field `name`. For a missing field, this is one bit test.
     #[inline]
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         if self.present & name.bit() == 0 {
@@ -145,7 +145,7 @@ impl Fields {
         self.repeated & name.bit() != 0
     }
 
-    /// Returns the known fields in `set` that occur more than once, as a set of [`Known::bit`].
+    /// Returns the fields in `set`, a set of [`Known::bit`]s, that occur more than once.
     #[inline]
     pub(crate) fn repeated_of(&self, set: u128) -> u128 {
         self.repeated & set
@@ -160,10 +160,8 @@ impl Fields {
             .map(|entry| self.value_of(entry))
     }
 
-    /// Returns the values of the fields that nginx's `$http_NAME` matches, in order. An underscore in a field name
-    /// matches like a hyphen.
-    ///
-    /// Field names with underscores only exist if `underscores_in_headers` admits them.
+    /// Returns the values of the fields that the variable `$http_NAME` of nginx reads, in order. `name` has underscores
+    /// for hyphens; an underscore in a field name matches too, which requires `underscores_in_headers`.
     pub fn variable_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
         self.entries
@@ -186,7 +184,7 @@ impl Fields {
         self.entries.iter().map(|entry| (self.name_of(entry), self.value_of(entry)))
     }
 
-    /// Returns the name and value of every field, with its [`Known`] identity if it has one, in order.
+    /// Returns every field in order: its [`Known`] constant if it has one, its name and its value.
     pub fn iter_known(&self) -> impl Iterator<Item = (Option<Known>, &[u8], &[u8])> + '_ {
         self.entries.iter().map(|entry| (entry.known, self.name_of(entry), self.value_of(entry)))
     }
@@ -211,7 +209,7 @@ impl Fields {
         before - self.entries.len()
     }
 
-    /// Removes the fields for which `keep(name, value)` is false. Returns the number of removed fields.
+    /// Removes the fields for which `keep(name, value)` returns false. Returns the number of removed fields.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> usize {
         let before = self.entries.len();
         let bytes = &self.bytes;
@@ -222,7 +220,8 @@ impl Fields {
         before - self.entries.len()
     }
 
-    /// Sets `value` as the only value of `name`, in place of the first such field or at the end.
+    /// Sets `value` as the only value of `name`, at the position of the first such field, or at the end if there is
+    /// none.
     pub fn set(&mut self, name: &[u8], value: &[u8]) {
         let known = Known::from_bytes(name);
         let first = self.entries.iter().position(|entry| self.is_called(entry, known, name));
@@ -243,12 +242,12 @@ impl Fields {
         self.index();
     }
 
-    /// Sets `value` as the only value of the well-known field `name`.
+    /// Sets `value` as the only value of the known field `name`, like [`Fields::set`].
     pub fn set_known(&mut self, name: Known, value: &[u8]) {
         self.set(name.as_str().as_bytes(), value);
     }
 
-    /// Appends each field to `out` as an HTTP/1 field line, `name: value` CRLF.
+    /// Appends the fields to `out` as HTTP/1 field lines: `name: value` CRLF.
     pub fn write_h1(&self, out: &mut Vec<u8>) {
         for (name, value) in self.iter() {
             out.extend_from_slice(name);
@@ -258,17 +257,17 @@ impl Fields {
         }
     }
 
-    /// Returns the buffer. For a parsed head, it begins with the head as received.
+    /// Returns the buffer. That of a parsed head starts with the head as received.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the position for [`Fields::rewind`].
+    /// Returns the current position, for [`Fields::rewind`].
     pub(crate) fn mark(&self) -> (usize, usize) {
         (self.entries.len(), self.bytes.len())
     }
 
-    /// Removes the fields added since `mark`.
+    /// Removes all fields and bytes that were added since [`Fields::mark`].
     pub(crate) fn rewind(&mut self, (entries, bytes): (usize, usize)) {
         if self.entries.len() > entries {
             self.entries.truncate(entries);
@@ -277,14 +276,14 @@ impl Fields {
         self.bytes.truncate(bytes);
     }
 
-    /// Reserves capacity for the number of fields in a typical head.
+    /// Reserves capacity for the number of fields in a typical head, if nothing is reserved.
     pub(crate) fn reserve_head(&mut self) {
         if self.entries.capacity() == 0 {
             self.entries.reserve_exact(MOST_OF_A_HEAD);
         }
     }
 
-    /// Appends to the buffer without adding an entry.
+    /// Appends bytes to the buffer without adding an entry.
     pub(crate) fn extend_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

@@ -1,9 +1,9 @@
-//! Field names of HTML forms in request bodies, as PHP reads them.
+//! Search for fields of HTML forms in request bodies, interpreted as in PHP.
 //!
-//! Supports `application/x-www-form-urlencoded` (WHATWG URL, section 5) and `multipart/form-data` (RFC 7578). The search is used for
-//! rate limits, so it prefers a false match to a missed field.
+//! Supports `application/x-www-form-urlencoded` (WHATWG URL, section 5) and `multipart/form-data` (RFC 7578). The
+//! result is used for rate limits, so a false match is preferred to a missed field.
 
-/// Returns true if a form has a field called `name`. `media_type` is the value of `Content-Type`.
+/// Returns whether the form in `body` has a field called `name`. `media_type` is the value of `Content-Type`.
 pub fn has_field(body: &[u8], media_type: &[u8], name: &[u8]) -> bool {
     let multipart = b"multipart/form-data";
     let kind = media_type.trim_ascii_start().get(..multipart.len());
@@ -14,14 +14,14 @@ pub fn has_field(body: &[u8], media_type: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Returns true if PHP would read these decoded bytes as the field name `name`. PHP removes leading spaces, ends the name at `=`, a
-/// zero byte or `[`, and replaces dots and spaces by underscores.
+/// Returns whether PHP interprets these decoded bytes as the field name `name`. PHP removes leading spaces, ends the
+/// name at `=`, a zero byte or `[`, and replaces dots and spaces by underscores.
 fn is_name(decoded: impl Iterator<Item = u8>, name: &[u8]) -> bool {
     let rest = decoded.skip_while(|byte| *byte == b' ').take_while(|byte| !matches!(byte, b'=' | 0 | b'['));
     rest.map(|byte| if matches!(byte, b'.' | b' ') { b'_' } else { byte }).eq(name.iter().copied())
 }
 
-/// Percent-decoded bytes of a `name=value` pair. An encoded `=` does not end the name, so it is returned as `_`.
+/// Percent-decoded bytes of a `name=value` pair. An encoded `=`, which does not end the name, is returned as `_`.
 struct FormDecoder<'a>(&'a [u8]);
 
 impl Iterator for FormDecoder<'_> {
@@ -42,7 +42,8 @@ impl Iterator for FormDecoder<'_> {
     }
 }
 
-/// Returns true if the body contains a parameter `name=` with this value. Part headers and part contents are not distinguished.
+/// Returns whether the body contains a parameter `name=` with this value. It may be in a part's headers or in its
+/// content.
 fn has_part(body: &[u8], name: &[u8]) -> bool {
     let mut from = 0;
     while let Some(at) = find_name(&body[from..]) {
@@ -66,10 +67,10 @@ fn has_part(body: &[u8], name: &[u8]) -> bool {
     false
 }
 
-/// Parameter of `Content-Disposition` that holds the name of a field.
+/// Parameter of `Content-Disposition` that contains the name of a field.
 const PARAMETER: &[u8] = b"name";
 
-/// Returns the offset of the first `name`, ignoring case.
+/// Returns the offset of the first `name` in `text`, in any case.
 fn find_name(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {

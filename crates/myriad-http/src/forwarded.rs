@@ -1,14 +1,14 @@
-//! Client address from a forwarding field (such as `X-Forwarded-For`), evaluated as far as its senders are trusted.
+//! Client address in a forwarding field such as `X-Forwarded-For`, accepted only from trusted proxies.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Returns the address in `values` that replaces `client`, with its port (0 if absent); `None` if `client` remains
-/// valid.
+/// Returns the address in `values` that replaces `client`, with its port (0 if absent); `None` if `client` is not
+/// replaced.
 ///
-/// `values` are the values of the field in order; each is a list in which the nearest proxy appended the last address.
-/// `trusted` decides whether the client itself is trusted (`None`: it connected through a unix socket); if so, the last
-/// address is used. With `recursive`, the search continues backwards while the address found is trusted too (nginx's
-/// `real_ip_recursive`, `proxy_recursive` of `geo`).
+/// `values` are the values of the field in order; each is a list to which the nearest proxy appended the last address.
+/// `trusted` returns whether an address (`None`: a client on a unix socket) is a trusted proxy. If `client` is trusted,
+/// the last address is used. With `recursive`, the search continues backwards while the address found is trusted too
+/// (nginx's `real_ip_recursive`, `proxy_recursive` of `geo`).
 pub fn forwarded_address<'a>(
     client: Option<IpAddr>,
     values: impl DoubleEndedIterator<Item = &'a [u8]>,
@@ -25,7 +25,7 @@ pub fn forwarded_address<'a>(
             }
             let word;
             (word, rest) = last_word(text);
-            // An invalid address stops the search: the addresses before it have no trusted sender.
+            // An invalid address ends the search, because no trusted proxy has sent the addresses before it.
             let Some(address) = parse_address(word) else { return found };
             found = Some(address);
             nearest = Some(address.ip());
@@ -37,10 +37,10 @@ pub fn forwarded_address<'a>(
     found
 }
 
-/// Returns the last word of a list and the text before it; `None` if no text precedes the word.
+/// Returns the last word of a list, and the text before it (`None` if there is none).
 ///
-/// Commas and spaces separate words. As in nginx, a separator at the very start belongs to the first word, which then
-/// fails to parse.
+/// Words are separated by commas and spaces. As in nginx, a separator at the start belongs to the first word, which is
+/// then not a valid address.
 fn last_word(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let separates = |byte: &u8| matches!(byte, b' ' | b',');
     let end = text.iter().rposition(|byte| !separates(byte)).map_or(text.len().min(1), |last| last + 1);

@@ -1,19 +1,18 @@
-//! Request and response messages of the gRPC health checking protocol
-//! (<https://github.com/grpc/grpc/blob/master/doc/health-checking.md>).
+//! Messages of the gRPC health checking protocol (<https://github.com/grpc/grpc/blob/master/doc/health-checking.md>).
 
-/// Path of the `Check` method.
+/// Path of the requests: the `Check` method.
 pub const PATH: &[u8] = b"/grpc.health.v1.Health/Check";
 
-/// State of a service that accepts requests. The state 0 means unknown, 2 means that the service accepts no requests.
+/// Status of a service that accepts requests. Status 0 means unknown.
 pub const SERVING: u64 = 1;
 
-/// State of a service that accepts no requests.
+/// Status of a service that accepts no requests.
 pub const NOT_SERVING: u64 = 2;
 
-/// Length in bytes of the prefix of a message: the compression flag and the message length.
+/// Length in bytes of the prefix of a message: compression flag and message length.
 const PREFIX: usize = 5;
 
-/// Encodes a request for the state of `service`; with an empty name, for the state of the server. A longer name than
+/// Encodes a request body for the status of `service`, or of the whole server if the name is empty. A name longer than
 /// about 2³¹ bytes is truncated.
 pub fn encode_request(service: &[u8]) -> Vec<u8> {
     let service = &service[..service.len().min(0x7fff_0000)];
@@ -33,14 +32,14 @@ pub fn encode_request(service: &[u8]) -> Vec<u8> {
     [&[0], &length[..], &message].concat()
 }
 
-/// Decodes the state from a response body. Returns `None` if the body is not exactly one such message, uncompressed.
+/// Decodes the status in a response body; `None` if the body is not exactly one valid, uncompressed message.
 pub fn decode_state(body: &[u8]) -> Option<u64> {
     let (prefix, mut message) = body.split_at_checked(PREFIX)?;
     let [0, length @ ..] = prefix else { return None };
     if u32::from_be_bytes(length.try_into().ok()?) as usize != message.len() {
         return None;
     }
-    // A missing field has its default value; of repeated fields, the last counts.
+    // A missing field means 0; of repeated fields, the last counts.
     let mut state = 0;
     while !message.is_empty() {
         let tag = decode_varint(&mut message)?;
@@ -59,7 +58,7 @@ pub fn decode_state(body: &[u8]) -> Option<u64> {
     Some(state)
 }
 
-/// Decodes a varint: seven bits per byte, least significant group first, at most ten bytes.
+/// Decodes and removes a varint: seven bits per byte, least significant group first, at most ten bytes.
 fn decode_varint(message: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for place in 0..10 {

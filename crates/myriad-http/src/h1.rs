@@ -1,6 +1,7 @@
-//! HTTP/1 codec for servers and clients (RFC 9112): parses bytes into heads and ranges.
+//! HTTP/1 codec for servers and clients (RFC 9112): parses heads, and finds body data in the input.
 //!
-//! Strict: any input that two implementations could interpret differently is an error, which names the violated rule.
+//! Input that two implementations could interpret differently is an error that names the violated rule. Responses of
+//! origins are parsed as leniently as in nginx.
 
 mod chunked;
 mod framing;

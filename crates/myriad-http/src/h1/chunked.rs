@@ -11,8 +11,7 @@ use crate::{Fields, ParseError};
 /// Terminator of a chunked body without trailers.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Maximum total length in bytes of the extensions of a chunk. Long extensions are only useful to waste CPU time of the
-/// recipient.
+/// Maximum total length in bytes of the extensions of a chunk. Longer extensions only waste CPU time of the recipient.
 const EXTENSION_LIMIT: u16 = 1024;
 
 /// Limits of the trailer section.
@@ -24,18 +23,18 @@ const TRAILER_LIMITS: HeadLimits = HeadLimits {
     underscores_in_headers: true,
 };
 
-/// Result of a call of [`ChunkedDecoder::decode`].
+/// Result of [`ChunkedDecoder::decode`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Number of consumed bytes of the input; the next call must pass the bytes after them.
+    /// Number of consumed input bytes; the next call must pass the bytes after them.
     pub consumed: usize,
-    /// Range of the input that is body data; may be empty.
+    /// Part of the input that is body data; may be empty.
     pub data: Range<usize>,
     /// True if the body is complete, including trailers.
     pub done: bool,
 }
 
-/// State of the decoder.
+/// State of the decoder, named after the expected input.
 ///
 /// ```text
 /// Size --> SizeDigits --;--> Extension --CR--> SizeEnd --LF--> Data --> DataCr --> DataLf --> Size
@@ -44,35 +43,35 @@ pub struct Chunk {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ChunkState {
-    /// Before the first digit of a size.
+    /// Before the first digit of a chunk size.
     #[default]
     Size,
     SizeDigits,
-    /// After white space after the size.
+    /// In white space after the size.
     Blank,
     Extension(ExtensionState),
-    /// After the CR of a size line.
+    /// After the CR of the line with the size.
     SizeEnd,
     Data,
     DataCr,
     DataLf,
-    /// In the trailer section. Its lines are collected until it is complete.
+    /// In the trailer section, whose lines are collected until it is complete.
     Trailer,
     Done,
 }
 
-/// Streaming decoder of the chunked coding; buffers trailers but no data.
+/// Streaming decoder of the chunked coding, which buffers trailers but no data.
 ///
 /// The decoder is strict where implementations differ: lines must be terminated by CRLF, sizes must be hexadecimal
 /// digits below 2⁶³, and extensions must follow the grammar.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkedDecoder {
     state: ChunkState,
-    /// True if the input is a response of an origin.
+    /// True if the body is a response of an origin, for which extensions and padding are less strict.
     of_origin: bool,
-    /// Size of the chunk while the size is parsed, then the number of bytes of its data not read yet.
+    /// Chunk size as far as it is parsed; then the number of data bytes of the chunk that are still expected.
     left: u64,
-    /// Number of extension bytes so far.
+    /// Number of extension bytes so far, reduced by the data received since.
     extension: u16,
     trailer: Option<Box<Trailer>>,
 }
@@ -84,24 +83,24 @@ struct Trailer {
 }
 
 impl ChunkedDecoder {
-    /// Creates a decoder for a new body.
+    /// Creates a decoder for the body of a request.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates a decoder for responses of an origin.
+    /// Creates a decoder for the body of an origin's response.
     ///
-    /// White space is allowed between a size and its line terminator, because old servers pad their sizes. Extensions
-    /// may contain anything except control bytes. This leniency is safe because decoded bodies are framed again for the
-    /// client.
+    /// White space is accepted between a size and the end of its line, because old servers pad sizes, and extensions
+    /// may contain anything except control bytes. This leniency is safe, because decoded bodies are framed again for
+    /// the client.
     pub fn for_origin() -> Self {
         Self { of_origin: true, ..Self::default() }
     }
 
-    /// Decodes the next part of `input` and returns at most one range of data.
+    /// Decodes the next part of `input`, and returns at most one range of data.
     ///
-    /// Call again with the remaining input until all of it is consumed or the body is complete. An empty input, and any
-    /// input after the last chunk and trailers, consumes nothing.
+    /// Call again with the remaining input until everything is consumed or the body is complete. Nothing is consumed of
+    /// an empty input, or after the end of the body.
     pub fn decode(&mut self, input: &[u8]) -> Result<Chunk, ParseError> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
@@ -121,12 +120,13 @@ impl ChunkedDecoder {
         self.state == ChunkState::Done
     }
 
-    /// Returns the trailer fields if the body is complete and has any (RFC 9112 §7.1.2).
+    /// Returns the trailer fields once the body is complete; `None` before, or if there is no trailer section (RFC 9112
+    /// §7.1.2).
     pub fn trailers(&self) -> Option<&Fields> {
         self.trailer.as_deref().filter(|_| self.is_done()).map(|trailer| &trailer.fields)
     }
 
-    /// Processes one byte of framing.
+    /// Processes one byte of framing, outside data and trailers.
     fn step(&mut self, byte: u8) -> Result<(), ParseError> {
         self.state = match (self.state, byte) {
             (ChunkState::Size | ChunkState::SizeDigits, digit) if digit.is_ascii_hexdigit() => {
@@ -170,7 +170,7 @@ impl ChunkedDecoder {
             return Err(ParseError::InvalidChunkSize);
         }
         self.left = self.left << 4 | u64::from(value);
-        // Leading zeros are valid digits. They count as extension bytes, so that the length of a size is bounded.
+        // Leading zeros are valid. They count as extension bytes, so that the length of a size is limited.
         if self.left == 0 { self.count_extension() } else { Ok(()) }
     }
 
@@ -185,8 +185,8 @@ impl ChunkedDecoder {
         self.left -= (end - at) as u64;
         let mut consumed = end;
         if self.left == 0 {
-            // The limit applies to each chunk, but only data bytes reduce the count: a stream of tiny chunks with
-            // extensions reaches the limit.
+            // Only data reduces the count of extension bytes, so a stream of tiny chunks with extensions reaches the
+            // limit.
             self.extension =
                 self.extension.saturating_sub((end - at).min(usize::from(EXTENSION_LIMIT)) as u16);
             self.state = ChunkState::DataCr;
@@ -198,7 +198,7 @@ impl ChunkedDecoder {
         Chunk { consumed, data: at..end, done: false }
     }
 
-    /// Collects trailer lines and parses complete lines; the usual empty section allocates nothing.
+    /// Collects and parses trailer lines. The usual empty section allocates nothing.
     fn collect_trailer(&mut self, input: &[u8], at: usize) -> Result<Chunk, ParseError> {
         let rest = &input[at..];
         if self.trailer.is_none() && rest.starts_with(b"\r\n") {
@@ -232,8 +232,8 @@ fn trailer_error(error: ParseError) -> ParseError {
     }
 }
 
-/// Appends the line that precedes a chunk of `len` bytes; CRLF must follow the data. `len` is at least 1, because a
-/// chunk of length 0 terminates the body.
+/// Appends the size line of a chunk of `len` bytes to `out`; the caller adds the data and CRLF. `len` must be at least
+/// 1, because a chunk of length 0 ends the body.
 pub fn encode_chunk_head(len: usize, out: &mut Vec<u8>) {
     debug_assert!(len > 0, "a chunk of length 0 ends the body");
     let digits = (usize::BITS - len.leading_zeros()).div_ceil(4).max(1);

@@ -1,4 +1,4 @@
-//! Length of a body and persistence of the connection (RFC 9112 §6.3, §9.3).
+//! Framing of bodies and persistence of connections (RFC 9112 §6.3, §9.3).
 
 use crate::{Fields, HttpVersion, Known, Method, ParseError, RequestHead, ResponseHead};
 
@@ -16,17 +16,17 @@ pub enum Framing {
 /// Framing of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseFraming {
-    /// No body, regardless of the fields: HEAD, 1xx, 204, 304, and a successful CONNECT.
+    /// No body, whatever the fields are: a response to HEAD, with status 1xx, 204 or 304, or to a successful CONNECT.
     None,
     /// Body of this length in bytes.
     Length(u64),
     /// Chunked coding.
     Chunked,
-    /// Body up to the close of the connection.
+    /// Body that ends when the connection is closed.
     UntilClose,
 }
 
-/// Options of `Connection` fields that a proxy handles (RFC 9110 §7.6.1).
+/// Options of a `Connection` field that a proxy must handle (RFC 9110 §7.6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionOptions {
     /// `close`.
@@ -37,7 +37,7 @@ pub struct ConnectionOptions {
     pub upgrade: bool,
 }
 
-/// Returns the framing of the body of request `head`. Ambiguous framing is an error (RFC 9112 §6.3).
+/// Returns the framing of the body of a request. Ambiguous framing is an error (RFC 9112 §6.3).
 #[inline]
 pub fn request_framing(head: &RequestHead) -> Result<Framing, ParseError> {
     let fields = head.fields();
@@ -51,10 +51,11 @@ pub fn request_framing(head: &RequestHead) -> Result<Framing, ParseError> {
     Ok(content_length(fields)?.map_or(Framing::None, Framing::Length))
 }
 
-/// Returns the framing of the body of response `head` to a request with `method` (RFC 9112 §6.3); an error means 502.
+/// Returns the framing of the body of a response to a request with `method` (RFC 9112 §6.3). After an error, the client
+/// gets a 502.
 ///
-/// The rules are as strict as for requests, except that `Transfer-Encoding` in HTTP/1.0 is accepted: some origins
-/// respond to nginx's HTTP/1.0 requests in this way. The connection is not reused after such a response.
+/// The rules are as strict as for requests, except that `Transfer-Encoding` in HTTP/1.0 is accepted: some origins send
+/// it in response to HTTP/1.0 requests. The connection is not reused after such a response.
 pub fn response_framing(head: &ResponseHead, method: Method) -> Result<ResponseFraming, ParseError> {
     let bodiless = method == Method::Head || head.status < 200 || matches!(head.status, 204 | 304);
     if bodiless || (method == Method::Connect && head.status < 300) {
@@ -67,7 +68,7 @@ pub fn response_framing(head: &ResponseHead, method: Method) -> Result<ResponseF
     Ok(content_length(&head.fields)?.map_or(ResponseFraming::UntilClose, ResponseFraming::Length))
 }
 
-/// Rejects every `Transfer-Encoding` except a single `chunked` without `Content-Length`.
+/// Accepts only a single `Transfer-Encoding: chunked` without `Content-Length`.
 fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     if fields.has(Known::ContentLength) {
         return Err(ParseError::LengthAndEncoding);
@@ -82,9 +83,8 @@ fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     }
 }
 
-/// Returns whether all codings of a list are HTTP codings (RFC 9112 §7) and include `chunked`, but not as the last.
-///
-/// A list with an unknown coding returns false, because it is reported as an unknown coding.
+/// Returns whether all codings of a list are those of RFC 9112 §7 and `chunked` is one of them, but not the last.
+/// Returns false if a coding is unknown, which is a different error.
 fn has_chunked_before_last(value: &[u8]) -> bool {
     const OTHERS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
     let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty());
@@ -99,7 +99,7 @@ fn has_chunked_before_last(value: &[u8]) -> bool {
     chunked && !last
 }
 
-/// Returns the value of `Content-Length`; a second field is an error even if its value is the same.
+/// Returns the value of `Content-Length`, if any. A second field is an error, even with the same value.
 fn content_length(fields: &Fields) -> Result<Option<u64>, ParseError> {
     let Some(value) = fields.known(Known::ContentLength) else { return Ok(None) };
     if fields.is_repeated(Known::ContentLength) {
@@ -115,10 +115,10 @@ fn content_length(fields: &Fields) -> Result<Option<u64>, ParseError> {
     }
 }
 
-/// Parses the options of a `Connection` value.
+/// Parses the value of a `Connection` field; other options are ignored.
 pub fn connection_options(value: &[u8]) -> ConnectionOptions {
     let mut options = ConnectionOptions::default();
-    // Most values have one of these spellings; this check takes a tenth of the time of parsing a list.
+    // Most values are spelled like this; the comparison takes a tenth of the time of parsing a list.
     match value {
         b"keep-alive" => return ConnectionOptions { keep_alive: true, ..options },
         b"close" => return ConnectionOptions { close: true, ..options },
@@ -132,14 +132,14 @@ pub fn connection_options(value: &[u8]) -> ConnectionOptions {
     options
 }
 
-/// Returns whether the client requests a persistent connection (RFC 9112 §9.3).
+/// Returns whether the connection may persist after this request, as far as the client is concerned (RFC 9112 §9.3).
 #[inline]
 pub fn wants_keep_alive(head: &RequestHead) -> bool {
     persists(head.version(), head.fields())
 }
 
-/// Returns whether the origin keeps the connection open after this response (RFC 9112 §9.3). The caller must check for
-/// [`ResponseFraming::UntilClose`], after which the connection never stays open.
+/// Returns whether the origin keeps the connection open after this response (RFC 9112 §9.3). The caller must also check
+/// for [`ResponseFraming::UntilClose`], after which no connection stays open.
 pub fn response_keeps_alive(head: &ResponseHead) -> bool {
     let faulty = head.version == HttpVersion::Http10 && head.fields.has(Known::TransferEncoding);
     !faulty && persists(head.version, &head.fields)

@@ -1,18 +1,19 @@
-//! Size limits of a head and rules for field names.
+//! Limits for heads, and the result of parsing a head.
 
-/// Size limits of a head and nginx's two switches for field names.
+/// Size limits of a head, and nginx's two switches for field names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
-    /// Maximum length of a line in bytes including its terminator: the size of one of `large_client_header_buffers`, or
+    /// Maximum length in bytes of a line including its terminator: the size of one of `large_client_header_buffers`, or
     /// `client_header_buffer_size` if that is larger.
     pub line: usize,
-    /// Maximum size of a head in bytes: the sum of all `large_client_header_buffers`.
+    /// Maximum size of a head in bytes: the total size of all `large_client_header_buffers`.
     pub total: usize,
     /// Maximum number of fields (`max_headers`).
     pub fields: usize,
-    /// Drops fields with characters other than letters, digits and `-` in their names (`ignore_invalid_headers`).
+    /// True if fields with characters other than letters, digits and `-` in their names are dropped
+    /// (`ignore_invalid_headers`); otherwise they are accepted.
     pub ignore_invalid_headers: bool,
-    /// Accepts `_` as a letter in field names (`underscores_in_headers`).
+    /// True if `_` is valid in field names (`underscores_in_headers`).
     pub underscores_in_headers: bool,
 }
 
@@ -29,10 +30,10 @@ impl Default for HeadLimits {
     }
 }
 
-/// Progress in parsing a head.
+/// Result of parsing a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseStatus {
-    /// The head is complete. The value is its length in the buffer, including preceding empty lines.
+    /// The head is complete. The value is its length in the input, including empty lines before it.
     Complete(usize),
     /// More bytes are needed.
     Partial,

@@ -1,42 +1,42 @@
-//! Parser of a single field line, shared by requests, responses and trailers (RFC 9112 §5).
+//! Parser of one field line, used for requests, responses and trailers (RFC 9112 §5).
 
 use super::scan;
 use crate::token::is_tchar;
 use crate::{Known, ParseError};
 
-/// Deviations that are accepted in a field line.
+/// Deviations from RFC 9112 that are accepted in a field line.
 #[derive(Clone, Copy)]
 pub(super) struct LineRules {
-    /// Accept control bytes other than NUL, CR and LF in a value.
+    /// Accept control bytes in a value, except NUL, CR and LF.
     pub controls: bool,
-    /// Accept lines without a colon and skip them.
+    /// Skip lines without a colon.
     pub no_colon: bool,
-    /// Accept lines that are terminated by LF alone.
+    /// Accept lines that end with LF instead of CRLF.
     pub bare_line_feed: bool,
-    /// Accept names that are not tokens (RFC 9110 §5.1) but contain neither white space nor control bytes.
+    /// Accept names with bytes that are invalid in a token (RFC 9110 §5.1), except white space and control bytes.
     pub no_token: bool,
 }
 
-/// Rules of a request head: bare LF is accepted as in nginx, everything else is strict.
+/// Rules for request heads: LF is accepted as in nginx, everything else is strict.
 pub(super) const REQUEST: LineRules =
     LineRules { controls: false, no_colon: false, bare_line_feed: true, no_token: false };
-/// Rules of a response of an origin: as lenient as nginx.
+/// Rules for responses of origins: as lenient as nginx.
 pub(super) const RESPONSE: LineRules =
     LineRules { controls: true, no_colon: true, bare_line_feed: true, no_token: true };
-/// Rules of the trailers of a chunked body: nothing ambiguous is accepted.
+/// Rules for the trailers of chunked bodies: no deviation is accepted.
 pub(super) const TRAILER: LineRules =
     LineRules { controls: false, no_colon: false, bare_line_feed: false, no_token: false };
 
-/// Parsed line.
+/// Result of parsing a line of a head. Positions are offsets in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadLine {
-    /// The line is not complete.
+    /// The line is incomplete.
     Partial,
-    /// Empty line that terminates the section, with the position after it.
+    /// Empty line that ends the section, with the position after it.
     End(usize),
-    /// Line to skip, with the position after it.
+    /// Line without a colon that is skipped, with the position after it.
     Skip(usize),
-    /// Field; all positions are relative to the buffer.
+    /// Field line.
     Field(FieldLine),
 }
 
@@ -48,13 +48,13 @@ pub(super) struct FieldLine {
     /// Position after the line.
     pub next: usize,
     pub known: Option<Known>,
-    /// True if the name contains `_` and no other invalid byte.
+    /// True if the name contains `_` and otherwise only letters, digits and `-`.
     pub underscore: bool,
-    /// True if the name contains a byte other than letters, digits, `-` and `_`, which nginx calls invalid.
+    /// True if the name contains a byte other than letters, digits, `-` and `_`; nginx calls such names invalid.
     pub odd: bool,
 }
 
-/// Parses the line that begins at `start`.
+/// Parses the line at `start`.
 #[inline]
 pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<HeadLine, ParseError> {
     match buf.get(start) {
@@ -94,7 +94,7 @@ pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<H
     }))
 }
 
-/// Returns the position of the LF after the value and the end position of the value; `None` if the line is incomplete.
+/// Returns the position of the LF that ends the line and the end of the value; `None` if the line is incomplete.
 #[inline]
 fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
     let mut at = start;
@@ -128,7 +128,7 @@ fn empty_line(buf: &[u8], start: usize, rules: LineRules) -> Result<HeadLine, Pa
     }
 }
 
-/// Returns the error for a line without a colon.
+/// Returns the error for a line without a colon: an invalid byte before the missing colon is reported first.
 fn missing_colon_error(line: &[u8], rules: LineRules) -> ParseError {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     class_of(line, rules).err().unwrap_or(ParseError::MissingColon)
@@ -160,10 +160,10 @@ const fn classes() -> [u8; 256] {
     class
 }
 
-/// Returns the union of the classes of all bytes of a name.
+/// Returns the union of the [`CLASS`] bits of all bytes of a name.
 ///
-/// A name that is empty or contains white space or control bytes is an error. So is a name that is not a token, unless
-/// the rules accept it.
+/// A name that is empty or contains white space or control bytes is an error; a name that is not a token is one unless
+/// `rules` accept it.
 fn class_of(name: &[u8], rules: LineRules) -> Result<u8, ParseError> {
     let class = name.iter().fold(0, |class, &byte| class | CLASS[usize::from(byte)]);
     let refused = if rules.no_token { REFUSED } else { REFUSED | NO_TOKEN };
@@ -172,7 +172,7 @@ fn class_of(name: &[u8], rules: LineRules) -> Result<u8, ParseError> {
     }
     Err(match name.iter().find(|&&byte| CLASS[usize::from(byte)] == REFUSED) {
         Some(b'\r') => ParseError::BareCarriageReturn,
-        // Without a rejected byte, the name is empty or not a token.
+        // Without such a byte, the name is empty or not a token.
         Some(b' ' | b'\t') | None => ParseError::InvalidFieldName,
         Some(_) => ParseError::ControlByte,
     })

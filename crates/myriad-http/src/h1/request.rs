@@ -5,19 +5,19 @@ use super::{HeadLimits, ParseStatus, scan};
 use crate::uri::{parse_host, split_target};
 use crate::{HttpVersion, Known, Method, ParseError, RequestHead};
 
-/// Progress of earlier calls of [`resume_request`] for a request head; starts as `default()`.
+/// Progress of [`resume_request`] in a request head that arrives in several pieces; starts as `default()`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeadScanState {
-    /// Number of bytes scanned so far; all complete lines in them are parsed.
+    /// Number of input bytes seen so far. All complete lines in them are parsed.
     scanned: usize,
     /// Start of the next line to parse.
     line_start: usize,
-    /// Start of the request line, once it is parsed.
+    /// Start of the request line; `None` until it is parsed.
     head_start: Option<usize>,
 }
 
-/// Fields that may occur only once in a request. nginx rejects a second occurrence with 400, because implementations
-/// could choose different values.
+/// Fields that may occur only once in a request. As in nginx, a repetition is rejected with 400, because
+/// implementations could use different values.
 const SINGLE: u128 = Known::Host.bit()
     | Known::IfModifiedSince.bit()
     | Known::IfUnmodifiedSince.bit()
@@ -33,9 +33,9 @@ const SINGLE: u128 = Known::Host.bit()
 
 /// Parses a request head at the start of `buf` into `out`.
 ///
-/// `out` retains its memory, so a connection that reuses it does not allocate. On [`ParseStatus::Partial`] and on an error,
-/// `out` contains the data parsed so far, for the access log. On an error in the request line, `out` contains that line
-/// as received.
+/// `out` retains its memory, so a connection that reuses it does not allocate. After [`ParseStatus::Partial`] and after
+/// an error, `out` contains the data parsed so far, for the access log. After an error in the request line, `out`
+/// contains that line as received.
 #[inline]
 pub fn parse_request(
     buf: &[u8],
@@ -45,9 +45,8 @@ pub fn parse_request(
     resume_request(buf, &mut HeadScanState::default(), limits, out)
 }
 
-/// Continues to parse a partial head. `buf` must begin with the same bytes as in the preceding call and contain more of
-/// them; `progress` and `out` must be unchanged since that call. Each line is parsed once, regardless of how the bytes
-/// are split.
+/// Continues to parse a partial head. `buf` must start with the same bytes as in the previous call, followed by further
+/// bytes; `progress` and `out` must be unchanged since then. Each line is parsed once, however the bytes are split.
 pub fn resume_request(
     buf: &[u8],
     progress: &mut HeadScanState,
@@ -78,7 +77,7 @@ fn has_line_end(buf: &[u8], from: usize) -> bool {
     buf.get(from..).is_some_and(|fresh| memchr::memchr(b'\n', fresh).is_some())
 }
 
-/// Appends the lines parsed since the last copy to the buffer of the head.
+/// Appends the lines that were parsed since the last call to the buffer of `out`.
 #[inline]
 fn copy_lines(buf: &[u8], progress: &HeadScanState, out: &mut RequestHead) {
     let Some(head_start) = progress.head_start else { return };
@@ -135,7 +134,7 @@ fn read_lines(
     }
 }
 
-/// Returns the error if the current line or the head exceeds its limits without being complete; nginx responds once the
+/// Returns the error if an incomplete line or head has reached its limit. As in nginx, the error is detected once the
 /// buffer is full.
 fn limit_error(buf: &[u8], progress: &HeadScanState, limits: &HeadLimits) -> Option<ParseError> {
     let line = buf.len().saturating_sub(progress.line_start);
@@ -148,8 +147,7 @@ fn limit_error(buf: &[u8], progress: &HeadScanState, limits: &HeadLimits) -> Opt
     }
 }
 
-/// Parses the request line, including preceding empty lines. Returns the position of the request line; `None` if the
-/// line is incomplete.
+/// Parses the request line, after empty lines. Returns its start; `None` if it is incomplete.
 fn read_request_line(
     buf: &[u8],
     progress: &mut HeadScanState,
@@ -173,13 +171,13 @@ fn read_request_line(
     Err(error)
 }
 
-/// Returns the error for a request line that is too long: if the method fills the line, the method is invalid.
+/// Returns the error for a request line that is too long: an invalid method if the line contains no space.
 fn request_line_error(buf: &[u8], start: usize, limits: &HeadLimits) -> ParseError {
     let line = &buf[start..buf.len().min(start + limits.line)];
     if line.contains(&b' ') { ParseError::RequestLineTooLong } else { ParseError::InvalidMethod }
 }
 
-/// Stores a rejected request line for the access log, up to the size of one buffer.
+/// Stores a rejected request line in `out` for the access log, up to the maximum length of a line.
 fn store_rejected_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
     let end = memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()).min(limits.line);
     out.clear();
@@ -187,7 +185,7 @@ fn store_rejected_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) 
     out.line_len = end as u32;
 }
 
-/// Skips empty lines before a request line (RFC 9112 §2.2), up to the size of one buffer.
+/// Skips empty lines before a request line (RFC 9112 §2.2), up to the maximum length of a line in total.
 fn skip_empty_lines(buf: &[u8], progress: &mut HeadScanState, limits: &HeadLimits) -> Result<(), ParseError> {
     loop {
         let at = progress.line_start;
@@ -212,7 +210,7 @@ fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result
     }
     match buf.get(method_end) {
         Some(b' ') if method_end > start => {}
-        // A single CR may be the first byte of an empty line.
+        // A CR without further bytes may be the start of an empty line.
         None | Some(b'\r') if method_end == start && buf.len() <= start + 1 => return Ok(None),
         None => return Ok(None),
         Some(_) => return Err(ParseError::InvalidMethod),
@@ -226,7 +224,8 @@ fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result
         Some(_) => return Err(ParseError::InvalidTarget),
     }
     let version = parse_version(buf, skip_spaces(buf, target_end)).map_err(|error| match error {
-        // nginx checks the target first: the preface of HTTP/2 is not reported as an unsupported version.
+        // As in nginx, the target is checked first, so that the preface of HTTP/2 is not reported as an unsupported
+        // version.
         ParseError::UnsupportedVersion if buf[target_start..target_end] == *b"*" => ParseError::InvalidTarget,
         error => error,
     });
@@ -248,10 +247,11 @@ fn skip_spaces(buf: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Parses `HTTP/x.y` and the line terminator at `at`. Returns the version, the position after the text of the line and
-/// the position of the next line.
+/// Parses `HTTP/x.y` and the line terminator at `at`. Returns the version, the end of the line's text and the position
+/// of the next line; `None` if more bytes are needed.
 ///
-/// Spaces may follow the version, as in nginx. A space at any other place means that the target contained a space.
+/// Spaces may follow the version, as in nginx. Other text instead of the version means that the target contains a
+/// space.
 #[inline]
 fn parse_version(buf: &[u8], at: usize) -> Result<Option<(HttpVersion, usize, usize)>, ParseError> {
     match buf.get(at..at + 10) {
@@ -291,8 +291,8 @@ fn parse_version(buf: &[u8], at: usize) -> Result<Option<(HttpVersion, usize, us
     }
 }
 
-/// Parses a number of one or two digits at `at`, without a leading zero. Returns the number and the position after it;
-/// `None` if more bytes are needed.
+/// Parses a number of one digit, or of two without a leading zero, at `at`. Returns the number and the position after
+/// it; `None` if more bytes are needed.
 fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseError> {
     match (buf.get(at), buf.get(at + 1), buf.get(at + 2)) {
         (Some(first @ b'0'..=b'9'), Some(second @ b'0'..=b'9'), third) => match third {
@@ -307,7 +307,7 @@ fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseErr
     }
 }
 
-/// Rejects targets without a form that is valid for their method (RFC 9112 §3.2).
+/// Rejects targets whose form is not valid for the method (RFC 9112 §3.2).
 #[inline]
 fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     if target.first() == Some(&b'/') && method != Method::Connect {
@@ -325,7 +325,7 @@ fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     }
 }
 
-/// Checks the rules on request fields that nginx enforces first. Normalizes `Host`.
+/// Checks the rules for request fields that nginx checks before the virtual server is known, and normalizes `Host`.
 pub(crate) fn check_fields(head: &mut RequestHead) -> Result<(), ParseError> {
     if head.fields.repeated_of(SINGLE) != 0 {
         return Err(ParseError::RepeatedField);

@@ -1,14 +1,14 @@
-//! Response heads of origins, parsed as leniently as by nginx.
+//! Response heads of origins, parsed as leniently as in nginx.
 
 use super::line::{self, HeadLine};
 use super::{HeadLimits, ParseStatus, scan};
 use crate::{Fields, HttpVersion, ParseError, ResponseHead};
 
-/// Parses a response head at the start of `buf` into `out`; interim responses (1xx) are parsed like others.
+/// Parses a response head at the start of `buf` into `out`. Interim responses (1xx) are parsed like others.
 ///
-/// As in nginx, field values may contain control bytes other than NUL, CR and LF, lines may be terminated by LF alone,
-/// and a line without a colon is skipped. Any other violation is an error, and the client gets a 502 response. A
-/// partial head is parsed again from its start, because most heads of origins arrive in one piece.
+/// As in nginx, field values may contain control bytes other than NUL, CR and LF, lines may end with LF alone, and a
+/// line without a colon is skipped. Any other violation is an error, after which the client gets a 502. A partial head
+/// is parsed again from its start, because most heads of origins arrive in one piece.
 pub fn parse_response(
     buf: &[u8],
     limits: &HeadLimits,
@@ -34,8 +34,8 @@ pub fn parse_response(
 
 /// Parses field lines at the start of `buf`, up to and including the empty line, and appends them to `out`.
 ///
-/// The rules are those of [`parse_response`]; the head of a CGI response is parsed in this way. `out` does not change
-/// unless the block is complete.
+/// The rules are those of [`parse_response`]; also used for the heads of CGI responses. `out` only changes if the block
+/// is complete.
 pub fn parse_field_block(
     buf: &[u8],
     limits: &HeadLimits,
@@ -44,7 +44,7 @@ pub fn parse_field_block(
     read_block(buf, limits, line::RESPONSE, out)
 }
 
-/// Parses a block of fields by `rules`; `out` does not change unless the block is complete.
+/// Parses a block of field lines by `rules`. `out` only changes if the block is complete.
 pub(super) fn read_block(
     buf: &[u8],
     limits: &HeadLimits,
@@ -109,7 +109,7 @@ struct StatusLine<'a> {
     next: usize,
 }
 
-/// Parses `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 §4); returns `None` if the line is incomplete.
+/// Parses `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 §4); `None` if the line is incomplete.
 fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
     const INVALID: ParseError = ParseError::InvalidStatusLine;
     let prefix = buf.len().min(7);
@@ -133,14 +133,14 @@ fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
     let status = digits.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
     let reason = match rest.first() {
         None => rest,
-        // IIS sends its sub-codes as "403.1", which nginx accepts.
+        // IIS sends statuses such as `403.1`, which nginx accepts.
         Some(b' ' | b'.') => rest[1..].trim_ascii(),
         Some(_) => return Err(INVALID),
     };
     Ok(Some(StatusLine { version, status, reason, next }))
 }
 
-/// Returns the status line without its terminator and the position of the next line.
+/// Returns the status line without its terminator, and the position of the next line; `None` if the line is incomplete.
 fn status_line_text(buf: &[u8]) -> Result<Option<(&[u8], usize)>, ParseError> {
     let mut end = 0;
     loop {

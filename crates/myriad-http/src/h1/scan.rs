@@ -1,9 +1,9 @@
-//! Scans for delimiters, eight bytes at a time. Heads are short, so the start-up cost of a vector routine would exceed
+//! Search for delimiters, eight bytes at a time. Heads are short, so the start-up cost of a vector routine would exceed
 //! its benefit.
 
 use crate::eight_bytes::{below, equal};
 
-/// Returns the first position from `at` at which `found` marks a byte, or the length of `buf`.
+/// Returns the first position from `at` for which `found` sets the high bit of the byte; the length of `buf` if none.
 #[inline]
 fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
     while let Some(chunk) = buf.get(at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -14,7 +14,7 @@ fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
         at += 8;
     }
     while let Some(&byte) = buf.get(at) {
-        // The other seven bytes of the word are full stops, which no scan searches for.
+        // The other seven bytes of the word are full stops, which no search looks for.
         if found(u64::from(byte) | 0x2E2E_2E2E_2E2E_2E00) & 0x80 != 0 {
             return at;
         }
@@ -23,7 +23,7 @@ fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
     buf.len()
 }
 
-/// Returns the position of the first control byte (RFC 5234 `CTL`, including tabs) from `at`, or the length of `buf`.
+/// Returns the position of the first control byte (including tabs and DEL) from `at`, or the length of `buf`.
 #[inline]
 pub(super) fn find_control(buf: &[u8], at: usize) -> usize {
     scan(buf, at, |word| below(word, 0x20) | equal(word, 0x7F))

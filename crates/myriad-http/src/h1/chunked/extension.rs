@@ -1,8 +1,8 @@
-//! Extensions after the size of a chunk (RFC 9112 §7.1.1).
+//! Chunk extensions, after the size of a chunk (RFC 9112 §7.1.1).
 
 use crate::token::is_tchar;
 
-/// State of parsing the extensions of a chunk.
+/// State of the parser of chunk extensions.
 ///
 /// ```text
 /// Start --tchar--> Name --=--> ValueStart --tchar--> Value --;--> Start
@@ -11,10 +11,10 @@ use crate::token::is_tchar;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExtensionState {
-    /// After a semicolon.
+    /// After a semicolon, before a name.
     Start,
     Name,
-    /// After white space after a name.
+    /// In white space after a name.
     NameEnd,
     ValueStart,
     Value,
@@ -22,15 +22,15 @@ pub(super) enum ExtensionState {
     /// After a backslash in a quoted value.
     Escaped,
     QuotedEnd,
-    /// After white space after a value.
+    /// In white space after a value.
     ValueEnd,
-    /// Anything except control bytes, for recipients that ignore extensions.
+    /// Anything except control bytes is accepted, for recipients that ignore extensions.
     Any,
 }
 
 impl ExtensionState {
-    /// Returns the state after another byte; `None` if the byte is invalid here. White space around `;` and `=` is
-    /// accepted, as the RFC requires.
+    /// Returns the state after `byte`; `None` if the byte is invalid here. White space around `;` and `=` is accepted,
+    /// as the RFC requires.
     pub(super) fn next(self, byte: u8) -> Option<Self> {
         let is_blank = matches!(byte, b' ' | b'\t');
         let is_text = is_blank || matches!(byte, b'!'..=b'~' | 0x80..);
@@ -59,7 +59,7 @@ impl ExtensionState {
         })
     }
 
-    /// Returns whether the line may stop here: after white space, a `;` must follow.
+    /// Returns whether the line may end here. After white space, it may not: a `;` must follow.
     pub(super) fn may_end(self) -> bool {
         matches!(self, Self::Name | Self::Value | Self::QuotedEnd | Self::Any)
     }
