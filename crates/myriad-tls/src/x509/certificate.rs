@@ -1,4 +1,4 @@
-//! Certificate parser (RFC 5280 section 4.1).
+//! Parsing of X.509 certificates (RFC 5280 section 4.1).
 
 use std::fmt::Write;
 
@@ -11,31 +11,31 @@ use crate::x509::name::X509Name;
 use crate::x509::signature::{Algorithms, PublicKey, SignedMessage, is_signed_by};
 use crate::x509::time;
 
-/// Parsed certificate. Its content is not verified until [`crate::x509::TrustStore::verify`] succeeds.
+/// Parsed certificate. Nothing is verified; see [`crate::x509::TrustStore::verify`].
 #[derive(Clone, Debug)]
 pub struct Certificate<'a> {
     /// The whole certificate in DER.
     pub der: &'a [u8],
-    /// Version, 1 to 3.
+    /// Version: 1, 2 or 3.
     pub version: u8,
-    /// Serial number, big-endian in two's complement.
+    /// Serial number: big-endian two's complement.
     pub serial: &'a [u8],
-    /// Name of the issuing authority.
+    /// Name of the issuer.
     pub issuer: X509Name<'a>,
-    /// Name of the holder.
+    /// Name of the subject.
     pub subject: X509Name<'a>,
     /// Start of the validity, in seconds since the Unix epoch.
     pub not_before: i64,
     /// Last second of the validity, in seconds since the Unix epoch.
     pub not_after: i64,
-    /// Public key of the holder.
+    /// Public key of the subject.
     pub public_key: PublicKey<'a>,
     pub(crate) extensions: Extensions<'a>,
     pub(crate) signed: SignedMessage<'a>,
 }
 
 impl<'a> Certificate<'a> {
-    /// Parses a certificate in DER.
+    /// Parses a certificate in DER. Its signature is not verified.
     pub fn parse(der: &'a [u8]) -> Result<Self, MalformedDer> {
         let (signed, mut fields) = SignedMessage::read(der)?;
         let version = match fields.optional(tag::context(0))? {
@@ -46,7 +46,7 @@ impl<'a> Certificate<'a> {
             None => 1,
         };
         let serial = fields.expect(tag::INTEGER)?.content;
-        // RFC 5280 section 4.1.1.2: the signature algorithms inside and outside must be equal.
+        // The signature algorithm must be the same inside and outside of the signed part (RFC 5280 section 4.1.1.2).
         if fields.expect(tag::SEQUENCE)?.content != signed.algorithm || serial.is_empty() {
             return Err(MalformedDer);
         }
@@ -81,12 +81,12 @@ impl<'a> Certificate<'a> {
         })
     }
 
-    /// Returns the serial number in uppercase hexadecimal digits (`$ssl_client_serial`).
+    /// Returns the serial number in upper-case hexadecimal (`$ssl_client_serial`).
     pub fn serial_hex(&self) -> String {
         let is_negative = self.serial.first().is_some_and(|first| *first >= 0x80);
         let mut digits = self.serial.to_vec();
         if is_negative {
-            // Magnitude of a number in two's complement.
+            // Computes the absolute value of a negative number in two's complement.
             let mut carry = true;
             for digit in digits.iter_mut().rev() {
                 let (flipped, overflow) = (!*digit).overflowing_add(u8::from(carry));
@@ -101,7 +101,7 @@ impl<'a> Certificate<'a> {
         shown
     }
 
-    /// Returns the SHA-1 of the certificate in hexadecimal digits (`$ssl_client_fingerprint`).
+    /// Returns the SHA-1 hash of the certificate in lower-case hexadecimal (`$ssl_client_fingerprint`).
     pub fn fingerprint(&self) -> String {
         let mut shown = String::with_capacity(40);
         for byte in Sha1::digest(self.der) {
@@ -110,7 +110,7 @@ impl<'a> Certificate<'a> {
         shown
     }
 
-    /// Returns the first OCSP responder URL of its authority (RFC 5280 section 4.2.2.1).
+    /// Returns the first OCSP responder URL in the certificate (RFC 5280 section 4.2.2.1); `None` if there is none.
     pub fn ocsp_responder(&self) -> Option<&'a str> {
         /// `id-ad-ocsp`: 1.3.6.1.5.5.7.48.1.
         const OCSP: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 48, 1];
@@ -128,13 +128,13 @@ impl<'a> Certificate<'a> {
         None
     }
 
-    /// Returns the identifier of the authority's key (RFC 5280 section 4.2.1.1).
+    /// Returns the authority key identifier (RFC 5280 section 4.2.1.1); `None` if there is none.
     pub fn authority_key_id(&self) -> Option<&'a [u8]> {
         let mut fields = self.extensions.authority_key?.inside(tag::SEQUENCE).ok()?;
         fields.optional(tag::implicit(0)).ok()?.map(|id| id.content)
     }
 
-    /// Returns whether its key verifies the signature of a message, by one of these algorithms.
+    /// Returns true if the certificate's key verifies the signature of `message` by one of the given algorithms.
     pub fn has_signed(&self, message: &[u8], signature: &[u8], algorithms: Algorithms<'_>) -> bool {
         let key = &self.public_key;
         let of_key = |algorithm: &&&dyn SignatureVerificationAlgorithm| {
@@ -144,18 +144,18 @@ impl<'a> Certificate<'a> {
         ways.any(|algorithm| algorithm.verify_signature(key.bytes, message, signature).is_ok())
     }
 
-    /// Returns whether this certificate issued `other`: its name is the issuer of `other`, and its key verifies the
+    /// Returns true if this certificate issued `other`: the subject is the issuer of `other`, and the key verifies its
     /// signature.
     pub fn has_issued(&self, other: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
         self.subject == other.issuer && is_signed_by(&other.signed, &self.public_key, algorithms)
     }
 
-    /// Returns the certificate in PEM (RFC 7468), with a line break after the last line.
+    /// Returns the certificate in PEM (RFC 7468), with a final line break.
     pub fn pem(&self) -> String {
         crate::x509::pem::block("CERTIFICATE", self.der)
     }
 
-    /// Returns whether issuer and subject are equal.
+    /// Returns true if issuer and subject are equal.
     pub(crate) fn is_self_issued(&self) -> bool {
         self.issuer == self.subject
     }

@@ -1,8 +1,8 @@
-//! Name constraints (RFC 5280 section 4.2.1.10): names that an authority may sign.
+//! Name constraints (RFC 5280 section 4.2.1.10): restrictions of the names that a CA may certify.
 //!
-//! Supported kinds are host names, IP addresses, e-mail addresses, and directory names. Other constraints are an error
-//! if a subordinate certificate has a name of that kind. Excluded directory names are an error too, because they can be
-//! equal without equal bytes.
+//! Supported types are DNS names, IP addresses, e-mail addresses and directory names. A constraint of another type is
+//! an error if a subordinate certificate has a name of that type. An excluded directory name is always an error,
+//! because equal directory names can have different encodings.
 
 use crate::x509::certificate::Certificate;
 use crate::x509::der::{DerReader, DerValue, MalformedDer, tag};
@@ -15,7 +15,7 @@ const DIRECTORY_NAME: u8 = tag::context(4);
 const PERMITTED: u8 = tag::context(0);
 const EXCLUDED: u8 = tag::context(1);
 
-/// Checks that the names of a certificate are allowed by the constraints of an authority.
+/// Checks that all names in `below` satisfy the name constraints of `authority`.
 pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Result<(), VerifyError> {
     let Some(lists) = authority.extensions.name_constraints else { return Ok(()) };
     let Ok((permitted, excluded)) = read(lists) else { return Err(VerifyError::Malformed) };
@@ -44,7 +44,7 @@ pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Res
     Ok(())
 }
 
-/// Returns the permitted and the excluded subtrees.
+/// Parses name constraints. Returns the permitted and the excluded subtrees.
 fn read(mut lists: DerReader<'_>) -> Result<(Vec<DerValue<'_>>, Vec<DerValue<'_>>), MalformedDer> {
     let permitted = lists.optional(PERMITTED)?.map(subtrees).transpose()?.unwrap_or_default();
     let excluded = lists.optional(EXCLUDED)?.map(subtrees).transpose()?.unwrap_or_default();
@@ -52,7 +52,8 @@ fn read(mut lists: DerReader<'_>) -> Result<(Vec<DerValue<'_>>, Vec<DerValue<'_>
     Ok((permitted, excluded))
 }
 
-/// Returns the bases of a list of subtrees. `minimum` and `maximum` are not used (RFC 5280) and not supported.
+/// Returns the base names of a list of subtrees. Fails if a subtree has `minimum` or `maximum`, which RFC 5280 does not
+/// use.
 fn subtrees(list: DerValue<'_>) -> Result<Vec<DerValue<'_>>, MalformedDer> {
     let mut list = list.values();
     let mut bases = Vec::new();
@@ -64,14 +65,14 @@ fn subtrees(list: DerValue<'_>) -> Result<Vec<DerValue<'_>>, MalformedDer> {
     Ok(bases)
 }
 
-/// Returns all names of a certificate. The common name counts as a host name if no other exists, as in
-/// [`Certificate::is_for`].
+/// Returns all names of a certificate. If there are no alternative DNS names, common names that look like host names
+/// count as DNS names, as in [`Certificate::is_valid_for`].
 fn names<'a>(certificate: &Certificate<'a>) -> Vec<ConstrainedName<'a>> {
     let mut all = Vec::new();
     if !certificate.subject.sets().is_empty() {
         all.push(ConstrainedName { tag: DIRECTORY_NAME, what: NameValue::Directory(certificate.subject) });
     }
-    // RFC 5280 section 4.2.1.10: an e-mail address in the subject is restricted too.
+    // E-mail addresses in the subject are restricted as well (RFC 5280 section 4.2.1.10).
     let addresses = certificate.subject.email_addresses().into_iter();
     all.extend(
         addresses.map(|address| ConstrainedName { tag: RFC822_NAME, what: NameValue::Bytes(address) }),
@@ -106,7 +107,7 @@ struct ConstrainedName<'a> {
 }
 
 impl ConstrainedName<'_> {
-    /// Returns whether the name is a wildcard that matches an excluded host, or hosts below an excluded domain.
+    /// Returns true if the name is a wildcard that may cover an excluded DNS name.
     fn may_stand_for(&self, excluded: &[u8]) -> bool {
         let name = match &self.what {
             NameValue::Bytes(bytes) => bytes,
@@ -124,7 +125,7 @@ enum NameValue<'a> {
     Directory(X509Name<'a>),
 }
 
-/// Returns whether a name is within a subtree; `None` if it cannot be determined.
+/// Returns true if a name is within a subtree; `None` if it cannot be determined.
 fn is_within(name: &ConstrainedName<'_>, base: &DerValue<'_>) -> Option<bool> {
     match (&name.what, base.tag) {
         (NameValue::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
@@ -139,7 +140,7 @@ fn is_within(name: &ConstrainedName<'_>, base: &DerValue<'_>) -> Option<bool> {
     }
 }
 
-/// Returns whether a host is the domain itself or below it; with a leading dot only hosts below it match.
+/// Returns true if `host` equals `base` or is a subdomain of it. If `base` starts with a dot, only subdomains match.
 fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     let Some(at) = host.len().checked_sub(base.len()) else { return false };
     let same = host[at..].eq_ignore_ascii_case(base);
@@ -147,9 +148,9 @@ fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     same && at_label && !(at == 0 && base.first() == Some(&b'.'))
 }
 
-/// Returns whether an e-mail address equals a mailbox, belongs to a host, or with a leading dot to a host below a
-/// domain. The local part is case-sensitive, because only its host interprets it. Returns `None` for quoted or
-/// non-ASCII addresses, which have several notations.
+/// Returns true if an e-mail address matches `base`: a mailbox, a host, or with a leading dot the subdomains of a
+/// domain. The local part is case-sensitive. `None` for quoted or non-ASCII addresses, which can be written in several
+/// ways.
 fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let split = |text: &[u8]| -> Option<(usize, bool)> {
         let mut signs = text.iter().enumerate().filter(|(_, byte)| **byte == b'@');
@@ -174,7 +175,7 @@ fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     })
 }
 
-/// Returns whether an address is in a network of an address and its mask.
+/// Returns true if an IP address is in a network, given as address and mask; `None` if `base` is malformed.
 fn is_address_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let (network, mask) = base.split_at_checked(base.len() / 2).filter(|(a, b)| a.len() == b.len())?;
     if address.len() != network.len() {

@@ -1,4 +1,4 @@
-//! Revocation lists (RFC 5280 section 5).
+//! Certificate revocation lists (RFC 5280 section 5).
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,16 +12,16 @@ use crate::x509::name::X509Name;
 use crate::x509::signature::{Algorithms, SignedMessage, is_signed_by};
 use crate::x509::time;
 
-/// List of certificates revoked by their issuer.
+/// Parsed revocation list of one issuer.
 pub struct RevocationList {
     der: Box<[u8]>,
-    /// Name of the issuer.
+    /// Name of the issuer in DER.
     issuer: Box<[u8]>,
     this_update: i64,
     next_update: Option<i64>,
     serials: HashSet<Box<[u8]>>,
     has_unknown_critical: bool,
-    /// Key that verified the signature: lists are long, so the signature is verified once.
+    /// Public key that has verified the signature; kept because verifying a long list is expensive.
     proved_by: OnceLock<Box<[u8]>>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for RevocationList {
 }
 
 impl RevocationList {
-    /// Parses a list in DER.
+    /// Parses a revocation list in DER. The signature is not verified yet.
     pub fn parse(der: &[u8]) -> Result<Self, MalformedDer> {
         let (signed, mut fields) = SignedMessage::read(der)?;
         fields.optional(tag::INTEGER)?;
@@ -57,7 +57,7 @@ impl RevocationList {
                 serials.insert(entry.expect(tag::INTEGER)?.content.into());
                 time::read(&mut entry)?;
                 if !entry.is_empty() {
-                    // An entry may contain another issuer (an indirect list) in a critical extension, which is not
+                    // An entry of an indirect list names another issuer in a critical extension, which is not
                     // supported.
                     extensions::each(&mut entry, |_, critical, _| {
                         has_unknown_critical |= critical;
@@ -85,12 +85,13 @@ impl RevocationList {
         })
     }
 
-    /// Returns whether the list has the name of this issuer.
+    /// Returns true if the list's issuer has the name of this certificate's subject.
     pub(crate) fn is_of(&self, issuer: &Certificate<'_>) -> bool {
         *self.issuer == *issuer.subject.der()
     }
 
-    /// Checks a certificate against the list. Returns the last second for which the result is valid.
+    /// Checks that a certificate is not revoked and that the list is valid. Returns the last second of its validity;
+    /// `i64::MAX` if it has no next update.
     pub(crate) fn check(
         &self,
         certificate: &Certificate<'_>,

@@ -1,10 +1,10 @@
-//! DER reader (ITU-T X.690), the only reader of this workspace. The writer is [`crate::x509::write`].
+//! DER reader (ITU-T X.690), used by the whole workspace. The writer is [`crate::x509::write`].
 //!
-//! As in OpenSSL, lengths may use more bytes than necessary: some authorities encode them in this way.
+//! As in OpenSSL, lengths may be encoded with more bytes than necessary, because some CAs do this.
 
 use std::fmt;
 
-/// Error for malformed DER.
+/// Error: the bytes are not valid DER or have an unexpected structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedDer;
 
@@ -53,21 +53,21 @@ pub mod tag {
     /// `SET`.
     pub const SET: u8 = 0x31;
 
-    /// Returns the tag `[number]` of a constructed value.
+    /// Returns the context-specific tag `[number]` of a constructed value.
     pub const fn context(number: u8) -> u8 {
         0xa0 | number
     }
 
-    /// Returns the tag `[number]` of a primitive value, which replaces the universal tag.
+    /// Returns the context-specific tag `[number]` of a primitive value (implicit tagging).
     pub const fn implicit(number: u8) -> u8 {
         0x80 | number
     }
 }
 
-/// Value with its tag, content, and complete encoding.
+/// DER value: tag, content and complete encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct DerValue<'a> {
-    /// Tag, see [`tag`].
+    /// Tag; see [`tag`] for constants.
     pub tag: u8,
     /// Content.
     pub content: &'a [u8],
@@ -75,7 +75,7 @@ pub struct DerValue<'a> {
     pub whole: &'a [u8],
 }
 
-/// Reader of consecutive values from untrusted bytes. Never panics; a rejected value is not consumed.
+/// Reader of a sequence of values from untrusted bytes. Never panics. A value that is rejected is not consumed.
 #[derive(Clone, Copy, Debug)]
 pub struct DerReader<'a> {
     rest: &'a [u8],
@@ -87,12 +87,12 @@ impl<'a> DerReader<'a> {
         Self { rest: bytes }
     }
 
-    /// Returns whether no bytes are left.
+    /// Returns true if no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Reads the next value: a tag of one byte and a definite length of at most four bytes, which suffices for
+    /// Reads the next value. Supports tags of one byte and definite lengths of at most four bytes, which is enough for
     /// certificates.
     pub fn value(&mut self) -> Result<DerValue<'a>, MalformedDer> {
         let [tag, first, ..] = *self.rest else { return Err(MalformedDer) };
@@ -115,22 +115,22 @@ impl<'a> DerReader<'a> {
         Ok(DerValue { tag, content: &whole[head..], whole })
     }
 
-    /// Reads the next value, which must have that tag.
+    /// Reads the next value; fails if it has another tag.
     pub fn expect(&mut self, tag: u8) -> Result<DerValue<'a>, MalformedDer> {
         self.optional(tag)?.ok_or(MalformedDer)
     }
 
-    /// Reads the next value if it has that tag.
+    /// Reads the next value if it has this tag; `None` otherwise, without consuming it.
     pub fn optional(&mut self, tag: u8) -> Result<Option<DerValue<'a>>, MalformedDer> {
         if self.rest.first() == Some(&tag) { self.value().map(Some) } else { Ok(None) }
     }
 
-    /// Returns a reader of the values in the next value, which must have that tag.
+    /// Reads the next value and returns a reader of its content; fails if it has another tag.
     pub fn inside(&mut self, tag: u8) -> Result<Self, MalformedDer> {
         self.expect(tag).map(|value| Self::new(value.content))
     }
 
-    /// Reads a bit string of whole bytes.
+    /// Reads a bit string; fails if its length is not a multiple of 8 bits.
     pub fn bits(&mut self) -> Result<&'a [u8], MalformedDer> {
         match self.expect(tag::BIT_STRING)?.content {
             [0, bytes @ ..] => Ok(bytes),
@@ -138,7 +138,7 @@ impl<'a> DerReader<'a> {
         }
     }
 
-    /// Reads an optional boolean; false if it is absent.
+    /// Reads an optional boolean; false if the next value is not a boolean.
     pub fn flag(&mut self) -> Result<bool, MalformedDer> {
         match self.optional(tag::BOOLEAN)? {
             None => Ok(false),
@@ -159,7 +159,7 @@ impl<'a> DerValue<'a> {
         DerReader::new(self.content)
     }
 
-    /// Returns a non-negative number; numbers of more than 32 bits result in the maximum.
+    /// Returns the value as a non-negative integer; `u32::MAX` if it has more than 32 bits.
     pub fn small(&self) -> Result<u32, MalformedDer> {
         match self.content {
             [] => Err(MalformedDer),

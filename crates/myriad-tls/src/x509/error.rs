@@ -1,18 +1,18 @@
-//! Verification errors.
+//! Errors of certificate verification.
 
 use std::fmt;
 
-/// Verification error of a certificate chain, with OpenSSL's number and text: administrators compare
-/// `$ssl_client_verify` and the error log with them.
+/// Reason why a certificate chain is rejected. Each has OpenSSL's number and text, which administrators know from
+/// `$ssl_client_verify` and the error log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyError {
-    /// A trusted authority is not self-issued and its issuer is not among the trusted authorities.
+    /// A trusted CA certificate is not self-issued, and its issuer is not trusted.
     NoIssuer,
-    /// One of the issuers has no revocation list.
+    /// An issuer in the path has no revocation list, although lists are configured.
     NoRevocationList,
-    /// A certificate cannot be parsed.
+    /// A certificate is malformed.
     Malformed,
-    /// A signature is wrong, or its algorithm is not accepted.
+    /// A signature is invalid, or its algorithm is not accepted.
     Signature,
     /// The signature of a revocation list is wrong, or its algorithm is not accepted.
     RevocationListSignature,
@@ -24,49 +24,48 @@ pub enum VerifyError {
     RevocationListNotYetValid,
     /// A revocation list has expired.
     RevocationListExpired,
-    /// The certificate is self-signed and not trusted.
+    /// The certificate itself is self-signed and not trusted.
     SelfSigned,
-    /// The last certificate of the chain is self-signed and not trusted.
+    /// The chain ends with a self-signed certificate that is not trusted.
     SelfSignedInChain,
-    /// The chain does not lead to a trusted authority.
+    /// The chain does not lead to a trusted CA.
     NoLocalIssuer,
-    /// The chain is one certificate, whose issuer is not trusted.
+    /// The chain has only one certificate, and its issuer is not trusted.
     FirstNotVerified,
-    /// The chain has more intermediate authorities than `ssl_verify_depth` allows.
+    /// The chain is longer than allowed: too many intermediate CAs (`ssl_verify_depth`), certificates or signatures.
     TooLong,
     /// A certificate was revoked.
     Revoked,
-    /// An authority of the chain allows fewer subordinate authorities.
+    /// A CA certificate in the path allows fewer subordinate CAs (path length constraint).
     PathLength,
-    /// A certificate is not allowed for this purpose.
+    /// A certificate in the path is not allowed for this purpose.
     Purpose,
     /// A certificate has an unsupported critical extension.
     CriticalExtension,
     /// A revocation list has an unsupported critical extension.
     RevocationListCriticalExtension,
-    /// A name is not permitted by an authority of the chain.
+    /// A name is not permitted by the name constraints of a CA.
     NotPermitted,
-    /// A name is excluded by an authority of the chain.
+    /// A name is excluded by the name constraints of a CA.
     Excluded,
-    /// An authority of the chain has an unsupported kind of name constraint.
+    /// A CA certificate has a name constraint of an unsupported type.
     ConstraintKind,
-    /// A certificate of the chain was signed by a certificate that is not an authority.
+    /// A certificate in the path was issued by a certificate that is not a CA.
     NoAuthority,
 }
 
 impl VerifyError {
-    /// Returns OpenSSL's number.
+    /// Returns OpenSSL's error number.
     pub fn code(self) -> u32 {
         self.entry().0
     }
 
-    /// Returns OpenSSL's text.
+    /// Returns OpenSSL's error text.
     pub fn as_str(self) -> &'static str {
         self.entry().1
     }
 
-    /// Returns whether the error only means that the authority is unknown, which `ssl_verify_client optional_no_ca`
-    /// accepts.
+    /// Returns true if the error means only that the CA is unknown, which `ssl_verify_client optional_no_ca` accepts.
     pub fn is_unknown_authority(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Extensions of version 3 certificates (RFC 5280 section 4.2).
+//! Extensions of X.509 version 3 certificates (RFC 5280 section 4.2).
 
 use crate::x509::der::{DerReader, MalformedDer, tag};
 
@@ -20,11 +20,11 @@ const CERTIFICATE_POLICIES: u8 = 32;
 const AUTHORITY_KEY_ID: u8 = 35;
 const EXTENDED_KEY_USAGE: u8 = 37;
 
-/// Maximum number of extensions of a certificate, a list or an entry; issued certificates have a dozen. The limit
-/// bounds the time to parse untrusted certificates.
+/// Maximum number of extensions of a certificate, a revocation list or a list entry, to bound the parsing time. Issued
+/// certificates have about a dozen.
 const MOST: usize = 64;
 
-/// Allowed uses of a key: the bits of `KeyUsage`, the first bit is the highest.
+/// Key usage: the first byte of the bit string, whose first bit is the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyUsage(pub(crate) u8);
 
@@ -40,41 +40,41 @@ impl KeyUsage {
     }
 }
 
-/// Flag of an authority, and the maximum number of authorities below it.
+/// Basic constraints: whether the certificate is a CA, and the maximum number of subordinate CAs in a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BasicConstraints {
     pub(crate) is_authority: bool,
     pub(crate) path_length: Option<u32>,
 }
 
-/// Allowed purposes of a certificate, if it restricts them.
+/// Purposes that the extended key usage of a certificate allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Purposes {
     pub(crate) server: bool,
     pub(crate) client: bool,
-    /// Signs OCSP responses for its issuer (RFC 6960 section 4.2.2.2).
+    /// The key may sign OCSP responses for the issuer (RFC 6960 section 4.2.2.2).
     pub(crate) ocsp: bool,
 }
 
-/// Extensions used by path validation.
+/// Extensions of a certificate that this crate uses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extensions<'a> {
     pub(crate) basic_constraints: Option<BasicConstraints>,
     pub(crate) key_usage: Option<KeyUsage>,
     pub(crate) purposes: Option<Purposes>,
-    /// List of `GeneralName`.
+    /// Reader of the `GeneralName` values of the subject alternative name.
     pub(crate) alternative_names: Option<DerReader<'a>>,
-    /// The two lists of subtrees.
+    /// Reader of the permitted and excluded subtrees.
     pub(crate) name_constraints: Option<DerReader<'a>>,
-    /// Access to its authority; not parsed before it is used, because validation does not depend on it.
+    /// Authority information access; parsed when it is used, because the validation does not depend on it.
     pub(crate) authority_information: Option<DerReader<'a>>,
-    /// Key of its authority; not parsed before it is used, because path building does not need it.
+    /// Authority key identifier; parsed when it is used, because the validation does not depend on it.
     pub(crate) authority_key: Option<DerReader<'a>>,
-    /// Set if a critical extension is not supported.
+    /// Set if there is a critical extension that is not supported.
     pub(crate) has_unknown_critical: bool,
 }
 
-/// Calls `judge` for each extension with its identifier, its critical flag, and its value.
+/// Parses a list of extensions and calls `judge` with the identifier, the critical flag and the value of each.
 pub(crate) fn each<'a>(
     list: &mut DerReader<'a>,
     mut judge: impl FnMut(&'a [u8], bool, DerReader<'a>) -> Result<(), MalformedDer>,
@@ -87,7 +87,7 @@ pub(crate) fn each<'a>(
         let critical = extension.flag()?;
         let value = extension.expect(tag::OCTET_STRING)?.values();
         extension.end()?;
-        // RFC 5280 section 4.2: extensions are unique. Otherwise two parsers could use different instances.
+        // Duplicates are an error (RFC 5280 section 4.2), because two parsers could use different ones.
         if seen.len() == MOST || seen.contains(&id) {
             return Err(MalformedDer);
         }

@@ -1,25 +1,25 @@
-//! Matching of certificates and hosts (RFC 6125 section 6.4, as in OpenSSL).
+//! Matching of certificates with host names and addresses (RFC 6125 section 6.4, as in OpenSSL).
 
 use std::net::IpAddr;
 
 use crate::x509::certificate::Certificate;
 use crate::x509::der::{DerReader, tag};
 
-/// Kinds of `GeneralName` used for hosts (RFC 5280 section 4.2.1.6).
+/// Tags of the `GeneralName` types for hosts (RFC 5280 section 4.2.1.6).
 pub(crate) const DNS_NAME: u8 = tag::implicit(2);
 pub(crate) const IP_ADDRESS: u8 = tag::implicit(7);
 
-/// Host of a certificate, from its alternative names.
+/// DNS name or IP address in the subject alternative name of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateHost<'a> {
-    /// Name, which may start with `*.`; its bytes are not validated.
+    /// DNS name, which may start with `*.`. The bytes are not validated.
     Name(&'a [u8]),
     /// IP address.
     Address(IpAddr),
 }
 
 impl<'a> Certificate<'a> {
-    /// Returns the hosts among its alternative names, in their order, up to the first malformed name.
+    /// Returns the hosts in the subject alternative name in order, up to the first malformed value.
     pub fn hosts(&self) -> impl Iterator<Item = CertificateHost<'a>> + use<'a> {
         let mut names = self.extensions.alternative_names.unwrap_or(DerReader::new(&[]));
         let values = std::iter::from_fn(move || names.value().ok());
@@ -30,8 +30,8 @@ impl<'a> Certificate<'a> {
         })
     }
 
-    /// Returns whether the certificate is valid for the host. If its alternative names contain host names, only those
-    /// count, otherwise the common names of its subject.
+    /// Returns true if the certificate is valid for a host name or IP address. Common names of the subject count only
+    /// if there are no alternative DNS names.
     pub fn is_valid_for(&self, host: &str) -> bool {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let address = host.parse::<IpAddr>().ok();
@@ -52,13 +52,13 @@ impl<'a> Certificate<'a> {
     }
 }
 
-/// Parses an address of four or sixteen bytes.
+/// Converts an address of 4 or 16 bytes; `None` for other lengths.
 fn address(octets: &[u8]) -> Option<IpAddr> {
     let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
     four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
 }
 
-/// Returns whether a pattern matches a host. A star matches one whole label, the first, and never directly below a
+/// Returns true if a pattern matches a host name. `*` matches exactly the first label, and not directly below a
 /// top-level domain.
 fn matches(pattern: &str, host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);

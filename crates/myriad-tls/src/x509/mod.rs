@@ -1,16 +1,15 @@
-//! X.509 certificates of clients and origins: their fields (`$ssl_client_*`), and the verification of certificate
-//! chains (`ssl_verify_client`, `proxy_ssl_verify`).
+//! X.509: fields of certificates (`$ssl_client_*`), and verification of certificate chains (`ssl_verify_client`,
+//! `proxy_ssl_verify`).
 //!
-//! Private authorities issue certificates that the public web no longer allows: version 1, without a subject
-//! alternative name, a root used as a leaf. nginx accepts them, because OpenSSL does, and so must a replacement of
-//! nginx. So this crate builds and checks the path by the rules of RFC 5280 section 6 as implemented by OpenSSL, with
-//! OpenSSL's error texts. It does not implement the arithmetic of signatures, but uses the algorithms of
-//! `rustls-pki-types`.
+//! Private CAs issue certificates that the public web no longer allows: version 1, without a subject alternative name, or a
+//! root used as a server certificate. nginx accepts them, because OpenSSL does. This module therefore builds and checks
+//! paths by the rules of RFC 5280 section 6 as implemented by OpenSSL, with OpenSSL's error texts. Signatures are verified
+//! by the algorithms of `rustls-pki-types`.
 //!
-//! This crate and the crates that depend on it read DER and PEM only with [`der`] and [`pem`].
+//! All crates of the workspace read DER and PEM only with [`der`] and [`pem`].
 //!
 //! ```text
-//! DER -> Certificate -> Trust::verify(chain, now, algorithms) -> Ok | VerifyError ("certificate has expired")
+//! DER -> Certificate -> TrustStore::verify(chain, purpose, now_s, algorithms) -> Ok(valid until) | VerifyError
 //! ```
 
 mod certificate;

@@ -1,17 +1,17 @@
-//! Distinguished names (RFC 5280 section 4.1.2.4), and the two notations of nginx.
+//! Distinguished names (RFC 5280 section 4.1.2.4) and their two text forms in nginx.
 
 use std::fmt::Write;
 
 use crate::x509::der::{DerReader, DerValue, MalformedDer, tag};
 
-/// Distinguished name; two names are equal if their bytes are.
+/// Distinguished name. Two names are equal if their encodings are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct X509Name<'a> {
-    /// Name in DER, with tag and length.
+    /// Complete encoding in DER.
     der: &'a [u8],
 }
 
-/// `2.5.4`: the attributes of X.520, by the last number.
+/// Prefix of X.520 attribute types (2.5.4); the last number selects the type.
 const X520: [u8; 2] = [0x55, 0x04];
 const COMMON_NAME: u8 = 3;
 const ORGANIZATION: u8 = 10;
@@ -36,14 +36,14 @@ const X520_NAMES: [(u8, &str); 19] = [
     (46, "dnQualifier"),
     (65, "pseudonym"),
 ];
-/// 1.2.840.113549.1.9.1.
+/// Attribute type `emailAddress`: 1.2.840.113549.1.9.1.
 const EMAIL: [u8; 9] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1];
-/// 0.9.2342.19200300.100.1.
+/// Prefix of pilot attribute types: 0.9.2342.19200300.100.1.
 const PILOT: [u8; 9] = [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1];
-/// 1.3.6.1.4.1.311.60.2.1: place of a company's registration.
+/// Prefix of attribute types for the place where a company is registered: 1.3.6.1.4.1.311.60.2.1.
 const JURISDICTION: [u8; 10] = [0x2b, 6, 1, 4, 1, 0x82, 0x37, 60, 2, 1];
 
-/// Attribute: its type and value.
+/// Attribute of a name. `id` is the OID of its type.
 struct Attribute<'a> {
     id: &'a [u8],
     value: DerValue<'a>,
@@ -56,12 +56,12 @@ impl<'a> X509Name<'a> {
         name.attributes().map(|_| name)
     }
 
-    /// Returns the complete encoding, as used in a list of authorities for clients.
+    /// Returns the complete encoding in DER.
     pub fn der(&self) -> &'a [u8] {
         self.der
     }
 
-    /// Returns its attributes in their order, grouped by their sets.
+    /// Returns the attributes in order, grouped by sets; `Err` if the name is malformed.
     fn attributes(&self) -> Result<Vec<Vec<Attribute<'a>>>, MalformedDer> {
         let mut sets = DerReader::new(self.der).inside(tag::SEQUENCE)?;
         let mut all = Vec::new();
@@ -79,7 +79,7 @@ impl<'a> X509Name<'a> {
         Ok(all)
     }
 
-    /// Returns its sets of attributes, as bytes.
+    /// Returns the encodings of the sets of attributes, in order.
     pub(crate) fn sets(&self) -> Vec<&'a [u8]> {
         let Ok(mut sets) = DerReader::new(self.der).inside(tag::SEQUENCE) else { return Vec::new() };
         let mut all = Vec::new();
@@ -89,24 +89,24 @@ impl<'a> X509Name<'a> {
         all
     }
 
-    /// Returns its common names in reverse order: the most specific first.
+    /// Returns the common names in reverse order, so that the most specific is the first.
     pub(crate) fn common_names(&self) -> Vec<String> {
         let mut names = self.texts(COMMON_NAME);
         names.reverse();
         names
     }
 
-    /// Returns its first common name.
+    /// Returns the first common name; `None` if there is none.
     pub fn common_name(&self) -> Option<String> {
         self.texts(COMMON_NAME).into_iter().next()
     }
 
-    /// Returns its first organization.
+    /// Returns the first organization; `None` if there is none.
     pub fn organization(&self) -> Option<String> {
         self.texts(ORGANIZATION).into_iter().next()
     }
 
-    /// Returns the text values of an X.520 attribute, in their order.
+    /// Returns the values of an X.520 attribute type in order; values that are not text are omitted.
     fn texts(&self, number: u8) -> Vec<String> {
         let attributes = self.attributes().unwrap_or_default();
         let named =
@@ -114,14 +114,14 @@ impl<'a> X509Name<'a> {
         named.filter_map(|attribute| text(&attribute.value)).collect()
     }
 
-    /// Returns its e-mail addresses, as bytes.
+    /// Returns the e-mail addresses as bytes.
     pub(crate) fn email_addresses(&self) -> Vec<&'a [u8]> {
         let attributes = self.attributes().unwrap_or_default();
         let addresses = attributes.iter().flatten().filter(|attribute| *attribute.id == EMAIL);
         addresses.map(|attribute| attribute.value.content).collect()
     }
 
-    /// Formats the name as in RFC 2253: `CN=client,O=Example` (`$ssl_client_s_dn`).
+    /// Formats the name as RFC 2253 does, last attribute first: `CN=client,O=Example` (`$ssl_client_s_dn`).
     pub fn rfc2253(&self) -> String {
         let mut out = String::new();
         for set in self.attributes().unwrap_or_default().iter().rev() {
@@ -137,7 +137,7 @@ impl<'a> X509Name<'a> {
         out
     }
 
-    /// Formats the name as in old versions: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`).
+    /// Formats the name as old nginx versions do: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`).
     pub fn legacy(&self) -> String {
         let mut out = String::new();
         for attribute in self.attributes().unwrap_or_default().iter().flatten() {
@@ -173,7 +173,7 @@ fn known_type(id: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the short name of an attribute type, or the numbers of its identifier.
+/// Returns the short name of an attribute type; its dotted OID if it is unknown.
 fn type_text(id: &[u8]) -> String {
     if let Some(name) = known_type(id) {
         return name.to_owned();
@@ -196,7 +196,7 @@ fn type_text(id: &[u8]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
-/// Returns the text of a string value; `None` for other values.
+/// Converts a string value to text; `None` for values of other types or with invalid characters.
 fn text(value: &DerValue<'_>) -> Option<String> {
     let bytes = value.content;
     match value.tag {
@@ -217,7 +217,8 @@ fn text(value: &DerValue<'_>) -> Option<String> {
     }
 }
 
-/// Writes an attribute as in RFC 2253 section 2.4; non-ASCII text is written as escaped bytes of UTF-8.
+/// Appends an attribute as in RFC 2253 section 2.4. Non-ASCII characters are written as escaped UTF-8 bytes, and
+/// unknown types with the encoding of their value.
 fn write_escaped(attribute: &Attribute<'_>, out: &mut String) {
     out.push_str(&type_text(attribute.id));
     out.push('=');

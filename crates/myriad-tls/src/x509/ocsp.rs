@@ -1,4 +1,4 @@
-//! OCSP: signed status of one certificate (RFC 6960), which a server can staple.
+//! OCSP responses: signed statements about the revocation of a certificate (RFC 6960).
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ use crate::x509::signature::{Algorithms, SignedMessage, is_signed_by};
 use crate::x509::time;
 use crate::x509::write::constructed;
 
-/// The `AlgorithmIdentifier` of SHA-1, which all responders use to identify certificates. It is not used for security.
+/// `AlgorithmIdentifier` of SHA-1. All responders use it to identify certificates; security does not depend on it.
 const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
-/// The identifier of SHA-256, 2.16.840.1.101.3.4.2.1, which some responders use instead.
+/// OID of SHA-256 (2.16.840.1.101.3.4.2.1), which some responders use instead of SHA-1.
 const SHA256: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
 /// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
 const BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
-/// Maximum number of certificates attached to a response. They are not signed, so an intermediary could add some.
+/// Maximum number of certificates in a response. They are not covered by the signature, so anyone could add some.
 const MOST_SIGNERS: usize = 4;
-/// Maximum number of single responses that are checked.
+/// Maximum number of single responses that are examined.
 const MOST_ANSWERS: usize = 32;
-/// Maximum lead of a responder's clock over this machine's, in seconds; as in nginx.
+/// Maximum time in seconds by which a responder's clock may be ahead, as in nginx.
 const SKEW_S: i64 = 300;
 
-/// Identifier of a certificate in OCSP.
+/// Identifier of a certificate in OCSP requests and responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OcspId {
     sha1: IssuerHashes<20>,
@@ -32,23 +32,23 @@ pub struct OcspId {
     serial: Box<[u8]>,
 }
 
-/// Hashes of the issuer's name and key.
+/// Hashes of the issuer's name and public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IssuerHashes<const LENGTH: usize> {
     name: [u8; LENGTH],
     key: [u8; LENGTH],
 }
 
-/// Validity of a verified response.
+/// Validity period of an OCSP response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OcspValidity {
-    /// Time at which the status was known to be correct, in seconds since the Unix epoch.
+    /// Time at which the status was correct, in seconds since the Unix epoch.
     pub this_update: i64,
-    /// Time of the next update; `None` if newer information is always available.
+    /// Time at which the response expires, in seconds since the Unix epoch; `None` if it does not.
     pub next_update: Option<i64>,
 }
 
-/// Status of a certificate.
+/// Revocation status of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspStatus {
     /// Not revoked.
@@ -59,22 +59,22 @@ pub enum OcspStatus {
     Unknown,
 }
 
-/// Reason why a response is rejected.
+/// Reason why an OCSP response is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspError {
     /// The response is malformed.
     Malformed,
-    /// The response has more bytes than [`OcspId::MAX_HEAD_BYTES`].
+    /// The response is larger than [`OcspId::LARGEST`].
     TooLarge,
-    /// The responder reports an error, by its number in RFC 6960 section 4.2.1.
+    /// The responder reports an error; the number is that of RFC 6960 section 4.2.1.
     Unsuccessful(u8),
-    /// The response does not contain the certificate.
+    /// The response does not contain a status of the certificate.
     OtherCertificate,
-    /// The signature is wrong, or not from the responder in the response.
+    /// The signature is invalid, or the signer is not the responder that the response names.
     Signature,
-    /// The signer is not authorized by the issuer.
+    /// The signer is neither the issuer nor a responder that the issuer has authorized.
     Unauthorized,
-    /// The certificate was revoked.
+    /// The certificate is revoked.
     Revoked,
     /// The certificate is unknown to the responder.
     Unknown,
@@ -121,11 +121,11 @@ impl From<MalformedDer> for OcspError {
 }
 
 impl OcspId {
-    /// Maximum size of a stapled response in bytes: OpenSSL's clients accept a `CertificateStatus` message (RFC 6066
-    /// section 8) of 16 KB under TLS 1.2, and the format of TLS 1.3 allows 64 KB.
+    /// Maximum size of a response in bytes. OpenSSL clients accept a `CertificateStatus` message (RFC 6066 section 8)
+    /// of up to 16 KB in TLS 1.2.
     pub const LARGEST: usize = 16_000;
 
-    /// Creates the identifier of a certificate and its issuer.
+    /// Creates the identifier of a certificate with its issuer.
     pub fn of(certificate: &Certificate<'_>, issuer: &Certificate<'_>) -> Self {
         let (name, key) = (certificate.issuer.der(), issuer.public_key.bytes);
         Self {
@@ -135,13 +135,13 @@ impl OcspId {
         }
     }
 
-    /// Returns a request in DER (RFC 6960 section 4.1.1), without a nonce, because authorities sign in advance.
+    /// Returns a request in DER (RFC 6960 section 4.1.1), without a nonce, because many responders sign in advance.
     pub fn request(&self) -> Vec<u8> {
         let serial = constructed(tag::INTEGER, &[&self.serial]);
         let octets = |hash: &[u8]| constructed(tag::OCTET_STRING, &[hash]);
         let (name, key) = (octets(&self.sha1.name), octets(&self.sha1.key));
         let id = constructed(tag::SEQUENCE, &[&SHA1, &name, &key, &serial]);
-        // OCSPRequest, TBSRequest, its list, Request.
+        // OCSPRequest, TBSRequest, the list of requests, Request.
         (0..4).fold(id, |inner, _| constructed(tag::SEQUENCE, &[&inner]))
     }
 
@@ -159,9 +159,9 @@ impl OcspId {
         Ok(is_issuer && *serial == *self.serial)
     }
 
-    /// Verifies that a response in DER contains the status good for the certificate at `now_s`, in seconds since the
-    /// Unix epoch, and is signed. With `authorized` the signer must be the issuer or its delegated responder (RFC 6960
-    /// section 4.2.2.2), otherwise any attached certificate is accepted, as in nginx without `ssl_stapling_verify`.
+    /// Verifies that a response in DER states that the certificate is good at `now_s` (seconds since the Unix epoch).
+    /// If `authorized` is true, the signer must be the issuer or a responder that it has authorized (RFC 6960 section
+    /// 4.2.2.2); otherwise any certificate in the response may have signed, as in nginx without `ssl_stapling_verify`.
     pub fn check(
         &self,
         der: &[u8],
@@ -173,9 +173,9 @@ impl OcspId {
         self.find_status(der, issuer, authorized, now_s, algorithms)?.result()
     }
 
-    /// Returns the status of the certificate in a response in DER at `now_s`, in seconds since the Unix epoch. The
-    /// response must be signed by the issuer or its delegated responder. An expired or not yet valid response is an
-    /// error, regardless of its status.
+    /// Returns the status of the certificate in a response in DER. The signer must be the issuer or a responder that it
+    /// has authorized. Fails if the response is not valid at `now_s` (seconds since the Unix epoch), whatever the
+    /// status.
     pub fn status(
         &self,
         der: &[u8],
@@ -193,7 +193,7 @@ impl OcspId {
         Ok((status, single.validity))
     }
 
-    /// Returns a key that is equal for the same certificate: hashes of the issuer's name and key, and the serial
+    /// Returns a key for caches, equal for the same certificate: hashes of the issuer's name and key, and the serial
     /// number.
     pub fn key(&self) -> Box<[u8]> {
         [&self.sha256.name[..], &self.sha256.key, &self.serial].concat().into()
@@ -211,7 +211,7 @@ impl OcspId {
         let mut fields = DerReader::new(signed.message).inside(tag::SEQUENCE)?;
         fields.optional(tag::context(0))?;
         let responder = fields.value()?;
-        // Time of creation, which is not used.
+        // The time of creation is not used.
         time::read(&mut fields)?;
         let mut answers = fields.inside(tag::SEQUENCE)?;
         let by = ResponseSignature { signed, signers, responder, issuer, now_s, algorithms };
@@ -232,8 +232,8 @@ impl OcspId {
     }
 }
 
-/// Checks that a response in DER can be stapled: successful and not larger than [`OcspId::MAX_HEAD_BYTES`]. Its status,
-/// certificate and signature are not checked.
+/// Checks that a response in DER can be stapled: well-formed, successful and not larger than [`OcspId::LARGEST`].
+/// Status, certificate and signature are not checked.
 pub fn check_form(der: &[u8]) -> Result<(), OcspError> {
     parse_signed(der).map(drop)
 }
@@ -245,7 +245,7 @@ fn parse_signed(der: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>),
     Ok(signed(basic(der)?)?)
 }
 
-/// Returns the `BasicOCSPResponse` of a response.
+/// Returns the encoded `BasicOCSPResponse` in a successful response.
 fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
     let mut outer = DerReader::new(der);
     let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -267,8 +267,8 @@ fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
     Ok(response)
 }
 
-/// Returns the signed data and the attached certificates. These are not signed; a malformed certificate makes the
-/// response invalid, because clients would reject it.
+/// Returns the signed data and the attached certificates, which the signature does not cover. Fails if one of them is
+/// malformed, because clients would reject the response.
 fn signed(basic: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>), MalformedDer> {
     let mut outer = DerReader::new(basic);
     let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -292,7 +292,7 @@ fn signed(basic: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>), Mal
     Ok((SignedMessage { message, algorithm, signature }, signers))
 }
 
-/// Signature data of a response.
+/// Signature of a response, with everything needed to verify it.
 struct ResponseSignature<'a> {
     signed: SignedMessage<'a>,
     signers: Vec<Certificate<'a>>,
@@ -322,7 +322,7 @@ impl ResponseSignature<'_> {
         self.names_responder(signer) && is_signed_by(&self.signed, &signer.public_key, self.algorithms)
     }
 
-    /// Returns whether the response names this signer as its responder.
+    /// Returns true if the response names this certificate as its responder.
     fn names_responder(&self, signer: &Certificate<'_>) -> bool {
         const BY_NAME: u8 = tag::context(1);
         const BY_KEY: u8 = tag::context(2);
@@ -336,7 +336,7 @@ impl ResponseSignature<'_> {
         }
     }
 
-    /// Returns whether the signer is a delegated responder of the issuer and currently valid.
+    /// Returns true if the certificate is that of a responder authorized by the issuer, and is valid now.
     fn is_delegate(&self, signer: &Certificate<'_>) -> bool {
         let extensions = &signer.extensions;
         let lives = (signer.not_before..=signer.not_after).contains(&self.now_s);
@@ -348,11 +348,11 @@ impl ResponseSignature<'_> {
     }
 }
 
-/// Status and validity of a single response.
+/// Status and validity in a single response.
 #[derive(Clone, Copy)]
 struct SingleResponse {
     status: Result<(), OcspError>,
-    /// Result of the validity check at the current time.
+    /// `Err` if the response is not valid at the current time.
     time: Result<(), OcspError>,
     validity: OcspValidity,
 }
@@ -376,7 +376,7 @@ impl SingleResponse {
         let time = if this_update.saturating_sub(SKEW_S) > now_s {
             Err(OcspError::NotYetValid)
         } else if next_update.is_some_and(|next| next < now_s || next < this_update) {
-            // No tolerance for clock differences: clients reject an expired response.
+            // No tolerance for clock differences, because clients reject an expired response.
             Err(OcspError::Expired)
         } else {
             Ok(())
@@ -384,7 +384,8 @@ impl SingleResponse {
         Ok(Self { status, time, validity: OcspValidity { this_update, next_update } })
     }
 
-    /// Returns the better of two responses: first the currently valid, then the newer, then that with the worse status.
+    /// Returns the preferred one of two responses: the valid one; if both are, the newer; if equally new, the negative
+    /// one.
     fn or(self, other: Self) -> Self {
         let rank = |single: &Self| (single.time.is_ok(), single.validity.this_update, single.status.is_err());
         if rank(&other) > rank(&self) { other } else { self }

@@ -1,13 +1,13 @@
-//! Path from a certificate to a trusted root (RFC 5280 section 6, as implemented by OpenSSL).
+//! Building and checking of the path from a certificate to a trusted root (RFC 5280 section 6, as in OpenSSL).
 //!
 //! ```text
-//! leaf --issuer--> trusted? --yes--> self-issued? --yes--> check the whole path
-//!                     |                   '--no--> its issuer, among the trusted
-//!                     '--no--> one of the chain, once
+//! certificate --issuer--> trusted? --yes--> self-issued? --yes--> check the whole path
+//!                            |                   '--no--> find its issuer among the trusted certificates
+//!                            '--no--> find its issuer in the chain as well; each is used once
 //! ```
 //!
-//! As in OpenSSL a path leads to a trusted self-issued certificate. If several authorities have the same name, each is
-//! tried; the number of signature verifications is limited, so that the cost of a chain is bounded.
+//! As in OpenSSL, a path ends with a trusted self-issued certificate. If several CAs have the same name, each is tried.
+//! The number of signature verifications is limited, to bound the cost of a chain.
 
 use crate::x509::certificate::Certificate;
 use crate::x509::constraints;
@@ -16,12 +16,12 @@ use crate::x509::extensions::KeyUsage;
 use crate::x509::signature::{Algorithms, is_signed_by};
 use crate::x509::trust::TrustStore;
 
-/// Maximum number of certificates of a chain.
+/// Maximum number of certificates in a chain.
 const LONGEST_CHAIN: usize = 16;
-/// Maximum number of signatures verified per chain.
+/// Maximum number of signatures that are verified per chain.
 const MOST_SIGNATURES: u32 = 16;
 
-/// Purpose of a certificate.
+/// Purpose for which a certificate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificatePurpose {
     /// Authentication of a client.
@@ -31,8 +31,8 @@ pub enum CertificatePurpose {
 }
 
 impl TrustStore {
-    /// Verifies that a chain, starting with the certificate in question, leads to a trusted root, and checks the whole
-    /// path. `now_s` is in seconds since the Unix epoch, as is the returned last second of validity.
+    /// Verifies that a chain, which starts with the certificate in question, leads to a trusted root, and checks the
+    /// whole path. Returns the last second of its validity; like `now_s`, it is in seconds since the Unix epoch.
     pub fn verify<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
@@ -43,8 +43,8 @@ impl TrustStore {
         verify(self, chain, purpose, now_s, algorithms, |_| ()).map(|(until, ())| until)
     }
 
-    /// Does the same and also returns the certificates of the path in DER, from the certificate in question to the
-    /// root.
+    /// Same as [`Self::verify`]; also returns the certificates of the path in DER, from the certificate in question to
+    /// the root.
     pub fn verify_path<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
@@ -84,7 +84,7 @@ fn verify<C: AsRef<[u8]>, T>(
     let is_trusted = trust.anchors.iter().any(|anchor| *anchor.der == *leaf.der);
     let verdict = search.extend(is_trusted);
     match verdict {
-        // Of several errors of an unknown certificate OpenSSL reports its dates last, so they take precedence.
+        // As OpenSSL does, a wrong date of the certificate is reported in preference to an unknown CA.
         Err(error) if error.is_unknown_authority() => date_check(leaf, now_s).and(Err(error)),
         verdict => verdict.map(|until| (until, found(&search.way))),
     }
@@ -101,7 +101,8 @@ struct PathSearch<'a> {
 }
 
 impl PathSearch<'_> {
-    /// Extends the path from its last certificate.
+    /// Extends the path from its last certificate to a root and checks it. `is_trusted` is true if the last certificate
+    /// is trusted.
     fn extend(&mut self, is_trusted: bool) -> Result<i64, VerifyError> {
         let last = self.way[self.way.len() - 1].clone();
         if is_trusted && last.is_self_issued() {
@@ -118,7 +119,7 @@ impl PathSearch<'_> {
             if self.way.iter().any(|known| known.der == candidate.der) {
                 continue;
             }
-            // A leaf, the intermediate authorities, a root: a longer path is rejected in all cases.
+            // A path has at most one certificate, `depth` intermediate CAs and a root.
             if self.way.len() >= self.trust.depth.saturating_add(2) as usize {
                 return Err(VerifyError::TooLong);
             }
@@ -138,7 +139,7 @@ impl PathSearch<'_> {
         verdict
     }
 
-    /// Returns the error if the path has no issuer for its last certificate.
+    /// Returns the error for a path whose last certificate has no known issuer.
     fn missing_issuer_error(&self, last: &Certificate<'_>, is_trusted: bool) -> VerifyError {
         match (last.is_self_issued(), self.way.len()) {
             _ if is_trusted => VerifyError::NoIssuer,
@@ -149,8 +150,8 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Checks a path to a root and returns the last second of its validity. If several checks fail, returns the error
-    /// that OpenSSL reports last when it continues after errors.
+    /// Checks a complete path. Returns the last second of its validity. If several checks fail, returns the error that
+    /// OpenSSL would report.
     fn check(&self) -> Result<i64, VerifyError> {
         let for_good = |()| i64::MAX;
         let (extensions, constraints) = (self.extensions().map(for_good), self.constraints().map(for_good));
@@ -185,7 +186,8 @@ impl PathSearch<'_> {
         Ok(())
     }
 
-    /// Checks the revocation of the certificates of the path; each issuer must have a list, the root for itself too.
+    /// Checks the revocation lists, if there are any: each issuer in the path, including the root, must have a valid
+    /// one.
     fn revocation(&self) -> Result<i64, VerifyError> {
         let mut verdict = Ok(i64::MAX);
         if self.trust.lists.is_empty() {
@@ -195,7 +197,7 @@ impl PathSearch<'_> {
             let issuer = self.way.get(index + 1).unwrap_or(certificate);
             let lists = self.trust.lists.iter().filter(|list| list.is_of(issuer));
             let results = lists.map(|list| list.check(certificate, issuer, self.now_s, self.algorithms));
-            // One valid list suffices, also if it revokes the certificate.
+            // One valid list per issuer suffices, but a revocation in any list counts.
             let mut of_this = Err(VerifyError::NoRevocationList);
             for said in results {
                 match (said, of_this) {
@@ -217,7 +219,7 @@ impl PathSearch<'_> {
     fn constraints(&self) -> Result<(), VerifyError> {
         for (index, authority) in self.way.iter().enumerate().skip(1) {
             for (at, below) in self.way[..index].iter().enumerate() {
-                // RFC 5280 section 6.1.3: self-issued authorities are exempt, a leaf never.
+                // Self-issued intermediate certificates are exempt (RFC 5280 section 6.1.3).
                 if at == 0 || !below.is_self_issued() {
                     constraints::check(authority, below)?;
                 }
@@ -227,7 +229,7 @@ impl PathSearch<'_> {
     }
 }
 
-/// Checks the dates of a certificate and returns the last second of its validity.
+/// Returns the last second of a certificate's validity; `Err` if it is not valid at `now_s`.
 fn date_check(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyError> {
     if now_s < certificate.not_before {
         return Err(VerifyError::NotYetValid);
@@ -235,7 +237,7 @@ fn date_check(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyEr
     if now_s > certificate.not_after { Err(VerifyError::Expired) } else { Ok(certificate.not_after) }
 }
 
-/// Returns whether a certificate may sign others. A root of version 1 has no such field and is accepted.
+/// Returns true if a certificate is that of a CA. A self-issued version 1 certificate counts as one.
 fn is_authority(certificate: &Certificate<'_>) -> bool {
     let extensions = &certificate.extensions;
     if extensions.key_usage.is_some_and(|usage| !usage.has(KeyUsage::KEY_CERT_SIGN)) {
@@ -247,7 +249,7 @@ fn is_authority(certificate: &Certificate<'_>) -> bool {
     }
 }
 
-/// Returns whether a certificate, or a certificate that it signs, may be used for a purpose.
+/// Returns true if a certificate, or for a CA the certificates that it issues, may be used for a purpose.
 fn is_allowed_for(certificate: &Certificate<'_>, purpose: CertificatePurpose, is_leaf: bool) -> bool {
     let extensions = &certificate.extensions;
     let allowed = extensions.purposes.is_none_or(|purposes| match purpose {

@@ -1,7 +1,7 @@
-//! PEM (RFC 7468), and the encrypted keys of RFC 1421, whose blocks start with header lines: the only reader and writer
-//! of this workspace.
+//! PEM reader and writer (RFC 7468), used by the whole workspace. Blocks may have header lines (RFC 1421), as encrypted
+//! keys do.
 //!
-//! Text around blocks is skipped, as in OpenSSL. Base64 is decoded in constant time, because some of it contains keys.
+//! Text outside of blocks is skipped, as in OpenSSL. Base64 is decoded in constant time, because it may contain keys.
 
 use std::fmt;
 
@@ -10,18 +10,17 @@ use zeroize::Zeroizing;
 
 use crate::x509::der::{DerReader, tag};
 
-/// Number of characters per line, as written by OpenSSL.
+/// Number of characters per line, as in OpenSSL.
 const LINE: usize = 64;
-/// Labels of certificates: the usual label, OpenSSL's label of certificates followed by trust settings, and an old
-/// label.
+/// Labels of certificates. After a certificate labeled `TRUSTED`, OpenSSL writes trust settings.
 const CERTIFICATES: [&str; 3] = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
-/// Reason why a PEM text or block cannot be parsed.
+/// Reason why a PEM text is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PemError {
-    /// A line starts with `-----BEGIN` and does not have the closing `-----`.
+    /// A line starts with `-----BEGIN` but does not end with `-----`.
     Begin,
-    /// A block has no matching `-----END` line before the next `-----BEGIN` line or the end of the text.
+    /// A block has no matching `-----END` line.
     End,
     /// The content of a block is not base64.
     Base64,
@@ -39,12 +38,12 @@ impl fmt::Display for PemError {
 
 impl std::error::Error for PemError {}
 
-/// Block of a text. Its content is decoded on demand.
+/// Block of a PEM text. Its content is decoded on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PemBlock<'a> {
     /// Label, such as `CERTIFICATE`; empty if it is not UTF-8.
     pub label: &'a str,
-    /// Lines with a colon.
+    /// Lines that contain a colon.
     headers: Vec<&'a [u8]>,
     /// All other lines.
     base64: Vec<&'a [u8]>,
@@ -67,7 +66,8 @@ impl<'a> PemBlock<'a> {
         }
     }
 
-    /// Returns the value of a header (RFC 1421 section 4.6), such as `DEK-Info`, if it is UTF-8.
+    /// Returns the value of a header line (RFC 1421 section 4.6), such as `DEK-Info`; `None` if it is missing or not
+    /// UTF-8.
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers.iter().find_map(|line| {
             let value = line.strip_prefix(name.as_bytes())?.strip_prefix(b":")?;
@@ -75,14 +75,14 @@ impl<'a> PemBlock<'a> {
         })
     }
 
-    /// Decodes the content. Padding is optional.
+    /// Decodes the content. Base64 padding is optional.
     pub fn bytes(&self) -> Result<Vec<u8>, PemError> {
         self.secret().map(|mut bytes| std::mem::take(&mut *bytes))
     }
 
-    /// Decodes secret content, such as a key: the only copy, which is overwritten when it is dropped.
+    /// Decodes secret content, such as a key. The result is the only copy and is overwritten when dropped.
     pub fn secret(&self) -> Result<Zeroizing<Vec<u8>>, PemError> {
-        // Allocated at full size, because growing would leave a copy of the content.
+        // Allocated in full size, because growing would leave a copy.
         let room = self.base64.iter().map(|line| line.len()).sum();
         let mut bytes = Zeroizing::new(Vec::with_capacity(room));
         let characters = self.base64.iter().copied().flatten();
@@ -96,7 +96,7 @@ impl<'a> PemBlock<'a> {
     }
 }
 
-/// Returns the blocks of a text in their order, including those after a malformed block.
+/// Returns the blocks of a text in order. Continues after a malformed block.
 pub fn blocks(text: &[u8]) -> impl Iterator<Item = Result<PemBlock<'_>, PemError>> {
     let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     let mut open: Option<PemBlock<'_>> = None;
@@ -123,7 +123,7 @@ pub fn blocks(text: &[u8]) -> impl Iterator<Item = Result<PemBlock<'_>, PemError
     })
 }
 
-/// Returns the certificates of a text, in DER and without the trust settings that OpenSSL appends.
+/// Returns the certificates of a text in DER, without the trust settings that OpenSSL may append.
 pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemError>> {
     let of_certificates = blocks(text).filter(|block| match block {
         Ok(block) => CERTIFICATES.contains(&block.label),
@@ -137,7 +137,7 @@ pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemErro
     })
 }
 
-/// Formats a block, with a line break after its last line. No other copy of it remains in memory.
+/// Formats a block, with a final line break. No other copy of the content remains in memory.
 pub fn block(label: &str, bytes: &[u8]) -> String {
     let text = Zeroizing::new(Base64::encode_string(bytes));
     let mut out = String::with_capacity(text.len() + text.len() / LINE + 2 * label.len() + 64);

@@ -1,22 +1,22 @@
-//! Signatures: signed data, keys, and verification.
+//! Signed X.509 data and the verification of its signature.
 
 use rustls_pki_types::SignatureVerificationAlgorithm;
 
 use crate::x509::der::{DerReader, MalformedDer, tag};
 
-/// Accepted signature algorithms.
+/// Signature algorithms that are accepted.
 pub type Algorithms<'a> = &'a [&'static dyn SignatureVerificationAlgorithm];
 
-/// Public key in the form used by signature algorithms.
+/// Public key in the form that signature algorithms expect.
 #[derive(Clone, Copy, Debug)]
 pub struct PublicKey<'a> {
-    /// Content of its `AlgorithmIdentifier`, without tag and length.
+    /// Content of the `AlgorithmIdentifier`, without tag and length.
     pub algorithm: &'a [u8],
     /// Bytes of the key.
     pub bytes: &'a [u8],
 }
 
-/// Signed message, algorithm, and signature.
+/// Signed data with its signature.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SignedMessage<'a> {
     pub(crate) message: &'a [u8],
@@ -26,7 +26,7 @@ pub(crate) struct SignedMessage<'a> {
 }
 
 impl<'a> SignedMessage<'a> {
-    /// Parses `SEQUENCE { message, algorithm, signature }`.
+    /// Parses `SEQUENCE { message, algorithm, signature }`. Also returns a reader of the message's content.
     pub(crate) fn read(der: &'a [u8]) -> Result<(Self, DerReader<'a>), MalformedDer> {
         let mut outer = DerReader::new(der);
         let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -39,7 +39,7 @@ impl<'a> SignedMessage<'a> {
     }
 }
 
-/// Returns whether a key verifies a signature, by one of these algorithms.
+/// Returns true if the key verifies the signature by one of the given algorithms.
 pub(crate) fn is_signed_by(
     signed: &SignedMessage<'_>,
     key: &PublicKey<'_>,

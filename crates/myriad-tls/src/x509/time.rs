@@ -1,10 +1,10 @@
-//! `UTCTime` and `GeneralizedTime` (RFC 5280 section 4.1.2.5).
+//! Reading of times (`UTCTime` and `GeneralizedTime`, RFC 5280 section 4.1.2.5).
 
 use myriad_base::calendar::{YearDigits, parse_x509_time};
 
 use crate::x509::der::{DerReader, MalformedDer, tag};
 
-/// Reads a time in seconds since the Unix epoch.
+/// Reads a time and returns it in seconds since the Unix epoch.
 pub(crate) fn read(reader: &mut DerReader<'_>) -> Result<i64, MalformedDer> {
     let value = reader.value()?;
     let year = match value.tag {

@@ -1,4 +1,4 @@
-//! Trusted authorities.
+//! Trusted CA certificates.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use crate::x509::certificate::Certificate;
 use crate::x509::crl::RevocationList;
 use crate::x509::der::MalformedDer;
 
-/// Trusted authorities and their revocation lists.
+/// Trusted CA certificates and revocation lists, against which chains are verified.
 #[derive(Default)]
 pub struct TrustStore {
     pub(crate) anchors: Vec<TrustedCertificate>,
     pub(crate) lists: Vec<RevocationList>,
-    /// Maximum number of authorities between a certificate and a root (`ssl_verify_depth`).
+    /// Maximum number of intermediate CAs in a path (`ssl_verify_depth`).
     pub(crate) depth: u32,
 }
 
-/// Trusted certificate.
+/// Trusted certificate in DER, with its subject.
 pub(crate) struct TrustedCertificate {
     pub(crate) der: Box<[u8]>,
     pub(crate) subject: Box<[u8]>,
@@ -32,12 +32,12 @@ impl fmt::Debug for TrustStore {
 }
 
 impl TrustStore {
-    /// Creates an empty set. At most `depth` authorities may be between a certificate and a root.
+    /// Creates an empty store that allows at most `depth` intermediate CAs in a path.
     pub fn new(depth: u32) -> Self {
         Self { depth, ..Self::default() }
     }
 
-    /// Adds a trusted authority.
+    /// Adds a trusted CA certificate in DER, unless it is in the store already.
     pub fn add(&mut self, der: &[u8]) -> Result<(), MalformedDer> {
         let subject = Certificate::parse(der)?.subject.der().into();
         if !self.anchors.iter().any(|known| *known.der == *der) {
@@ -46,7 +46,7 @@ impl TrustStore {
         Ok(())
     }
 
-    /// Adds a revocation list. From now on each issuer must have a list.
+    /// Adds a revocation list. Once there is one, each issuer of a path must have a list.
     pub fn add_revocation_list(&mut self, list: RevocationList) {
         self.lists.push(list);
     }

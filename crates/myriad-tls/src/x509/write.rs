@@ -1,8 +1,8 @@
-//! DER writer (ITU-T X.690): for requests to authorities and responders, and for certificates.
+//! DER writer (ITU-T X.690), for requests and certificates.
 
 use crate::x509::der::tag;
 
-/// Encodes a value with its tag and length.
+/// Encodes a value from its tag and content.
 pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(content.len() + 6);
     out.push(tag);
@@ -19,27 +19,27 @@ pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Encodes a value that contains others.
+/// Encodes a constructed value from the encodings of its parts.
 pub fn constructed(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     value(tag, &parts.concat())
 }
 
-/// Encodes a sequence of values.
+/// Encodes a sequence from the encodings of its elements.
 pub fn sequence(parts: &[&[u8]]) -> Vec<u8> {
     constructed(tag::SEQUENCE, parts)
 }
 
-/// Encodes a positive integer from its big-endian bytes.
+/// Encodes a non-negative integer from its big-endian bytes.
 pub fn integer(bytes: &[u8]) -> Vec<u8> {
     let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[first..];
-    // A leading one bit would make it negative.
+    // A zero byte is added if the number would otherwise be negative or empty.
     let padded = digits.first().is_none_or(|byte| *byte >= 0x80);
     let zero: &[u8] = if padded { &[0] } else { &[] };
     constructed(tag::INTEGER, &[zero, digits])
 }
 
-/// Encodes whole bytes as a bit string.
+/// Encodes bytes as a bit string.
 pub fn bit_string(bytes: &[u8]) -> Vec<u8> {
     constructed(tag::BIT_STRING, &[&[0], bytes])
 }

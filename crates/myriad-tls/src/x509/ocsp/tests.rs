@@ -1,4 +1,4 @@
-//! Responses created by `fixtures/make.sh`, and their expected results.
+//! Tests of responses that `fixtures/make.sh` creates.
 
 use super::*;
 
@@ -19,7 +19,7 @@ macro_rules! answer {
     };
 }
 
-/// Checks a response about `leaf`, signed by an authorized signer or by any.
+/// Checks a response for the certificate `leaf`.
 fn judge_at(answer: &[u8], authorized: bool, now_s: i64) -> Result<OcspValidity, OcspError> {
     let (leaf, root) = (pem!("leaf"), pem!("root"));
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
@@ -40,7 +40,7 @@ fn ocsp_response_is_valid_from_issuer_or_authorized_responder_only() {
     assert_eq!(judge(answer!("endless")).unwrap().next_update, None);
     assert_eq!(judge(answer!("unauthorized")), Err(OcspError::Unauthorized));
     assert_eq!(judge(answer!("impostor")), Err(OcspError::Unauthorized));
-    // Without `authorized` only the signature is checked.
+    // Without `authorized`, only the signature is verified.
     assert!(judge_at(answer!("unauthorized"), false, NOW).is_ok());
 }
 
@@ -55,7 +55,7 @@ fn an_answer_counts_for_its_certificate_and_its_time() {
     assert_eq!((at(this_update - SKEW_S), at(next_update)), (Ok(()), Ok(())));
     assert_eq!(at(this_update - SKEW_S - 1), Err(OcspError::NotYetValid));
     assert_eq!(at(next_update + 1), Err(OcspError::Expired));
-    // RFC 6960 section 4.2.1: an error response contains the reason and is not signed.
+    // An error response is not signed (RFC 6960 section 4.2.1).
     assert_eq!(judge(&[0x30, 3, 0x0a, 1, 6]), Err(OcspError::Unsuccessful(6)));
     assert_eq!(judge(&[0x30, 3, 0x0a, 1, 0]), Err(OcspError::Malformed));
 }
@@ -88,7 +88,7 @@ fn no_damage_goes_unnoticed() {
     }
 }
 
-/// Returns a response with other attached certificates, which are not signed.
+/// Returns the response with other attached certificates, which the signature does not cover.
 fn with_attached(answer: &[u8], certificates: &[&[u8]]) -> Vec<u8> {
     let mut parts = DerReader::new(basic(answer).unwrap()).inside(tag::SEQUENCE).unwrap();
     let signed = [parts.value(), parts.value(), parts.value()].map(|part| part.unwrap().whole).concat();
@@ -160,12 +160,12 @@ fn a_question_is_that_of_openssl() {
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
     let id = OcspId::of(&leaf, &root);
     let request = id.request();
-    // As written by `openssl ocsp -no_nonce`: four sequences around SHA-1, the two hashes and the number.
+    // As written by `openssl ocsp -no_nonce`: four sequences around SHA-1, the two hashes and the serial number.
     assert_eq!(request[..10], [0x30, 0x42, 0x30, 0x40, 0x30, 0x3e, 0x30, 0x3c, 0x30, 0x3a]);
     assert_eq!(request[10..21], SHA1);
     assert_eq!(request[request.len() - 3..], [2, 1, 0x10]);
     assert_eq!(request.len(), 0x44);
-    // A long serial number changes the form of the lengths.
+    // With a long serial number, lengths need more than one byte.
     let long = OcspId { serial: [1; 200].into(), ..id };
     let request = long.request();
     let mut reader = DerReader::new(&request);

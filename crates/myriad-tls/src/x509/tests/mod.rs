@@ -1,4 +1,4 @@
-//! Chains created by `make.sh`, and their expected results.
+//! Tests of chains that `make.sh` creates.
 
 use crate::x509::{
     Certificate, CertificateHost, CertificatePurpose, RevocationList, TrustStore, VerifyError, pem,
@@ -40,7 +40,7 @@ files!(
     "usurper"
 );
 
-/// Returns the content of the only block of a file.
+/// Returns the content of the only PEM block of a file.
 fn der(name: &str) -> Vec<u8> {
     pem::blocks(file(name).as_bytes()).next().unwrap().unwrap().bytes().unwrap()
 }
@@ -166,7 +166,7 @@ fn names_stay_where_their_authority_may_sign() {
 fn untrusted_chain_is_limited_in_signature_checks_and_depth() {
     let trust = trusting(&["root"], 9);
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
-    // Each lookalike's key verifies the leaf, but its own signature is invalid: two signature checks.
+    // The key of each lookalike CA verifies the certificate, but its own signature is invalid: two verifications each.
     let with_lookalikes = |count: u8| {
         let lookalike = |flip: u8| {
             let mut middle = der("middle");
@@ -233,7 +233,7 @@ fn certificate_fields_names_and_fingerprint_are_readable() {
     assert_eq!(old.subject.common_name().as_deref(), Some("old"));
 }
 
-/// A flipped bit is detected, or results in another certificate without a valid signature; no case panics.
+/// Each flipped bit is detected or gives a certificate with an invalid signature, and never causes a panic.
 #[test]
 fn no_damage_goes_unnoticed() {
     let trust = trusting(&["root"], 9);
