@@ -1,6 +1,6 @@
 //! Detection of browsers that need special treatment.
 
-/// Returns whether an agent matches nginx's `msie6`: MSIE 4 to 6, except MSIE 6 with SV1.
+/// Returns whether a `User-Agent` matches nginx's `msie6`: MSIE 4 to 6, except MSIE 6 with SV1.
 pub(crate) fn is_msie6(agent: &[u8]) -> bool {
     let Some(at) = agent.windows(5).position(|window| window == b"MSIE ") else { return false };
     let version = agent.get(at + 5).copied().unwrap_or(0);

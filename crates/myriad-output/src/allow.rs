@@ -1,4 +1,4 @@
-//! `Allow` of a 405 or an `OPTIONS *` (RFC 9110 section 10.2.1).
+//! Value of `Allow` in a 405 response and in the response to `OPTIONS *` (RFC 9110 section 10.2.1).
 
 use myriad_http::{Known, Method, MethodSet};
 use myriad_net::ResponseText;
@@ -6,7 +6,7 @@ use myriad_net::ResponseText;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::{ContentResponse, ResponseSource};
 
-/// Methods that at least one resource of a server may support.
+/// Methods that some resource of a server may support.
 pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
     Method::Get,
     Method::Head,
@@ -17,9 +17,9 @@ pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
     Method::Options,
 ]);
 
-/// Adds the field to a 405 by which this server rejects the method (RFC 9110 section 15.5.6), unless `add_header` has
-/// added it. For a 405 of the configuration (`return 405`, `error_page`) or of an origin the supported methods are
-/// unknown.
+/// Adds `Allow` to a 405 by which this server rejects the method (RFC 9110 section 15.5.6), unless `add_header` has
+/// added it. For a 405 of the configuration (`return 405`, `error_page`) or of an origin, the supported methods are not
+/// known.
 pub(super) fn add(request: &Request, answer: &ContentResponse, head: &mut ResponseText) {
     let supported = request.errors.supported;
     if answer.status != 405 || supported.is_empty() || is_of_origin(request, answer) {
@@ -32,7 +32,7 @@ pub(super) fn add(request: &Request, answer: &ContentResponse, head: &mut Respon
     head.append_field(b"Allow", list(supported.iter().filter(|method| *method != refused)).as_bytes());
 }
 
-/// Returns the value for the server as a whole.
+/// Returns the value of `Allow` for the server as a whole.
 pub fn of_server() -> String {
     list(SERVER_METHODS.iter())
 }

@@ -1,4 +1,4 @@
-//! Evaluation of request conditions (RFC 9110 section 13) against a response.
+//! Evaluation of request conditions (RFC 9110 section 13), such as `If-None-Match`, against a response.
 
 use myriad_http::Method;
 use myriad_net::ResponseBody;
@@ -9,13 +9,14 @@ use super::ranges;
 use myriad_exchange::exchange::{ContentResponse, Request};
 use myriad_exchange::runtime::Place;
 
-/// Applies the status of an `error_page` and evaluates conditions.
+/// Applies the status of `error_page` to the response, and evaluates the conditions of the request, which may turn it
+/// into a 304 or 412.
 pub(super) fn judge(request: &Request, place: &Place, answer: &mut ContentResponse) {
     if let Some(status) = request.errors.forced_status {
         answer.status = status;
         answer.reason = None;
     }
-    // The origin has evaluated the conditions of a response that it generated for this request only.
+    // The origin has already evaluated the conditions for a response that it generated for this request only.
     if !is_whole(request, answer) || answer.conditions_evaluated {
         return;
     }
@@ -30,7 +31,7 @@ pub(super) fn judge(request: &Request, place: &Place, answer: &mut ContentRespon
     }
 }
 
-/// Returns whether the client already has the response (304), so that its body is not needed.
+/// Returns whether the conditions result in 304, so that the body is not needed.
 #[cfg(feature = "image")]
 pub(super) fn is_unchanged(request: &Request, place: &Place, answer: &ContentResponse) -> bool {
     if request.errors.forced_status.is_some() || !is_whole(request, answer) || answer.conditions_evaluated {
@@ -45,7 +46,7 @@ fn precondition_outcome(request: &Request, place: &Place, answer: &ContentRespon
     judge_conditions(request.received.head.fields(), &validators, place.files.if_modified_since, now_s)
 }
 
-/// Returns whether conditions and ranges of the request apply to this response.
+/// Returns whether conditions and ranges of the request apply to the response: it is a 200 to GET or HEAD.
 pub(super) fn is_whole(request: &Request, answer: &ContentResponse) -> bool {
     answer.status == 200 && matches!(request.received.head.method(), Method::Get | Method::Head)
 }

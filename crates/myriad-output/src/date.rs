@@ -1,4 +1,4 @@
-//! `Date` line, cached per thread and rebuilt once a second.
+//! `Date` header line, cached per thread and rebuilt once a second.
 
 use std::cell::RefCell;
 
@@ -14,7 +14,8 @@ thread_local! {
     static LINE: RefCell<DateLine> = const { RefCell::new(DateLine { second: 0, text: Vec::new() }) };
 }
 
-/// Appends `Date: …` for `now` (milliseconds of the process clock). Synchronizes the clocks once a second.
+/// Passes the line `Date: …` for `now` (milliseconds of the process clock) to `out`. Synchronizes the process clock
+/// with the system clock once a second.
 pub(crate) fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
     LINE.with_borrow_mut(|line| {
         let second = now / 1000;

@@ -1,10 +1,11 @@
-//! Explanation of filters and encodings.
+//! Explanation of the filters and codings of a response (`--explain`).
 
 use myriad_http::Known;
 
 use myriad_exchange::exchange::{Exchange, media_type_of};
 
-/// Reports the filters and codings offered for a media type; without one, for the type by the URI.
+/// Reports the filters and the codings for a media type; `None` for the media type of the URI. Does nothing unless the
+/// request is being explained.
 pub fn explain(exchange: &Exchange, media_type: Option<&[u8]>) {
     let Some(sink) = &exchange.request.received.sink else { return };
     let request = &exchange.request;

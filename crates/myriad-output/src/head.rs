@@ -1,4 +1,4 @@
-//! Response head without the fields that the place adds.
+//! Response head, without the fields that the location adds.
 
 use myriad_encode::Coding;
 use myriad_http::head::reason_phrase;
@@ -11,7 +11,8 @@ use super::headers::expires::is_decorated;
 use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::Place;
 
-/// Starts the head: the status line and the fields of the server.
+/// Starts the head: the status line, and the fields of the server (`Server`, `Strict-Transport-Security`, `Alt-Svc`,
+/// `Date`).
 pub(super) fn begin(request: &Request, place: &Place, answer: &ContentResponse) -> ResponseText {
     let reason = answer.reason.as_deref().unwrap_or_else(|| reason_phrase(answer.status));
     let mut head = ResponseText::new(answer.status, reason);
@@ -23,7 +24,7 @@ pub(super) fn begin(request: &Request, place: &Place, answer: &ContentResponse) 
     if let Some(line) = &place.headers.own.hsts_line
         && request.is_https_from_client()
     {
-        // Before the fields of the site: browsers use the first (RFC 6797 section 8.1).
+        // It precedes the fields of the site: browsers use the first (RFC 6797 section 8.1).
         head.append_lines(line);
     }
     let alternatives = &place.headers.own.alt_svc;
@@ -43,7 +44,7 @@ pub(super) fn publish_fields(request: &mut Request, place: &Place, answer: &Cont
     request.outcome.head.fields = head.fields().to_vec();
 }
 
-/// Returns the media type if the head contains one; a status without a body has none.
+/// Returns the media type if the head will contain it; a 204 or 304 has none.
 pub(super) fn media_type(answer: &ContentResponse) -> Option<&[u8]> {
     answer.media_type().filter(|_| has_media_type(answer))
 }
@@ -52,7 +53,8 @@ fn has_media_type(answer: &ContentResponse) -> bool {
     !matches!(answer.status, 204 | 304)
 }
 
-/// Writes the fields of the response itself. `expires` is set if the place's `expires` replaces its freshness fields.
+/// Appends the fields of the response itself. `expires` is set if the directive `expires` replaces its freshness
+/// fields.
 pub(super) fn write_fields(place: &Place, answer: &ContentResponse, expires: bool, head: &mut ResponseText) {
     let left_out = &left_out(place, answer, expires);
     let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;
@@ -73,7 +75,7 @@ pub(super) fn write_fields(place: &Place, answer: &ContentResponse, expires: boo
             head.append_field(b"Last-Modified", text);
         }
         if answer.status == 206 {
-            // A stored page may contain a `Content-Range` that does not apply to this part.
+            // A stored page may have a `Content-Range` of its own, which does not apply to this range.
             let mut left_out = left_out.clone();
             left_out.push(b"content-range");
             copy_lines(meta.lines(), &left_out, |lines| head.append_lines(lines));
@@ -111,10 +113,10 @@ pub(super) fn write_fields(place: &Place, answer: &ContentResponse, expires: boo
 
 /// `Last-Modified`, as named in [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced).
 pub(super) const LAST_MODIFIED: &[u8] = b"last-modified";
-/// `ETag`, likewise.
+/// `ETag`, as named in [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced).
 pub(super) const ETAG: &[u8] = b"etag";
 
-/// Names of response fields that are replaced, in lower case.
+/// Names of response fields that are omitted because others replace them, in lower case.
 type ReplacedNames = SmallVec<[&'static [u8]; 6]>;
 
 fn left_out(place: &Place, answer: &ContentResponse, expires: bool) -> ReplacedNames {
@@ -125,7 +127,7 @@ fn left_out(place: &Place, answer: &ContentResponse, expires: bool) -> ReplacedN
     if expires {
         names.extend([&b"expires"[..], b"cache-control"]);
     }
-    // The origin may have a cache that sends `X-Cache` too.
+    // The origin may have a cache that also sends `X-Cache`.
     if place.headers.debug.as_ref().is_some_and(|debug| debug.debug && !debug.has_x_cache) {
         names.push(b"x-cache");
     }

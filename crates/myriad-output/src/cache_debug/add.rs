@@ -1,4 +1,4 @@
-//! Cache fields of the response.
+//! Response fields that describe the cache handling.
 
 use myriad_net::ResponseText;
 use myriad_policy::CacheStatus;
@@ -7,15 +7,15 @@ use super::status;
 use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::DebugRules;
 
-/// Request field that requests the cache key and the zone.
+/// Request field by which a client asks for the cache key and the zone.
 const ASKED: &[u8] = b"x-cache-debug";
 
-/// Adds `Cache-Status` as configured by `cache_status`. With `cache_debug`, also adds `X-Cache` unless `add_header`
-/// sets it, `X-Cache-Age` for a page that was not fetched for this request, and the key and zone for authorized
-/// clients that request them.
+/// Adds `Cache-Status` as configured by `cache_status`. With `cache_debug`, also adds `X-Cache` (unless `add_header`
+/// sets it), `X-Cache-Age` for a page that was not fetched for this request, and key and zone for an authorized client
+/// that asks for them.
 pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &ContentResponse, head: &mut ResponseText) {
     let facts = &request.cache;
-    // As in nginx, a method that the cache does not handle has no status, but it has a reason.
+    // As in nginx, a request with a method that the cache does not handle has no status, but it has a reason.
     let status = facts.report.status.or(facts.report.reason.map(|_| CacheStatus::Bypass));
     let is_left_out =
         |status: &CacheStatus| rules.status.is_empty() || (rules.without_hits && status::is_hit(*status));
@@ -26,7 +26,7 @@ pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &ContentRespons
         };
         let ttl_s = page.map(|page| status::seconds_left(page.fresh_until(), request.received.at_ms));
         let forwarded = request.origin.as_ref().and_then(|facts| facts.head.as_ref()).map(|head| head.status);
-        // The detailed reason contains file names of the origin: only administrators receive it.
+        // The detailed reason contains file names of the origin, so only administrators receive it.
         let is_detailed =
             facts.report.explanation.is_some() && request.may_administer(rules.from.as_deref()).is_ok();
         let reason =

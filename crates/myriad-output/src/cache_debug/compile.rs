@@ -1,4 +1,4 @@
-//! Compilation of `cache_debug` and `cache_status` of a place.
+//! Compilation of `cache_debug` and `cache_status`.
 
 use myriad_conf::settings::Settings;
 
@@ -6,7 +6,7 @@ use super::settings::{CacheDebug, CacheStatusField};
 use crate::headers;
 use myriad_exchange::runtime::DebugRules;
 
-/// Returns the cache field rules; `None` if no fields are added.
+/// Returns the compiled rules of a location; `None` if both directives are off.
 pub fn compiled(settings: &Settings) -> Option<Box<DebugRules>> {
     let CacheDebug { on, from } = settings.feature();
     let CacheStatusField { name, without_hits } = settings.feature();

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives `cache_debug` and `cache_status`, and their parsers.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least, network};
 use myriad_conf::settings::Settings;
@@ -27,7 +27,8 @@ pub(super) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-/// Parses `cache_status on|off|NAME [hits=on|off]`; a name is a token of structured fields (RFC 9651 section 3.3.4).
+/// Parses `cache_status on|off|NAME [hits=on|off]`. A name must be a token of structured fields (RFC 9651 section
+/// 3.3.4).
 fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = match args.bytes(0) {
         b"on" => "Myriad",

@@ -1,4 +1,10 @@
 //! `cache_debug`, `cache_status`: response fields that describe the cache handling.
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings`, `compile` | directives, their settings and their compilation |
+//! | `add` | addition of the fields to a response |
+//! | `status` | value of `Cache-Status` |
 
 mod add;
 mod compile;
@@ -10,5 +16,5 @@ pub(crate) use add::add;
 pub use compile::compiled;
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

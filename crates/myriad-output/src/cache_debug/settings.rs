@@ -1,13 +1,14 @@
-//! Settings of the directive.
+//! Settings of `cache_debug` and `cache_status`.
 
 use myriad_conf::settings::Network;
 
 /// `cache_debug`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheDebug {
-    /// Set if responses contain the cache fields.
+    /// True for `on`: responses contain `X-Cache` and `X-Cache-Age`.
     pub on: bool,
-    /// `from`: networks that may read keys. `None`: loopback and the server's addresses, for requests without a proxy.
+    /// `from`: networks of the clients that may ask for the key. `None`: loopback and the server's own addresses, for
+    /// requests without a proxy.
     pub from: Option<Vec<Network>>,
 }
 
@@ -18,7 +19,7 @@ myriad_conf::feature_settings!(CacheDebug);
 pub(super) struct CacheStatusField {
     /// Name of this cache; empty for `off`.
     pub name: String,
-    /// `hits=off`: no field for responses from the cache.
+    /// `hits=off`: the field is omitted for cache hits.
     pub without_hits: bool,
 }
 

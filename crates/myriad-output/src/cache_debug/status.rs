@@ -1,5 +1,5 @@
-//! `Cache-Status` (RFC 9211): cache handling of a request, as a member of a list that starts with the caches nearer to
-//! the origin.
+//! Value of `Cache-Status` (RFC 9211). This cache is appended to the list, which starts with the cache nearest to the
+//! origin.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use myriad_exchange::exchange::CacheReport;
 use myriad_net::ResponseText;
 use myriad_policy::CacheStatus;
 
-/// Returns the seconds until a page becomes stale; negative for a stale page.
+/// Returns the number of seconds until a page becomes stale; negative if it is stale.
 pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
     let seconds = |ms: u64| i64::try_from(ms / 1000).unwrap_or(i64::MAX);
     if fresh_until_ms >= now_ms {
@@ -18,12 +18,13 @@ pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
     }
 }
 
-/// Returns whether the cache answered without its origin.
+/// Returns whether the cache answered without contacting the origin.
 pub(super) fn is_hit(status: CacheStatus) -> bool {
     matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating)
 }
 
-/// Adds the member of the cache of that name: the reason of a miss, the remaining freshness, and the origin's status.
+/// Appends `Cache-Status` with the entry of this cache, called `name`: hit or reason of the fetch, status of the origin
+/// (`forwarded`), remaining freshness (`ttl_s`), and `reason` as detail.
 pub(super) fn add(
     name: &str,
     (status, shown): (CacheStatus, &CacheReport),
@@ -33,7 +34,7 @@ pub(super) fn add(
 ) {
     let mut member = name.to_owned();
     let is_hit = is_hit(status);
-    // RFC 9211 section 2.2: reason for forwarding the request.
+    // RFC 9211 section 2.2: reason why the request was forwarded.
     let fwd = match status {
         CacheStatus::Miss => "uri-miss",
         CacheStatus::Expired | CacheStatus::Revalidated => "stale",

@@ -1,4 +1,5 @@
-//! Selection of the encoding of a response: nginx's `gzip*` directives and the codings that the client accepts.
+//! Selection of the content coding of a response, by nginx's `gzip*` directives and the codings that the client
+//! accepts.
 
 use myriad_encode::{Coding, CodingSet};
 use myriad_http::Known;
@@ -9,46 +10,46 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OfferRules;
 use myriad_store::page::ProxiedFacts;
 
-/// Order by size, measured on pages: brotli, then zstd, then gzip.
+/// Order of preference, by the size of compressed pages: brotli, then zstd, then gzip.
 const PREFERENCE: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Coding::Identity];
 
-/// Permitted encodings of a response.
+/// Codings in which a response may be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Encodings {
-    /// Codings that place and response offer, including identity; [`takes`](Self::takes) returns whether the client
-    /// accepts a coding.
+    /// Codings that location and response permit, including identity. [`takes`](Self::takes) also tests whether the
+    /// client accepts a coding.
     pub allowed: CodingSet,
     accept: AcceptEncoding,
-    /// Set if other clients may receive another encoding.
+    /// Set if clients that accept other codings may receive another coding (`Vary`).
     pub varies: bool,
 }
 
 impl Encodings {
-    /// Returns the best of `available`.
+    /// Returns the best coding of `available` that is permitted and accepted; `None` if there is none.
     pub fn best(&self, available: CodingSet) -> Option<Coding> {
         self.accept.best(available.intersection(self.allowed).bits(), &PREFERENCE)
     }
 
-    /// Returns whether a coding is allowed and accepted by the client.
+    /// Returns whether a coding is permitted, and accepted by the client.
     pub fn takes(&self, coding: Coding) -> bool {
         self.best(CodingSet::EMPTY.with(coding)).is_some()
     }
 
-    /// Returns the best allowed coding, whether available or not.
+    /// Returns the best permitted and accepted coding, even if the response is not available in it.
     pub fn wanted(&self) -> Coding {
         self.accept.best(self.allowed.bits(), &PREFERENCE).unwrap_or(Coding::Identity)
     }
 }
 
-/// Returns whether nginx compresses bodies of this status. Others, such as redirects and 500, are sent unchanged and
-/// without `Vary` of `gzip_vary`.
+/// Returns whether bodies with this status are compressed, as in nginx. Others, such as redirects and 500, are sent
+/// unchanged, without `Vary` of `gzip_vary`.
 #[inline]
 pub fn is_compressed(status: u16) -> bool {
     matches!(status, 200 | 403 | 404)
 }
 
-/// Returns the encodings of a response of `media_type` and `length` bytes. `forced` is set if the origin has compressed
-/// the response, so that `gzip` does not apply.
+/// Returns the codings in which a response may be sent. `length` is its length in bytes, `None` if unknown. `forced` is
+/// set if the origin has compressed the response: gzip is then permitted even if `gzip` is off.
 pub fn encodings(
     request: &Request,
     media_type: &[u8],
@@ -85,7 +86,7 @@ pub fn encodings(
 }
 
 /// Returns the codings that the client accepts and that `gzip_http_version`, `gzip_disable` and `gzip_proxied` permit,
-/// for data that is already compressed.
+/// for data that is already compressed. Identity is not included.
 pub fn accepted(request: &Request, facts: ProxiedFacts) -> CodingSet {
     let Some(value) = request.received.head.known(Known::AcceptEncoding) else { return CodingSet::EMPTY };
     if !covers(&request.place().offer, request, facts) {

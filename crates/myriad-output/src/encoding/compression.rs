@@ -1,4 +1,4 @@
-//! Compression for a single client: bodies that are not stored or are still being received.
+//! Compression of a response for a single client: bodies that are not stored, or are still being received.
 
 use myriad_http::lines::line_named;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::gzip_proxied::proxied_facts;
 use crate::transform::{Transform, transformed};
 use myriad_exchange::exchange::{ContentResponse, EncodingSizes, Request, pull_body};
 
-/// Compresses a body if the place offers a coding and the client accepts it.
+/// Compresses the body of a response if the location offers a coding that the client accepts.
 pub(crate) fn encode(request: &mut Request, answer: &mut ContentResponse) {
     let nothing_offered = request.place().offer.is_empty();
     if nothing_offered || !answer.compressible || !is_compressed(answer.status) {
@@ -44,7 +44,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut ContentResponse) {
     let level = CompressionLevel::Number(rules.as_ref().map_or(1, |rules| rules.level));
     let bodiless = request.received.head.method() == myriad_http::Method::Head;
     let encoded = match std::mem::replace(&mut answer.body, ResponseBody::None) {
-        // Same head as for GET: without the length before the encoding.
+        // The head is the same as for GET: without the length before compression.
         ResponseBody::Stream(body, _) if bodiless => Ok(ResponseBody::Stream(body, None)),
         body @ (ResponseBody::Stream(..) | ResponseBody::File { .. }) => {
             let tally = request.outcome.head.encoding_sizes.insert(Rc::default());
@@ -70,7 +70,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut ContentResponse) {
     }
 }
 
-/// Wraps a body in an encoder; returns the body unchanged if the encoder cannot be created.
+/// Wraps a body in a streaming encoder. Returns the body as an error if the encoder cannot be created.
 fn compress_streamed(
     body: ResponseBody,
     coding: Coding,
@@ -86,18 +86,18 @@ fn compress_streamed(
     }
 }
 
-/// Maximum length, in bytes, of a body that is compressed with gzip level 1. A higher level takes 1.5 to 1.9 times as
+/// Maximum length of a body that is compressed with gzip level 1, in bytes. A higher level takes 1.5 to 1.9 times as
 /// long and saves at most 4 % of the bytes, which is less than a TCP packet.
 const SMALL_BODY: usize = 4 << 10;
 
-/// Encodes a complete body, which is cheaper than streaming; returns it unchanged if that fails.
+/// Compresses a complete body, which is cheaper than streaming. Returns the body as an error if that fails.
 fn compress_whole(
     bytes: Bytes,
     coding: Coding,
     mut level: CompressionLevel,
 ) -> Result<ResponseBody, ResponseBody> {
     if coding == Coding::Gzip && bytes.len() <= SMALL_BODY {
-        // Fixed codes are suitable for text of few different letters; other text is compressed by the library.
+        // Fixed Huffman codes suit text of few different letters; other text is compressed by the library.
         if let Some(encoded) = gzip_small(&bytes).filter(|encoded| encoded.len() < bytes.len()) {
             return Ok(ResponseBody::Full(encoded.into()));
         }
@@ -109,7 +109,7 @@ fn compress_whole(
     }
 }
 
-/// Streaming compressor that flushes its buffer when the origin pauses.
+/// Streaming encoder that counts its input and output, and flushes when the source pauses.
 struct CountingEncoder {
     inner: Option<StreamEncoder>,
     tally: Rc<EncodingSizes>,
@@ -167,7 +167,7 @@ mod tests {
             };
             assert_eq!(gzip_small(&bytes).is_some_and(|small| small == packed), is_small, "{length} bytes");
         }
-        // A text of non-ASCII bytes without repetitions: fixed codes make it longer.
+        // A text of non-ASCII bytes without repetitions: fixed codes would make it longer.
         let token =
             Bytes::from((0..900_u32).map(|at| 0xc0 + (at * at * 7 / 3 % 32) as u8).collect::<Vec<u8>>());
         let Ok(ResponseBody::Full(packed)) =

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives of the gzip, brotli and zstd modules, and their parsers.
 
 #![allow(clippy::unnecessary_wraps, reason = "setters share one signature")]
 
@@ -176,7 +176,7 @@ fn zstd_types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
 fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let before = settings.feature_mut::<EncodingSettings>().gzip.proxied;
     let mut proxied = if args.first { GzipProxied::default() } else { before };
-    // `off` excludes all others, including those of later directives.
+    // `off` excludes all other words, including those of later directives.
     let mut off = !args.first && before == GzipProxied::default();
     for index in 0..args.len() {
         let choices = [
@@ -220,7 +220,7 @@ fn gzip_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResu
     for word in args.words() {
         list.push(match word.text.as_slice() {
             b"msie6" => GzipDisable::Msie6,
-            // nginx disables gzip for browsers if memory is short; this server never does.
+            // nginx disables gzip for some browsers if memory is short; this server never does.
             b"degradation" => continue,
             _ => GzipDisable::Regex(word.to_text()),
         });

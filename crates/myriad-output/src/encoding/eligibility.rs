@@ -1,4 +1,4 @@
-//! Requests that codings are offered to (`gzip_http_version`, `gzip_disable`, `gzip_proxied`).
+//! Test whether a request may receive compressed responses (`gzip_http_version`, `gzip_disable`, `gzip_proxied`).
 
 use myriad_http::{HttpVersion, Known};
 use myriad_store::page::ProxiedFacts;
@@ -7,7 +7,8 @@ use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CodingOffer;
 
-/// Returns whether `gzip_http_version`, `gzip_disable` and `gzip_proxied` permit coding.
+/// Returns whether `gzip_http_version`, `gzip_disable` and `gzip_proxied` permit compression for a request. `facts` is
+/// only read for requests of proxies.
 pub(super) fn covers(offer: &CodingOffer, request: &Request, facts: ProxiedFacts) -> bool {
     if request.received.head.version() == HttpVersion::Http10 && !offer.http_1_0 {
         return false;
@@ -21,8 +22,8 @@ pub(super) fn covers(offer: &CodingOffer, request: &Request, facts: ProxiedFacts
     !request.received.head.fields().has(Known::Via) || proxied_allows(offer, request, facts)
 }
 
-/// Evaluates `gzip_proxied` as nginx does: by `Expires` if present, else by `Cache-Control`, else by missing
-/// validators.
+/// Evaluates `gzip_proxied` as nginx does: by `Expires` if the response has it, otherwise by `Cache-Control`, otherwise
+/// by missing validators.
 fn proxied_allows(offer: &CodingOffer, request: &Request, facts: ProxiedFacts) -> bool {
     let rules = offer.proxied;
     if rules.any || rules.auth && request.received.head.fields().has(Known::Authorization) {

@@ -1,4 +1,4 @@
-//! Response data that `gzip_proxied` depends on.
+//! Response fields on which `gzip_proxied` depends.
 
 use myriad_http::Known;
 use myriad_http::cache_control::CacheControl;
@@ -7,7 +7,8 @@ use myriad_http::lines::line_named;
 use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_store::page::ProxiedFacts;
 
-/// Returns the data for `gzip_proxied`; empty if the request was not sent by a proxy.
+/// Returns the response fields on which `gzip_proxied` depends; the default value if the request has no `Via`, i.e. was
+/// not sent by a proxy.
 pub(crate) fn proxied_facts(request: &Request, answer: &ContentResponse) -> ProxiedFacts {
     if !request.received.head.fields().has(Known::Via) {
         return ProxiedFacts::default();

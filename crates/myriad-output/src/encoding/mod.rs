@@ -1,4 +1,13 @@
-//! Selection of the content coding, and coding of responses that are not stored in it: `gzip*`, `brotli*`, `zstd*`.
+//! Content codings (`gzip*`, `brotli*`, `zstd*`): selection of the coding, and compression of responses that are not
+//! stored in it.
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings`, `compile` | directives, their settings and their compilation |
+//! | `choice` | codings in which a response may be sent |
+//! | `eligibility`, `gzip_proxied` | requests that may receive compressed responses |
+//! | `compression` | compression for a single client |
+//! | `variables` | `$gzip_ratio` and similar variables |
 
 mod choice;
 mod compile;
@@ -15,11 +24,11 @@ pub(super) use compression::encode;
 pub(super) use gzip_proxied::proxied_facts;
 use myriad_exchange::feature::Feature;
 
-/// Feature entry of `gzip*`, with the variables of codings.
+/// Registration of `gzip*`, and of the variables of all codings.
 pub const GZIP: Feature = Feature::new("encoding", directives::GZIP).with_variables(variables::VARIABLES);
-/// Feature entry of `brotli*`.
+/// Registration of `brotli*`.
 pub const BROTLI: Feature = Feature::new("encoding", directives::BROTLI);
-/// Feature entry of `zstd*`.
+/// Registration of `zstd*`.
 pub const ZSTD: Feature = Feature::new("encoding", directives::ZSTD);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `$gzip_ratio` and similar variables.
+//! Variables `$gzip_ratio`, `$brotli_ratio` and `$zstd_ratio`.
 
 use myriad_encode::Coding;
 use myriad_exchange::exchange::Request;
@@ -7,9 +7,9 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Answer;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Compression ratios.
+/// Compression ratio of the response; no value if it was sent in another coding.
 pub(super) const VARIABLES: &[RequestVariable] = &[
-    // nginx without the module leaves these names to the configuration, which may define them by a map.
+    // Without the modules, nginx leaves these names to the configuration, which may define them by a map.
     RequestVariable::new(
         "brotli",
         "brotli_ratio",
@@ -32,7 +32,8 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
     .yielding(),
 ];
 
-/// Writes the compression ratio of a body with that coding.
+/// Appends the compression ratio of the body. Returns false (no value) if the response was not sent in this coding, or
+/// without a body.
 fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
     if request.outcome.head.coding != coding {
         return false;

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Each filter wraps the body, updates the response head, and buffers at most a fixed window of bytes. A filter is a
-//! folder with its settings, compilation and implementation; `order.rs` lists it.
+//! folder with its settings, compilation and implementation. `order` lists the filters, `run` applies them to a
+//! response, and `wrap` contains functions that they share.
 
 #[cfg(feature = "nginx-extras")]
 pub mod addition;

@@ -7,11 +7,11 @@ use crate::slice;
 use myriad_exchange::exchange::{Exchange, Filter, Filters};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Compiles the settings of a level; `None` if the filter is off.
+/// Compilation of a filter for a level; returns `None` if the filter is off.
 type CompileFilter = fn(&mut dyn SettingsCompiler, &Settings) -> Option<Box<dyn Filter<Exchange>>>;
 
-/// Order of the filters: slices are joined first, and text filters run before the coding, which [`send`](crate::send)
-/// applies. The rest is nginx's order, where the text of `addition` is added after all filters that change the page
+/// Filters in the order of their application: slices are joined first, and text filters run before compression, which
+/// [`send`](crate::send) applies. The rest is nginx's order: `addition` runs after all filters that change the page
 /// itself.
 const ORDER: &[CompileFilter] = &[
     slice::compiled,
@@ -23,7 +23,7 @@ const ORDER: &[CompileFilter] = &[
     super::addition::compiled,
 ];
 
-/// Returns the filters of a level.
+/// Returns the compiled filters of a level, in the order of their application.
 pub fn compiled(compiler: &mut dyn SettingsCompiler, settings: &Settings) -> Filters<Exchange> {
     Filters::new(ORDER.iter().filter_map(|compiled| compiled(compiler, settings)).collect())
 }

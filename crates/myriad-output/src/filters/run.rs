@@ -1,4 +1,4 @@
-//! Application of a place's filters to a response.
+//! Application of a location's filters to a response.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::head;
 use myriad_exchange::exchange::{ContentResponse, Exchange, pull_body};
 use myriad_exchange::runtime::Place;
 
-/// Applies the filters of the place to a response that is about to be sent.
+/// Applies the filters of a location to a response that is about to be sent.
 pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut ContentResponse) {
     for filter in place.filters.iter() {
         if exchange.request.runtime().reads_sent_fields && filter.reads_response_head() {
@@ -21,7 +21,8 @@ pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut ContentRespons
     }
 }
 
-/// Returns the body of a subrequest for its parent: after the filters of its place, and never compressed.
+/// Returns the body of a subrequest's response for its parent request: with the filters of its location applied,
+/// decompressed.
 pub fn body_of_subrequest(exchange: &mut Exchange, mut answer: ContentResponse) -> BoxBody {
     let site = Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

@@ -1,4 +1,4 @@
-//! Helpers of filters: tests of a response, and wrapping of its body.
+//! Functions that the filters share: tests of a response, and wrapping of its body.
 
 use myriad_encode::Coding;
 use myriad_net::ResponseBody;
@@ -14,13 +14,13 @@ pub(crate) fn is_bodiless(answer: &ContentResponse) -> bool {
         || matches!(answer.body, ResponseBody::Tunnel(_))
 }
 
-/// Returns whether the body has a content coding of this server or the origin, so that text cannot be found in it.
+/// Returns whether the body has a content coding, of this server or of the origin, so that texts cannot be found in it.
 pub(super) fn is_packed(answer: &ContentResponse) -> bool {
     answer.coding != Coding::Identity || answer.has(b"content-encoding")
 }
 
-/// Detaches the response from its source and removes validators that do not apply to changed text. `keeps_dates` is
-/// `*_last_modified`: the date is retained, and the tag as a weak tag.
+/// Prepares the head of a response whose text will be changed: detaches it from its source and removes its validators.
+/// With `keeps_dates` (`*_last_modified`), `Last-Modified` stays, and `ETag` becomes weak.
 pub(super) fn begin_text(answer: &mut ContentResponse, etags: bool, keeps_dates: bool) {
     answer.detach(etags);
     if keeps_dates {
@@ -30,7 +30,8 @@ pub(super) fn begin_text(answer: &mut ContentResponse, etags: bool, keeps_dates:
     }
 }
 
-/// Wraps the body of a response whose head is already updated, except the length.
+/// Wraps the body of a response in a transformation, and updates its length and ranges; the caller updates the rest of
+/// the head.
 pub(super) fn wrap(answer: &mut ContentResponse, transform: impl Transform + 'static) {
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
     answer.body = ResponseBody::Stream(transformed(pull_body(body), transform), None);
@@ -46,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a response of four bytes with a date, a tag and ranges.
+    /// Returns a response of four bytes with `Last-Modified`, `ETag` and ranges.
     fn answer() -> ContentResponse {
         let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from_static(b"text")));
         answer.field(b"Last-Modified", b"Mon, 23 Nov 2026 00:00:00 GMT");

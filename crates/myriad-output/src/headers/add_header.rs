@@ -1,4 +1,4 @@
-//! `add_header`: header fields that a place adds.
+//! Fields of `add_header`.
 
 use myriad_net::ResponseText;
 use myriad_script::Frame;
@@ -7,7 +7,8 @@ use super::expires::is_decorated;
 use myriad_exchange::exchange::{Request, exchange_buffers};
 use myriad_exchange::runtime::Place;
 
-/// Adds the fields; each may read the previous fields (`$sent_http_*`). Private responses receive no freshness fields.
+/// Appends the fields. A value may read the previous fields (`$sent_http_*`). Responses with personal content
+/// (`personal`) receive no freshness fields.
 pub(crate) fn add(
     request: &mut Request,
     frame: &mut Frame,
@@ -19,7 +20,7 @@ pub(crate) fn add(
     let decorated = is_decorated(status);
     let read = request.site.runtime.reads_sent_fields;
     for field in rules.add.iter().filter(|field| field.is_added(decorated)) {
-        // Common configurations for precompressed copies add `Content-Encoding`, which is already set.
+        // Common configurations for precompressed files add `Content-Encoding`, which the response already has.
         if request.route.form.packed && field.name.eq_ignore_ascii_case(b"Content-Encoding") {
             continue;
         }

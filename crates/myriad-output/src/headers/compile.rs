@@ -1,4 +1,4 @@
-//! Compilation of the fields of a place.
+//! Compilation of `add_header`, `add_trailer` and `expires`.
 
 use myriad_conf::settings::Settings;
 use myriad_script::Template;
@@ -6,33 +6,34 @@ use myriad_script::Template;
 use super::settings::{AddHeader, AddedFields, HeaderSettings};
 use myriad_exchange::runtime::{AddField, ExpiresRule, SettingsCompiler};
 
-/// Compiles `add_header`.
+/// Returns the compiled `add_header` of a level, inherited ones included.
 pub fn added_fields(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().add, true, compile)
 }
 
-/// Compiles `add_trailer`.
+/// Returns the compiled `add_trailer` of a level, inherited ones included.
 pub fn added_trailers(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().trailers, false, compile)
 }
 
-/// Compiles `expires`.
+/// Returns the compiled `expires` of a level.
 pub fn expiry(settings: &Settings, compile: &mut dyn SettingsCompiler) -> ExpiresRule<Template> {
     settings.feature::<HeaderSettings>().expires.map(|text| compile.template(text))
 }
 
-/// Returns the fields that an `add_header` replaces, in lower case; the flag is `always`.
+/// Returns the names, in lower case, of fields of the response that an `add_header` replaces; the flag is `always`.
 pub fn replaced(settings: &Settings) -> Vec<(&'static [u8], bool)> {
     settings.feature::<HeaderSettings>().add.iter().filter_map(single).collect()
 }
 
-/// Returns whether an `add_header` has that name, case-insensitively.
+/// Returns whether an `add_header` of a level has this name, ignoring letter case.
 pub fn names(settings: &Settings, name: &[u8]) -> bool {
     let mut fields = settings.feature::<HeaderSettings>().add.iter();
     fields.any(|field| field.name.bytes().eq_ignore_ascii_case(name))
 }
 
-/// Returns whether an `add_header` sets the freshness of responses, which then starts when they are sent.
+/// Returns whether an `add_header` of a level sets a freshness field (`Cache-Control`, `Expires`, `Age`). The lifetime
+/// of responses then starts when they are sent.
 pub fn sets_freshness(settings: &Settings) -> bool {
     settings.feature::<HeaderSettings>().add.iter().any(is_of_freshness)
 }
@@ -43,7 +44,7 @@ fn compiled(fields: &AddedFields, in_head: bool, compile: &mut dyn SettingsCompi
     fields
         .iter()
         .enumerate()
-        // A field without a value only replaces the existing one; a trailer without a value makes the response chunked.
+        // A field without a value only replaces an existing one. A trailer without a value makes the response chunked.
         .filter(|(_, field)| !in_head || !field.value.is_empty())
         .map(|(index, field)| {
             let twins = fields[index + 1..].iter().filter_map(|later| once(later));
@@ -65,8 +66,8 @@ fn is_of_freshness(field: &AddHeader) -> bool {
         .any(|name| field.name.bytes().eq_ignore_ascii_case(name))
 }
 
-/// Returns the name of a field that may occur once, so that `add_header` replaces the existing one, as in nginx. The
-/// flag is `always`.
+/// Returns the name (in lower case) and `always` of a field that may occur only once: `add_header` then replaces an
+/// existing field, as in nginx. `None` for other fields.
 fn single(field: &AddHeader) -> Option<(&'static [u8], bool)> {
     let names: [&'static [u8]; 2] = [b"etag", b"last-modified"];
     let name = names.into_iter().find(|name| field.name.bytes().eq_ignore_ascii_case(name))?;

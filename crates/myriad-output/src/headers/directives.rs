@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives of nginx's headers module, and their parsers.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, between};

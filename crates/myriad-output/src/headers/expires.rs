@@ -11,21 +11,22 @@ use super::parse_expires::parse_expires;
 use myriad_exchange::exchange::{Request, exchange_buffers};
 use myriad_exchange::runtime::ExpiresRule;
 
-/// Result of `expires` for a response.
+/// Effect of `expires` on a response.
 enum ExpiresResult {
     Off,
     Epoch,
     Max,
-    /// Seconds from now; negative for the past.
+    /// Lifetime in seconds; negative for the past.
     In(i64),
 }
 
-/// Returns whether `expires` and `add_header` without `always` apply to a status.
+/// Returns whether `expires`, and `add_header` without `always`, apply to a status.
 pub(crate) fn is_decorated(status: u16) -> bool {
     matches!(status, 200 | 201 | 204 | 206 | 301 | 302 | 303 | 304 | 307 | 308)
 }
 
-/// Appends `Expires` and `Cache-Control`. Returns whether it did; the origin's fields are then omitted.
+/// Appends `Expires` and `Cache-Control` by the directive `expires`. Returns whether it did; those of the response must
+/// then be omitted. `modified_s` is the modification time in seconds since the Unix epoch, if known.
 pub(crate) fn write_expires(
     request: &Request,
     frame: &mut Frame,
@@ -47,7 +48,7 @@ pub(crate) fn write_expires(
     true
 }
 
-/// Last two lines written, cached because most requests of the same second use the same lines.
+/// Lines that were written last. They are cached because most responses of a second use the same lines.
 struct ExpiresLines {
     now_s: u64,
     seconds: i64,
@@ -68,7 +69,7 @@ fn write_block(now_s: u64, seconds: i64, out: &mut Vec<u8>) {
             if seconds < 0 {
                 block.text.extend_from_slice(b"\r\nCache-Control: no-cache\r\n");
             } else {
-                // Writing to a vector does not fail.
+                // Writing to memory cannot fail.
                 let _ = write!(block.text, "\r\nCache-Control: max-age={seconds}\r\n");
             }
         }

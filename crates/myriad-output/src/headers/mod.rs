@@ -1,5 +1,11 @@
-//! Fields that a place adds to the head and after the body, and fields that set the freshness: `add_header`,
-//! `add_trailer`, `expires` (nginx's headers module).
+//! `add_header`, `add_trailer`, `expires`: fields that a location adds to the head and after the body (nginx's headers
+//! module).
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings`, `compile` | directives, their settings and their compilation |
+//! | `add_header`, `trailers` | addition of fields to the head, and after the body |
+//! | `expires`, `parse_expires` | effect of `expires`; its syntax |
 
 pub(crate) mod add_header;
 mod compile;
@@ -12,7 +18,7 @@ pub(crate) mod trailers;
 pub use compile::{added_fields, added_trailers, expiry, names, replaced, sets_freshness};
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("headers", directives::ROWS);
 
 #[cfg(test)]

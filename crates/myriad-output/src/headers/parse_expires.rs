@@ -3,7 +3,8 @@
 use myriad_conf::number::parse_seconds;
 use myriad_exchange::runtime::ExpiresRule;
 
-/// Parses the argument of `expires`, or the value of its variable at run time; `None` if invalid.
+/// Parses the argument of `expires`, or the value of its variable at run time; `None` if it is invalid. `modified` is
+/// set for `expires modified`.
 pub(super) fn parse_expires<T>(word: &[u8], modified: bool) -> Option<ExpiresRule<T>> {
     match (word, modified) {
         (b"off", false) => return Some(ExpiresRule::Off),

@@ -1,32 +1,32 @@
-//! Settings of the directives.
+//! Settings of nginx's headers module.
 
 use myriad_conf::Text;
 use myriad_exchange::runtime::ExpiresRule;
 
-/// Single `add_header`.
+/// One `add_header` or `add_trailer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AddHeader {
     /// Name of the field.
     pub name: Text,
-    /// Value; an empty result adds nothing.
+    /// Value; if it evaluates to an empty text, nothing is added.
     pub value: Text,
-    /// Set if also added to responses other than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
+    /// `always`: also added to responses with other statuses than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
     pub always: bool,
 }
 
-/// `add_header_inherit`, `add_trailer_inherit`.
+/// Value of `add_header_inherit` or `add_trailer_inherit`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum InheritFields {
-    /// `on`: the fields of the enclosing level, if the level has none.
+    /// `on`: the fields of the outer level apply if the level has none.
     #[default]
     On,
-    /// `off`: never.
+    /// `off`: fields of the outer level never apply.
     Off,
-    /// `merge`: the fields of the level, then those of the enclosing level.
+    /// `merge`: the fields of the level apply, then those of the outer level.
     Merge,
 }
 
-/// `add_header` or `add_trailer` of a level.
+/// All `add_header` or `add_trailer` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AddedFields {
     own_fields: Vec<AddHeader>,
@@ -35,7 +35,7 @@ pub(super) struct AddedFields {
 }
 
 impl AddedFields {
-    /// Returns the effective fields in the order in which they are added.
+    /// Returns the effective fields, in the order in which they are added.
     pub(super) fn iter(&self) -> impl Iterator<Item = &AddHeader> {
         let inherits = match self.inherit {
             InheritFields::On => self.own_fields.is_empty(),
@@ -59,7 +59,7 @@ impl AddedFields {
     }
 }
 
-/// Fields added to responses.
+/// `add_header`, `add_trailer` and `expires` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeaderSettings {
     /// `add_header`.

@@ -1,4 +1,4 @@
-//! `add_trailer`: fields after the last chunk, whose values may depend on the complete body.
+//! `add_trailer`: fields after the body, whose values may depend on the complete body.
 
 use myriad_http::{HttpVersion, Method};
 use myriad_net::ResponseBody;
@@ -8,8 +8,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::{Exchange, Request, exchange_buffers, pull_body};
 use myriad_exchange::runtime::Place;
 
-/// Returns whether trailers follow the response, which is then chunked even if its length is known. Called before the
-/// head is written.
+/// Returns whether trailers will follow the response, which is then chunked even if its length is known. Must be called
+/// before the head is written.
 pub(crate) fn expect(request: &Request, place: &Place, answer: &mut ContentResponse) -> bool {
     let decorated = is_decorated(answer.status);
     let any = answer.passes_trailers || place.headers.trailers.iter().any(|field| field.is_added(decorated));
@@ -25,7 +25,7 @@ pub(crate) fn expect(request: &Request, place: &Place, answer: &mut ContentRespo
     true
 }
 
-/// Appends the trailers after the body.
+/// Appends the trailers of the origin and of the location to `out`, after the body.
 pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -41,7 +41,7 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
             if field.value.eval(request, frame, line).is_ok() && line.len() > start {
                 line.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
                 line.extend_from_slice(b"\r\n");
-                // Each may read the previous trailers (`$sent_trailer_*`).
+                // Later trailers may read the previous ones (`$sent_trailer_*`).
                 request.outcome.head.trailers.extend_from_slice(line);
             }
         });
@@ -49,8 +49,8 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     out.extend_from_slice(&exchange.request.outcome.head.trailers);
 }
 
-/// Forwards the origin's trailers, except fields not permitted in trailers (RFC 9110 section 6.5.1) and fields that the
-/// place hides.
+/// Forwards the origin's trailers, except fields that are not permitted in trailers (RFC 9110 section 6.5.1) and fields
+/// that the location hides.
 fn pass_on(request: &mut Request, place: &Place) {
     let Some(origin) = place.handler.origin() else { return };
     let Some(trailers) = request.origin.as_ref().and_then(|facts| facts.trailers.clone()) else { return };

@@ -8,9 +8,9 @@ use crate::image::pixels::{DEPTH, Pixels};
 
 /// Maximum number of colors of a palette.
 pub(crate) const MOST: usize = 256;
-/// Sampling factor: the colors are learned from each tenth pixel, a medium value of the crate's range of 1 to 30.
+/// Sampling factor of the color quantizer: it learns from each tenth pixel. The crate's range is 1 to 30.
 const EVERY: i32 = 10;
-/// Maximum number of pixels that colors are learned from. Larger images are sampled at even distances.
+/// Maximum number of pixels from which colors are learned. Larger images are sampled at even distances.
 const MOST_LEARNED: usize = 1 << 20;
 /// Number of pixels between two checks of the interrupt, which take some milliseconds.
 const CHECK_EVERY: usize = 1 << 16;
@@ -23,7 +23,7 @@ pub(crate) struct PaletteImage {
     pub numbers: Vec<u8>,
 }
 
-/// Returns the image in its exact colors; `None` if it has more than [`MOST`].
+/// Returns the image with its exact colors; `None` if it has more than [`MOST`].
 pub(crate) fn exact_palette(pixels: &Pixels) -> Option<PaletteImage> {
     let mut known = foldhash::HashMap::<[u8; DEPTH], u8>::default();
     let mut few = PaletteImage { colors: Vec::new(), numbers: Vec::with_capacity(pixels.data.len() / DEPTH) };
@@ -46,7 +46,8 @@ pub(crate) fn exact_palette(pixels: &Pixels) -> Option<PaletteImage> {
     Some(few)
 }
 
-/// Returns the image in at most `most` approximated colors.
+/// Returns the image in at most `most` colors, which approximate the original ones. Returns an error only if the
+/// interrupt cancels.
 pub(crate) fn approximate_palette(
     pixels: &Pixels,
     most: usize,

@@ -1,4 +1,4 @@
-//! Conversion from bytes to bytes.
+//! Conversion of an encoded image to an encoded image.
 
 use crate::image::decoded_image::DecodedImage;
 use crate::image::error::ImageError;
@@ -15,7 +15,7 @@ use crate::image::write::{write, write_as};
 /// Result of a conversion.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ConvertedImage {
-    /// The image already satisfies the request.
+    /// The image already satisfies the request: its bytes can be sent.
     Unchanged,
     /// The image was encoded again.
     Reencoded {
@@ -26,7 +26,8 @@ pub enum ConvertedImage {
     },
 }
 
-/// Converts an image as requested. If `interrupt` cancels the work, the result is [`ImageError::Cancelled`].
+/// Converts an image as requested. Returns an error if it cannot be decoded or encoded, exceeds a limit, or if
+/// `interrupt` cancels the work ([`ImageError::Cancelled`]).
 pub fn make(
     bytes: &[u8],
     kind: ImageKind,
@@ -59,7 +60,8 @@ pub fn make(
     })
 }
 
-/// Decodes an image in its display orientation, at least as large as the result.
+/// Decodes an image and rotates it for display. The result may be smaller than the original, but not smaller than the
+/// requested size.
 fn decode_upright(
     kind: ImageKind,
     bytes: &[u8],
@@ -75,14 +77,14 @@ fn decode_upright(
     Ok(picture)
 }
 
-/// Returns whether an image satisfies the request except for its format. An image with much metadata is encoded again
-/// without it, unless its shape is to be preserved.
+/// Returns whether an image satisfies the request, except for its format. An image with much metadata is encoded again
+/// without it, unless the requested size is `Keep`.
 fn fits(facts: &ImageMetadata, wish: &ImageRequest) -> bool {
     let laden = facts.laden && wish.shape != RequestedSize::Keep;
     wish.turn == ImageRotation::None && !laden && plan::fits(wish.shape, facts.displayed_size())
 }
 
-/// Converts an image that satisfies the request to a format in which it is smaller.
+/// Encodes an image that satisfies the request in another permitted format, if it is smaller in it.
 fn smaller(
     bytes: &[u8],
     kind: ImageKind,
@@ -94,7 +96,7 @@ fn smaller(
         return Ok(ConvertedImage::Unchanged);
     }
     let Ok(picture) = decode_upright(kind, bytes, Some(facts), wish, interrupt) else {
-        // The image satisfies the request, so a decoding failure is not an error.
+        // The image satisfies the request as it is, so a decoding failure is no error.
         return interrupt.check().map(|()| ConvertedImage::Unchanged);
     };
     Ok(match smallest_format(kind, &picture, wish, bytes.len(), interrupt)? {
@@ -103,7 +105,8 @@ fn smaller(
     })
 }
 
-/// Returns the first of the requested formats in which the image has less than `most` bytes.
+/// Returns the image in the first of the permitted formats in which it has fewer than `max_bytes` bytes; `None` if
+/// there is none.
 fn smallest_format(
     kind: ImageKind,
     picture: &DecodedImage,
@@ -123,12 +126,12 @@ fn smallest_format(
     Ok(None)
 }
 
-/// Returns whether an image may be animated: other formats would only contain its first frame.
+/// Returns whether an image may be animated. Such an image is not converted, because only its first frame would be.
 fn may_be_animated(kind: ImageKind, bytes: &[u8]) -> bool {
     let contains = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
     match kind {
         ImageKind::Jpeg => false,
-        // The application block with the number of repetitions, or a second graphic control block.
+        // Application block with the number of repetitions, or a second graphic control block.
         ImageKind::Gif => {
             contains(b"NETSCAPE2.0") || bytes.windows(3).filter(|part| *part == b"\x21\xf9\x04").count() > 1
         }

@@ -4,19 +4,20 @@ use crate::image::error::ImageError;
 use crate::image::pixels::Pixels;
 use crate::image::size::ImageSize;
 
-/// Maximum length of a profile that is preserved; those of cameras and telephones have less than a thousand bytes.
+/// Maximum length of a color profile that is preserved, in bytes. Profiles of cameras and phones have less than a
+/// thousand bytes.
 pub(crate) const LONGEST_PROFILE: usize = 64 << 10;
 
-/// Decoded image.
+/// Decoded image with the properties that encoders need.
 pub(crate) struct DecodedImage {
     pub pixels: Pixels,
-    /// Set if the image had a palette: a drawing rather than a photograph.
+    /// Set if the file had a palette: the image is a drawing rather than a photograph.
     pub has_palette: bool,
-    /// ICC profile, if the colors are not sRGB.
+    /// ICC profile; `None` if the colors are sRGB.
     pub profile: Option<Vec<u8>>,
 }
 
-/// Rejects an image with too many pixels.
+/// Returns the size, or an error if it has more than `max_pixels` pixels.
 pub(crate) fn bounded(size: ImageSize, max_pixels: u64) -> Result<ImageSize, ImageError> {
     if size.pixels() > max_pixels { Err(ImageError::TooLarge(size)) } else { Ok(size) }
 }

@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::image::size::ImageSize;
 
-/// Reason why an image was not processed.
+/// Reason why an image was not converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageError {
-    /// The image cannot be decoded or encoded.
+    /// The image cannot be decoded or encoded; the text is for the log.
     Broken(&'static str),
-    /// The image exceeds the maximum number of pixels.
+    /// The image of this size exceeds the maximum number of pixels.
     TooLarge(ImageSize),
-    /// Decoding takes more processor time or memory than an image of this size needs.
+    /// Decoding would take more processor time or memory than an image of this size needs; the text is for the log.
     TooCostly(&'static str),
     /// The interrupt cancelled the work.
     Cancelled,

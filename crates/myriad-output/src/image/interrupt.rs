@@ -4,12 +4,12 @@ use std::io::{BufRead, Cursor, Error, Read, Result, Seek, SeekFrom};
 
 use crate::image::error::ImageError;
 
-/// Cancellation check, which is polled while an image is decoded, changed and encoded.
+/// Check that cancels image processing; it is polled while an image is decoded, changed and encoded.
 #[derive(Clone, Copy)]
 pub struct Interrupt<'a>(&'a dyn Fn() -> bool);
 
 impl<'a> Interrupt<'a> {
-    /// Creates an interrupt that cancels once `is_cancelled` returns true. It must not return false afterwards.
+    /// Creates an interrupt that cancels once `is_cancelled` returns true, which must then stay true.
     pub fn new(is_cancelled: &'a dyn Fn() -> bool) -> Self {
         Self(is_cancelled)
     }
@@ -19,13 +19,13 @@ impl<'a> Interrupt<'a> {
         Self(&|| false)
     }
 
-    /// Returns [`ImageError::Cancelled`] if the work is cancelled.
+    /// Returns [`ImageError::Cancelled`] if the work is to be cancelled.
     pub(crate) fn check(self) -> std::result::Result<(), ImageError> {
         if (self.0)() { Err(ImageError::Cancelled) } else { Ok(()) }
     }
 }
 
-/// Input of decoders. Reads fail once the interrupt cancels.
+/// Reader of encoded bytes for decoders. Reads fail once the interrupt cancels.
 pub(crate) struct InterruptibleInput<'a> {
     bytes: Cursor<&'a [u8]>,
     interrupt: Interrupt<'a>,
@@ -33,10 +33,10 @@ pub(crate) struct InterruptibleInput<'a> {
     unpolled: usize,
 }
 
-/// Number of bytes between two polls. Decoders of JPEG read single bytes; polling at each would be a measurable part of
-/// their work. The number is small, because a few bytes may cause much work.
+/// Number of bytes between two polls. JPEG decoders read single bytes; polling for each would be a measurable part of
+/// their work. The number is small, because few bytes may cause much work.
 const POLL_EVERY: usize = 32;
-/// Maximum number of bytes of a read, so that the interrupt is polled between two pieces.
+/// Maximum number of bytes of one read, so that the interrupt is polled between two pieces.
 const PIECE: usize = 4 << 10;
 
 impl<'a> InterruptibleInput<'a> {
@@ -49,7 +49,7 @@ impl<'a> InterruptibleInput<'a> {
             return Ok(());
         }
         self.unpolled = 0;
-        // Decoders would retry after `ErrorKind::Interrupted`.
+        // An error of the kind `Interrupted` would make decoders retry.
         self.interrupt.check().map_err(Error::other)
     }
 }

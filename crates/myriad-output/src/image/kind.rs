@@ -1,6 +1,6 @@
-//! Detection of the image format by the first bytes.
+//! Detection of the format of an image by its first bytes.
 
-/// Input format.
+/// Format of an input image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind {
     /// JPEG.
@@ -14,11 +14,11 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// Number of bytes that the detection requires.
+    /// Number of bytes that [`of`](Self::of) requires.
     pub const NEEDED: usize = 16;
 
-    /// Returns the format by the first [`NEEDED`](Self::NEEDED) bytes; `None` if fewer are available or the format is
-    /// unknown.
+    /// Returns the format, by the first [`NEEDED`](Self::NEEDED) bytes; `None` if there are fewer bytes or the format
+    /// is unknown.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes.get(..Self::NEEDED)? {
             [0xff, 0xd8, ..] => Some(Self::Jpeg),
@@ -29,7 +29,7 @@ impl ImageKind {
         }
     }
 
-    /// Returns the name used by `image_filter size`.
+    /// Returns the name of the format in the response of `image_filter size`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jpeg => "jpeg",

@@ -1,4 +1,4 @@
-//! Metadata from the head of an image, without decoding its pixels.
+//! Metadata of an encoded image, read without decoding its pixels.
 
 mod exif;
 pub(crate) mod jpeg;
@@ -14,24 +14,24 @@ use crate::image::size::ImageSize;
 pub struct ImageMetadata {
     /// Size as stored.
     pub size: ImageSize,
-    /// Rotation for display (Exif's `Orientation`), 1 to 8; 1 is none.
+    /// Orientation for display (Exif's `Orientation`), from 1 to 8; 1 for none.
     pub orientation: u8,
-    /// Set if more than a twentieth of the file is metadata: Exif, XMP, previews of cameras.
+    /// Set if more than a twentieth of the file is metadata, such as Exif, XMP and previews.
     pub laden: bool,
 }
 
 impl ImageMetadata {
-    /// Returns the size as displayed.
+    /// Returns the size as displayed, after the rotation by the orientation.
     pub(crate) fn displayed_size(&self) -> ImageSize {
         if self.swaps_sides() { self.size.on_its_side() } else { self.size }
     }
 
-    /// Returns whether the columns are displayed as lines.
+    /// Returns whether the orientation exchanges width and height.
     pub(crate) fn swaps_sides(&self) -> bool {
         self.orientation > 4
     }
 
-    /// Reads the head of an image; `None` if it contains no size.
+    /// Reads the metadata of an image; `None` if its size cannot be found.
     pub fn read(kind: ImageKind, bytes: &[u8]) -> Option<Self> {
         let upright = |size| Self { size, orientation: 1, laden: false };
         match kind {

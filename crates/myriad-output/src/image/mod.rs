@@ -1,13 +1,13 @@
 //! Resizing, cropping, rotation and re-encoding of images, as in nginx's `image_filter`.
 //!
 //! ```text
-//! bytes -> Kind (the first bytes) -> Facts (the head) -> plan (arithmetic) -> Pixels -> bytes
+//! bytes -> ImageKind (the first bytes) -> ImageMetadata (the header) -> plan (arithmetic) -> Pixels -> bytes
 //! ```
 //!
 //! | file | content |
 //! |---|---|
 //! | `kind` | detection of the format by the first bytes |
-//! | `metadata` | metadata of the head: size, orientation, amount of other data |
+//! | `metadata` | size, orientation and amount of metadata, from the header |
 //! | `request` | requested changes |
 //! | `plan` | target sizes: nginx's arithmetic |
 //! | `convert` | conversion from bytes to bytes |
@@ -16,10 +16,10 @@
 //! | `decoded_image`, `size`, `error`, `interrupt` | common types; cancellation |
 //! | `colors` | color reduction |
 //!
-//! The crate uses no files, clocks or threads. The caller chooses the thread, since an image of many pixels takes
+//! This module uses no files, clocks or threads. The caller chooses the thread, because an image of many pixels takes
 //! seconds of processor time, and passes an [`Interrupt`] that cancels the work. Input is untrusted: memory and work
 //! are bounded before the decoder starts, by the maximum number of pixels, and all decoders are written in Rust
-//! (libwebp, which is C, is only used as an encoder).
+//! (libwebp, which is C, is used only as an encoder).
 
 mod colors;
 mod convert;

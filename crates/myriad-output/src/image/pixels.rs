@@ -11,7 +11,7 @@ use crate::image::size::ImageSize;
 /// Number of bytes per pixel: red, green, blue, alpha.
 pub(crate) const DEPTH: usize = 4;
 
-/// Image as pixels.
+/// Decoded image as pixels.
 pub(crate) struct Pixels {
     pub size: ImageSize,
     /// Pixels line by line, [`DEPTH`] bytes each.
@@ -19,12 +19,12 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
-    /// Wraps decoded pixels; `None` if their number does not match the size.
+    /// Creates an image from its pixels; `None` if their number does not match the size.
     pub(crate) fn new(size: ImageSize, data: Vec<u8>) -> Option<Self> {
         (data.len() as u64 == size.pixels() * DEPTH as u64).then_some(Self { size, data })
     }
 
-    /// Allocates transparent pixels.
+    /// Creates an image of transparent pixels.
     pub(crate) fn clear(size: ImageSize) -> Self {
         Self { size, data: vec![0; size.pixels() as usize * DEPTH] }
     }
@@ -37,7 +37,7 @@ impl Pixels {
         self.data.as_chunks_mut::<DEPTH>().0.iter_mut()
     }
 
-    /// Returns the lines as bytes.
+    /// Returns the rows of pixels as bytes.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
         self.data.chunks_exact(self.size.width as usize * DEPTH)
     }
@@ -51,7 +51,7 @@ impl Pixels {
         self.each_mut().for_each(|[.., alpha]| *alpha = u8::MAX);
     }
 
-    /// Returns the image in another size. Colors of transparent pixels do not affect the result.
+    /// Returns the image scaled to a size. Colors of transparent pixels do not affect the result.
     pub(crate) fn scaled(&self, size: ImageSize) -> Result<Self, ImageError> {
         let mut made = Self::clear(size);
         let from = ImageRef::new(self.size.width, self.size.height, &self.data, PixelType::U8x4);
@@ -66,8 +66,8 @@ impl Pixels {
         scaled.then_some(made).ok_or(ImageError::Broken("scaling failed"))
     }
 
-    /// Places the image on a transparent canvas, at a distance from its left and its top edge. Parts outside are
-    /// cropped.
+    /// Places the image on a transparent canvas, at a distance from its left and its top edge, in pixels. Parts outside
+    /// of the canvas are cropped.
     pub(crate) fn on_canvas(self, canvas: ImageSize, (left, top): (u32, u32)) -> Self {
         if self.size == canvas && (left, top) == (0, 0) {
             return self;
@@ -84,7 +84,7 @@ impl Pixels {
         made
     }
 
-    /// Returns a part of the image.
+    /// Returns an area of the image.
     pub(crate) fn cut(&self, cut: CropArea) -> Self {
         let (left, width) = (cut.left as usize * DEPTH, cut.size.width as usize * DEPTH);
         let lines = self.lines().skip(cut.top as usize).take(cut.size.height as usize);
@@ -105,7 +105,7 @@ impl Pixels {
         }
     }
 
-    /// Returns the image in its display orientation, if it was stored with an Exif `Orientation`.
+    /// Returns the image as displayed, if it was stored with an Exif `Orientation` (1 to 8).
     pub(crate) fn upright(mut self, orientation: u8) -> Self {
         match orientation {
             2 => {
@@ -131,8 +131,8 @@ impl Pixels {
         }
     }
 
-    /// Exchanges columns and lines. `from_right`: the last column becomes the first line. `from_below`: lines start
-    /// with the pixel of the last line.
+    /// Exchanges columns and rows. With `from_right`, the last column becomes the first row. With `from_below`, rows
+    /// start with the pixel of the last row.
     fn on_its_side(&self, from_right: bool, from_below: bool) -> Self {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let mut made = Self::clear(self.size.on_its_side());
@@ -153,7 +153,7 @@ impl Pixels {
 mod tests {
     use super::{CropArea, ImageRotation, ImageSize, Pixels};
 
-    /// Returns an image of pixels `1 2 3 / 4 5 6`, by their reds.
+    /// Returns an image with the rows `1 2 3` and `4 5 6`; the numbers are the red values.
     fn six() -> Pixels {
         let data = (1..=6).flat_map(|red| [red, 0, 0, 255]).collect();
         Pixels::new(ImageSize { width: 3, height: 2 }, data).unwrap()
@@ -175,7 +175,8 @@ mod tests {
         }
     }
 
-    /// According to the table of Exif: positions at which the first stored line and column are displayed.
+    /// Expected pixels according to the table of Exif: positions at which the first stored row and column are
+    /// displayed.
     #[test]
     fn stored_pictures_are_laid_upright() {
         for (orientation, width, pixels) in [

@@ -1,20 +1,20 @@
-//! Target sizes: nginx's arithmetic, which never enlarges an image.
+//! Arithmetic of target sizes, as in nginx; an image is never enlarged.
 
 use crate::image::request::RequestedSize;
 use crate::image::size::ImageSize;
 
-/// Part of an image.
+/// Area of an image that remains after cropping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CropArea {
-    /// Number of columns cropped at the left.
+    /// Number of columns that are removed at the left.
     pub left: u32,
-    /// Number of lines cropped at the top.
+    /// Number of rows that are removed at the top.
     pub top: u32,
-    /// Remaining size.
+    /// Size of the area.
     pub size: ImageSize,
 }
 
-/// Returns whether an image satisfies a shape unchanged.
+/// Returns whether an image of this size need not be scaled or cropped.
 pub(crate) fn fits(shape: RequestedSize, size: ImageSize) -> bool {
     match shape {
         RequestedSize::Keep => true,
@@ -24,13 +24,13 @@ pub(crate) fn fits(shape: RequestedSize, size: ImageSize) -> bool {
     }
 }
 
-/// Returns the size that an image is scaled to; `None` if it is unchanged.
+/// Returns the size to which an image is scaled; `None` if it is not scaled.
 pub(crate) fn scaled(shape: RequestedSize, size: ImageSize) -> Option<ImageSize> {
     let scaled = match shape {
         RequestedSize::Keep => size,
         // The width is reduced first, then the height.
         RequestedSize::Resize { width, height } => as_high(as_wide(size, width), height),
-        // One side matches, the other may be larger.
+        // One side gets the requested length, the other may be longer.
         RequestedSize::Crop { width, height } => {
             let narrower =
                 u64::from(size.width) * u64::from(height) < u64::from(width) * u64::from(size.height);
@@ -40,7 +40,7 @@ pub(crate) fn scaled(shape: RequestedSize, size: ImageSize) -> Option<ImageSize>
     (scaled != size).then_some(scaled)
 }
 
-/// Returns the part of a scaled and rotated image to crop to; `None` if all of it remains.
+/// Returns the area to which a scaled and rotated image is cropped; `None` if it is not cropped.
 pub(crate) fn cut(shape: RequestedSize, size: ImageSize) -> Option<CropArea> {
     let RequestedSize::Crop { width, height } = shape else { return None };
     let left = ImageSize { width: size.width.min(width), height: size.height.min(height) };
@@ -68,7 +68,7 @@ fn as_high(size: ImageSize, height: u32) -> ImageSize {
 /// Returns `side * numerator / denominator`, rounded down, at least 1.
 fn of(side: u32, numerator: u32, denominator: u32) -> u32 {
     let side = u64::from(side) * u64::from(numerator) / u64::from(denominator);
-    // The result does not exceed `side`, since callers only reduce.
+    // The result does not exceed `side`, because callers only reduce.
     (side as u32).max(1)
 }
 

@@ -11,8 +11,8 @@ use crate::image::interrupt::Interrupt;
 use crate::image::kind::ImageKind;
 use crate::image::size::ImageSize;
 
-/// Decodes an image of at most `max_pixels`, the first frame of an animation. The result may be smaller than stored,
-/// but not smaller than `wanted`, if that is faster. Memory and work are bounded by `max_pixels`.
+/// Decodes an image of at most `max_pixels` pixels; of an animation, the first frame. If it is faster, the result is
+/// smaller than the original, but not smaller than `wanted`. Memory and work are bounded by `max_pixels`.
 pub(crate) fn read(
     kind: ImageKind,
     bytes: &[u8],
@@ -26,15 +26,15 @@ pub(crate) fn read(
         ImageKind::Png => png::read(bytes, max_pixels, interrupt),
         ImageKind::Webp => webp::read(bytes, max_pixels, interrupt),
     };
-    // A decoder reports a cancelled read as a broken file.
+    // A decoder reports a cancelled read as an invalid file.
     interrupt.check()?;
     let mut picture = picture?;
     picture.profile = picture.profile.filter(|profile| is_relevant_profile(profile));
     Ok(picture)
 }
 
-/// Returns whether a profile (ICC.1:2022 section 7.2) defines RGB colors other than sRGB, which is the default without
-/// a profile.
+/// Returns whether a profile (ICC.1:2022 section 7.2) must be preserved: it defines RGB colors other than sRGB, the
+/// default without a profile.
 fn is_relevant_profile(profile: &[u8]) -> bool {
     let contains = |text: &[u8]| profile.windows(text.len()).any(|part| part == text);
     profile.len() <= LONGEST_PROFILE

@@ -1,19 +1,20 @@
 //! Requested changes of an image.
 
-/// Requested size. A side of [`RequestedSize::ANY`] is not bounded.
+/// Requested size. A side of [`RequestedSize::ANY`] is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestedSize {
-    /// Unchanged size (`image_filter rotate`, or a change of the format only).
+    /// Unchanged size (`image_filter rotate`, or only a change of the format).
     #[default]
     Keep,
-    /// Maximum size; the proportions are preserved (`image_filter resize`).
+    /// `image_filter resize`: maximum size; the proportions are preserved.
     Resize {
         /// Maximum width in pixels.
         width: u32,
         /// Maximum height in pixels.
         height: u32,
     },
-    /// Maximum size; the longer side is cropped at both edges (`image_filter crop`).
+    /// `image_filter crop`: maximum size; the image is scaled until one side fits, and the other is cropped at both
+    /// ends.
     Crop {
         /// Maximum width in pixels.
         width: u32,
@@ -23,11 +24,11 @@ pub enum RequestedSize {
 }
 
 impl RequestedSize {
-    /// Unbounded side: `-`.
+    /// Side without a limit: `-`.
     pub const ANY: u32 = u32::MAX;
 }
 
-/// Counterclockwise rotation (`image_filter rotate`).
+/// `image_filter rotate`: counterclockwise rotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImageRotation {
     /// No rotation.
@@ -41,7 +42,7 @@ pub enum ImageRotation {
     ThreeQuarters,
 }
 
-/// Output format that may replace the input format.
+/// Format to which an image may be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
     /// WebP.
@@ -60,28 +61,29 @@ impl OutputFormat {
     }
 }
 
-/// Requested changes.
+/// Requested changes of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageRequest {
     /// Requested size.
     pub shape: RequestedSize,
     /// Rotation.
     pub turn: ImageRotation,
-    /// Percentage of sharpening; 0 for none.
+    /// Percentage of sharpening (`image_filter_sharpen`); 0 for none.
     pub sharpen: u32,
-    /// Set if GIF and JPEG are interlaced or progressive.
+    /// `image_filter_interlace`: GIF is written interlaced, JPEG progressive.
     pub interlace: bool,
-    /// Set if images with a palette preserve their transparency.
+    /// `image_filter_transparency`: images with a palette preserve their transparency.
     pub transparency: bool,
-    /// JPEG quality, 1 to 100; 0 is invalid, and encoding with it fails.
+    /// JPEG quality, from 1 to 100; encoding fails with 0.
     pub jpeg_quality: u8,
-    /// WebP quality, 1 to 100.
+    /// WebP quality, from 1 to 100.
     pub webp_quality: u8,
-    /// AVIF quality, 1 to 100.
+    /// AVIF quality, from 1 to 100.
     pub avif_quality: u8,
-    /// Permitted output formats, in order of preference. The input format is used if none is smaller.
+    /// Formats to which the image may be converted, in order of preference. The input format is kept if the image is
+    /// smaller in none of them.
     pub formats: Vec<OutputFormat>,
-    /// Maximum number of pixels of an input image: each takes four bytes, with a progressive JPEG up to sixteen during
+    /// Maximum number of pixels of an input image. Each takes four bytes; of a progressive JPEG up to sixteen during
     /// decoding.
     pub max_pixels: u64,
 }

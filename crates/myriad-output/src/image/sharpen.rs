@@ -1,9 +1,9 @@
-//! `image_filter_sharpen`, as in GD: each pixel is contrasted with its adjacent pixels, along columns and then along
-//! lines.
+//! `image_filter_sharpen`, as in GD: the difference of each pixel to its neighbours is increased, along columns and
+//! then along rows.
 
 use crate::image::pixels::{DEPTH, Pixels};
 
-/// Sharpens by a percentage. An image of two lines or columns has no inner pixels and is unchanged.
+/// Sharpens by a percentage. An image of at most two rows or columns is unchanged.
 pub(crate) fn sharpen(pixels: &mut Pixels, percent: u32) {
     let (width, height) = (pixels.size.width as usize, pixels.size.height as usize);
     if percent == 0 || width <= 2 || height <= 2 {
@@ -21,7 +21,7 @@ pub(crate) fn sharpen(pixels: &mut Pixels, percent: u32) {
     }
 }
 
-/// Sharpens the pixels at `start`, `start + step`, ..., up to the capacity of `before`.
+/// Sharpens the pixels at `start`, `start + step`, …; their number is the length of the buffer `before`.
 fn pass(
     all: &mut [[u8; DEPTH]],
     start: usize,

@@ -1,6 +1,6 @@
 //! Size of an image.
 
-/// Width and height in pixels.
+/// Size of an image, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageSize {
     /// Number of columns.
@@ -10,15 +10,15 @@ pub struct ImageSize {
 }
 
 impl ImageSize {
-    /// Upper bound of all sizes.
+    /// Size that is not exceeded by any image.
     pub(crate) const LARGEST: Self = Self { width: u32::MAX, height: u32::MAX };
 
-    /// Creates a size; `None` if it has no pixels.
+    /// Creates a size; `None` if a side is 0.
     pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
         (width > 0 && height > 0).then_some(Self { width, height })
     }
 
-    /// Returns the size with exchanged sides.
+    /// Returns the size with width and height exchanged.
     pub(crate) fn on_its_side(self) -> Self {
         Self { width: self.height, height: self.width }
     }

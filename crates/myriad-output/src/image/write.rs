@@ -12,7 +12,7 @@ use crate::image::interrupt::Interrupt;
 use crate::image::kind::ImageKind;
 use crate::image::request::{ImageRequest, OutputFormat};
 
-/// Encodes an image in its input format.
+/// Encodes an image in its input format. Returns an error if that fails or the interrupt cancels.
 pub(crate) fn write(
     kind: ImageKind,
     picture: &DecodedImage,
@@ -29,9 +29,9 @@ pub(crate) fn write(
     .ok_or(ImageError::Broken("encoding failed"))
 }
 
-/// Encodes an image in another format; `None` if the format does not support it.
+/// Encodes an image in another format; `None` if this is not possible.
 pub(crate) fn write_as(format: OutputFormat, picture: &DecodedImage, wish: &ImageRequest) -> Option<Vec<u8>> {
-    // Neither encoder writes a profile, and the colors would differ without it.
+    // These encoders write no color profile, and the colors would differ without it.
     if picture.profile.is_some() {
         return None;
     }

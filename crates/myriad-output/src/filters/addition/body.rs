@@ -1,4 +1,4 @@
-//! Page with text added before and after it.
+//! Response body with the responses of subrequests before and after it.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -8,15 +8,15 @@ use bytes::Bytes;
 use myriad_exchange::subrequest::SubrequestFuture;
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-/// Part of the page.
+/// Part of the combined body.
 pub(super) enum AdditionPart {
-    /// Response to a subrequest, which is awaited when its turn comes.
+    /// Subrequest whose response is awaited once the previous parts are complete.
     Subrequest(SubrequestFuture),
-    /// Body.
+    /// Body that is sent.
     Body(BoxBody),
 }
 
-/// Parts in their order.
+/// Parts of the combined body, in order.
 pub(super) struct AdditionBody(VecDeque<AdditionPart>);
 
 impl AdditionBody {
@@ -41,7 +41,7 @@ impl Body for AdditionBody {
                 Some(AdditionPart::Body(body)) => match ready!(body.as_mut().poll_data(cx)) {
                     None => drop(self.0.pop_front()),
                     Some(Ok(piece)) => return Poll::Ready(Some(Ok(piece))),
-                    // The following parts would be misplaced.
+                    // After an error, the following parts would be misplaced.
                     Some(Err(error)) => {
                         self.0.clear();
                         return Poll::Ready(Some(Err(error)));

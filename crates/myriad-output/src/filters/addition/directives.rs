@@ -1,4 +1,4 @@
-//! Directive table and argument parsing.
+//! Directives of the addition module, and their parsers.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, add_types, at_least};
@@ -42,7 +42,8 @@ pub static ROWS: &[Directive] = &[
     .repeats(),
 ];
 
-/// Parses a path, verbatim: arguments and escapes are not parsed, as in nginx.
+/// Parses an absolute path or an empty text. As in nginx, the path is used as it is, without parsing arguments and
+/// escapes.
 fn path(args: &Arguments<'_>) -> Result<Vec<u8>, Diagnostic> {
     match args.bytes(0) {
         path @ ([] | [b'/', ..]) => Ok(path.to_vec()),

@@ -1,4 +1,4 @@
-//! Selection of the pages that text is added to.
+//! Addition of other responses before and after the bodies of a location.
 
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
@@ -12,14 +12,14 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_exchange::subrequest;
 
-/// Settings of a place.
+/// Compiled settings of a location.
 struct Addition {
     before: Box<[u8]>,
     after: Box<[u8]>,
     types: TypeSet,
 }
 
-/// Compiles the settings of a level.
+/// Compiles the settings of a level; `None` if no response is to be added.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -41,12 +41,13 @@ impl Filter<Exchange> for Addition {
         !media_type.is_empty() && self.types.contains(media_type)
     }
 
-    /// The subrequests depend on the rules as evaluated for the page.
+    /// The subrequests depend on the rules as evaluated for this request, so the shortcut must not be used.
     fn allows_shortcut(&self) -> bool {
         false
     }
 
-    /// Applies to main requests only, so that pages that add each other do not recurse.
+    /// Adds the responses to a 200 of a main request; subrequests are excluded, so that pages that add each other do
+    /// not recurse.
     fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let is_page = answer.status == 200 && !exchange.request.is_subrequest();
         if !is_page || is_packed(answer) || !self.changes(answer.bare_media_type()) {
@@ -68,7 +69,7 @@ impl Filter<Exchange> for Addition {
     }
 }
 
-/// Starts a subrequest; errors are written to the error log.
+/// Starts the subrequest for a path; `None` if the path is empty or the subrequest fails, which is logged.
 fn part(exchange: &mut Exchange, path: &[u8]) -> Option<AdditionPart> {
     if path.is_empty() {
         return None;

@@ -2,9 +2,9 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `directives`, `settings` | directive table; settings |
-//! | `filter` | selection of pages |
-//! | `body` | parts in their order |
+//! | `directives`, `settings` | directives and their settings |
+//! | `filter` | selection of the responses that are changed |
+//! | `body` | combined body |
 
 mod body;
 mod directives;

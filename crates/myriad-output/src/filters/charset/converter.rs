@@ -8,10 +8,10 @@ use myriad_http::body::BodyError;
 use super::tables::ConversionTable;
 use crate::transform::{Transform, WINDOW};
 
-/// Body converter; it buffers the bytes of an incomplete character.
+/// Streaming converter, which buffers the bytes of an incomplete character.
 pub(crate) struct Converter {
     table: ConversionTable,
-    /// Start of a character, at most three bytes.
+    /// First bytes of an incomplete UTF-8 character, at most three.
     incomplete: Vec<u8>,
 }
 
@@ -23,13 +23,14 @@ impl Converter {
     /// Converts a complete text.
     pub(crate) fn whole(mut self, text: &[u8]) -> Bytes {
         let (mut rest, mut out) = (text, Vec::with_capacity(text.len()));
-        // `push` does not fail; it returns true after all input is consumed.
+        // `push` cannot fail; it returns true once all input is consumed.
         while let Ok(false) = self.push(&mut rest, &mut out) {}
         let _ = self.finish(&mut out);
         Bytes::from(out)
     }
 
-    /// Consumes a non-ASCII byte of UTF-8, or completes a character.
+    /// Adds a byte to the incomplete UTF-8 character, and converts the character if this completes it. An invalid
+    /// sequence becomes `?`.
     fn decode(&mut self, byte: u8, out: &mut Vec<u8>) {
         self.incomplete.push(byte);
         match std::str::from_utf8(&self.incomplete) {
@@ -59,13 +60,13 @@ impl Converter {
         }
     }
 
-    /// Writes a character; one that the charset lacks becomes a numeric HTML entity.
+    /// Appends a character in the target charset; one that the charset lacks becomes a numeric HTML entity.
     fn character(&self, character: u32, out: &mut Vec<u8>) {
         let ConversionTable::FromUtf8(table) = &self.table else { return };
         match table.get(&character) {
             Some(byte) => out.push(*byte),
             None => {
-                // Writing to memory does not fail.
+                // Writing to memory cannot fail.
                 let _ = write!(out, "&#{character};");
             }
         }

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives of the charset module, and their parsers.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, add_types, at_least, block,
@@ -10,7 +10,7 @@ use super::settings::{CharsetMapConf, CharsetMaps, CharsetSettings};
 
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
-/// Maximum length of a character in UTF-8, in bytes: tables contain characters up to 0xFFFF, which take three bytes.
+/// Maximum length of a UTF-8 character in a table, in bytes: tables contain characters up to U+FFFF.
 const LONGEST_CHARACTER: usize = 3;
 
 /// Directives of `charset`.
@@ -102,10 +102,10 @@ fn pair(line: &Node, is_to_utf8: bool) -> Result<(u8, Vec<u8>), Diagnostic> {
     Ok((from, bytes))
 }
 
-/// Parses one to `most` bytes in hexadecimal.
+/// Parses a word of one to `most` bytes in hexadecimal.
 fn hexadecimal(word: &Word, most: usize) -> Result<Vec<u8>, Diagnostic> {
     let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-    // A single digit is a byte too.
+    // A single digit denotes a byte too.
     let padded = if word.text.len() == 1 { [b"0", &word.text[..]].concat() } else { word.text.clone() };
     let bytes: Option<Vec<u8>> = padded
         .chunks(2)

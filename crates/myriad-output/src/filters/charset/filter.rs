@@ -1,4 +1,4 @@
-//! `charset*` at a place.
+//! Charset filter: adds a charset to the media type of a response, and converts its body.
 
 use myriad_http::media_types::TypeSet;
 use std::borrow::Cow;
@@ -19,23 +19,25 @@ use crate::transform::transformed;
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, Request, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// `charset*`.
+/// Compiled `charset*` of a location.
 struct Charset {
-    /// Charset name.
+    /// `charset`: name of the target charset.
     name: Template,
-    /// `source_charset`.
+    /// `source_charset`; `None` if not configured.
     source: Option<Template>,
-    /// `override_charset`.
+    /// `override_charset`: responses that specify a charset are converted too.
     override_named: bool,
     /// `charset_types`.
     types: TypeSet,
-    /// Set if bodies may have to be converted.
+    /// Set if the filter may convert bodies: a source charset or `override_charset`, and a `charset_map`, are
+    /// configured.
     converts: bool,
-    /// Conversion tables.
+    /// Conversion tables of the configuration.
     charsets: Arc<Charsets>,
 }
 
-/// Compiles `charset*`; `None` if no charset is added.
+/// Compiles `charset*` of a level; `None` if no charset is added. Reports a missing `charset_map` between two constant
+/// charsets.
 pub(crate) fn compiled(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -85,7 +87,7 @@ impl Filter<Exchange> for Charset {
         self.converts
     }
 
-    /// `charset $map` may read the media type of the response.
+    /// A variable in `charset` may depend on the media type of the response.
     fn reads_response_head(&self) -> bool {
         true
     }
@@ -94,7 +96,7 @@ impl Filter<Exchange> for Charset {
         true
     }
 
-    /// Adds the charset of the place, and converts the body if its known charset differs.
+    /// Adds the charset to the media type, and converts the body if its known charset differs.
     fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let Some(media_type) = answer.media_type() else { return };
         let (bare, named) = split(media_type);
@@ -127,7 +129,8 @@ impl Filter<Exchange> for Charset {
 }
 
 impl Charset {
-    /// Returns whether the body is now in the target charset.
+    /// Converts the body. Returns false, so that the response stays unchanged, if it is compressed or no table exists,
+    /// which is logged.
     fn convert(&self, request: &Request, answer: &mut ContentResponse, from: &[u8], to: &[u8]) -> bool {
         let known = self.charsets.contains(from) && self.charsets.contains(to);
         if known && is_packed(answer) {
@@ -144,12 +147,12 @@ impl Charset {
     }
 }
 
-/// Applies the conversion by a table to a response.
+/// Wraps the body of a response in a converter.
 fn convert_body(answer: &mut ContentResponse, table: &ConversionTable, etags: bool) {
     let converter = Converter::new(table.clone());
     let length = answer.known_length();
     if table.preserves_length() && length.is_some() {
-        // A byte becomes a byte: the length is unchanged, and ranges remain possible.
+        // Each byte becomes one byte: the length is unchanged, and ranges remain possible.
         answer.body = match std::mem::replace(&mut answer.body, ResponseBody::None) {
             ResponseBody::Full(bytes) => ResponseBody::Full(converter.whole(&bytes)),
             body => ResponseBody::Stream(transformed(pull_body(body), converter), length),
@@ -161,7 +164,8 @@ fn convert_body(answer: &mut ContentResponse, table: &ConversionTable, etags: bo
     wrap(answer, converter);
 }
 
-/// Returns whether a response of that media type, without a charset, will be in UTF-8.
+/// Returns whether a response with this media type and without a charset will be marked as UTF-8 by the request's
+/// location.
 pub fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
     let Exchange { request, frame } = exchange;
     let site = Rc::clone(&request.site);
@@ -172,16 +176,16 @@ pub fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
         && evaluated(request, frame, &charset.name).is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
 }
 
-/// Returns the value of a directive; `None` for `off` and an empty value.
+/// Evaluates the name of a charset; `None` for `off` and an empty value.
 fn evaluated(request: &Request, frame: &mut Frame, template: &Template) -> Option<Vec<u8>> {
     let mut name = Vec::new();
-    // A value that cannot be evaluated counts as none; the response itself is valid.
+    // A name that cannot be evaluated counts as `off`; the response itself is valid.
     template.eval(request, frame, &mut name).ok()?;
     name.retain(|byte| !byte.is_ascii_control());
     (!name.is_empty() && name != b"off").then_some(name)
 }
 
-/// Splits a media type into the type without parameters, and its charset.
+/// Splits a media type into the type without parameters, and its charset (`None` if it has none).
 fn split(media_type: &[u8]) -> (&[u8], Option<&[u8]>) {
     let mut parts = media_type.split(|byte| *byte == b';');
     let bare = parts.next().unwrap_or_default().trim_ascii();

@@ -1,4 +1,11 @@
-//! `charset`: added to the media types of text; responses in another charset are converted by `charset_map`.
+//! `charset`: adds a charset to the media types of text; bodies in another charset are converted by `charset_map`.
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings` | directives and their settings |
+//! | `tables` | charsets of the configuration, conversion tables |
+//! | `filter` | addition of the charset, selection of the conversion |
+//! | `converter` | streaming conversion of a body |
 
 mod converter;
 mod directives;

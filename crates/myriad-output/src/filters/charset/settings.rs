@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of the charset module.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::{Span, Text};
@@ -6,24 +6,24 @@ use myriad_conf::{Span, Text};
 /// `charset*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharsetSettings {
-    /// `charset`: charset added to media types; `None` for off. May contain variables.
+    /// `charset`: charset that is added to media types; `None` for `off`. May contain variables.
     pub name: Option<Text>,
     /// `source_charset`: charset of responses that specify none; `None` if not configured. May contain variables.
     pub source: Option<Text>,
-    /// `charset_types`, lower case: media types that the charset is added to; `*` alone means every type.
+    /// `charset_types`, in lower case: media types to which the charset is added; `*` alone means every type.
     pub types: Vec<String>,
-    /// `override_charset`: set if a charset of the origin is replaced.
+    /// `override_charset`: responses that specify a charset are converted too.
     pub override_named: bool,
 }
 
-/// `charset_map FROM TO { … }`: conversion of non-ASCII characters between two charsets, in both directions.
+/// One `charset_map FROM TO { … }`: conversion of non-ASCII characters between two charsets, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CharsetMapConf {
     /// First charset, with one byte per character.
     pub from: String,
     /// Second charset: UTF-8, or also with one byte per character.
     pub to: String,
-    /// Byte of the first charset and the one to three bytes of the second, in source order.
+    /// Byte of the first charset, and the one to three bytes of the second, in source order.
     pub pairs: Vec<(u8, Vec<u8>)>,
     /// Position of the directive.
     pub span: Span,
@@ -36,7 +36,7 @@ impl CharsetMapConf {
     }
 }
 
-/// All `charset_map`, in source order: settings of `http`.
+/// All `charset_map` of the configuration, in source order; stored in the settings of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharsetMaps(pub Vec<CharsetMapConf>);
 

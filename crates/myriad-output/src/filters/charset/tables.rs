@@ -1,4 +1,4 @@
-//! Charsets of the configuration, and the tables between them.
+//! Charsets of the configuration, and conversion tables between them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,20 +8,21 @@ use myriad_conf::model::HttpConf;
 
 use super::settings::{CharsetMaps, CharsetSettings};
 
-/// Source and target charset, lower case.
+/// Source and target charset, in lower case.
 type CharsetPair = (Box<[u8]>, Box<[u8]>);
 
-/// Charsets of a configuration, shared by all places.
+/// Charsets of a configuration, shared by all locations.
 #[derive(Default)]
 pub(super) struct Charsets {
-    /// Charsets named in the configuration, lower case.
+    /// Charsets that the configuration names, in lower case.
     names: Vec<Box<[u8]>>,
     /// Tables of `charset_map` by source and target charset.
     tables: HashMap<CharsetPair, ConversionTable>,
 }
 
 impl Charsets {
-    /// Collects the charsets in the maps and levels of a configuration, and builds the tables in both directions.
+    /// Collects the charsets that the configuration names, and builds the tables of each `charset_map` in both
+    /// directions.
     pub(super) fn of(http: &HttpConf) -> Self {
         let mut charsets = Self::default();
         for map in CharsetMaps::of(http) {
@@ -48,12 +49,12 @@ impl Charsets {
         charsets
     }
 
-    /// Returns whether the configuration names a charset.
+    /// Returns whether the configuration names a charset, ignoring letter case.
     pub(super) fn contains(&self, name: &[u8]) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Returns the table from one charset to another.
+    /// Returns the table from one charset to another; `None` if no `charset_map` connects them.
     pub(super) fn table(&self, from: &[u8], to: &[u8]) -> Option<&ConversionTable> {
         self.tables.get(&(lower(from), lower(to)))
     }
@@ -66,21 +67,22 @@ fn lower(name: &[u8]) -> Box<[u8]> {
 /// Conversion table between two charsets.
 #[derive(Clone)]
 pub(super) enum ConversionTable {
-    /// Byte to byte.
+    /// From a single-byte charset to another.
     Bytes(Arc<[u8; 256]>),
-    /// Byte to character.
+    /// From a single-byte charset to UTF-8.
     ToUtf8(Arc<[Box<[u8]>; 256]>),
-    /// Character to byte; a character that is missing becomes its number.
+    /// From UTF-8 to a single-byte charset, by code point. Missing characters become numeric HTML entities.
     FromUtf8(Arc<HashMap<u32, u8, RandomState>>),
 }
 
 impl ConversionTable {
-    /// Returns whether the conversion preserves the length.
+    /// Returns whether a converted text has the same length as before.
     pub(super) fn preserves_length(&self) -> bool {
         matches!(self, Self::Bytes(_))
     }
 
-    /// Builds the tables of both directions. Bytes missing in `pairs` become `?`; ASCII is unchanged.
+    /// Builds the tables of both directions between two single-byte charsets. ASCII is unchanged; other bytes that are
+    /// not in `pairs` become `?`.
     pub(super) fn between_bytes(pairs: &[(u8, Vec<u8>)]) -> [Self; 2] {
         let mut there = [b'?'; 256];
         for byte in 0..128u8 {

@@ -1,9 +1,9 @@
-//! Directive table.
+//! Directive `gunzip`, and its setting.
 
 use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::set;
 
-/// Decompression settings of a level.
+/// `gunzip` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GunzipSettings {
     /// `gunzip`.

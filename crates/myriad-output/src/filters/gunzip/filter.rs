@@ -1,4 +1,4 @@
-//! `gunzip` at a place.
+//! `gunzip` filter.
 
 use myriad_conf::settings::Settings;
 use myriad_encode::Coding;
@@ -10,10 +10,10 @@ use crate::filters::wrap::{is_bodiless, wrap};
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// `gunzip on`.
+/// Compiled `gunzip on`.
 struct GunzipFilter;
 
-/// Compiles `gunzip`.
+/// Compiles `gunzip` of a level; `None` if it is off.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -45,7 +45,7 @@ impl Filter<Exchange> for GunzipFilter {
     }
 }
 
-/// Decompresses a gzip response if its client does not accept gzip.
+/// Decompresses a gzip response if the client does not accept gzip.
 pub(crate) fn unpack(request: &Request, answer: &mut ContentResponse) {
     let by_origin = answer.line(b"content-encoding").is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
     // A range of compressed data cannot be decompressed.

@@ -4,7 +4,7 @@ use myriad_net::ResponseBody;
 use crate::testing::{OutputTestSite, text};
 use myriad_exchange::exchange::ContentResponse;
 
-/// Returns a compressed page.
+/// Returns a gzip-compressed response.
 fn packed() -> ContentResponse {
     let mut answer = text("text/html", "");
     answer.body =

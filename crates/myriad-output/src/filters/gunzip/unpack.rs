@@ -5,12 +5,12 @@ use myriad_http::body::BodyError;
 
 use crate::transform::{Transform, WINDOW};
 
-/// Gzip decompressor that outputs one window at a time, independent of the compression ratio.
+/// Streaming gzip decompressor. It outputs at most one window at a time, whatever the compression ratio.
 pub(crate) struct Gunzip(Option<StreamDecoder>);
 
 impl Gunzip {
     pub(crate) fn new() -> Self {
-        // The output is not buffered, so that its length is only bounded by the client.
+        // The output is not buffered, so it needs no limit.
         Self(StreamDecoder::new(Coding::Gzip, u64::MAX).ok())
     }
 }

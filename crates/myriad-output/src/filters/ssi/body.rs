@@ -1,4 +1,4 @@
-//! Body of a page: text and included responses in their order.
+//! Body of a page with SSI: text and included responses, in order.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,25 +17,25 @@ use super::rules::Ssi;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest;
 
-/// Maximum number of parts waiting for their turn; at this limit the page is not read further.
+/// Maximum number of parts that wait until the previous parts are sent; at this limit the page is not read further.
 const PARTS: usize = 32;
-/// Maximum number of text bytes in these parts.
+/// Maximum number of bytes of text in waiting parts.
 const TEXT: usize = 256 << 10;
 
-/// Part of the page that waits for its turn.
+/// Part of the page that waits until the previous parts are sent.
 enum PendingPart {
     Text(Bytes),
     Include(Box<IncludeInProgress>),
 }
 
-/// Page whose commands are executed while it is read.
+/// Body that executes the SSI commands of a page while it is read.
 pub(super) struct SsiBody {
-    /// Source body of the page.
+    /// Body with the commands.
     body: BoxBody,
-    /// Data read and not yet parsed.
+    /// Bytes that were read but not parsed.
     input: Bytes,
     is_complete: bool,
-    /// Error that aborted the page.
+    /// Error of the source body, returned after the parts before it.
     failed: Option<BodyError>,
     page: SsiPage,
     shared: Rc<RefCell<SsiState>>,
@@ -45,7 +45,7 @@ pub(super) struct SsiBody {
 }
 
 impl SsiBody {
-    /// Creates the body. `exchange` is a copy for this page with the lifetime of the body.
+    /// Creates the body. `exchange` is a copy of the page's exchange that lives as long as the body.
     pub(super) fn new(exchange: Box<Exchange>, rules: SsiRules, body: BoxBody) -> Self {
         let shared = exchange.request.shared_by_pages();
         Self {
@@ -61,13 +61,14 @@ impl SsiBody {
         }
     }
 
-    /// Returns whether more of the page may be parsed.
+    /// Returns whether more of the page may be parsed: the limits are not reached, and no include with `wait` is
+    /// pending.
     fn may_read(&self) -> bool {
         let waits = matches!(self.parts.back(), Some(PendingPart::Include(include)) if include.wait);
         !self.is_complete && !waits && self.parts.len() < PARTS && self.text_bytes < TEXT
     }
 
-    /// Parses the available part of the page within the limits.
+    /// Parses the available bytes of the page, within the limits.
     fn read(&mut self, cx: &mut Context<'_>) {
         while self.may_read() {
             let mut text = Vec::new();
@@ -98,7 +99,8 @@ impl SsiBody {
         }
     }
 
-    /// Starts the subrequest of an include; if it cannot be started, the error message is written instead.
+    /// Starts the subrequest of an include. If it cannot be started, appends the error message to `text` and returns
+    /// `None`.
     fn start(
         &mut self,
         include: myriad_script::ssi::SsiInclude,
@@ -120,7 +122,7 @@ impl SsiBody {
         Some(Box::new(IncludeInProgress::new(subrequest::execute(child), include.wait, include.then)))
     }
 
-    /// Completes an include and applies its result.
+    /// Applies the result of a complete include.
     fn finish(&mut self, include: IncludeInProgress) {
         let wait = include.wait;
         match include.into_result() {
@@ -144,7 +146,8 @@ impl SsiBody {
     }
 }
 
-/// Returns the text of a stub block; it is processed as a page if the included place has SSI.
+/// Returns the text of a stub block as a body. It is processed as a page if SSI is on in the location of the
+/// subrequest.
 fn stub(asked: Box<Exchange>, text: Bytes) -> BoxBody {
     let text = Box::pin(FullBody::new(text));
     let rules = asked.request.place().filters.get::<Ssi>().map(|ssi| ssi.page);

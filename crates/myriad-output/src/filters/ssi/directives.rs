@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives of the ssi module, and their parsers.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, add_types, at_least,
@@ -9,7 +9,7 @@ use myriad_conf::settings::Settings;
 use super::settings::SsiSettings;
 
 const HSL: Contexts = Contexts::HSL;
-/// Maximum length of a command parameter, in bytes: each page in progress may buffer sixteen.
+/// Maximum of `ssi_value_length`, in bytes: each page in progress may buffer sixteen values.
 const LONGEST_VALUE: u64 = 64 << 10;
 
 /// Directives of `ssi`.
@@ -91,7 +91,7 @@ fn ssi_value_length(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
     Ok(())
 }
 
-/// Validates the syntax only.
+/// Validates the syntax only, because the directive has no effect.
 fn min_file_chunk(_: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.size(0).map(drop)
 }

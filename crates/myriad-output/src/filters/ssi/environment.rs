@@ -1,4 +1,4 @@
-//! Request data that pages read.
+//! Data of the request that SSI commands read.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use myriad_script::ssi::{PageEnvironment, PatternGroups};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::RowValue;
 
-/// Adapter of an exchange for a page.
+/// Adapter that provides an exchange to SSI commands.
 pub(super) struct ExchangeEnvironment<'a>(pub(super) &'a mut Exchange);
 
 impl PageEnvironment for ExchangeEnvironment<'_> {

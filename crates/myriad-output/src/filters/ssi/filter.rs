@@ -1,4 +1,4 @@
-//! Application of SSI to the pages of a place.
+//! SSI filter: execution of the commands in responses.
 
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
@@ -13,7 +13,7 @@ use crate::filters::wrap::{begin_text, is_bodiless, is_packed};
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Compiles `ssi*`.
+/// Compiles `ssi*` of a level; `None` if `ssi` is off.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -43,7 +43,7 @@ impl Filter<Exchange> for Ssi {
         true
     }
 
-    /// The variables that a page reads are only known when it is sent.
+    /// The variables that a page reads are not known before it is sent, so the shortcut must not be used.
     fn allows_shortcut(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Included response of a page.
+//! Include of a page: subrequest, its response, and the use of the response.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, ready};
@@ -12,9 +12,11 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::subrequest::SubrequestFuture;
 
-/// Maximum number of bytes of a response that are read before its turn.
+/// Maximum number of bytes of a response that are read while previous parts of the page are sent.
 const AHEAD: usize = 64 << 10;
 
+/// State of an include.
+///
 /// ```text
 /// Asking --response--> Body --complete--> Over
 /// ```
@@ -26,34 +28,34 @@ enum IncludeState {
 
 /// Include in progress.
 pub(super) struct IncludeInProgress {
-    /// Set if the page is not read further before this is complete.
+    /// Set if the page must not be read further before the include is complete.
     pub(super) wait: bool,
     state: IncludeState,
     then: IncludeUse,
-    /// Exchange of the subrequest, for its stub.
+    /// Exchange of the subrequest, in which its stub block is processed.
     subrequest: Option<Box<Exchange>>,
-    /// Data read before its turn.
+    /// Data that was read while previous parts of the page were sent.
     read_ahead: VecDeque<Bytes>,
     ahead_bytes: usize,
     failed: Option<BodyError>,
-    /// Set if some output was written.
+    /// Set if the response had a body.
     has_output: bool,
-    /// Value collected for `set`, and its maximum length (`subrequest_output_buffer_size`).
+    /// Value collected for the parameter `set`; below, its maximum length (`subrequest_output_buffer_size`).
     value: Vec<u8>,
     max_value: u64,
-    /// Set if the response is not an error, so that `set` uses it.
+    /// Set if the status of the response is below 300, so that the parameter `set` uses it.
     is_success: bool,
 }
 
-/// Result of a completed include.
+/// Result of a complete include, which the page must apply.
 pub(super) enum IncludeResult {
-    /// No result.
+    /// Nothing is left to do.
     Nothing,
-    /// Text of the stub block, which is processed as a page of the subrequest.
+    /// The response was empty: the text of the stub block is to be sent, processed in the exchange of the subrequest.
     Stub(Box<Exchange>, Bytes),
-    /// Variable to set.
+    /// Name and value of a variable to set.
     Set(Vec<u8>, Vec<u8>),
-    /// Variable that retains its value because the response was an error.
+    /// Name of a variable that keeps its value (empty if it has none), because the response was an error.
     Declare(Vec<u8>),
 }
 
@@ -74,14 +76,14 @@ impl IncludeInProgress {
         }
     }
 
-    /// Creates an include with an available body.
+    /// Creates an include whose body is already available.
     pub(super) fn of_body(body: BoxBody, wait: bool) -> Self {
         let mut include = Self::new(Box::pin(std::future::pending()), wait, IncludeUse::Show);
         include.state = IncludeState::Body(body);
         include
     }
 
-    /// Reads ahead before its turn, up to the limit.
+    /// Reads ahead while previous parts of the page are sent, up to the limit.
     pub(super) fn prepare(&mut self, cx: &mut Context<'_>) {
         while self.failed.is_none() && self.ahead_bytes < AHEAD {
             match self.poll_more(cx) {
@@ -95,7 +97,7 @@ impl IncludeInProgress {
         }
     }
 
-    /// Returns the next piece of output; `None` when complete.
+    /// Returns the next piece of the response; `None` when it is complete.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         if let Some(piece) = self.read_ahead.pop_front() {
             self.ahead_bytes -= piece.len();
@@ -147,7 +149,7 @@ impl IncludeInProgress {
         }
     }
 
-    /// Returns the result after the last piece.
+    /// Returns the result, after the last piece.
     pub(super) fn into_result(self) -> IncludeResult {
         match (self.then, self.subrequest) {
             (IncludeUse::Stub(text), Some(asked)) if !self.has_output => IncludeResult::Stub(asked, text),
@@ -161,7 +163,8 @@ impl IncludeInProgress {
 /// `subrequest_output_buffer_size` of a place, in bytes.
 struct OutputBufferSize(u64);
 
-/// Stores the maximum number of response bytes that become a variable, for included places.
+/// Stores `subrequest_output_buffer_size` of a level in `features`: the maximum number of response bytes that an
+/// include assigns to a variable.
 pub fn store_output_buffer_size(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,10 +1,10 @@
-//! `ssi*` at a place.
+//! Compiled settings of the SSI filter.
 
 use myriad_http::media_types::TypeSet;
 
-/// `ssi*`.
+/// Compiled `ssi*` of a location.
 pub(super) struct Ssi {
-    /// Parsing rules of pages.
+    /// Settings for the processing of a page.
     pub page: myriad_script::ssi::SsiRules,
     /// `ssi_last_modified`.
     pub last_modified: bool,

@@ -1,17 +1,17 @@
-//! Settings of the directives.
+//! Settings of the ssi module.
 
 /// `ssi*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SsiSettings {
     /// `ssi`.
     pub on: bool,
-    /// `ssi_types`, lower case, always including `text/html`; `*` alone means every type.
+    /// `ssi_types`, in lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
     /// `ssi_silent_errors`.
     pub silent_errors: bool,
-    /// `ssi_last_modified`.
+    /// `ssi_last_modified`: `Last-Modified` is preserved.
     pub last_modified: bool,
-    /// `ssi_value_length`, in bytes.
+    /// `ssi_value_length`: maximum length of a parameter's value, in bytes.
     pub value_length: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `$date_local` and `$date_gmt`.
+//! Variables `$date_local` and `$date_gmt`.
 
 use myriad_base::calendar::{ZoneOffset, offset_name, write_time};
 use myriad_exchange::exchange::variables::RequestVariable;
@@ -6,13 +6,13 @@ use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::RowValue::Dated;
 use myriad_log::local_time;
 
-/// Current time in the format of `config timefmt`.
+/// Current time, in the format of the SSI command `config timefmt`.
 pub const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("ssi", "date_local", &[Moment], Dated(write_local)),
     RequestVariable::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
 ];
 
-/// Writes the current time in the server's time zone.
+/// Appends the current time in the server's time zone.
 fn write_local(format: &[u8], out: &mut Vec<u8>) {
     let now_s = myriad_net::clock::wall_ms() / 1000;
     let offset_minutes = local_time::offset_minutes(now_s);
@@ -20,7 +20,7 @@ fn write_local(format: &[u8], out: &mut Vec<u8>) {
     write_time(format, now_s, ZoneOffset { minutes: offset_minutes, name: &name }, out);
 }
 
-/// Writes the current time in GMT.
+/// Appends the current time in UTC.
 fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
     write_time(format, myriad_net::clock::wall_ms() / 1000, ZoneOffset { minutes: 0, name: "GMT" }, out);
 }

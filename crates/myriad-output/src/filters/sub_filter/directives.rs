@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives of the sub_filter module, and their parsers.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, Set, SetterResult, TWO, add_types, at_least,
@@ -9,7 +9,7 @@ use myriad_conf::settings::Settings;
 use super::settings::{Replacement, SubFilterSettings};
 
 const HSL: Contexts = Contexts::HSL;
-/// nginx stores the index of a pattern in one byte.
+/// Maximum number of patterns on one level, as in nginx.
 const MOST_PATTERNS: usize = 255;
 
 /// Directives of `sub_filter`.

@@ -1,4 +1,4 @@
-//! `sub_filter*` at a place.
+//! `sub_filter` filter.
 
 use myriad_conf::settings::Settings;
 use myriad_http::media_types::TypeSet;
@@ -11,19 +11,19 @@ use crate::filters::wrap::{begin_text, is_bodiless, is_packed, wrap};
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// `sub_filter*`.
+/// Compiled `sub_filter*` of a location.
 struct SubFilter {
-    /// Patterns and their replacements.
+    /// Patterns with their replacements, in source order.
     pairs: Vec<(Template, Template)>,
-    /// `sub_filter_once`.
+    /// `sub_filter_once`: only the first occurrence of each pattern is replaced.
     once: bool,
-    /// `sub_filter_last_modified`.
+    /// `sub_filter_last_modified`: `Last-Modified` is preserved.
     last_modified: bool,
     /// `sub_filter_types`.
     types: TypeSet,
 }
 
-/// Compiles `sub_filter*`.
+/// Compiles `sub_filter*` of a level; `None` if it has no pattern.
 pub(crate) fn compiled(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -75,7 +75,8 @@ impl Filter<Exchange> for SubFilter {
 }
 
 impl SubFilter {
-    /// Evaluates the pairs for a request. A pair that cannot be evaluated is omitted, because the page itself is valid.
+    /// Evaluates the patterns and replacements for a request. A pair that cannot be evaluated is logged and omitted,
+    /// because the response itself is valid.
     fn evaluated(&self, request: &Request, frame: &mut Frame) -> Vec<SubstitutionPair> {
         let mut pairs = Vec::with_capacity(self.pairs.len());
         for (pattern, replacement) in &self.pairs {

@@ -1,4 +1,10 @@
-//! `sub_filter`: replacement of text.
+//! `sub_filter`: replacement of texts in bodies.
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings` | directives and their settings |
+//! | `filter` | selection of the responses that are changed |
+//! | `substitute` | streaming replacement |
 
 mod directives;
 mod filter;

@@ -1,13 +1,13 @@
-//! Settings of the directives.
+//! Settings of the sub_filter module.
 
 use myriad_conf::Text;
 
-/// Single `sub_filter`.
+/// One `sub_filter PATTERN REPLACEMENT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
-    /// Pattern, in lower case except for variables.
+    /// Text to replace; letter case is ignored.
     pub pattern: Text,
-    /// Replacement.
+    /// Text that replaces it.
     pub replacement: Text,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct SubFilterSettings {
     pub replacements: Vec<Replacement>,
     /// `sub_filter_once`.
     pub once: bool,
-    /// `sub_filter_types`, lower case, always including `text/html`; `*` alone means every type.
+    /// `sub_filter_types`, in lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
     /// `sub_filter_last_modified`.
     pub last_modified: bool,

@@ -1,4 +1,4 @@
-//! Streaming replacement of text, independent of the pieces of the body.
+//! Streaming replacement of texts. The result does not depend on how the body is split into pieces.
 
 use std::ops::Range;
 
@@ -6,39 +6,39 @@ use myriad_http::body::BodyError;
 
 use crate::transform::{Transform, WINDOW};
 
-/// Pattern and its replacement.
+/// Pattern with its replacement, as evaluated for a request.
 #[derive(Debug)]
 pub(crate) struct SubstitutionPair {
-    /// Pattern in lower case; letters match case-insensitively.
+    /// Text to replace, in lower case; letter case of the body is ignored.
     pub pattern: Vec<u8>,
     /// Replacement.
     pub replacement: Vec<u8>,
 }
 
-/// Text substitution. If several patterns match at a position, the first is used. Fewer bytes than the longest pattern
-/// are held back.
+/// Streaming replacement of texts. If several patterns match at a position, the first applies. Fewer bytes than the
+/// longest pattern are held back.
 pub(crate) struct TextSubstitution {
     pairs: Vec<SubstitutionPair>,
-    /// Set for pairs that are still searched (`sub_filter_once`).
+    /// True for each pair that is still searched (`sub_filter_once`).
     open: Vec<bool>,
     once: bool,
-    /// First bytes of active pairs, in both cases.
+    /// First bytes of the pairs that are still searched, in both letter cases.
     begins: Box<[bool; 256]>,
-    /// Possible start of a match that the next piece decides, shorter than the longest pattern.
+    /// Bytes that may start a match, which the next piece decides; fewer than the longest pattern.
     undecided: Vec<u8>,
 }
 
 enum PatternMatch {
-    /// No pattern starts here.
+    /// No pattern matches here.
     No,
-    /// Match of the pair with that index.
+    /// The pair with this index matches.
     Match(usize),
-    /// Partial match; more bytes are required.
+    /// A pattern may match; more bytes are needed.
     Perhaps,
 }
 
 impl TextSubstitution {
-    /// Creates a substitution; `None` without patterns.
+    /// Creates a replacement; `None` if there is no non-empty pattern.
     pub(crate) fn new(mut pairs: Vec<SubstitutionPair>, once: bool) -> Option<Self> {
         pairs.retain(|pair| !pair.pattern.is_empty());
         if pairs.is_empty() {
@@ -62,7 +62,7 @@ impl TextSubstitution {
         }
     }
 
-    /// Searches for a pattern at the start of `text`. `is_end` is set if no further bytes follow.
+    /// Searches for a pattern at the start of `text`. `is_end` is set if no bytes follow it.
     fn match_at(&self, text: &[u8], is_end: bool) -> PatternMatch {
         for (index, pair) in self.pairs.iter().enumerate() {
             if !self.open[index] {
@@ -91,7 +91,7 @@ impl TextSubstitution {
         self.pairs[index].pattern.len()
     }
 
-    /// Scans `text` until its last byte, a partial match, or a full `out`. Returns the position.
+    /// Processes `text` up to its end, an undecided position, or a full `out`. Returns the number of processed bytes.
     fn scan(&mut self, text: &[u8], is_end: bool, out: &mut Vec<u8>) -> usize {
         let mut at = 0;
         while out.len() < WINDOW {
@@ -113,8 +113,8 @@ impl TextSubstitution {
         at
     }
 
-    /// Evaluates the bytes held back together with the necessary part of the input. Returns false if the input does not
-    /// suffice for a decision.
+    /// Processes the bytes held back, together with the start of the input. Returns false if the input is too short for
+    /// a decision; it is then consumed.
     fn decide_held_back(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> bool {
         let mut text = std::mem::take(&mut self.undecided);
         let known = text.len();
@@ -192,7 +192,7 @@ mod tests {
             .collect()
     }
 
-    /// Returns the result, which is the same for pieces of any size.
+    /// Returns the result, and checks that it is the same for pieces of any size.
     fn substituted(list: &[(&str, &str)], once: bool, text: &str) -> String {
         let whole = run(TextSubstitution::new(pairs(list), once).unwrap(), text.as_bytes(), text.len());
         for size in 1..text.len().max(2) {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(substituted(&[("a", "1"), ("b", "2")], true, "aabbab"), "1a2bab");
     }
 
-    /// Returns the expected result, computed from a complete body.
+    /// Returns the expected result, computed from the complete body.
     fn plainly(list: &[(&str, &str)], once: bool, text: &str) -> String {
         let mut open = vec![true; list.len()];
         let (mut rest, mut out) = (text, String::new());

@@ -12,7 +12,7 @@ use crate::image::write::write_as;
 
 const KINDS: [ImageKind; 4] = [ImageKind::Jpeg, ImageKind::Gif, ImageKind::Png, ImageKind::Webp];
 
-/// Returns an image of smooth colors, or of four plain colors.
+/// Returns an image of smooth colors, or, with `plain`, of four colors.
 fn drawn(width: u32, height: u32, plain: bool) -> DecodedImage {
     let pixel = |at: u32| {
         let (x, y) = (at % width, at / width);
@@ -44,7 +44,7 @@ fn make(bytes: &[u8], kind: ImageKind, wish: &ImageRequest) -> Result<ConvertedI
     super::make(bytes, kind, wish, Interrupt::never())
 }
 
-/// Returns the bytes of the result, which has the input format.
+/// Returns the bytes of the result, which must have the input format.
 fn reencoded_bytes(bytes: &[u8], kind: ImageKind, wish: &ImageRequest) -> Vec<u8> {
     match make(bytes, kind, wish).unwrap() {
         ConvertedImage::Reencoded { bytes, format: None } => bytes,
@@ -216,7 +216,7 @@ fn what_is_transparent_stays_so_or_not() {
         };
         assert!((170..=210).contains(&holes(&resize(20, 20))), "{kind:?}: {}", holes(&resize(20, 20)));
         let without = ImageRequest { transparency: false, ..resize(20, 20) };
-        // An image without a palette preserves transparency in any case.
+        // An image without a palette always preserves its transparency.
         assert_eq!(holes(&without) == 0, kind != ImageKind::Webp, "{kind:?}");
     }
 }
@@ -341,7 +341,7 @@ fn wished(random: &mut fastrand::Rng) -> ImageRequest {
     }
 }
 
-/// Runs longer with `MYRIAD_BENT_SECONDS`, from a seed by the clock, which is printed.
+/// Runs for `MYRIAD_BENT_SECONDS` seconds if this is set, from a random seed, which is printed.
 #[test]
 fn bent_pictures_come_to_an_error_or_to_a_picture_that_is_one() {
     let seconds = std::env::var("MYRIAD_BENT_SECONDS").ok().and_then(|text| text.parse::<u64>().ok());

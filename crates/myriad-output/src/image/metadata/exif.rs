@@ -1,9 +1,9 @@
-//! `Orientation` of Exif (CIPA DC-008 section 4.6.4, tag 0x0112), in TIFF format.
+//! Orientation in Exif metadata (CIPA DC-008 section 4.6.4, tag 0x0112), which is in TIFF format.
 
-/// Maximum number of entries of the first directory that are read; cameras write about twenty.
+/// Maximum number of directory entries that are read; cameras write about twenty.
 const MOST_ENTRIES: usize = 512;
 
-/// Returns the orientation, 1 to 8, if any.
+/// Returns the orientation, from 1 to 8; `None` if it is missing or invalid.
 pub(super) fn orientation(tiff: &[u8]) -> Option<u8> {
     let little = match tiff.get(..4)? {
         b"II\x2a\0" => true,

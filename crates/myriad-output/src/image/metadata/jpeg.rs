@@ -1,15 +1,16 @@
-//! Segments of a JPEG file (ITU-T T.81 annex B): the head up to the first scan, and all scans.
+//! Segments of a JPEG file (ITU-T T.81 annex B): size and metadata before the first scan; scans.
 
 use super::exif;
 use crate::image::size::ImageSize;
 
-/// Returns the size, the orientation, and whether the file contains much metadata. The first scan terminates the head.
+/// Returns the size, the orientation, and whether more than a twentieth of the file is metadata; `None` if the size is
+/// missing before the first scan.
 pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
     let mut rest = bytes.get(2..)?;
     let (mut size, mut orientation, mut laden) = (None, 1, 0);
     while let Some((marker, segment, behind)) = segment(rest) {
         match marker {
-            // Frames: all markers except DHT, JPG and DAC, which are in the same range. Precision, lines, columns.
+            // Frame: all markers of this range except DHT, JPG and DAC. It contains precision, height, width.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 let sides = segment.get(1..5)?;
                 let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
@@ -29,17 +30,17 @@ pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
     Some((size?, orientation, bytes.len() / 20 < laden))
 }
 
-/// Scans of a file.
+/// Scans of a file, by which the work of a decoder is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JpegScans {
     /// Number of scans.
     pub count: u64,
-    /// Number of components in all scans together. A decoder visits each block of a component once per scan, even if
+    /// Number of components of all scans together. A decoder visits each block of a component once per scan, even if
     /// the scan contains no data for it.
     pub components: u64,
 }
 
-/// Counts the scans of the image.
+/// Counts the scans of a file and their components.
 pub(crate) fn scans(bytes: &[u8]) -> JpegScans {
     let (mut rest, mut scans) = (bytes.get(2..).unwrap_or_default(), JpegScans::default());
     while let Some((marker, segment, behind)) = segment(rest) {
@@ -52,11 +53,11 @@ pub(crate) fn scans(bytes: &[u8]) -> JpegScans {
     scans
 }
 
-/// Returns the marker and the bytes of the next segment, and the bytes after it; `None` after the last one. Data of
-/// scans and markers without a segment are skipped.
+/// Returns the marker and the data of the next segment, and the bytes after it; `None` after the last segment. Skips
+/// data of scans, and markers without a segment.
 fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     loop {
-        // A marker may be preceded by fill bytes.
+        // Fill bytes may precede a marker.
         let at = rest.windows(2).position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xff))?;
         let marker = rest[at + 1];
         rest = &rest[at + 2..];

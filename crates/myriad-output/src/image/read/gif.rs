@@ -1,4 +1,4 @@
-//! GIF, by `gif`: the first frame, at its position on the canvas.
+//! Decoder of GIF, by the crate `gif`: the first frame, at its position on the canvas.
 
 use std::num::NonZeroU64;
 

@@ -1,4 +1,4 @@
-//! JPEG, by `jpeg-decoder`.
+//! Decoder of JPEG, by the crate `jpeg-decoder`.
 
 use jpeg_decoder::{CodingProcess, Decoder, PixelFormat};
 
@@ -9,15 +9,15 @@ use crate::image::metadata::jpeg::scans;
 use crate::image::pixels::Pixels;
 use crate::image::size::ImageSize;
 
-/// Number of bytes per pixel during decoding: the coefficients of a progressive image, and its colors.
+/// Maximum number of bytes per pixel during decoding: coefficients of a progressive image, and colors.
 const BYTES_OF_A_PIXEL: u64 = 16;
-/// Maximum number of scans. Encoders write about ten, those that minimize the file size up to thirty.
+/// Maximum number of scans of a file. Encoders write about ten, those that minimize the file size up to thirty.
 const MOST_SCANS: u64 = 128;
-/// Maximum number of visits per sample of the largest permitted image. A scan of a few bytes visits all samples of its
-/// components, so that the work is not proportional to the length of the file.
+/// Maximum number of visits of blocks by scans, per pixel of the largest permitted image. A scan of a few bytes visits
+/// all blocks of its components, so the work is not proportional to the length of the file.
 const MOST_VISITS: u64 = 64;
 
-/// Decodes an image, at half, a quarter or an eighth of its size if the result is at least as large as `wanted`, which
+/// Decodes an image. If half, a quarter or an eighth of its size is at least `wanted`, decodes it at this size, which
 /// takes a fraction of the time and memory.
 pub(super) fn read(
     bytes: &[u8],
@@ -42,7 +42,7 @@ pub(super) fn read(
     let (width, height) = reader.scale(side(wanted.width), side(wanted.height)).map_err(broken)?;
     let data = reader.decode().map_err(broken)?;
     let profile = reader.icc_profile();
-    // The reader retains the coefficients.
+    // The reader holds the coefficients, which are no longer needed.
     drop(reader);
     let data = rgba(info.pixel_format, &data);
     let size = ImageSize { width: width.into(), height: height.into() };
@@ -50,7 +50,7 @@ pub(super) fn read(
     Ok(DecodedImage { pixels, has_palette: false, profile })
 }
 
-/// Rejects an image whose scans cause more work than its size permits.
+/// Returns an error if the scans cause more work than `max_pixels` permits.
 fn check_scans(bytes: &[u8], size: ImageSize, max_pixels: u64) -> Result<(), ImageError> {
     let scans = scans(bytes);
     let visits = scans.components.saturating_mul(size.pixels());

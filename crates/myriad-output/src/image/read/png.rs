@@ -1,4 +1,4 @@
-//! PNG, by `png`: the default image of an animation.
+//! Decoder of PNG, by the crate `png`: of an animation, the default image.
 
 use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
 
@@ -8,10 +8,10 @@ use crate::image::interrupt::{Interrupt, InterruptibleInput};
 use crate::image::pixels::{DEPTH, Pixels};
 use crate::image::size::ImageSize;
 
-/// Maximum number of bytes of the ancillary chunks, both stored and decompressed. A profile that decompresses to more
-/// is ignored.
+/// Maximum number of bytes of ancillary chunks, both as stored and decompressed. A profile that decompresses to more is
+/// ignored.
 const MAX_ANCILLARY: usize = 1 << 20;
-/// Maximum width in pixels; JPEG and GIF support 65,535. The decoder counts a line and the chunks together.
+/// Maximum width, in pixels; JPEG and GIF allow 65,535. The decoder's limit covers a row and the chunks together.
 const LONGEST_LINE: u32 = 1 << 17;
 
 pub(super) fn read(
@@ -31,7 +31,7 @@ pub(super) fn read(
     if size.width > LONGEST_LINE {
         return Err(ImageError::TooCostly("a row has more than 131,072 pixels"));
     }
-    // Two bytes per color are read before one of them is dropped.
+    // Colors of two bytes are read before one of the bytes is dropped.
     reader.set_limits(Limits { bytes: MAX_ANCILLARY + size.width as usize * 2 * DEPTH });
     let mut reader = reader.read_info().map_err(broken)?;
     let room = reader.output_buffer_size().ok_or(ImageError::TooLarge(size))?;

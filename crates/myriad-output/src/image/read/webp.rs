@@ -1,7 +1,8 @@
-//! WebP, by `image-webp`: the first frame of an animation.
+//! Decoder of WebP, by the crate `image-webp`: of an animation, the first frame.
 //!
-//! The decoder limits neither the memory of a stream with a different size nor the tables of its prefix codes.
-//! Therefore both are checked before it starts, and it receives a file that only contains the streams.
+//! The decoder limits neither the memory of a stream whose size differs from that of the file, nor the tables of its
+//! prefix codes. Both are therefore checked before it starts, and it receives a file that contains only the checked
+//! streams.
 
 mod codes;
 mod container;
@@ -14,7 +15,7 @@ use crate::image::error::ImageError;
 use crate::image::interrupt::{Interrupt, InterruptibleInput};
 use crate::image::pixels::Pixels;
 
-/// Maximum number of bytes of tables for prefix codes: a fixed part, and a part for each permitted pixel.
+/// Maximum number of bytes of prefix code tables: this fixed part, and [`TABLES_OF_A_PIXEL`] for each permitted pixel.
 const TABLES: u64 = 16 << 20;
 const TABLES_OF_A_PIXEL: u64 = 8;
 

@@ -1,4 +1,4 @@
-//! AVIF, by `ravif`.
+//! Encoder of AVIF, by the crate `ravif`.
 
 use std::num::NonZeroU8;
 
@@ -6,9 +6,10 @@ use ravif::{Encoder, Img, RGBA8};
 
 use crate::image::pixels::Pixels;
 
-/// Fastest setting, which still takes a second for a million pixels.
+/// Fastest setting of the encoder, which still takes a second for a million pixels.
 const SPEED: u8 = 10;
-/// Maximum number of pixels: a larger image would occupy a thread for longer, and the encoder cannot be cancelled.
+/// Maximum number of pixels: a larger image would occupy a thread for too long, because the encoder cannot be
+/// cancelled.
 const MOST_PIXELS: u64 = 8 << 20;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {

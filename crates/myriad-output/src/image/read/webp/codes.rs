@@ -1,24 +1,26 @@
-//! Memory used by the prefix codes of a lossless WebP stream (RFC 9649 section 3.7).
+//! Memory that the prefix codes of a lossless WebP stream take in a decoder (RFC 9649 section 3.7).
 //!
 //! A stream may have 65,536 groups of five codes, and a decoder builds tables of some kilobytes from a code of about
-//! twelve bytes: a file of a megabyte takes hundreds. The stream is parsed up to its pixels here, and the allocations
-//! of the decoder are added up. If RFC and decoder differ, this follows the decoder.
+//! twelve bytes: a file of one megabyte may take hundreds of megabytes. The stream is therefore parsed up to its
+//! pixels, and the allocations of the decoder are added up. Where the decoder deviates from the RFC, this code follows
+//! the decoder.
 
 use crate::image::error::ImageError;
 use crate::image::size::ImageSize;
 
 /// Size of a group of codes in the decoder, without its tables, while its vector grows, in bytes.
 const GROUP: u64 = 1024;
-/// Codes up to this length are looked up in a table of four bytes each, longer codes in nodes of sixteen bytes.
+/// Length up to which code words are looked up in a table of four bytes per entry; longer ones use nodes of sixteen
+/// bytes.
 const TABLE_BITS: usize = 10;
-/// Maximum length of a code.
+/// Maximum length of a code word, in bits.
 const LONGEST: usize = 15;
-/// Number of symbols of the codes for green, red, blue, alpha and distances; green additionally has those of the color
-/// cache.
+/// Number of symbols of the codes for green, red, blue, alpha and distances. Green also has a symbol for each entry of
+/// the color cache.
 const SYMBOLS: [usize; 5] = [256 + 24, 256, 256, 256, 40];
-/// Order in which the lengths of the code-length codes are written.
+/// Order in which the lengths of the code-length code are written.
 const ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-/// Distances of the first 120 codes: columns to the left, and lines above.
+/// Distances of the first 120 distance symbols: number of columns to the left, and of rows above.
 #[rustfmt::skip]
 const NEAR: [(i8, i8); 120] = [
     (0, 1), (1, 0), (1, 1), (-1, 1), (0, 2), (2, 0), (1, 2), (-1, 2), (2, 1), (-2, 1), (2, 2), (-2, 2), (0, 3), (3, 0), (1, 3),
@@ -31,13 +33,13 @@ const NEAR: [(i8, i8); 120] = [
     (8, 3), (5, 7), (-5, 7), (7, 5), (-7, 5), (8, 4), (6, 7), (-6, 7), (7, 6), (-7, 6), (8, 5), (7, 7), (-7, 7), (8, 6), (8, 7),
 ];
 
-/// Rejects the data of a `VP8L` chunk whose codes take more than `room` bytes.
+/// Returns an error if the prefix codes in the data of a `VP8L` chunk take more than `room` bytes, or are invalid.
 pub(super) fn check(data: &[u8], size: ImageSize, room: u64) -> Result<(), ImageError> {
-    // The header of five bytes contains the size, which is known.
+    // The header of five bytes contains the size, which the caller knows.
     check_stream(data.get(5..).unwrap_or_default(), size, room)
 }
 
-/// Rejects the data of an `ALPH` chunk whose codes take more than `room` bytes.
+/// Returns an error if the prefix codes in the data of an `ALPH` chunk take more than `room` bytes, or are invalid.
 pub(super) fn check_alpha(data: &[u8], size: ImageSize, room: u64) -> Result<(), ImageError> {
     match data.split_first() {
         Some((head, stream)) if head & 3 == 1 => check_stream(stream, size, room),
@@ -56,7 +58,8 @@ fn check_stream(stream: &[u8], size: ImageSize, room: u64) -> Result<(), ImageEr
 
 type Pixel = [u8; 4];
 
-/// Bit reader, least significant bit first, with the memory that the codes have taken so far.
+/// Bit reader, least significant bit first, with the memory that the codes have taken so far. Functions return `None`
+/// for invalid data, and if the memory exceeds the limit.
 struct CodeReader<'a> {
     bytes: &'a [u8],
     /// Position in bits.
@@ -83,7 +86,7 @@ impl CodeReader<'_> {
         (self.memory <= self.room).then_some(())
     }
 
-    /// Parses a stream up to its pixels: transformations, each with an image, and codes.
+    /// Parses a stream up to its pixels: transformations, each with an image, and the codes.
     fn stream(&mut self, size: ImageSize) -> Option<()> {
         let (mut width, height) = (size.width, size.height);
         let mut seen = [false; 4];
@@ -93,12 +96,12 @@ impl CodeReader<'_> {
                 return None;
             }
             match kind {
-                // Prediction and color transformations: a pixel for each block.
+                // Prediction and color transformations contain a pixel for each block.
                 0 | 1 => {
                     let bits = self.bits(3)? + 2;
                     self.picture(blocks(width, bits), blocks(height, bits))?;
                 }
-                // A palette; if it is small, several pixels are packed into one.
+                // Palette; if it is small, several pixels are packed into one.
                 3 => {
                     let colors = self.bits(8)? + 1;
                     self.picture(colors, 1)?;
@@ -123,7 +126,7 @@ impl CodeReader<'_> {
         Some(())
     }
 
-    /// Reads the number of index bits of the color cache; 0 means no cache.
+    /// Parses the number of index bits of the color cache; 0 without a cache.
     fn color_cache(&mut self) -> Option<usize> {
         if !self.bit()? {
             return Some(0);
@@ -141,7 +144,7 @@ impl CodeReader<'_> {
         Some(group)
     }
 
-    /// Reads a code with this number of symbols.
+    /// Parses a code with this number of symbols.
     fn code(&mut self, symbols: usize) -> Option<PrefixCode> {
         if self.bit()? {
             let has_two = self.bit()?;
@@ -165,7 +168,7 @@ impl CodeReader<'_> {
         Some(code)
     }
 
-    /// Reads the code lengths of a code, which are encoded by another code.
+    /// Parses the lengths of a code's words, which are written in another code.
     fn lengths(&mut self, code: &PrefixCode, symbols: usize) -> Option<Vec<u8>> {
         let mut left = symbols;
         if self.bit()? {
@@ -189,7 +192,7 @@ impl CodeReader<'_> {
         (lengths.len() <= symbols).then_some(lengths)
     }
 
-    /// Reads an image that is part of the head of a stream.
+    /// Parses an image that is part of the header of a stream.
     fn picture(&mut self, width: usize, height: usize) -> Option<Vec<Pixel>> {
         let cache = self.color_cache()?;
         let codes = self.group(cache)?;
@@ -226,7 +229,7 @@ impl CodeReader<'_> {
         Some(pixels)
     }
 
-    /// Reads the value of a symbol for a length or a distance.
+    /// Parses the value of a symbol that denotes a length or a distance.
     fn distance(&mut self, symbol: usize) -> Option<usize> {
         if symbol < 4 {
             return Some(symbol + 1);
@@ -241,7 +244,7 @@ fn blocks(side: u32, bits: usize) -> usize {
     (side as usize).div_ceil(1 << bits)
 }
 
-/// Returns the number of pixels between two pixels of a distance.
+/// Returns a distance as a number of pixels; `width` is that of the image.
 fn near(width: usize, distance: usize) -> usize {
     match NEAR.get(distance - 1) {
         Some((left, above)) => {
@@ -252,19 +255,19 @@ fn near(width: usize, distance: usize) -> usize {
     }
 }
 
-/// Prefix code.
+/// Prefix code of a stream.
 enum PrefixCode {
-    /// Single symbol without bits.
+    /// One symbol, which takes no bits.
     Single(usize),
-    /// Two symbols of one bit.
+    /// Two symbols of one bit each.
     Two([usize; 2]),
-    /// Number of code words of each length, and the symbols in the order of their words.
+    /// Number of code words of each length, and the symbols in the order of their code words.
     Words([usize; LONGEST + 1], Vec<usize>),
 }
 
 impl PrefixCode {
-    /// Returns the code with these lengths, and the size of its tables in the decoder, in bytes; `None` if it is not
-    /// complete.
+    /// Returns the code whose words have these lengths, and the size of its tables in the decoder, in bytes; `None` if
+    /// the code is not complete.
     fn of(lengths: &[u8]) -> Option<(Self, u64)> {
         let mut counts = [0; LONGEST + 1];
         let mut symbols: Vec<usize> = (0..lengths.len()).filter(|symbol| lengths[*symbol] > 0).collect();

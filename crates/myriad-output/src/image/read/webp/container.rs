@@ -1,4 +1,4 @@
-//! Chunks of a WebP file (RFC 9649 section 2): the streams of its first frame, and the position on the canvas.
+//! Chunks of a WebP file (RFC 9649 section 2): the streams of its first frame, and its position on the canvas.
 
 use crate::image::metadata::numbers::le24;
 use crate::image::metadata::webp::{lossless_size, lossy_size};
@@ -9,31 +9,31 @@ const HAS_ALPHA: u8 = 0x10;
 /// Flag of `VP8X`: the frames are in `ANMF` chunks.
 const IS_ANIMATED: u8 = 0x02;
 
-/// First frame of a file. Its size is that of its streams.
+/// First frame of a file. Its size equals that of its streams.
 pub(super) struct WebpFrame<'a> {
     /// Size of the complete image.
     pub canvas: ImageSize,
-    /// Distance from the left edge and from the top edge of the canvas.
+    /// Distance of the frame from the left and from the top edge of the canvas, in pixels.
     pub at: (u32, u32),
     /// Size of this frame.
     pub size: ImageSize,
     pub image: WebpStream<'a>,
-    /// Data of `ICCP`.
+    /// Color profile: data of the chunk `ICCP`.
     pub profile: Option<&'a [u8]>,
 }
 
-/// Compressed pixels.
+/// Compressed pixels of a frame.
 #[derive(Clone, Copy)]
 pub(super) enum WebpStream<'a> {
-    /// Data of `VP8`, and data of `ALPH`.
+    /// Data of the chunk `VP8 `, and that of `ALPH` if there is one.
     Lossy(&'a [u8], Option<&'a [u8]>),
-    /// Data of `VP8L`.
+    /// Data of the chunk `VP8L`.
     Lossless(&'a [u8]),
 }
 
 impl<'a> WebpFrame<'a> {
     /// Finds the first frame. Returns `None` if a chunk is truncated or missing, or if the size of a stream differs
-    /// from that of the container: the decoder allocates memory for the former before it compares them.
+    /// from that of the container: a decoder would allocate memory for the stream before it compares them.
     pub(super) fn find(bytes: &'a [u8]) -> Option<Self> {
         let mut chunks = Chunks(bytes.get(12..)?);
         let (kind, data) = chunks.next()?;
@@ -64,7 +64,7 @@ impl<'a> WebpFrame<'a> {
         None
     }
 
-    /// Reads the data of an `ANMF` chunk.
+    /// Parses the data of an `ANMF` chunk: a frame of an animation.
     fn animated(canvas: ImageSize, flags: u8, data: &'a [u8]) -> Option<Self> {
         let at = (le24(data, 0)? * 2, le24(data, 3)? * 2);
         let size = ImageSize::new(le24(data, 6)? + 1, le24(data, 9)? + 1)?;
@@ -83,14 +83,14 @@ impl<'a> WebpFrame<'a> {
         None
     }
 
-    /// Returns whether the frame is inside the canvas and its stream has its size.
+    /// Returns whether the frame is inside the canvas, and its stream has the size of the frame.
     fn is_consistent(&self) -> bool {
         let is_inside = self.at.0 + self.size.width <= self.canvas.width
             && self.at.1 + self.size.height <= self.canvas.height;
         is_inside && self.image.size() == Some(self.size)
     }
 
-    /// Writes the frame as a separate file that only contains its streams.
+    /// Returns a WebP file that contains only the streams of the frame.
     pub(super) fn file(&self) -> Vec<u8> {
         let mut chunks = Vec::new();
         let mut chunk = |kind: &[u8; 4], data: &[u8]| {
@@ -133,7 +133,7 @@ impl<'a> WebpStream<'a> {
     }
 }
 
-/// Chunks as names and data. The iterator stops at a truncated chunk.
+/// Iterator over chunks, as names and data. It stops at a truncated chunk.
 struct Chunks<'a>(&'a [u8]);
 
 impl<'a> Iterator for Chunks<'a> {
@@ -143,7 +143,7 @@ impl<'a> Iterator for Chunks<'a> {
         let (kind, rest) = self.0.split_first_chunk()?;
         let (length, rest) = rest.split_first_chunk()?;
         let data = rest.get(..u32::from_le_bytes(*length) as usize)?;
-        // Data of an odd length is padded.
+        // Data of an odd length is followed by a padding byte.
         self.0 = rest.get(data.len().next_multiple_of(2)..).unwrap_or_default();
         Some((kind, data))
     }

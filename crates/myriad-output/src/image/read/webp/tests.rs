@@ -8,7 +8,7 @@ use crate::image::size::ImageSize;
 
 fn lossless(width: u32, height: u32, seed: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
-    // Few colors, smooth colors, noise, and repeated sections.
+    // Few colors, smooth colors, noise, or repeated sections.
     let kind = random.u8(..4);
     let pixel = |at: u32| -> [u8; DEPTH] {
         let (x, y) = (at % width, at / width);
@@ -24,8 +24,8 @@ fn lossless(width: u32, height: u32, seed: u64) -> Vec<u8> {
     webp::Encoder::from_rgba(&pixels, width, height).encode_simple(true, effort).unwrap().to_vec()
 }
 
-/// Every stream of an encoder is parsed up to its pixels: a single bit too many or too few would result in an invalid
-/// code.
+/// Every stream of an encoder can be parsed up to its pixels: a single bit too many or too few would result in an
+/// invalid code.
 #[test]
 fn codes_of_every_lossless_picture_are_read_and_take_little() {
     for seed in 0..120 {
@@ -44,7 +44,8 @@ fn chunk(kind: &[u8], data: &[u8]) -> Vec<u8> {
     [kind, &(data.len() as u32).to_le_bytes()[..], data, &[0][..data.len() % 2]].concat()
 }
 
-/// Returns a frame of 6 x 4 pixels at a position of a canvas of 10 x 10.
+/// Returns an animation whose frame of 6 x 4 pixels is at a position of a canvas of 10 x 10. `width` is the width that
+/// the chunk of the frame states.
 fn animated(left: u8, top: u8, width: u8) -> Vec<u8> {
     let stream = &lossless(6, 4, 1)[12..];
     let place = [left / 2, 0, 0, top / 2, 0, 0, width - 1, 0, 0, 3, 0, 0, 0, 0, 0, 0];
