@@ -1,36 +1,36 @@
-//! Flood protection: limits rapid resets and floods of useless frames.
+//! Flood protection: limits for rapid resets and for useless frames.
 //!
-//! No clock is used. Both are limited relative to the useful work of the connection: requests that complete normally
-//! and bytes of bodies. Normal use of a connection never reaches the limits, regardless of its age.
+//! No clock is used. Both limits are relative to the useful work of the connection: requests that complete normally,
+//! and bytes of bodies. Normal use of a connection never reaches them, whatever its age.
 
 use super::frame::kind;
 use super::{ConnectionError, ErrorCode, FRAME_HEADER};
 use crate::ResetBudget;
 
-/// Maximum number of useless frames ahead of heads and bodies.
+/// Maximum number of useless frames by which a peer may exceed what its requests and bodies justify.
 const FRAMES: u32 = 10_000;
-/// Number of frames that each request and each piece of a sent body allows in addition, such as window updates and
-/// settings.
+/// Number of further frames, such as window updates and settings, that each request and each piece of a sent body
+/// justifies.
 const WORTH: u32 = 16;
-/// Minimum length in bytes of a piece of a body that counts as useful.
+/// Minimum length in bytes of a piece of a body that justifies further frames.
 const PIECE: usize = 256;
-/// Length in bytes of the shortest gRPC message; gRPC streams may send any number of these.
+/// Length in bytes of the shortest gRPC message. DATA frames from this length on are not counted as useless.
 const MESSAGE: usize = 5;
-/// Maximum number of pending output bytes while the peer keeps sending control frames that need a response.
+/// Maximum number of pending output bytes while the peer sends control frames that require a response.
 const BACKLOG: usize = 1024 * 1024;
 
-/// Number of bytes, in addition to the window, that may be in flight on a stream that this side has closed: a head and
+/// Number of bytes, in addition to the window, that may be in flight on a stream when this side closes it: a head and
 /// trailers.
 const HEADS: u64 = 16 * 1024;
-/// Maximum number of bytes assumed to be in flight on all such streams together.
+/// Maximum number of bytes that are assumed to be in flight on all such streams together.
 const UNDER_WAY: u64 = 64 * 1024 * 1024;
 
-/// Remaining budget.
+/// Remaining numbers of useless frames, resets, and stray bytes that the peer may send.
 #[derive(Debug)]
 pub(super) struct AbuseBudget {
     frames: u32,
     resets: ResetBudget,
-    /// Number of bytes that may be in flight on streams that this side has closed.
+    /// Number of bytes that may still be in flight on streams that this side has closed.
     under_way: u64,
 }
 
@@ -39,7 +39,8 @@ impl AbuseBudget {
         Self { frames: FRAMES, resets: ResetBudget::new(max_streams), under_way: 0 }
     }
 
-    /// Records a received frame while `waiting` bytes of output are pending.
+    /// Records a received frame. `waiting` is the number of pending output bytes. Returns an error if a limit is
+    /// exceeded.
     pub(super) fn record_frame(
         &mut self,
         kind: u8,
@@ -58,22 +59,21 @@ impl AbuseBudget {
         Ok(())
     }
 
-    /// Records a frame on a closed stream: it may have been in flight at the time of the close, but the number of such
-    /// frames is limited.
+    /// Records a frame on a closed stream. It may have been in flight when the stream was closed, but the number of
+    /// such frames is limited.
     pub(super) fn record_stray_frame(&mut self) -> Result<(), ConnectionError> {
         self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| limit_exceeded("flood of frames"))?;
         Ok(())
     }
 
-    /// Records that this side has closed a stream on which the peer may still send `window` bytes before it is
-    /// notified.
+    /// Records that this side closes a stream on which the peer may send up to `window` bytes until it is notified.
     pub(super) fn record_closed_stream(&mut self, window: i64) {
         let more = u64::try_from(window).unwrap_or(0) + HEADS;
         self.under_way = UNDER_WAY.min(self.under_way + more);
     }
 
-    /// Records a frame on a closed stream like [`AbuseBudget::record_stray_frame`], but at no cost while it may have been in flight
-    /// when this side closed the stream.
+    /// Records a frame on a closed stream. It is only charged, as by [`AbuseBudget::record_stray_frame`], if it cannot
+    /// have been in flight when this side closed the stream.
     pub(super) fn record_stray_bytes(&mut self, length: usize) -> Result<(), ConnectionError> {
         match self.under_way.checked_sub((length + FRAME_HEADER) as u64) {
             Some(rest) => self.under_way = rest,
@@ -82,25 +82,25 @@ impl AbuseBudget {
         Ok(())
     }
 
-    /// Records a received piece of a body that is used; it compensates for its frame, regardless of its length.
+    /// Records a received piece of a body that is passed on, whatever its length; this compensates for its frame.
     pub(super) fn record_useful_piece(&mut self) {
         self.frames = FRAMES.min(self.frames + 2);
     }
 
-    /// Records that `count` bytes of a body were put into a frame, to which the peer will respond with window updates.
+    /// Records a sent frame with `count` bytes of a body, to which the peer responds with window updates.
     pub(super) fn record_sent_bytes(&mut self, count: usize) {
         if count >= PIECE {
             self.frames = FRAMES.min(self.frames + WORTH);
         }
     }
 
-    /// Records a completely answered request.
+    /// Records a request with a complete response.
     pub(super) fn record_answered(&mut self) {
         self.resets.record_answered();
         self.frames = FRAMES.min(self.frames + WORTH);
     }
 
-    /// Records a stream that was reset by the peer or because of an error of the peer.
+    /// Records a stream that was reset by the peer, or because of an error of the peer.
     pub(super) fn record_wasted(&mut self) -> Result<(), ConnectionError> {
         if self.resets.record_reset() { Err(limit_exceeded("flood of resets")) } else { Ok(()) }
     }

@@ -1,28 +1,28 @@
-//! Incomplete header block.
+//! Header block of which more frames are expected.
 
 use super::frame::FrameHeader;
 use super::{ConnectionError, ErrorCode};
 
-/// Maximum number of `CONTINUATION` frames in a block; a block within the size limit needs few.
+/// Maximum number of `CONTINUATION` frames of a block; a block within the size limit needs few.
 const CONTINUATIONS: u32 = 100;
 
-/// Header block with missing frames.
+/// Incomplete header block.
 #[derive(Debug)]
 pub(super) struct PartialHeaderBlock {
     pub(super) opening: FrameHeader,
     pub(super) bytes: Vec<u8>,
     frames: u32,
-    /// The stream depends on itself (RFC 7540 §5.3.1), which is an error.
+    /// True if the stream depends on itself (RFC 7540 §5.3.1), which is an error.
     pub(super) depends_on_itself: bool,
 }
 
 impl PartialHeaderBlock {
-    /// Creates a block from its first frame; `selfish` is set if the stream depends on itself.
+    /// Creates a block from its first frame. `selfish` is true if the stream depends on itself.
     pub(super) fn new(opening: FrameHeader, fragment: &[u8], selfish: bool) -> Self {
         Self { opening, bytes: fragment.to_vec(), frames: 0, depends_on_itself: selfish }
     }
 
-    /// Appends the fragment of a `CONTINUATION` frame; all fragments together may have at most `most` bytes.
+    /// Appends the fragment of a `CONTINUATION` frame. Fails if all fragments together have more than `most` bytes.
     pub(super) fn extend(&mut self, fragment: &[u8], most: usize) -> Result<(), ConnectionError> {
         self.frames += 1;
         self.bytes.extend_from_slice(fragment);

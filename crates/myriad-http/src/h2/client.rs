@@ -1,8 +1,9 @@
-//! Client side of a connection: takes requests and returns the responses of an origin.
+//! Client side of a connection: sends requests to an origin, and converts its input to responses.
 //!
-//! All memory that an origin can occupy is bounded: heads by the limit of each request, blocks by [`BLOCK`], tables by
-//! 4096 bytes, streams by the number of opened streams, bodies by their windows. A connection error terminates the
-//! connection. A stream error terminates the stream, and the connection opens no further streams.
+//! All memory that an origin can occupy is limited: heads by the limit of each request, header blocks by [`BLOCK`],
+//! compression tables by 4096 bytes, streams by the number of opened streams, bodies by their windows. A connection
+//! error terminates the connection. After a stream error, the stream is reset and the connection opens no further
+//! streams.
 
 mod control;
 mod liveness;
@@ -26,26 +27,27 @@ use crate::{Fields, ParseError, ResponseHead};
 use liveness::LivenessCheck;
 use stream::ClientStreams;
 
-/// Maximum size of a header block in bytes, both compressed and decompressed. The limit of a response is lower, but a
-/// block that is too large for its request must still be decoded, or the other streams would be lost.
+/// Maximum size of a header block in bytes, compressed and decompressed. The limit of a response head is lower, but a
+/// block above that limit must still be decoded to keep the compression table consistent for other streams.
 const BLOCK: usize = 256 * 1024;
 
-/// Maximum number of streams before the origin has announced its limit (RFC 9113 §6.5.2 recommends to accept 100). The
-/// maximum in any case is [`MOST_STREAMS`].
+/// Maximum number of concurrent streams until the origin announces its limit (RFC 9113 §6.5.2 recommends to accept
+/// 100).
 const STREAMS: u32 = 100;
+/// Maximum number of concurrent streams, whatever the origin allows.
 const MOST_STREAMS: u32 = 256;
 
-/// Maximum number of interim responses before the final response; no application needs more.
+/// Maximum number of interim responses (1xx) to a request; no application needs more.
 const MAX_INTERIM: u32 = 32;
 
-/// Event from the next bytes of an origin.
+/// Event in the next input of an origin.
 #[derive(Debug)]
 pub enum OriginEvent {
     /// More bytes are needed.
     Partial,
-    /// No event, except for those of [`Http2Client::next_failed`].
+    /// No event, but [`Http2Client::next_failed`] may return failed requests.
     Nothing,
-    /// Head of a response. A status below 200 means an interim response, which another head follows.
+    /// Head of a response. If the status is below 200, it is interim and another head follows.
     Head {
         /// Stream of the request.
         stream: u32,
@@ -54,17 +56,16 @@ pub enum OriginEvent {
         /// True if no body follows.
         end: bool,
     },
-    /// Piece of a response body, as a range of the input. It occupies the window of the stream until
-    /// [`Http2Client::release`].
+    /// Piece of a response body. It occupies the window of the stream until [`Http2Client::release`].
     Data {
         /// Stream of the request.
         stream: u32,
-        /// Range of the input; may be empty for the last piece.
+        /// Range of the input with the data; may be empty if `end` is true.
         data: Range<usize>,
         /// True if the body is complete.
         end: bool,
     },
-    /// Trailer fields; the body is complete.
+    /// Trailer fields, which complete the body.
     Trailers {
         /// Stream of the request.
         stream: u32,
@@ -73,38 +74,38 @@ pub enum OriginEvent {
     },
 }
 
-/// Reason why the response to a request is missing or incomplete.
+/// Reason why a request has no complete response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestFailure {
     /// The origin did not process the request, so it may be sent again (RFC 9113 §8.7).
     Refused,
     /// The origin reset the stream with this error code.
     Reset(u32),
-    /// The head exceeds the limit of the request.
+    /// The response head exceeds the limit of the request.
     TooLarge,
-    /// The head or the trailers are malformed.
+    /// The response head or the trailers are malformed.
     Malformed(ParseError),
-    /// The response violates another rule.
+    /// The response violates another rule; the text is for the error log.
     Broken(&'static str),
 }
 
-/// Result of a call of [`Http2Client::receive`].
+/// Result of [`Http2Client::receive`].
 #[derive(Debug)]
 pub struct OriginInput {
-    /// Number of consumed bytes of the input; ranges in `answered` are within them.
+    /// Number of consumed input bytes; a range in `event` is within them.
     pub consumed: usize,
-    /// Event from these bytes.
+    /// Event in these bytes.
     pub event: OriginEvent,
 }
 
-/// State of a connection.
+/// Client side of a connection to an origin.
 #[derive(Debug)]
 pub struct Http2Client {
-    /// Number of bytes of each body that are accepted before the consumer reads them.
+    /// Number of bytes of each response body that are accepted before the consumer reads them.
     window: u32,
-    /// The origin has sent its `SETTINGS`.
+    /// True if the origin has sent its `SETTINGS`.
     began: bool,
-    /// No more streams are opened: either side has sent a `GOAWAY`, or the origin violated a rule.
+    /// True if no more streams are opened: either side has sent `GOAWAY`, or the origin violated a rule.
     closing: bool,
     server: PeerSettings,
     decoder: HpackDecoder,
@@ -114,7 +115,7 @@ pub struct Http2Client {
     send_window: i64,
     /// Number of bytes that the origin may still send on all streams together.
     receive_window: i64,
-    /// Counter of body frames, for the round-robin between requests.
+    /// Number of the next DATA frame, by which requests take turns.
     turn: u64,
     block: Option<PartialHeaderBlock>,
     patience: AbuseBudget,
@@ -125,7 +126,7 @@ pub struct Http2Client {
 }
 
 impl Http2Client {
-    /// Creates a connection; the output contains the preface of the client. `window` is the number of bytes of each
+    /// Creates a connection; the output contains the client's preface. `window` is the number of bytes of each response
     /// body that are accepted before the consumer reads them, at most 2³¹-1.
     pub fn new(window: u32) -> Self {
         let mut client = Self {
@@ -151,13 +152,14 @@ impl Http2Client {
         client
     }
 
-    /// Processes input of the origin, starting after the bytes consumed before. Call until it returns
+    /// Processes input of the origin from the first byte that was not consumed. Call until it returns
     /// [`OriginEvent::Partial`].
     ///
-    /// A frame is processed as a whole: the input buffer must have room for [`MAX_FRAME`] plus [`FRAME_HEADER`] bytes.
+    /// Frames are processed as a whole: the input buffer must have a capacity of [`MAX_FRAME`] plus [`FRAME_HEADER`]
+    /// bytes.
     ///
     /// # Errors
-    /// A connection error: the connection must close after the `GOAWAY` in the output is sent.
+    /// Returns an error of the connection, which must be closed after the output, which contains a `GOAWAY`, is sent.
     pub fn receive(&mut self, input: &[u8]) -> Result<OriginInput, ConnectionError> {
         let result = self.read(input);
         if let Err(error) = &result {
@@ -166,40 +168,40 @@ impl Http2Client {
         result
     }
 
-    /// Returns the bytes to send. [`Http2Client::schedule`] adds bodies to it.
+    /// Returns the bytes to send. [`Http2Client::schedule`] adds queued bodies to them.
     pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }
 
-    /// Returns the next open request that failed.
+    /// Returns the stream of the next failed request and the reason; each is returned once.
     pub fn next_failed(&mut self) -> Option<(u32, RequestFailure)> {
         self.lost.pop_front()
     }
 
-    /// Returns the number of unfinished requests.
+    /// Returns the number of requests that are not complete (sent, with a complete response).
     pub fn streams(&self) -> usize {
         self.streams.all().len()
     }
 
-    /// Returns whether more requests may be sent, now or once other requests have completed.
+    /// Returns whether further requests may be sent, now or after other requests have completed.
     pub fn is_open(&self) -> bool {
         !self.closing && !self.streams.is_exhausted()
     }
 
-    /// Returns whether another request may be sent now.
+    /// Returns whether a further request may be sent now.
     pub fn has_room(&self) -> bool {
         let most = self.server.max_streams.unwrap_or(STREAMS).min(MOST_STREAMS);
         self.is_open() && self.streams() < most as usize
     }
 
-    /// Stops opening streams and sends a `GOAWAY` to the origin (RFC 9113 §6.8).
+    /// Stops opening streams, and tells the origin by `GOAWAY` (RFC 9113 §6.8).
     pub fn shut_down(&mut self) {
         if !self.closing {
             self.go_away(ErrorCode::NoError);
         }
     }
 
-    /// Frees the memory that only a busy connection needs.
+    /// Frees memory that an idle connection does not need.
     pub fn free_idle_memory(&mut self) {
         self.header_block = Vec::new();
         self.output.free_idle_memory();
@@ -209,7 +211,7 @@ impl Http2Client {
     fn read(&mut self, input: &[u8]) -> Result<OriginInput, ConnectionError> {
         const PARTIAL: OriginInput = OriginInput { consumed: 0, event: OriginEvent::Partial };
         let Some(header) = FrameHeader::read(input) else { return Ok(PARTIAL) };
-        // RFC 9113 §3.4. This detects an origin that only supports HTTP/1.
+        // RFC 9113 §3.4. An origin that only supports HTTP/1 is detected here.
         if !self.began && header.kind != kind::SETTINGS {
             return Err(ConnectionError::protocol("no HTTP/2"));
         }
@@ -230,8 +232,8 @@ impl Http2Client {
         Ok(OriginInput { consumed, event: answered })
     }
 
-    /// Checks that an incomplete header block is continued, and rejects frames that an origin must not send: pushes
-    /// (disabled by the client) and frames on streams that the client has not opened.
+    /// Checks that only `CONTINUATION` follows an incomplete header block, and rejects frames that an origin must not
+    /// send: push (disabled by the client) and frames on streams that the client has not opened.
     fn check_order(&self, header: FrameHeader) -> Result<(), ConnectionError> {
         if header.kind == kind::PUSH_PROMISE {
             return Err(ConnectionError::protocol("PUSH_PROMISE although push is disabled"));

@@ -1,4 +1,4 @@
-//! Server side of a connection: turns input bytes into events.
+//! Server side of a connection: converts input of a client to events, and sends responses.
 
 mod control;
 mod headers;
@@ -22,84 +22,84 @@ use crate::{ParseError, RequestHead};
 use stream::ServerStreams;
 pub use stream::{FinishedStream, ResponseBytes};
 
-/// Limits for a client.
+/// Limits for a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Http2ServerConfig {
-    /// Limits of request heads; a single field may have the size of a line, all fields together the total size.
+    /// Limits for request heads: a single name or value may have the size of a line, all fields together the total
+    /// size.
     pub head: HeadLimits,
     /// Maximum number of concurrent streams (`http2_max_concurrent_streams`), at least 1.
     pub max_streams: u32,
-    /// Number of bytes of a request body that are accepted before the consumer reads them (`http2_body_preread_size`),
-    /// at most 2³¹-1.
+    /// Number of bytes of each request body that are accepted before the consumer reads them
+    /// (`http2_body_preread_size`), at most 2³¹-1.
     pub window: u32,
 }
 
 impl Default for Http2ServerConfig {
-    /// Returns nginx's defaults: 128 streams, 64 KiB.
+    /// Returns nginx's defaults: 128 streams, a window of 64 KiB.
     fn default() -> Self {
         Self { head: HeadLimits::default(), max_streams: 128, window: 65_536 }
     }
 }
 
-/// Event from the next bytes of a client.
+/// Event in the next input of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientEvent {
     /// More bytes are needed.
     Partial,
     /// No event.
     Nothing,
-    /// Request; its head is in the [`RequestHead`] passed to [`Http2Server::receive`].
+    /// Request, whose head is in the [`RequestHead`] passed to [`Http2Server::receive`].
     Request {
         /// Stream of the request.
         stream: u32,
-        /// True if the request has no body or an empty body.
+        /// True if the request has no body, or an empty one.
         end: bool,
-        /// Error of a malformed request, which needs an error response. The stream is reset after the response (RFC
-        /// 9113 §8.1.1).
+        /// Error if the request is malformed: the caller must send an error response, after which the stream is reset
+        /// (RFC 9113 §8.1.1).
         malformed: Option<ParseError>,
     },
-    /// Piece of a request body, as a range of the input. It occupies the window of the stream until
-    /// [`Http2Server::release`].
+    /// Piece of a request body. It occupies the window of the stream until [`Http2Server::release`].
     Data {
         /// Stream of the request.
         stream: u32,
-        /// Range of the input; may be empty for the last piece.
+        /// Range of the input with the data; may be empty if `end` is true.
         data: Range<usize>,
         /// True if the body is complete.
         end: bool,
     },
-    /// The length of a body differs from the announced length (RFC 9113 §8.1.1). An error response must follow, since
-    /// no response has been sent yet.
+    /// The length of a body differs from the announced length (RFC 9113 §8.1.1). No response has been sent yet, so the
+    /// caller must send an error response.
     BodyMalformed {
         /// Stream of the request.
         stream: u32,
     },
-    /// The stream was reset: by the client, or because the client violated a rule.
+    /// The stream was reset by the client, or because the client violated a rule.
     Reset {
         /// Stream of the request.
         stream: u32,
     },
 }
 
-/// Result of a call of [`Http2Server::receive`].
+/// Result of [`Http2Server::receive`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientInput {
-    /// Number of consumed bytes of the input; ranges in `received` are within them.
+    /// Number of consumed input bytes; a range in `event` is within them.
     pub consumed: usize,
-    /// Event from these bytes.
+    /// Event in these bytes.
     pub event: ClientEvent,
 }
 
-/// State of a connection.
+/// Server side of a connection from a client.
 #[derive(Debug)]
 pub struct Http2Server {
     config: Http2ServerConfig,
     began: bool,
-    /// The client has acknowledged the `SETTINGS` of the server.
+    /// True if the client has acknowledged the `SETTINGS` of the server.
     acknowledged: bool,
-    /// Last stream that is served, once a `GOAWAY` has announced it.
+    /// Last stream that is served, once a final `GOAWAY` has announced it.
     leaving: Option<u32>,
-    /// A graceful `GOAWAY` was sent; the client may not have received it yet.
+    /// True if a graceful `GOAWAY` was sent, which the client may not have received yet.
     parting: bool,
     client: PeerSettings,
     decoder: HpackDecoder,
@@ -109,7 +109,7 @@ pub struct Http2Server {
     send_window: i64,
     /// Number of bytes that the client may still send on all streams together.
     receive_window: i64,
-    /// Counter of body frames, for the round-robin between responses.
+    /// Number of the next DATA frame, by which incremental responses take turns.
     turn: u64,
     block: Option<PartialHeaderBlock>,
     patience: AbuseBudget,
@@ -119,7 +119,7 @@ pub struct Http2Server {
 }
 
 impl Http2Server {
-    /// Creates a connection without any input yet; the output contains the `SETTINGS` of the server.
+    /// Creates a connection; the output contains the `SETTINGS` of the server.
     pub fn new(config: Http2ServerConfig) -> Self {
         let config = Http2ServerConfig {
             max_streams: config.max_streams.max(1),
@@ -149,13 +149,14 @@ impl Http2Server {
         connection
     }
 
-    /// Processes input of the client, starting after the bytes consumed before. Call until it returns
+    /// Processes input of the client from the first byte that was not consumed. Call until it returns
     /// [`ClientEvent::Partial`].
     ///
-    /// A frame is processed as a whole: the input buffer must have room for [`MAX_FRAME`] plus [`FRAME_HEADER`] bytes.
+    /// Frames are processed as a whole: the input buffer must have a capacity of [`MAX_FRAME`] plus [`FRAME_HEADER`]
+    /// bytes.
     ///
     /// # Errors
-    /// A connection error: the connection must close after the `GOAWAY` in the output is sent.
+    /// Returns an error of the connection, which must be closed after the output, which contains a `GOAWAY`, is sent.
     pub fn receive(&mut self, input: &[u8], head: &mut RequestHead) -> Result<ClientInput, ConnectionError> {
         let result = self.read(input, head);
         if let Err(error) = &result {
@@ -164,27 +165,27 @@ impl Http2Server {
         result
     }
 
-    /// Returns the bytes to send. [`Http2Server::schedule`] adds bodies to it.
+    /// Returns the bytes to send. [`Http2Server::schedule`] adds queued bodies to them.
     pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }
 
-    /// Returns the number of streams without a complete response in the output.
+    /// Returns the number of streams whose response is not yet completely in the output.
     pub fn streams(&self) -> usize {
         self.streams.busy()
     }
 
-    /// Sends a `GOAWAY` that forbids new streams (RFC 9113 §6.8); open streams are served.
+    /// Rejects new streams, and tells the client by `GOAWAY` (RFC 9113 §6.8). Open streams are served.
     pub fn shut_down(&mut self) {
         if self.leaving.is_none() {
             self.go_away(ErrorCode::NoError);
         }
     }
 
-    /// Starts a graceful shutdown: announces it with a `GOAWAY`, but accepts requests until the client has received it
-    /// (RFC 9113 §6.8). No request that is in transit is lost.
+    /// Starts a graceful shutdown, which loses no request in transit: announces it by `GOAWAY`, but accepts requests
+    /// until the client has received that (RFC 9113 §6.8).
     ///
-    /// A ping follows the `GOAWAY`. New streams are rejected from the client's response to this ping on, or from
+    /// A PING follows the `GOAWAY`. New streams are rejected after the client's response to this PING, or after
     /// [`Http2Server::shut_down`].
     pub fn begin_graceful_shutdown(&mut self) {
         if self.leaving.is_none() && !self.parting {
@@ -193,22 +194,22 @@ impl Http2Server {
         }
     }
 
-    /// Returns whether the ping response to [`Http2Server::begin_graceful_shutdown`] is outstanding.
+    /// Returns whether the response to the PING of [`Http2Server::begin_graceful_shutdown`] is outstanding.
     pub fn awaits_shutdown_ping(&self) -> bool {
         self.parting && self.leaving.is_none()
     }
 
-    /// Terminates the connection with an error code; the `GOAWAY` is in the output.
+    /// Queues a `GOAWAY` with an error code. The caller must close the connection after the output is sent.
     pub fn terminate(&mut self, code: ErrorCode) {
         self.go_away(code);
     }
 
-    /// Returns whether a final `GOAWAY` was sent.
+    /// Returns whether new streams are rejected, because a final `GOAWAY` was sent.
     pub fn is_shutting_down(&self) -> bool {
         self.leaving.is_some()
     }
 
-    /// Frees the memory that only a busy connection needs.
+    /// Frees memory that an idle connection does not need.
     pub fn free_idle_memory(&mut self) {
         self.scratch = HeadBuffers::default();
         self.header_block = Vec::new();
@@ -245,10 +246,9 @@ impl Http2Server {
         Ok(ClientInput { consumed, event: received })
     }
 
-    /// Checks that an incomplete header block is continued.
+    /// Checks that only `CONTINUATION` follows an incomplete header block, and rejects `PUSH_PROMISE`.
     ///
-    /// As in nginx, `SETTINGS` need not be the first frame (RFC 9113 §3.4); a client without `SETTINGS` has the
-    /// defaults.
+    /// As in nginx, `SETTINGS` need not be the first frame (RFC 9113 §3.4 requires it); until then, defaults apply.
     fn check_order(&self, header: FrameHeader) -> Result<(), ConnectionError> {
         if header.kind == kind::PUSH_PROMISE {
             return Err(ConnectionError::protocol("PUSH_PROMISE from a client"));
@@ -280,7 +280,8 @@ impl Http2Server {
             kind::WINDOW_UPDATE => self.window_update(header, payload),
             kind::CONTINUATION => self.continuation(header, payload, head),
             kind::PRIORITY_UPDATE => self.priority_update(header, payload),
-            // A client that sends `GOAWAY` still receives its responses, and closes the connection after them.
+            // Unknown frames are ignored, and `GOAWAY` too: the client still receives its responses and then closes the
+            // connection.
             _ => Ok(ClientEvent::Nothing),
         }
     }

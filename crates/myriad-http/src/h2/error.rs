@@ -4,19 +4,19 @@ use std::fmt;
 
 use super::hpack::HpackError;
 
-/// Error code of `RST_STREAM` and `GOAWAY`.
+/// Error code in `RST_STREAM` and `GOAWAY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ErrorCode {
-    /// `NO_ERROR`: regular termination.
+    /// `NO_ERROR`: normal end.
     NoError = 0,
-    /// `PROTOCOL_ERROR`: any error without a more specific code.
+    /// `PROTOCOL_ERROR`: violation of a rule without a more specific code.
     Protocol = 1,
     /// `INTERNAL_ERROR`: error on this side.
     Internal = 2,
     /// `FLOW_CONTROL_ERROR`: more bytes than a window allows, or a window above 2³¹-1.
     FlowControl = 3,
-    /// `STREAM_CLOSED`: a frame on a stream that its sender had closed.
+    /// `STREAM_CLOSED`: a frame on a stream that its sender had ended.
     StreamClosed = 5,
     /// `FRAME_SIZE_ERROR`: a frame with an invalid size for its type.
     FrameSize = 6,
@@ -30,7 +30,7 @@ pub enum ErrorCode {
     EnhanceYourCalm = 11,
 }
 
-/// Connection error: send the output, which includes a `GOAWAY`, then close the connection.
+/// Error of a connection, which must be closed after the output, which contains a `GOAWAY`, is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionError {
     /// Error code sent to the peer.

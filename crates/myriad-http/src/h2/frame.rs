@@ -1,4 +1,4 @@
-//! Frames (RFC 9113 §4.1, §6): the nine-byte header and common parts of payloads.
+//! Frames (RFC 9113 §4.1, §6): the header of nine bytes, and parts that payloads have in common.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) mod kind {
     pub(in super::super) const PRIORITY_UPDATE: u8 = 16;
 }
 
-/// Flags; RFC 9113 §6 defines the flags of each type.
+/// Frame flags; RFC 9113 §6 defines which frame types have them.
 pub(super) mod flag {
     pub(in super::super) const ACK: u8 = 0x1;
     pub(in super::super) const END_STREAM: u8 = 0x1;
@@ -29,7 +29,7 @@ pub(super) mod flag {
     pub(in super::super) const PRIORITY: u8 = 0x20;
 }
 
-/// Header of a frame.
+/// Frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     /// Length of the payload in bytes.
@@ -41,7 +41,7 @@ pub(super) struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// Parses the header at the start of `input`; `None` if it is incomplete.
+    /// Parses a header at the start of `input`; `None` if it is incomplete.
     pub(super) fn read(input: &[u8]) -> Option<Self> {
         let [a, b, c, kind, flags, stream @ ..] = input.first_chunk::<FRAME_HEADER>()?;
         let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
@@ -63,8 +63,8 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
-    /// Rejects a frame with an invalid size for its type, or on the wrong stream; these rules are the same for both
-    /// sides.
+    /// Rejects a frame whose size is invalid for its type, or that must not be on its stream, by rules that apply to
+    /// both sides.
     pub(super) fn check_form(self) -> Result<(), ConnectionError> {
         let size = |reason| Err(ConnectionError::new(ErrorCode::FrameSize, reason));
         let place = |reason| Err(ConnectionError::protocol(reason));
@@ -84,18 +84,18 @@ impl FrameHeader {
     }
 }
 
-/// Returns the range of a payload without padding (RFC 9113 §6.1).
+/// Returns the range of a payload without its padding (RFC 9113 §6.1); the error code if the padding is invalid.
 pub(super) fn unpadded(header: FrameHeader, payload: &[u8]) -> Result<Range<usize>, ErrorCode> {
     if !header.has(flag::PADDED) {
         return Ok(0..payload.len());
     }
     let padding = usize::from(*payload.first().ok_or(ErrorCode::FrameSize)?);
-    // The padding may fill everything except its own length byte.
+    // The padding may fill the whole payload except for its length byte.
     let end = payload.len().checked_sub(padding).filter(|end| *end >= 1).ok_or(ErrorCode::Protocol)?;
     Ok(1..end)
 }
 
-/// Returns the header block fragment of a `HEADERS` frame, and whether its stream depends on itself (RFC 7540 §5.3.1).
+/// Returns the header block fragment in a `HEADERS` frame, and true if its stream depends on itself (RFC 7540 §5.3.1).
 pub(super) fn fragment(header: FrameHeader, payload: &[u8]) -> Result<(&[u8], bool), ConnectionError> {
     let range = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
     let fragment = &payload[range];
@@ -108,7 +108,7 @@ pub(super) fn fragment(header: FrameHeader, payload: &[u8]) -> Result<(&[u8], bo
     }
 }
 
-/// Returns the number in the first four bytes, without the reserved bit.
+/// Returns the number in the first four bytes, without the reserved bit; `None` if there are fewer bytes.
 pub(super) fn number(payload: &[u8]) -> Option<u32> {
     payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes) & 0x7fff_ffff)
 }

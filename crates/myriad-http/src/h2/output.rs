@@ -1,4 +1,4 @@
-//! Output queue: small pieces are gathered in a buffer, large pieces are shared with their owner.
+//! Output queue: small pieces are copied into a buffer, large pieces are shared with their owner.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::MAX_FRAME;
 use super::frame::{FrameHeader, flag, kind};
 
-/// Pieces below this length in bytes are copied: a separate slice costs more.
+/// Length in bytes below which a piece is copied, because a separate slice would cost more.
 const COPY_BELOW: usize = 1024;
 
 /// Bytes to write to the socket, in order.
@@ -30,7 +30,7 @@ impl OutputQueue {
         self.len == 0
     }
 
-    /// Fills `slices` with the first pending pieces and returns their number.
+    /// Fills `slices` with the first pending bytes, and returns the number of slices used.
     pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         let tail = (!self.tail.is_empty()).then_some(&self.tail[..]);
         let all = self.ready.iter().map(|piece| &piece[..]).chain(tail);
@@ -42,7 +42,7 @@ impl OutputQueue {
         count
     }
 
-    /// Removes the first `count` bytes after they are written.
+    /// Removes the first `count` bytes, which have been written.
     pub fn advance(&mut self, mut count: usize) {
         self.len = self.len.saturating_sub(count);
         while let Some(first) = self.ready.front_mut() {
@@ -56,7 +56,7 @@ impl OutputQueue {
         self.tail.advance(count.min(self.tail.len()));
     }
 
-    /// Frees the memory if no bytes are pending.
+    /// Frees the memory, if no bytes are pending.
     pub(super) fn free_idle_memory(&mut self) {
         if self.len == 0 {
             *self = Self::default();
@@ -70,7 +70,7 @@ impl OutputQueue {
         self.push_copied(payload);
     }
 
-    /// Queues a header block, split into frames; with `end`, it is the last block on its stream.
+    /// Queues a header block, split into frames. With `end`, the stream ends with it.
     pub(super) fn push_header_block(&mut self, stream: u32, block: &[u8], end: bool) {
         let mut kind = kind::HEADERS;
         let mut flags = if end { flag::END_STREAM } else { 0 };
@@ -88,7 +88,7 @@ impl OutputQueue {
         }
     }
 
-    /// Queues a piece of a body.
+    /// Queues a DATA frame. With `end`, the stream ends with it.
     pub(super) fn push_data(&mut self, stream: u32, data: Bytes, end: bool) {
         let flags = if end { flag::END_STREAM } else { 0 };
         self.push_copied(&FrameHeader { length: data.len(), kind: kind::DATA, flags, stream }.bytes());

@@ -2,13 +2,13 @@
 
 use crate::structured::{StructuredValue, dictionary};
 
-/// Urgency and incremental parameters, from the `Priority` field or `PRIORITY_UPDATE`.
+/// Urgency and incremental parameter of a response, from the `Priority` field or a `PRIORITY_UPDATE` frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
-    /// Urgency: 0 is the most urgent, 7 the least.
+    /// Urgency, from 0 (most urgent) to 7.
     pub urgency: u8,
-    /// True if the client can process parts of the response. Incremental responses share the connection; others are
-    /// sent one after the other.
+    /// True if the client can use parts of the response. Incremental responses share the connection; others are sent
+    /// one after the other.
     pub incremental: bool,
 }
 
@@ -19,7 +19,7 @@ impl Default for Priority {
 }
 
 impl Priority {
-    /// Parses a field value; unknown or out-of-range parameters are ignored.
+    /// Parses a field value. Unknown parameters and invalid values are ignored.
     pub fn parse(value: &[u8]) -> Self {
         let mut priority = Self::default();
         for (key, value) in dictionary(value).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Converts the fields of a header block into a request head (RFC 9113 §8.2, §8.3).
+//! Conversion of the fields of a header block to a request head (RFC 9113 §8.2, §8.3), also used for HTTP/3.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use crate::h1::HeadLimits;
 use crate::token::is_tchar;
 use crate::{HttpVersion, Known, Method, ParseError, RequestHead};
 
-/// Reusable memory for building a head.
+/// Memory for building request heads, reused between requests.
 #[derive(Debug, Default)]
 pub(crate) struct HeadBuffers {
     text: Vec<u8>,
     cookies: Vec<u8>,
 }
 
-/// Builder of a request head from the fields of a block, in order.
+/// Builder of a request head, which receives the fields of a block in order.
 pub(crate) struct RequestBuilder<'a> {
     version: HttpVersion,
     head: &'a mut RequestHead,
@@ -24,7 +24,7 @@ pub(crate) struct RequestBuilder<'a> {
     path: Option<Range<usize>>,
     scheme: Option<Range<usize>>,
     authority: Option<Range<usize>>,
-    /// All pseudo-fields have been processed.
+    /// True after the last pseudo-field, when the request line has been built.
     began: bool,
     hosts: usize,
     priority: Priority,
@@ -32,7 +32,7 @@ pub(crate) struct RequestBuilder<'a> {
 }
 
 impl<'a> RequestBuilder<'a> {
-    /// Creates a builder for a head with `version`: HTTP/2 and HTTP/3 use the same fields.
+    /// Creates a builder that fills `head`. `version` is HTTP/2 or HTTP/3.
     pub(crate) fn new(
         version: HttpVersion,
         head: &'a mut RequestHead,
@@ -58,15 +58,15 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    /// Adds a field. Fields after an error are ignored.
+    /// Adds a field. After an error, fields are ignored.
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
             self.error = self.add_field(name, value).err();
         }
     }
 
-    /// Completes the head. Returns its priority, and the error if the request is malformed: the head contains the
-    /// fields before the error then.
+    /// Completes the head. Returns the priority, and an error if the request is malformed; the head then contains the
+    /// fields before the error.
     pub(crate) fn finish(mut self) -> (Priority, Option<ParseError>) {
         self.build_request_line();
         if !self.scratch.cookies.is_empty() {
@@ -113,7 +113,7 @@ impl<'a> RequestBuilder<'a> {
         Ok(())
     }
 
-    /// Builds the request line from the pseudo-fields, once.
+    /// Builds the request line from the pseudo-fields; further calls do nothing.
     fn build_request_line(&mut self) {
         if std::mem::replace(&mut self.began, true) {
             return;
@@ -137,8 +137,8 @@ impl<'a> RequestBuilder<'a> {
                 return Err(ParseError::ConnectionField);
             }
             b"te" if !value.eq_ignore_ascii_case(b"trailers") => return Err(ParseError::ConnectionField),
-            // RFC 9113 §8.2.3: several `cookie` fields are joined into a single field. Empty values are dropped,
-            // because the joined value would finish with white space, unlike any regular value.
+            // RFC 9113 §8.2.3: several `cookie` fields are joined into one. Empty values are dropped, because the
+            // joined value would end with white space, unlike any regular value.
             b"cookie" if value.is_empty() => return Ok(()),
             b"cookie" => {
                 if !self.scratch.cookies.is_empty() {
@@ -152,7 +152,7 @@ impl<'a> RequestBuilder<'a> {
                 if self.hosts > 1 {
                     return Err(ParseError::RepeatedField);
                 }
-                // RFC 9113 §8.3.1: `host` must equal `:authority`, as in nginx. Otherwise two recipients could use
+                // As in nginx, `host` must equal `:authority` (RFC 9113 §8.3.1). Otherwise two recipients could use
                 // different hosts.
                 if self.authority.is_some() {
                     let authority = part(&self.scratch.text, self.authority.as_ref());
@@ -163,7 +163,7 @@ impl<'a> RequestBuilder<'a> {
             b"priority" => self.priority = Priority::parse(value),
             _ => {}
         }
-        // `:authority` does not count as a field.
+        // The `host` field made from `:authority` does not count.
         let own = self.head.fields().len() - usize::from(self.authority.is_some());
         if own >= self.limits.fields {
             return Err(ParseError::TooManyFields);
@@ -177,7 +177,7 @@ fn part<'a>(text: &'a [u8], range: Option<&Range<usize>>) -> &'a [u8] {
     range.and_then(|range| text.get(range.clone())).unwrap_or_default()
 }
 
-/// Rejects an invalid request line (RFC 9113 §8.3.1).
+/// Rejects an invalid method, path or scheme (RFC 9113 §8.3.1).
 fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseError> {
     if method.is_empty() || path.is_empty() || scheme.is_empty() {
         return Err(ParseError::InvalidPseudoField);
@@ -198,8 +198,8 @@ fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseErro
     }
 }
 
-/// Rejects names with forbidden bytes (RFC 9113 §8.2.1, RFC 9110 §5.1). Returns whether the name contains bytes that
-/// nginx calls invalid.
+/// Rejects names that are not valid in HTTP/2 (RFC 9113 §8.2.1, RFC 9110 §5.1). Returns whether the name contains bytes
+/// that nginx calls invalid, which includes `_` unless `underscores` is true.
 pub(crate) fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
     if name.is_empty() {
         return Err(ParseError::InvalidFieldName);
@@ -227,8 +227,8 @@ pub(crate) fn check_value(value: &[u8]) -> Result<(), ParseError> {
     }
 }
 
-/// Returns whether a field is valid in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): well-formed, neither a
-/// pseudo-field nor a connection-specific field.
+/// Returns whether a field is valid in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): it is well-formed, and
+/// neither a pseudo-field nor specific to a connection.
 pub(crate) fn is_trailer(name: &[u8], value: &[u8]) -> bool {
     check_name(name, true).is_ok()
         && check_value(value).is_ok()

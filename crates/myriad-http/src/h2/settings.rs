@@ -13,24 +13,24 @@ pub(super) const MAX_FRAME_SIZE: u16 = 5;
 /// RFC 9218 §2.1.
 pub(super) const NO_RFC7540_PRIORITIES: u16 = 9;
 
-/// Encodes the payload of a `SETTINGS` frame.
+/// Encodes the payload of a `SETTINGS` frame from identifiers and values.
 pub(super) fn payload(all: &[(u16, u32)]) -> Vec<u8> {
     let bytes = |(id, value): &(u16, u32)| id.to_be_bytes().into_iter().chain(value.to_be_bytes());
     all.iter().flat_map(bytes).collect()
 }
 
-/// Settings of the peer that this side uses.
+/// Settings that the peer has announced, as far as this side uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PeerSettings {
-    /// Maximum size in bytes of the dynamic table that the peer allows.
+    /// Maximum size in bytes of the dynamic table that the peer accepts.
     pub(super) header_table: u32,
-    /// Initial window of a stream in bytes.
+    /// Initial send window of a stream, in bytes.
     pub(super) initial_window: u32,
     /// Maximum frame payload that the peer accepts, in bytes.
     pub(super) max_frame: u32,
-    /// Maximum number of concurrent streams; `None` if the peer has not announced it.
+    /// Maximum number of concurrent streams that the peer accepts; `None` if not announced.
     pub(super) max_streams: Option<u32>,
-    /// Push is enabled, which only a client may announce.
+    /// True if the peer enabled push, which only a client may do.
     pub(super) push: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for PeerSettings {
 }
 
 impl PeerSettings {
-    /// Applies the payload of a frame in order; unknown settings are ignored.
+    /// Applies the payload of a `SETTINGS` frame. Unknown settings are ignored; invalid ones are a connection error.
     pub(super) fn apply(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
         let (all, []) = payload.as_chunks::<6>() else {
             return Err(ConnectionError::new(

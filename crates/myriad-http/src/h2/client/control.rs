@@ -1,4 +1,4 @@
-//! Frames without responses: settings, windows, pings, resets and `GOAWAY` (RFC 9113 §6).
+//! Frames that are not part of a response: settings, windows, pings, resets and `GOAWAY` (RFC 9113 §6).
 
 use super::super::ErrorCode;
 use super::super::frame::{FrameHeader, flag, kind, number};
@@ -9,7 +9,7 @@ use super::{ConnectionError, Http2Client, OriginEvent, RequestFailure};
 const MOST: i64 = settings::MAX_WINDOW as i64;
 
 impl Http2Client {
-    /// Queues the settings of the client; they disable push.
+    /// Queues the settings of the client, which disable push, and the window of the connection.
     pub(super) fn queue_settings(&mut self) {
         let all = [(settings::ENABLE_PUSH, 0), (settings::INITIAL_WINDOW_SIZE, self.window)];
         self.output.push_frame(kind::SETTINGS, 0, 0, &settings::payload(&all));
@@ -17,7 +17,7 @@ impl Http2Client {
         self.output.push_frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
-    /// Queues a `GOAWAY`; its last stream is 0, since an origin opens no streams.
+    /// Queues a `GOAWAY` and stops opening streams. Its last stream is 0, because an origin opens no streams.
     pub(super) fn go_away(&mut self, code: ErrorCode) {
         self.closing = true;
         let mut payload = [0; 8];
@@ -25,7 +25,7 @@ impl Http2Client {
         self.output.push_frame(kind::GOAWAY, 0, 0, &payload);
     }
 
-    /// Queues a `RST_STREAM`.
+    /// Queues a `RST_STREAM`; the stream is not removed.
     pub(super) fn queue_reset(&mut self, stream: u32, code: ErrorCode) {
         if let Some(found) = self.streams.get(stream).filter(|found| found.receiving) {
             self.patience.record_closed_stream(found.receive_window);
@@ -33,7 +33,7 @@ impl Http2Client {
         self.output.push_frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
     }
 
-    /// Removes a request and records its failure.
+    /// Removes a stream and records the failure of its request.
     pub(super) fn fail_request(&mut self, id: u32, lost: RequestFailure) {
         if self.streams.close(id).is_some() {
             self.lost.push_back((id, lost));
@@ -58,8 +58,8 @@ impl Http2Client {
             }
             Some(stream) => {
                 let refused = code == ErrorCode::RefusedStream as u32 && !stream.answered;
-                // The number of resets is bounded by the number of requests, so they do not count as a flood and never
-                // close the connection.
+                // Resets are limited by the number of requests, so they do not count as a flood and never close the
+                // connection.
                 self.fail_request(
                     id,
                     if refused { RequestFailure::Refused } else { RequestFailure::Reset(code) },
@@ -102,8 +102,8 @@ impl Http2Client {
         OriginEvent::Nothing
     }
 
-    /// Sends a PING to the origin unless one is outstanding. Returns false if none is outstanding because the limit of
-    /// PINGs is reached.
+    /// Sends a PING unless a response to one is outstanding. Returns false if no PING is outstanding, because the limit
+    /// of PINGs is reached.
     pub fn send_ping(&mut self) -> bool {
         if self.alive.start_ping() {
             self.output.push_frame(kind::PING, 0, 0, &[0; 8]);
@@ -116,8 +116,8 @@ impl Http2Client {
         self.alive.is_ping_outstanding()
     }
 
-    /// Handles a `GOAWAY` (RFC 9113 §6.8): streams above its last stream were not processed; the others will be
-    /// answered.
+    /// Handles a `GOAWAY` (RFC 9113 §6.8): requests on streams above its last stream were not processed and fail; the
+    /// others still get responses.
     pub(super) fn goaway(&mut self, payload: &[u8]) -> OriginEvent {
         self.closing = true;
         let last = number(payload).unwrap_or(0);
@@ -169,8 +169,8 @@ impl Http2Client {
         }
     }
 
-    /// Subtracts a frame, including its padding, from the connection window. The window is restored once a quarter of
-    /// it is used; the windows of the streams bound the memory.
+    /// Subtracts a frame, including its padding, from the connection window, which is restored once a quarter of it is
+    /// used. The windows of the streams limit the memory.
     pub(super) fn charge_window(&mut self, length: usize) -> Result<(), ConnectionError> {
         self.receive_window -= length as i64;
         if self.receive_window < 0 {

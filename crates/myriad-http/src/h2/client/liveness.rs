@@ -1,16 +1,16 @@
-//! Liveness check of a silent origin by PING (RFC 9113 §6.7); any frame of the origin counts as a response.
+//! Check by PING whether a silent origin is alive (RFC 9113 §6.7). Any received frame counts as a sign of life.
 
 use super::super::frame::kind;
 
-/// Maximum number of PINGs between two frames of responses. gRPC servers treat three PINGs in such a period as an
-/// attack and close the connection (`too_many_pings`).
+/// Maximum number of PINGs without a HEADERS or DATA frame in between. gRPC servers treat three as an attack and close
+/// the connection (`too_many_pings`).
 const MOST: u8 = 2;
 
-/// State of the liveness check.
+/// State of the liveness check of a connection.
 #[derive(Debug, Default)]
 pub(super) struct LivenessCheck {
     ping_outstanding: bool,
-    /// Number of PINGs since the last frame of a response.
+    /// Number of PINGs since the last HEADERS or DATA frame.
     pings_sent: u8,
 }
 
@@ -23,7 +23,7 @@ impl LivenessCheck {
         }
     }
 
-    /// Returns whether a PING may be sent now: none is outstanding and the limit is not reached.
+    /// Records a PING and returns true if it may be sent: none is outstanding and the limit is not reached.
     pub(super) fn start_ping(&mut self) -> bool {
         let may_ask = !self.ping_outstanding && self.pings_sent < MOST;
         if may_ask {
@@ -33,7 +33,7 @@ impl LivenessCheck {
         may_ask
     }
 
-    /// Returns whether a PING is outstanding.
+    /// Returns whether a PING was sent and nothing has been received since.
     pub(super) fn is_ping_outstanding(&self) -> bool {
         self.ping_outstanding
     }

@@ -10,10 +10,11 @@ use super::stream::ClientStream;
 use crate::Method;
 
 impl Http2Client {
-    /// Sends the head of a request on a new stream: its pseudo-fields, then its fields, whose names may be in any case.
+    /// Sends the head of a request on a new stream, and returns the stream. `fields` are the pseudo-fields, then the
+    /// other fields, whose names may be in any case.
     ///
-    /// With `end`, no body follows. `most_head` is the maximum size in bytes of the fields of its response. Returns
-    /// `None` if no request may be sent now ([`Http2Client::has_room`]).
+    /// With `end`, the request has no body. `most_head` is the maximum size in bytes of the fields of the response.
+    /// Returns `None` if no request may be sent now ([`Http2Client::has_room`]).
     pub fn open<'a>(
         &mut self,
         method: Method,
@@ -53,7 +54,7 @@ impl Http2Client {
         Some(id)
     }
 
-    /// Queues a piece of a request body; with `end`, it is the last. Data for a closed stream is dropped.
+    /// Queues a piece of a request body; with `end`, the last. Does nothing if the stream is closed.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
         let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) else { return };
         if !data.is_empty() {
@@ -62,7 +63,7 @@ impl Http2Client {
         found.end_queued = end;
     }
 
-    /// Returns whether more of a request body should be read: none is queued and the windows are open.
+    /// Returns whether a further piece of the request body should be read: no data is queued and the windows are open.
     pub fn wants_body(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams
@@ -70,22 +71,24 @@ impl Http2Client {
             .is_some_and(|found| !found.end_queued && found.queue.is_empty() && found.send_window > 0 && room)
     }
 
-    /// Returns whether a request is not completely in the output.
+    /// Returns whether the request is not yet completely in the output. Returns false if the stream is closed.
     pub fn is_sending(&mut self, stream: u32) -> bool {
         self.streams.get(stream).is_some_and(|found| found.sending)
     }
 
-    /// Returns the number of bytes of a request added to the output.
+    /// Returns the number of bytes of a request (compressed head and body) that were added to the output; 0 if the
+    /// stream is closed.
     pub fn sent(&mut self, stream: u32) -> u64 {
         self.streams.get(stream).map_or(0, |found| found.sent)
     }
 
-    /// Returns the number of missing bytes of a response body, if its head announced its length.
+    /// Returns the number of missing bytes of a response body; `None` if its head announced no length or the stream is
+    /// closed.
     pub fn expected(&mut self, stream: u32) -> Option<u64> {
         self.streams.get(stream).and_then(|found| found.expected)
     }
 
-    /// Cancels a request whose response is no longer needed (RFC 9113 §6.4).
+    /// Cancels a request whose response is not needed any more (RFC 9113 §6.4).
     pub fn cancel(&mut self, stream: u32) {
         if self.streams.get(stream).is_some() {
             self.queue_reset(stream, ErrorCode::Cancel);
@@ -93,7 +96,7 @@ impl Http2Client {
         }
     }
 
-    /// Moves queued bodies to the output until it contains `most` bytes; streams are served round-robin.
+    /// Moves queued bodies to the output until it contains `most` bytes. Streams take turns, one frame each.
     pub fn schedule(&mut self, most: usize) {
         while self.output.len() < most {
             let room = self.send_window > 0;
@@ -109,9 +112,9 @@ impl Http2Client {
         }
     }
 
-    /// Adds a frame of a body to the output.
+    /// Adds the next frame of a body to the output.
     fn put_data(&mut self, id: u32) {
-        // Larger frames, even if the origin accepts them, would delay the other streams.
+        // The origin may accept larger frames, but these would delay the other streams.
         let room = self.send_window.min(MAX_FRAME as i64);
         let turn = self.turn;
         let Some(stream) = self.streams.get(id) else { return };

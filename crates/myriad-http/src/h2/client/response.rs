@@ -1,39 +1,39 @@
-//! Converts the fields of a header block into a response head (RFC 9113 §8.2, §8.3.2).
+//! Conversion of the fields of a header block to a response head (RFC 9113 §8.2, §8.3.2).
 
 use super::super::request::{check_name, check_value};
 use super::RequestFailure;
 use crate::h1::HeadLimits;
 use crate::{Fields, HttpVersion, Known, ParseError, ResponseHead};
 
-/// Size in bytes that a field counts in addition to its name and value. Unlike `SETTINGS_MAX_HEADER_LIST_SIZE` (RFC
-/// 9113 §6.5.2), it does not include table overhead: it approximates the separators of HTTP/1.
+/// Size in bytes that a field counts in addition to its name and value: the separators of HTTP/1. Unlike
+/// `SETTINGS_MAX_HEADER_LIST_SIZE` (RFC 9113 §6.5.2), it includes no overhead of the compression table.
 const SEPARATORS: usize = 4;
 
-/// Builder of a response head from the fields of a block, in order.
+/// Builder of a response head, which receives the fields of a block in order.
 pub(super) struct ResponseBuilder {
     status: Option<u16>,
     fields: Fields,
-    /// Number of bytes still allowed.
+    /// Number of bytes that further fields may have.
     left: usize,
     most_fields: usize,
     error: Option<RequestFailure>,
 }
 
 impl ResponseBuilder {
-    /// Creates a builder for a head with fields of at most `most` bytes.
+    /// Creates a builder for a head whose fields have at most `most` bytes.
     pub(super) fn new(most: usize) -> Self {
         let most_fields = HeadLimits::default().fields;
         Self { status: None, fields: Fields::new(), left: most, most_fields, error: None }
     }
 
-    /// Adds a field. Fields after an error are ignored.
+    /// Adds a field. After an error, fields are ignored.
     pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
             self.error = self.add_field(name, value).err();
         }
     }
 
-    /// Completes the head.
+    /// Returns the head, or the first error.
     pub(super) fn finish(self) -> Result<ResponseHead, RequestFailure> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),
@@ -46,7 +46,7 @@ impl ResponseBuilder {
         }
     }
 
-    /// Completes a trailer section, which must not have a status.
+    /// Returns the fields of a trailer section, which must not contain `:status`, or the first error.
     pub(super) fn finish_trailers(self) -> Result<Fields, RequestFailure> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),

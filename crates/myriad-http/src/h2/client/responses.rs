@@ -1,4 +1,4 @@
-//! Responses: heads, bodies, trailers (RFC 9113 §8.1).
+//! Frames of responses: heads, bodies, trailers (RFC 9113 §8.1).
 
 use super::super::error::compression;
 use super::super::frame::{FrameHeader, flag, fragment, unpadded};
@@ -44,7 +44,8 @@ impl Http2Client {
         Ok(OriginEvent::Nothing)
     }
 
-    /// Processes a complete block. The block is always decoded to its end to update the table.
+    /// Processes a complete header block. The block is always decoded completely, to keep the compression table
+    /// consistent.
     fn process_block(&mut self, header: FrameHeader, bytes: &[u8]) -> Result<OriginEvent, ConnectionError> {
         let id = header.stream;
         let most = self.streams.get(id).map_or(0, |stream| stream.most_head);
@@ -155,12 +156,12 @@ impl Http2Client {
         Ok(OriginEvent::Data { stream: id, data, end })
     }
 
-    /// Returns whether bytes of a body are missing.
+    /// Returns whether the announced length of a body is not reached.
     fn is_body_short(&mut self, id: u32) -> bool {
         self.streams.get(id).and_then(|stream| stream.expected).is_some_and(|left| left > 0)
     }
 
-    /// Handles the regular completion of a response.
+    /// Records that a response is complete, and removes the stream if the request is complete too.
     fn response_completed(&mut self, id: u32) {
         self.patience.record_answered();
         let Some(stream) = self.streams.get(id) else { return };
@@ -170,7 +171,7 @@ impl Http2Client {
         }
     }
 
-    /// Handles a stream error: resets the stream and stops opening streams.
+    /// Handles a stream error: resets the stream, fails its request, and stops opening streams.
     pub(super) fn fail_stream(
         &mut self,
         id: u32,
@@ -189,7 +190,7 @@ const SHORT: RequestFailure =
     RequestFailure::Broken("body shorter than specified in \"content-length\" header");
 const LONG: RequestFailure = RequestFailure::Broken("more data than specified in \"content-length\" header");
 
-/// Records a response head on a stream; returns an error if it is not allowed at this point.
+/// Records a response head on its stream. Fails if the head is not allowed at this point, or its body is too short.
 fn begin(stream: &mut ClientStream, head: &ResponseHead, end: bool) -> Result<(), RequestFailure> {
     match head.status {
         // RFC 9113 §8.6.

@@ -7,8 +7,8 @@
 //!                  v                                            v
 //!         half-closed (remote) ----- END_STREAM sent -------> closed
 //! ```
-//! `RST_STREAM`, sent or received, closes a stream in any state. A stream is open for this side while `sending` is
-//! true, and for the origin while `receiving` is true; closed streams are not stored.
+//! `RST_STREAM`, sent or received, closes a stream in any state. The client may send while `sending` is true, and the
+//! origin while `receiving` is true. Closed streams are not stored.
 
 use std::collections::VecDeque;
 
@@ -16,59 +16,59 @@ use bytes::Bytes;
 
 use crate::Method;
 
-/// Last stream identifier of a client (RFC 9113 §5.1.1).
+/// Highest stream identifier of a client (RFC 9113 §5.1.1).
 const LAST: u32 = 0x7fff_ffff;
 
-/// Stream that is open on at least one side.
+/// Stream of a request that is not complete on both sides.
 #[derive(Debug)]
 pub(super) struct ClientStream {
     pub(super) id: u32,
     pub(super) method: Method,
-    /// Maximum size in bytes of the fields of a head.
+    /// Maximum size in bytes of the fields of the response head.
     pub(super) most_head: usize,
-    /// The request is not completely in the output.
+    /// True if the request is not yet completely in the output.
     pub(super) sending: bool,
-    /// The response is incomplete.
+    /// True if the response is incomplete.
     pub(super) receiving: bool,
-    /// The head of the final response has been received.
+    /// True if the head of the final response has been received.
     pub(super) answered: bool,
-    /// Number of received interim responses.
+    /// Number of interim responses received.
     pub(super) interim: u32,
-    /// Number of missing bytes of the announced body length.
+    /// Number of missing bytes of the body; `None` if its length was not announced.
     pub(super) expected: Option<u64>,
-    /// Number of bytes that may be sent; negative after the origin has reduced its windows.
+    /// Number of bytes that may be sent; negative if the origin has reduced its windows.
     pub(super) send_window: i64,
     /// Number of bytes that the origin may still send.
     pub(super) receive_window: i64,
-    /// Number of bytes that the consumer has read and that are not returned to the window yet.
+    /// Number of bytes that the consumer has read and that have not been added to the window again.
     pub(super) released: u32,
     pub(super) queue: VecDeque<Bytes>,
-    /// The request is complete after the queued data.
+    /// True if the queued data completes the request.
     pub(super) end_queued: bool,
-    /// Time of the last turn, as a value of the frame counter.
+    /// Value of the frame counter when the stream last sent data.
     pub(super) turn: u64,
     /// Number of bytes of the request added to the output.
     pub(super) sent: u64,
 }
 
 impl ClientStream {
-    /// Returns whether the window of the stream allows to send something.
+    /// Returns whether a frame may be sent, as far as the stream's own window is concerned.
     pub(super) fn is_sendable(&self) -> bool {
         self.sending && if self.queue.is_empty() { self.end_queued } else { self.send_window > 0 }
     }
 }
 
-/// Streams of a connection.
+/// Open streams of a connection.
 #[derive(Debug, Default)]
 pub(super) struct ClientStreams {
-    /// Open streams, sorted by identifier.
+    /// Open streams, in ascending order of their identifiers.
     open: Vec<ClientStream>,
     /// Number of streams opened so far.
     opened: u32,
 }
 
 impl ClientStreams {
-    /// Returns the identifier of the next stream; `None` once all are used.
+    /// Returns the identifier of the next stream; `None` if all are used.
     pub(super) fn next(&mut self) -> Option<u32> {
         if self.is_exhausted() {
             return None;
@@ -82,7 +82,7 @@ impl ClientStreams {
         self.opened > LAST / 2
     }
 
-    /// Returns whether the stream was never opened. Even identifiers are always idle, since the origin opens no
+    /// Returns whether the stream was never opened. Even identifiers always are idle, because the origin opens no
     /// streams.
     pub(super) fn is_idle(&self, id: u32) -> bool {
         id != 0 && (id.is_multiple_of(2) || id / 2 >= self.opened)

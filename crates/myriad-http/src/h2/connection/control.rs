@@ -1,4 +1,4 @@
-//! Frames without requests: settings, windows, pings, priorities and `GOAWAY` (RFC 9113 §6, RFC 9218 §7).
+//! Frames that are not part of a request: settings, windows, pings, priorities and `GOAWAY` (RFC 9113 §6, RFC 9218 §7).
 
 use super::super::frame::{FrameHeader, flag, kind, number};
 use super::super::settings;
@@ -8,11 +8,11 @@ use super::{ClientEvent, Http2Server};
 
 /// Highest stream identifier.
 const LAST_OF_ALL: u32 = u32::MAX >> 1;
-/// Payload of the ping that follows a graceful `GOAWAY`.
+/// Payload of the PING that follows a graceful `GOAWAY`.
 const PARTING: [u8; 8] = *b"parting!";
 
 impl Http2Server {
-    /// Queues the connection preface of the server.
+    /// Queues the preface of the server: its settings and the window of the connection.
     pub(super) fn queue_preface(&mut self) {
         let all = [
             (settings::MAX_CONCURRENT_STREAMS, self.config.max_streams),
@@ -29,7 +29,7 @@ impl Http2Server {
         self.output.push_frame(kind, flags, stream, payload);
     }
 
-    /// Queues a `GOAWAY`.
+    /// Queues a final `GOAWAY`, after which new streams are rejected.
     pub(super) fn go_away(&mut self, code: ErrorCode) {
         // RFC 9113 §6.8: the identifier must not increase.
         let last = *self.leaving.get_or_insert(self.streams.last);
@@ -39,8 +39,8 @@ impl Http2Server {
         self.queue_frame(kind::GOAWAY, 0, 0, &payload);
     }
 
-    /// Queues a `GOAWAY` that rejects no stream, and a ping: the response to it proves that the client has received the
-    /// `GOAWAY`.
+    /// Queues a `GOAWAY` that rejects no stream, and a PING; the response to the PING proves that the client has
+    /// received the `GOAWAY`.
     pub(super) fn queue_graceful_goaway(&mut self) {
         let mut payload = [0; 8];
         payload[..4].copy_from_slice(&LAST_OF_ALL.to_be_bytes());
@@ -144,7 +144,7 @@ impl Http2Server {
         }
     }
 
-    /// Validates and ignores a `PRIORITY` frame: the priorities of RFC 7540 are deprecated (RFC 9113 §5.3.2).
+    /// Validates and ignores a `PRIORITY` frame: priorities of RFC 7540 are deprecated (RFC 9113 §5.3.2).
     pub(super) fn legacy_priority(
         &mut self,
         header: FrameHeader,
@@ -162,8 +162,8 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Handles a stream error on a stream that may be idle. An idle stream cannot be reset, so the error is a
-    /// connection error.
+    /// Handles an error in a `PRIORITY` frame. It is a stream error, or a connection error if the stream is idle and
+    /// can therefore not be reset.
     fn idle_error(&mut self, stream: u32, code: ErrorCode) -> Result<ClientEvent, ConnectionError> {
         if self.streams.is_idle(stream) {
             return Err(ConnectionError::new(code, "invalid PRIORITY"));
@@ -207,7 +207,7 @@ impl Http2Server {
         }
     }
 
-    /// Increases the window of a stream by `more` bytes at once because the consumer reads the body.
+    /// Increases the window of a stream by up to `more` bytes at once, because the consumer reads its body.
     pub fn increase_window(&mut self, stream: u32, more: u32) {
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving && more > 0) else {
             return;
@@ -220,7 +220,7 @@ impl Http2Server {
         }
     }
 
-    /// Restores the connection window once a quarter of it is used; the windows of the streams bound the memory.
+    /// Restores the connection window once a quarter of it is used. The windows of the streams limit the memory.
     pub(super) fn restore_window(&mut self) {
         let missing = i64::from(settings::MAX_WINDOW) - self.receive_window;
         if missing > i64::from(settings::MAX_WINDOW / 4) {
@@ -229,7 +229,7 @@ impl Http2Server {
         }
     }
 
-    /// Subtracts a frame, including its padding, from the connection window.
+    /// Subtracts a frame, including its padding, from the connection window. Fails if the client exceeded the window.
     pub(super) fn charge_window(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
         self.receive_window -= header.length as i64;
         if self.receive_window < 0 {

@@ -1,4 +1,5 @@
-//! Header blocks: collected from frames, decoded, and converted to requests or trailers (RFC 9113 §4.3, §6.2, §6.10).
+//! Header blocks of a client: collected from frames, decoded, and converted to requests or trailers (RFC 9113 §4.3,
+//! §6.2, §6.10).
 
 use std::collections::VecDeque;
 
@@ -14,13 +15,13 @@ use super::{ClientEvent, Http2Server};
 use crate::h1::{Framing, request_framing};
 use crate::{HttpVersion, ParseError, RequestHead};
 
-/// Purpose of a header block.
+/// Meaning of a header block, by the state of its stream.
 enum BlockPurpose {
     Request,
     Trailers,
-    /// The block is decoded only to update the table.
+    /// Only decoded to keep the compression table consistent.
     Ignored,
-    /// The block is a stream error.
+    /// Decoded likewise; the stream is then reset with this code.
     Refused(ErrorCode),
 }
 
@@ -51,7 +52,7 @@ impl Http2Server {
         let Some(mut block) = self.block.take() else {
             return Err(ConnectionError::protocol("CONTINUATION without a header block"));
         };
-        // A compressed block is hardly ever longer than its contents.
+        // A compressed block is hardly ever longer than its decoded fields.
         block.extend(payload, self.config.head.total.max(MAX_FRAME))?;
         if header.has(flag::END_HEADERS) {
             return self.process_block(block.opening, &block.bytes, block.depends_on_itself, head);
@@ -60,7 +61,7 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Processes a complete block.
+    /// Processes a complete header block.
     fn process_block(
         &mut self,
         header: FrameHeader,
@@ -108,8 +109,8 @@ impl Http2Server {
             self.streams.record_closed(id, CloseCause::ByServer);
             return Ok(BlockPurpose::Ignored);
         }
-        // A client that has not received the settings may send more of the body than the window allows: reject the
-        // stream instead of reporting an error.
+        // A client that has not received the settings may send more of the body than the window allows. The stream is
+        // rejected, so that the client sends the request again, instead of causing an error.
         let is_early = !self.acknowledged && !header.has(flag::END_STREAM);
         if self.streams.len() >= self.config.max_streams as usize
             || is_early && self.config.window < PeerSettings::default().initial_window
@@ -119,8 +120,9 @@ impl Http2Server {
         Ok(BlockPurpose::Request)
     }
 
-    /// Returns the stream of an incomplete header block that opens a new stream: of a partial block, or of a frame in
-    /// `partial`, the bytes that [`Http2Server::receive`] has not consumed.
+    /// Returns the new stream of a header block that is not complete yet: a block with missing `CONTINUATION` frames,
+    /// or a frame of which `partial`, the input that [`Http2Server::receive`] has not consumed, contains a part. `None`
+    /// without such a block.
     pub fn late_stream(&self, partial: &[u8]) -> Option<u32> {
         let opening = match &self.block {
             Some(block) => Some(block.opening),
@@ -131,7 +133,7 @@ impl Http2Server {
         (self.streams.is_idle(id) && !id.is_multiple_of(2)).then_some(id)
     }
 
-    /// Resets a stream after a timeout of its header block. The rest of the block is decoded only to update the table.
+    /// Resets a stream whose header block has timed out. The rest of the block is only decoded.
     pub fn reset_late(&mut self, stream: u32) {
         self.streams.last = self.streams.last.max(stream);
         self.queue_reset(stream, ErrorCode::Protocol);
@@ -142,7 +144,7 @@ impl Http2Server {
         self.streams.last == 0
     }
 
-    /// Decodes a block within the limits of a head.
+    /// Decodes a header block within the limits for heads, and passes each field to `take`.
     fn decode(&mut self, bytes: &[u8], take: impl FnMut(&[u8], &[u8])) -> Result<(), ConnectionError> {
         let limits = &self.config.head;
         self.decoder.decode(bytes, limits.line, limits.total, take).map_err(compression)
@@ -200,8 +202,8 @@ impl Http2Server {
         Ok(ClientEvent::Request { stream: id, end, malformed })
     }
 
-    /// Returns the priority that `PRIORITY_UPDATE` set before the stream was opened, and discards those of lower
-    /// streams.
+    /// Returns the priority that a `PRIORITY_UPDATE` set before the stream was opened, if any, and discards those of
+    /// lower streams.
     fn take_priority(&mut self, id: u32) -> Option<Priority> {
         let pending = &mut self.streams.priorities;
         if pending.is_empty() {
@@ -212,7 +214,7 @@ impl Http2Server {
         found
     }
 
-    /// Handles the trailers of a request, which complete its body; their fields are validated and discarded.
+    /// Handles the trailers of a request, which complete its body. Their fields are checked and discarded.
     fn trailers_of_request(
         &mut self,
         header: FrameHeader,

@@ -1,4 +1,4 @@
-//! Request bodies (RFC 9113 §6.1, §8.1.1).
+//! DATA frames of request bodies (RFC 9113 §6.1, §8.1.1).
 
 use std::ops::Range;
 
@@ -42,8 +42,8 @@ impl Http2Server {
             return self.end_of_body(id, data);
         }
         if stream.lingering {
-            // RFC 9113 §8.1: the body is no longer needed, which is not an error of the client. A short rest of a body
-            // is accepted until its end, so that a wrong length is still detected.
+            // RFC 9113 §8.1: the body is not needed any more, which is not an error of the client. A short remaining
+            // body is received to its end, so that a wrong length is still detected.
             if stream.receive_window < i64::from(self.config.window / 2) {
                 self.queue_reset(id, ErrorCode::NoError);
             }
@@ -58,7 +58,7 @@ impl Http2Server {
         })
     }
 
-    /// Handles the last piece of a request body.
+    /// Handles the end of a request body. `data` is the range of its last piece.
     pub(super) fn end_of_body(
         &mut self,
         id: u32,

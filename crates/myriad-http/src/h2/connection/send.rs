@@ -1,4 +1,4 @@
-//! Responses: heads are sent immediately, bodies according to windows and priorities (RFC 9113 §5.2, RFC 9218 §10).
+//! Responses: heads are sent immediately, bodies as windows and priorities allow (RFC 9113 §5.2, RFC 9218 §10).
 
 use bytes::Bytes;
 
@@ -12,10 +12,10 @@ use crate::Fields;
 const LARGEST_FRAME: usize = (1 << 24) - 1;
 
 impl Http2Server {
-    /// Adds the head of a response to the output: `:status` and the fields, whose names may be in any case.
+    /// Adds the head of a response to the output: `:status`, then the fields, whose names may be in any case.
     ///
-    /// With `end`, no body follows. Interim responses (status below 200) may precede the head. Returns false if the
-    /// stream is closed or already has a response.
+    /// With `end`, the response has no body. Heads with a status below 200 (interim responses) may precede the final
+    /// head. Returns false if the stream is closed or has a final head.
     pub fn respond<'a>(
         &mut self,
         stream: u32,
@@ -42,8 +42,7 @@ impl Http2Server {
         true
     }
 
-    /// Queues a piece of a response body after its head; with `end`, it is the last. Data for a closed stream is
-    /// dropped.
+    /// Queues a piece of a response body; with `end`, the last. Does nothing if the stream is closed.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
         let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) else { return };
         if !data.is_empty() {
@@ -52,7 +51,8 @@ impl Http2Server {
         found.end_queued = end;
     }
 
-    /// Completes a response with trailer fields after its body (RFC 9113 §8.1).
+    /// Queues trailer fields that complete a response after its body (RFC 9113 §8.1). Does nothing if the stream is
+    /// closed.
     pub fn send_trailers(&mut self, stream: u32, fields: Fields) {
         if let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) {
             found.end_queued = true;
@@ -60,41 +60,41 @@ impl Http2Server {
         }
     }
 
-    /// Marks the response as an error response to an invalid request: the stream is reset after it.
+    /// Marks the request as invalid: the stream is reset after its (error) response.
     pub fn reset_after_response(&mut self, stream: u32) {
         if let Some(found) = self.streams.get(stream) {
             found.malformed = true;
         }
     }
 
-    /// Returns whether streams exist with a complete response and an incomplete request.
+    /// Returns whether streams with a complete response and an incomplete request exist ("lingering" streams).
     pub fn is_lingering(&self) -> bool {
         self.streams.is_lingering()
     }
 
-    /// Starts the time limit for these requests to complete; responses completed later need another call.
+    /// Marks the lingering streams for [`Self::reset_lingering`], which the caller calls after a timeout.
     pub fn await_lingering(&mut self) {
         for stream in self.streams.lingering() {
             stream.awaited = true;
         }
     }
 
-    /// Resets the streams marked by [`Self::await_lingering`] (RFC 9113 §8.1).
+    /// Resets the streams marked by [`Self::await_lingering`] whose requests are still incomplete (RFC 9113 §8.1).
     pub fn reset_lingering(&mut self) {
         while let Some(id) = self.streams.awaited() {
             self.queue_reset(id, ErrorCode::NoError);
         }
     }
 
-    /// Resets a stream (RFC 9113 §6.4).
+    /// Resets a stream (RFC 9113 §6.4), unless it is closed.
     pub fn reset(&mut self, stream: u32, code: ErrorCode) {
         if self.streams.get(stream).is_some() {
             self.queue_reset(stream, code);
         }
     }
 
-    /// Returns whether more of a response body should be read: none is queued and the windows are open. Returns false
-    /// if the stream is closed.
+    /// Returns whether a further piece of the response body should be read: no data is queued and the windows are open.
+    /// Returns false if the stream is closed.
     pub fn wants_body(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {
@@ -102,19 +102,19 @@ impl Http2Server {
         })
     }
 
-    /// Returns the number of bytes of a response body that the windows allow now.
+    /// Returns the number of bytes of a response body that the windows allow now; 0 if the stream is closed.
     pub fn room(&mut self, stream: u32) -> usize {
         let room = self.send_window;
         let found = self.streams.get(stream).map_or(0, |found| found.send_window.min(room));
         usize::try_from(found).unwrap_or(0)
     }
 
-    /// Returns the number of queued bytes of a response body.
+    /// Returns the number of queued bytes of a response body; 0 if the stream is closed.
     pub fn queued(&mut self, stream: u32) -> usize {
         self.streams.get(stream).map_or(0, |found| found.queue.iter().map(Bytes::len).sum())
     }
 
-    /// Returns whether a response waits for a window update of the client.
+    /// Returns whether a response is incomplete and waits for a window update of the client.
     pub fn is_stalled(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {
@@ -124,34 +124,34 @@ impl Http2Server {
         })
     }
 
-    /// Returns the size of the parts of a response in the output so far; zero if the stream is closed.
+    /// Returns the size of the parts of a response that are in the output so far; 0 if the stream is closed.
     pub fn sent_so_far(&mut self, stream: u32) -> ResponseBytes {
         self.streams.get(stream).map_or_else(ResponseBytes::default, |found| found.sent)
     }
 
-    /// Returns the next finished stream, in the order in which they finished: its response is completely in the output,
-    /// or either side has reset it. Each stream with a request is returned once.
+    /// Returns the next finished stream, in the order in which streams finished: its response is completely in the
+    /// output, or either side has reset it. Each stream with a request is returned once.
     pub fn take_finished(&mut self) -> Option<FinishedStream> {
         self.streams.over.pop_front()
     }
 
-    /// Limits the frames of a response body to `most` bytes (`http2_chunk_size`), if the client accepts frames of this
-    /// size. The default is [`MAX_FRAME`].
+    /// Limits the DATA frames of a response to `most` bytes of data (`http2_chunk_size`); the limit of the client
+    /// applies too. The default is [`MAX_FRAME`].
     pub fn limit_frames(&mut self, stream: u32, most: usize) {
         if let Some(found) = self.streams.get(stream) {
             found.chunk = most.clamp(1, LARGEST_FRAME);
         }
     }
 
-    /// Returns the priority of a response.
+    /// Returns the priority of a response; `None` if the stream is closed.
     pub fn priority(&mut self, stream: u32) -> Option<Priority> {
         self.streams.get(stream).map(|found| found.priority)
     }
 
     /// Moves queued bodies to the output until it contains `most` bytes.
     ///
-    /// The most urgent stream is first. Within an urgency, non-incremental streams precede incremental streams; the
-    /// former are sent in the order of the requests, the latter round-robin.
+    /// More urgent streams are first. Of equally urgent streams, non-incremental ones are first, one after the other in
+    /// the order of the requests; incremental ones take turns, one frame each.
     pub fn schedule(&mut self, most: usize) {
         while self.output.len() < most {
             let Some(id) = self.next_stream() else { return };
@@ -159,7 +159,7 @@ impl Http2Server {
         }
     }
 
-    /// Returns the next stream to send.
+    /// Returns the stream that sends the next frame; `None` if no stream can send.
     fn next_stream(&mut self) -> Option<u32> {
         let room = self.send_window > 0;
         self.streams
@@ -173,7 +173,7 @@ impl Http2Server {
             .map(|stream| stream.id)
     }
 
-    /// Adds a frame of a body to the output, or the frame after the body.
+    /// Adds the next frame of a body to the output, or the end of the response if all data is sent.
     fn queue_data(&mut self, id: u32) {
         let room = self.send_window.min(i64::from(self.client.max_frame));
         let turn = self.turn;
@@ -202,7 +202,7 @@ impl Http2Server {
         }
     }
 
-    /// Completes a response with its trailers or an empty frame.
+    /// Completes a response by its trailers, or by an empty DATA frame.
     fn queue_end(&mut self, id: u32, trailers: Option<Box<Fields>>) {
         match trailers {
             None => {
@@ -225,7 +225,7 @@ impl Http2Server {
         self.response_sent(id);
     }
 
-    /// Adds a header block to the output, split into frames.
+    /// Adds a header block to the output, split into frames, and counts its bytes.
     fn queue_block(&mut self, stream: u32, block: &[u8], end: bool) {
         if let Some(found) = self.streams.get(stream) {
             let frames = block.len().div_ceil(MAX_FRAME).max(1);
@@ -234,7 +234,7 @@ impl Http2Server {
         self.output.push_header_block(stream, block, end);
     }
 
-    /// Handles the completion of a response.
+    /// Handles a stream whose response is completely in the output.
     fn response_sent(&mut self, id: u32) {
         self.streams.record_response_sent(id);
         let Some(stream) = self.streams.get(id) else { return };
@@ -242,10 +242,10 @@ impl Http2Server {
             return self.queue_reset(id, ErrorCode::Protocol);
         }
         if stream.receiving && stream.receive_window < i64::from(self.config.window.max(1)) {
-            // RFC 9113 §8.1: the rest of the request is no longer needed, which is not an error of the client.
+            // RFC 9113 §8.1: the rest of the request is not needed any more, which is not an error of the client.
             self.queue_reset(id, ErrorCode::NoError);
         } else if stream.receiving {
-            // The last frame of the request may be in flight, which makes a reset unnecessary.
+            // The last frame of the request may be in flight, so a reset may be unnecessary.
             stream.lingering = true;
         } else {
             self.streams.close(id, CloseCause::Ended);

@@ -1,4 +1,4 @@
-//! Streams (RFC 9113 §5.1).
+//! Streams of a server (RFC 9113 §5.1).
 //!
 //! ```text
 //!            HEADERS               END_STREAM received
@@ -7,9 +7,9 @@
 //!                       v                                        v
 //!               half-closed (local) -- END_STREAM received --> closed
 //! ```
-//! `RST_STREAM`, sent or received, closes a stream in any state. A stream is open for the client while `receiving` is
-//! true, and for the server until its response is complete. Idle and closed streams are not stored, except for the
-//! reason why the last streams were closed.
+//! `RST_STREAM`, sent or received, closes a stream in any state. The client may send while `receiving` is true, and the
+//! server until its response is complete. Idle and closed streams are not stored, except for the reason why the last
+//! streams were closed.
 
 use std::collections::VecDeque;
 
@@ -18,73 +18,74 @@ use bytes::Bytes;
 use super::super::Priority;
 use crate::Fields;
 
-/// Number of remembered closed streams.
+/// Number of closed streams of which the reason is stored.
 const REMEMBERED: usize = 64;
 
-/// Stream that is open on at least one side.
+/// Stream that is not complete on both sides.
 #[derive(Debug)]
 pub(super) struct ServerStream {
     pub(super) id: u32,
-    /// The request is incomplete.
+    /// True if the request is incomplete.
     pub(super) receiving: bool,
-    /// The head of the final response has been sent.
+    /// True if the head of the final response has been sent.
     pub(super) answered: bool,
-    /// `RST_STREAM` follows the response because the request was malformed.
+    /// True if the request was malformed, so that `RST_STREAM` follows the response.
     pub(super) malformed: bool,
     pub(super) priority: Priority,
-    /// The response is complete, but the client has not sent any of the announced request body.
+    /// True if the response was complete before any of the request's announced body arrived; the rest of the request is
+    /// still received.
     pub(super) lingering: bool,
-    /// The stream was lingering at the last [`super::Http2Server::await_lingering`].
+    /// True if the stream was lingering at the last [`super::Http2Server::await_lingering`].
     pub(super) awaited: bool,
-    /// Time of the last turn of an incremental response, as a value of the frame counter.
+    /// Value of the frame counter when the response last sent data.
     pub(super) turn: u64,
-    /// Number of bytes that may be sent; negative after the client has reduced its windows.
+    /// Number of bytes that may be sent; negative if the client has reduced its windows.
     pub(super) send_window: i64,
     /// Number of bytes that the client may still send.
     pub(super) receive_window: i64,
-    /// Number of bytes that the consumer has read and that are not returned to the window yet.
+    /// Number of bytes that the consumer has read and that have not been added to the window again.
     pub(super) released: u32,
-    /// Number of missing bytes of the announced body length.
+    /// Number of missing bytes of the body; `None` if its length was not announced.
     pub(super) expected: Option<u64>,
     pub(super) queue: VecDeque<Bytes>,
-    /// The response is complete after the queued data.
+    /// True if the queued data (and the trailers) complete the response.
     pub(super) end_queued: bool,
-    /// Trailer fields.
+    /// Trailer fields, sent after the queued data.
     pub(super) trailers: Option<Box<Fields>>,
-    /// Maximum number of bytes of the body in a frame.
+    /// Maximum number of bytes of data in a DATA frame.
     pub(super) chunk: usize,
-    /// Bytes added to the output.
+    /// Number of bytes of the response added to the output.
     pub(super) sent: ResponseBytes,
-    /// The stream has been reported as finished.
+    /// True if the stream is in [`ServerStreams::over`], or was returned from it.
     pub(super) is_reported: bool,
 }
 
-/// Number of bytes of a response.
+/// Sizes of the parts of a response, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseBytes {
-    /// Header blocks with their frame headers, including interim responses and trailers.
+    /// Header blocks including their frame headers: interim responses, head and trailers.
     pub head: u64,
-    /// Body.
+    /// Body without frame headers.
     pub body: u64,
     /// Frame headers of the body.
     pub framing: u64,
 }
 
-/// Finished response.
+/// Stream whose response is complete or that was reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinishedStream {
-    /// Stream of the response.
+    /// Identifier of the stream.
     pub stream: u32,
-    /// Bytes added to the output for it.
+    /// Number of bytes of the response that were added to the output.
     pub sent: ResponseBytes,
-    /// True if the response is complete.
+    /// True if the response is completely in the output.
     pub complete: bool,
-    /// True if the client has reset the stream.
+    /// True if the client reset the stream.
     pub by_client: bool,
 }
 
 impl ServerStream {
-    /// Returns whether the window of the stream allows to send something.
+    /// Returns whether a frame may be sent, as far as the stream's own window is concerned.
     pub(super) fn is_sendable(&self) -> bool {
         self.answered
             && !self.lingering
@@ -105,33 +106,33 @@ pub(super) enum CloseCause {
     Ended,
     /// The client reset the stream.
     ByClient,
-    /// The server reset the stream: frames in flight are not errors.
+    /// The server reset the stream, so frames that were in flight are not errors.
     ByServer,
 }
 
 /// Streams of a connection.
 #[derive(Debug, Default)]
 pub(super) struct ServerStreams {
-    /// Open streams, sorted by identifier.
+    /// Open streams, in ascending order of their identifiers.
     open: Vec<ServerStream>,
     closed: VecDeque<(u32, CloseCause)>,
-    /// Highest identifier used by the client.
+    /// Highest identifier that the client has used.
     pub(super) last: u32,
-    /// Priorities from `PRIORITY_UPDATE` frames for streams not opened yet.
+    /// Priorities set by `PRIORITY_UPDATE` for streams that are not opened yet.
     pub(super) priorities: Vec<(u32, Priority)>,
-    /// Finished streams that are not reported yet.
+    /// Finished streams that [`super::Http2Server::take_finished`] has not returned yet.
     pub(super) over: VecDeque<FinishedStream>,
 }
 
 impl ServerStreams {
-    /// Frees the memory of closed streams.
+    /// Frees memory that an idle connection does not need.
     pub(super) fn free_idle_memory(&mut self) {
         self.open.shrink_to_fit();
         self.over.shrink_to_fit();
         self.priorities.shrink_to_fit();
     }
 
-    /// Returns the number of streams that are open on either side.
+    /// Returns the number of open streams.
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
@@ -146,7 +147,7 @@ impl ServerStreams {
         self.open.iter_mut().filter(|stream| stream.lingering)
     }
 
-    /// Returns a lingering stream that was marked by `await_lingering`.
+    /// Returns a lingering stream that `await_lingering` has marked; `None` if there is none.
     pub(super) fn awaited(&self) -> Option<u32> {
         self.open.iter().find(|stream| stream.lingering && stream.awaited).map(|stream| stream.id)
     }
@@ -166,7 +167,7 @@ impl ServerStreams {
         &mut self.open
     }
 
-    /// Returns the reason why a stream was closed; `None` if it is open, idle, unused, or was closed long ago.
+    /// Returns the reason why a stream was closed; `None` if it is not closed, or was closed long ago.
     pub(super) fn closed(&self, id: u32) -> Option<CloseCause> {
         self.closed.iter().rev().find(|(known, _)| *known == id).map(|(_, how)| *how)
     }
@@ -181,7 +182,7 @@ impl ServerStreams {
         self.open.push(stream);
     }
 
-    /// Records a stream as closed although it was never open.
+    /// Stores the reason why a stream is closed, for a stream that is not open.
     pub(super) fn record_closed(&mut self, id: u32, how: CloseCause) {
         if self.closed.len() == REMEMBERED {
             self.closed.pop_front();
@@ -189,7 +190,7 @@ impl ServerStreams {
         self.closed.push_back((id, how));
     }
 
-    /// Removes a stream.
+    /// Removes a stream and reports it as finished; `None` if it is not open.
     pub(super) fn close(&mut self, id: u32, how: CloseCause) -> Option<ServerStream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         self.record_closed(id, how);
@@ -198,7 +199,7 @@ impl ServerStreams {
         Some(stream)
     }
 
-    /// Records that a response is completely in the output.
+    /// Reports the stream as finished, because its response is completely in the output.
     pub(super) fn record_response_sent(&mut self, id: u32) {
         if let Ok(at) = self.open.binary_search_by_key(&id, |stream| stream.id)
             && let Some(stream) = self.open.get_mut(at)

@@ -3,35 +3,35 @@
 use super::table::HpackTable;
 use super::{huffman, integer};
 
-/// Reason why a header block cannot be decoded; it terminates the connection (RFC 9113 §4.3).
+/// Reason why a header block cannot be decoded. The connection must then be closed (RFC 9113 §4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HpackError {
-    /// The block is malformed: an index beyond the tables, an invalid string, or a misplaced size update.
+    /// The block is malformed: an index beyond the tables, an invalid string, or a size update that is not allowed.
     Broken,
-    /// A field, or all fields together, exceed the limit.
+    /// A name or value, or all together, exceed the limit.
     TooLarge,
 }
 
-/// Decoder of header blocks with the dynamic table of the connection.
+/// Decoder of the header blocks of a connection, with its dynamic table.
 #[derive(Debug)]
 pub struct HpackDecoder {
     table: HpackTable,
     /// Maximum table size in bytes that the peer may select: the announced `SETTINGS_HEADER_TABLE_SIZE`.
     most: usize,
-    /// Buffer for decoded strings, name before value.
+    /// Buffer for a decoded field: the name, then the value.
     text: Vec<u8>,
 }
 
 impl HpackDecoder {
-    /// Creates a decoder with a table of up to `most` bytes.
+    /// Creates a decoder with a dynamic table of at most `most` bytes.
     pub fn new(most: usize) -> Self {
         Self { table: HpackTable::new(most), most, text: Vec::new() }
     }
 
-    /// Decodes a complete block and passes each field to `take`.
+    /// Decodes a complete block, and passes the name and value of each field to `take`.
     ///
-    /// All names and values together may have at most `total` bytes, and each of them at most `each` bytes. The limits
-    /// are checked before a field is copied, so a small block that expands to a large amount of data is not a risk.
+    /// Each name and value may have at most `each` bytes, and all together at most `total`. The limits are checked
+    /// before a field is copied, so that a small block cannot expand to a large amount of data.
     pub fn decode(
         &mut self,
         block: &[u8],
@@ -45,7 +45,7 @@ impl HpackDecoder {
         let mut began = false;
         while let Some(first) = input.first() {
             if first & 0xe0 == 0x20 {
-                // RFC 7541 §4.2: only at the start of a block, at most two.
+                // RFC 7541 §4.2: allowed only at the start of a block, at most twice.
                 updates += 1;
                 let size = integer::read(&mut input, 5).ok_or(HpackError::Broken)?;
                 if began || updates > 2 || size > self.most {
@@ -75,8 +75,8 @@ impl HpackDecoder {
         Ok(())
     }
 
-    /// Decodes a literal (RFC 7541 §6.2) into `text`: a name and a value of at most `each` bytes, and of `left` bytes
-    /// together. Returns the length of the name.
+    /// Decodes a field that is not fully indexed (RFC 7541 §6.2) into `text`: name and value have at most `each` bytes,
+    /// and together at most `left`. Returns the length of the name.
     fn read_literal(&mut self, input: &mut &[u8], each: usize, left: usize) -> Result<usize, HpackError> {
         let indexed = input.first().is_some_and(|first| first & 0x40 != 0);
         let index = integer::read(input, if indexed { 6 } else { 4 }).ok_or(HpackError::Broken)?;
@@ -99,7 +99,7 @@ impl HpackDecoder {
         Ok(name_len)
     }
 
-    /// Decodes a string (RFC 7541 §5.2) of at most `most` bytes.
+    /// Decodes a string (RFC 7541 §5.2) of at most `most` bytes, and appends it to `text`.
     fn read_string(&mut self, input: &mut &[u8], most: usize) -> Result<(), HpackError> {
         let coded = input.first().is_some_and(|first| first & 0x80 != 0);
         let length = integer::read(input, 7).ok_or(HpackError::Broken)?;

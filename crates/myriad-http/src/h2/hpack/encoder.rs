@@ -3,19 +3,19 @@
 use super::table::{HpackTable, STATIC};
 use super::{huffman, integer};
 
-/// Size of the encoder's dynamic table in bytes, if the peer allows that much. The recurring fields of a site fit, and
-/// a search of the table remains cheap.
+/// Size of the dynamic table in bytes, if the peer allows it. The recurring fields of a site fit, and a search is
+/// cheap.
 const TABLE: usize = 2048;
 
-/// Maximum length in bytes of a value in the table: a longer value would evict all others.
+/// Maximum length in bytes of a value in the table; longer values would evict many others.
 const REMEMBERED: usize = 256;
 
-/// Encoder of header blocks with the dynamic table of the connection.
+/// Encoder of the header blocks of a connection, with its dynamic table.
 #[derive(Debug)]
 pub struct HpackEncoder {
     table: HpackTable,
-    /// Pending size updates for the next block (RFC 7541 §4.2): the smallest size since the last block, and the current
-    /// size.
+    /// Size updates to send with the next block (RFC 7541 §4.2): the smallest size since the last block, and the
+    /// current size.
     updates: Option<(usize, usize)>,
     name: Vec<u8>,
 }
@@ -27,7 +27,7 @@ impl Default for HpackEncoder {
 }
 
 impl HpackEncoder {
-    /// Sets the table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`).
+    /// Sets the maximum table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`).
     pub fn set_peer_table_size(&mut self, size: u32) {
         let size = TABLE.min(size as usize);
         if size != self.table.max() {
@@ -37,7 +37,7 @@ impl HpackEncoder {
         }
     }
 
-    /// Starts a block; must be called before its first field.
+    /// Starts a block; call before its first field.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         if let Some((least, last)) = self.updates.take() {
             if least < last {
@@ -47,7 +47,7 @@ impl HpackEncoder {
         }
     }
 
-    /// Appends `:status`.
+    /// Appends the field `:status`.
     pub fn status(&mut self, status: u16, out: &mut Vec<u8>) {
         let digits = [status / 100, status / 10, status].map(|digit| b'0' + (digit % 10) as u8);
         if let Some(place) = STATIC[7..14].iter().position(|(_, value)| *value == digits) {
@@ -58,7 +58,7 @@ impl HpackEncoder {
         }
     }
 
-    /// Appends a field; upper-case letters in its name are converted.
+    /// Appends a field. Upper-case letters in its name are converted to lower case.
     pub fn field(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
         self.name.clear();
         self.name.extend(name.iter().map(u8::to_ascii_lowercase));
@@ -73,7 +73,7 @@ impl HpackEncoder {
                 integer::write(out, 0x40, 6, index);
                 self.table.insert(name, value);
             }
-            // RFC 7541 §7.1.3: intermediaries must not index it either.
+            // RFC 7541 §7.1.3: intermediaries must not add the field to a table either.
             (false, b"authorization" | b"proxy-authorization") => {
                 integer::write(out, 0x10, 4, index);
             }
@@ -86,7 +86,8 @@ impl HpackEncoder {
     }
 }
 
-/// Returns whether a field is likely to recur with the same value and contains no secret.
+/// Returns whether a field probably recurs with the same value and contains no secret, so that the table may contain
+/// it.
 fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,
@@ -107,7 +108,7 @@ fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     ) && value.len() <= REMEMBERED
 }
 
-/// Appends a string, with Huffman coding if that is shorter.
+/// Appends a string, Huffman-coded if that is shorter.
 fn write_string(text: &[u8], out: &mut Vec<u8>) {
     let coded = huffman::encoded_len(text);
     if coded < text.len() {

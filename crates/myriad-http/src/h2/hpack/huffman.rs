@@ -1,9 +1,9 @@
 //! Huffman code (RFC 7541 §5.2, appendix B).
 //!
-//! The code is canonical: codes of equal length are consecutive in the order of their symbols, so the lengths determine
-//! the code.
+//! The code is canonical: codes of equal length are consecutive in the order of their symbols, so the lengths define
+//! all codes.
 
-/// Length in bits of the code of each byte and of the end-of-string symbol.
+/// Length in bits of the code of each byte, and of the end-of-string symbol.
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -30,13 +30,14 @@ const END: u16 = 256;
 struct HuffmanTables {
     /// Code of each symbol, in the low bits.
     of: [u32; 257],
-    /// Symbols in the order of their codes.
+    /// Symbols in ascending order of their codes.
     ordered: [u16; 257],
-    /// For each length: the first code beyond those of at most this length, in the high bits.
+    /// For each length: the first code above all codes of at most this length, left-aligned in 32 bits.
     beyond: [u64; LONGEST + 1],
-    /// For each length: the offset from a code to its symbol in `ordered`.
+    /// For each length: the difference between the index in `ordered` and the code.
     shift: [i32; LONGEST + 1],
-    /// For the next eight bits: symbol and length of the code at their start; length 0 if the code is longer.
+    /// For each value of the next eight bits: symbol and length of the code at their start; length 0 if the code is
+    /// longer.
     short: [(u8, u8); 256],
 }
 
@@ -80,7 +81,7 @@ const fn code() -> HuffmanTables {
     all
 }
 
-/// Appends the decoded `input`; returns `None` if it is invalid or longer than `most` bytes (RFC 7541 §5.2).
+/// Decodes `input` and appends it to `out`; `None` if it is invalid or has more than `most` bytes (RFC 7541 §5.2).
 pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let end = out.len() + most;
     let mut window: u64 = 0;
@@ -106,7 +107,7 @@ pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()>
         window <<= length;
         bits -= length;
     }
-    // The rest is padding: less than a byte, and a prefix of the end-of-string code.
+    // The remaining bits are padding: fewer than eight, and a prefix of the end-of-string code.
     let padding = !(u64::MAX >> bits);
     (bits < 8 && window & padding == padding).then_some(())
 }
@@ -118,13 +119,13 @@ fn longer(window: u64) -> Option<(u16, u32)> {
     Some((*CODE.ordered.get(place as usize)?, length as u32))
 }
 
-/// Returns the length of the encoded `text` in bytes.
+/// Returns the length in bytes of `text` when encoded.
 pub(crate) fn encoded_len(text: &[u8]) -> usize {
     let bits: usize = text.iter().map(|byte| usize::from(LENGTHS[usize::from(*byte)])).sum();
     bits.div_ceil(8)
 }
 
-/// Appends the encoded `text`.
+/// Encodes `text` and appends it to `out`.
 pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let mut window: u64 = 0;
     let mut bits = 0;

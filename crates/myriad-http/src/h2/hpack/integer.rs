@@ -1,10 +1,10 @@
-//! Integers with a prefix (RFC 7541 §5.1).
+//! Integers with a prefix of less than a byte (RFC 7541 §5.1).
 
-/// Maximum accepted value; valid indexes, lengths and table sizes are far below it.
+/// Maximum accepted value; valid indexes, lengths and table sizes are far smaller.
 const MOST: usize = 1 << 28;
 
-/// Decodes an integer with a prefix of `prefix` bits and removes it from `input`. Returns `None` if it is incomplete or
-/// too large.
+/// Decodes an integer whose first `prefix` bits are in the first byte, and removes it from `input`. Returns `None` if
+/// it is incomplete or too large.
 pub(crate) fn read(input: &mut &[u8], prefix: u32) -> Option<usize> {
     let (first, mut rest) = input.split_first()?;
     let mask = (1_usize << prefix) - 1;
@@ -28,7 +28,7 @@ pub(crate) fn read(input: &mut &[u8], prefix: u32) -> Option<usize> {
     Some(value)
 }
 
-/// Appends `value` with a prefix of `prefix` bits; `first` contains the other bits of the first byte.
+/// Appends `value` with a prefix of `prefix` bits. `first` contains the other bits of the first byte.
 pub(crate) fn write(out: &mut Vec<u8>, first: u8, prefix: u32, mut value: usize) {
     let mask = (1_usize << prefix) - 1;
     if value < mask {

@@ -1,11 +1,11 @@
-//! Static and dynamic table (RFC 7541 §2.3, appendix A).
+//! Static and dynamic table of fields (RFC 7541 §2.3, appendix A).
 
 use std::collections::VecDeque;
 
 /// Size of an entry in bytes in addition to its name and value (RFC 7541 §4.1).
 const OVERHEAD: usize = 32;
 
-/// Static table; its first entry has index 1.
+/// Static table. Index 1 refers to its first entry.
 #[rustfmt::skip]
 pub(super) static STATIC: [(&[u8], &[u8]); 61] = [
     (b":authority", b""), (b":method", b"GET"), (b":method", b"POST"), (b":path", b"/"), (b":path", b"/index.html"),
@@ -24,7 +24,7 @@ pub(super) static STATIC: [(&[u8], &[u8]); 61] = [
     (b"via", b""), (b"www-authenticate", b""),
 ];
 
-/// Dynamic table: the newest entry is first, the oldest entries are evicted.
+/// Dynamic table: the newest entry is first, and the oldest entries are evicted.
 #[derive(Debug)]
 pub(super) struct HpackTable {
     entries: VecDeque<HpackEntry>,
@@ -54,19 +54,19 @@ impl HpackTable {
         self.max
     }
 
-    /// Returns the size of all entries in bytes.
+    /// Returns the total size of all entries in bytes.
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// Sets the maximum size and evicts excess entries.
+    /// Sets the maximum size, and evicts entries beyond it.
     pub(super) fn resize(&mut self, max: usize) {
         self.max = max;
         self.make_room(0);
     }
 
-    /// Returns name and value of an index in both tables (RFC 7541 §2.3.3).
+    /// Returns name and value for an index in both tables (RFC 7541 §2.3.3); `None` if it is beyond them.
     pub(super) fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
         match STATIC.get(index.checked_sub(1)?) {
             Some(entry) => Some(*entry),
@@ -74,7 +74,7 @@ impl HpackTable {
         }
     }
 
-    /// Adds an entry; an entry that is larger than the table clears it (RFC 7541 §4.4).
+    /// Adds an entry. An entry that is larger than the table empties it (RFC 7541 §4.4).
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         let size = name.len() + value.len() + OVERHEAD;
         self.make_room(size);
@@ -85,7 +85,7 @@ impl HpackTable {
         }
     }
 
-    /// Returns the index of the dynamic entry with this name and value.
+    /// Returns the index of the dynamic entry with this name and value, if any.
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<usize> {
         let found = self.entries.iter().position(|entry| {
             entry.bytes.len() == name.len() + value.len() && entry.parts() == (name, value)
