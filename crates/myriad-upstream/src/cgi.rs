@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
 use crate::piece_queue::PieceQueue;
 
-/// Response before its body.
+/// Head of a response, with the decoder of the body that follows.
 pub(crate) struct CgiResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: Cgi,

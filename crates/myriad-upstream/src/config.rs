@@ -22,7 +22,7 @@ pub struct GroupConfig {
     pub peers: Vec<PeerConfig>,
     /// Balancing algorithm.
     pub balance: Balance,
-    /// Reuse of connections.
+    /// Reuse of connections, and its limits (`keepalive`).
     pub keepalive: KeepAlive,
     /// Queue for requests that wait for a peer (`queue`); `None` rejects them immediately.
     pub queue: Option<UpstreamQueue>,
@@ -51,9 +51,9 @@ pub struct GroupZone {
 /// Servers with names that resolve to a changing list of peers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedServers {
-    /// Servers; at least one.
+    /// Servers with a name to resolve; at least one.
     pub servers: Vec<NamedServer>,
-    /// Name servers (`resolver`).
+    /// Resolver of the names (`resolver`).
     pub resolver: Arc<ResolverConfig>,
     /// Timeout of a query in milliseconds (`resolver_timeout`).
     pub timeout_ms: u64,

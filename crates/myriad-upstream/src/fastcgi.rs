@@ -28,7 +28,7 @@ pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> By
 /// Capacity reserved for the record headers of a short request, in bytes.
 const HEADER_ROOM: usize = 64;
 
-/// Response before its body.
+/// Head of a response, with the decoder and the start of the body.
 pub(crate) struct FastCgiResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: FastCgi,

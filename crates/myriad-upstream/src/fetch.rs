@@ -413,7 +413,7 @@ async fn exchange(
     }
 }
 
-/// Response before its body.
+/// Head of a response, with the decoder of its body if it has one.
 enum ResponseStart {
     FastCgi(fastcgi::FastCgiResponseHead),
     Cgi(cgi::CgiResponseHead),

@@ -103,7 +103,7 @@ impl Group {
         Self { config, label, roster, wait_queue: line }
     }
 
-    /// Returns the configured name.
+    /// Returns the name of the group in the configuration.
     pub fn name(&self) -> &str {
         &self.config.name
     }

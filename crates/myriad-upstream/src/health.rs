@@ -62,9 +62,9 @@ pub(crate) enum HealthVerdict {
 pub(crate) enum CheckOutcome {
     /// A newer configuration checks the peer; the result is ignored.
     Superseded,
-    /// The state is unchanged.
+    /// The state of the peer in this check is unchanged.
     Same,
-    /// The check has a new state for the peer.
+    /// The peer has this new state in the check.
     Changed(HealthVerdict),
 }
 
@@ -187,7 +187,7 @@ impl PeerHealth {
         self.lock().counts
     }
 
-    /// Resets the counters.
+    /// Resets the counters of all checks of the peer.
     pub(crate) fn reset_counts(&self) {
         self.lock().counts = CheckCounts::default();
     }

@@ -22,7 +22,7 @@ const MAX_INTERIM: usize = 32;
 
 /// Response head, with the use of the connection after it.
 pub(crate) enum HttpResponseHead {
-    /// A body follows.
+    /// Final response head, with the decoder of its body.
     Body(ResponseHead, Http),
     /// Status 101: the connection switches to another protocol.
     Upgraded(ResponseHead),

@@ -22,7 +22,7 @@ use crate::piece_queue::PieceQueue;
 /// Bytes that follow a value.
 const TRAILER: &[u8] = b"\r\nEND\r\n";
 
-/// Response before its body.
+/// Head of a response, with the decoder of the value that follows.
 pub(crate) struct MemcachedResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: MemcachedValue,

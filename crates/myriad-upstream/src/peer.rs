@@ -26,7 +26,7 @@ pub struct PeerSnapshot {
     pub name: String,
     /// Address of the peer.
     pub address: PeerAddress,
-    /// Number of active requests.
+    /// Number of active requests to the peer.
     pub active: u32,
     /// Number of requests since the start of the process or the last reset.
     pub requests: u64,
@@ -49,7 +49,7 @@ pub struct PeerSnapshot {
     /// Identifier of the peer in the group, and that of the server whose name resolved to it; see
     /// [`crate::ServerSnapshot`].
     pub id: (u64, Option<u64>),
-    /// Request and response counters.
+    /// Request and response counters of the peer.
     pub traffic: PeerTraffic,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns`).
     pub max_conns: u32,
@@ -123,7 +123,7 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct PeerState {
     /// Identifier of the state in connection pools, never reused.
     pub(crate) id: u64,
-    /// Number of failures since the last reset, which a success after a pause causes.
+    /// Number of failures since the last success after a pause (`max_fails`).
     fails: AtomicU32,
     /// Number of consecutive failures in the first attempt after a pause; each doubles the next pause.
     failed_retries: AtomicU32,
@@ -144,7 +144,7 @@ pub(crate) struct PeerState {
     selected: AtomicU64,
     /// Number of times failures made the peer unavailable.
     unavailable: AtomicU64,
-    /// Periods of unavailability.
+    /// Periods in which failures or checks made the peer unavailable.
     downtime: Mutex<Downtime>,
     /// Request and response counters.
     pub(crate) counts: PeerCounts,

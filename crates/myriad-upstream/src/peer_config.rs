@@ -53,7 +53,7 @@ impl PeerConfig {
     }
 }
 
-/// `server NAME resolve` of an `upstream` block.
+/// Server whose name is resolved at run time (`server NAME resolve`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedServer {
     /// Name to resolve, in lower case.

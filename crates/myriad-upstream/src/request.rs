@@ -21,7 +21,7 @@ pub struct OriginRequest {
     /// Request method. A response to `HEAD` has no body; a request that is not idempotent is not repeated once it may
     /// have reached a peer.
     pub method: Method,
-    /// Request body.
+    /// Body of the request.
     pub body: RequestPayload,
     /// Timeouts of connecting, sending and reading.
     pub timeouts: Timeouts,
@@ -78,7 +78,7 @@ pub enum Protocol {
         /// Environment in the framing of the protocol; a length in it must be that of the body.
         head: Bytes,
     },
-    /// `get` of memcached's text protocol.
+    /// `get` command of memcached's text protocol.
     Memcached(MemcachedGet),
     /// No request is sent: the result is the connection itself, for another protocol (`CONNECT`).
     Tunnel,
@@ -102,7 +102,7 @@ pub enum Protocol {
     },
 }
 
-/// Request body.
+/// Body of a request.
 pub enum RequestPayload {
     /// No body.
     Empty,
@@ -159,7 +159,6 @@ pub trait UpstreamObserver {
         let _ = head;
     }
 
-    /// Called for a failed attempt before another attempt; the last failure is returned by [`crate::Group::fetch`]
-    /// instead.
+    /// Called for a failed attempt that is followed by another attempt, or by "no live upstreams" as the final error.
     fn retried(&self, error: &OriginError);
 }

@@ -143,7 +143,7 @@ impl Roster {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the current list.
+    /// Returns the current list of peers.
     pub(crate) fn peers(&self) -> Arc<Peers> {
         Arc::clone(&self.lock().peers)
     }

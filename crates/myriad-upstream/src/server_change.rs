@@ -14,27 +14,27 @@ const LONGEST_ROUTE: usize = 32;
 /// nginx's default for a new server. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerChange {
-    /// Address or name, with or without a port.
+    /// Address or name, with an optional port.
     pub server: Option<String>,
-    /// `service=`; only for a new server.
+    /// Name of the service to resolve (`service=`); only for a new server.
     pub service: Option<String>,
-    /// `weight=`, at least 1.
+    /// Weight, at least 1 (`weight=`).
     pub weight: Option<u32>,
-    /// `max_conns=`.
+    /// Maximum number of concurrent requests, 0 for no limit (`max_conns=`).
     pub max_conns: Option<u32>,
-    /// `max_fails=`.
+    /// Number of failures that make a peer unavailable (`max_fails=`).
     pub max_fails: Option<u32>,
-    /// `fail_timeout=`.
+    /// Period in which failures count, and the unavailability after them (`fail_timeout=`).
     pub fail_timeout_ms: Option<u64>,
-    /// `slow_start=`.
+    /// Duration of the slow start (`slow_start=`).
     pub slow_start_ms: Option<u64>,
-    /// `route=`; empty for none.
+    /// `sticky` identifier of the peer (`route=`); empty for none.
     pub route: Option<String>,
-    /// `backup`; only for a new server.
+    /// True for a backup (`backup`); only for a new server.
     pub backup: Option<bool>,
-    /// `down`.
+    /// True if the server gets no requests (`down`).
     pub down: Option<bool>,
-    /// `drain`.
+    /// True if the server gets only requests with its `sticky` identifier (`drain`).
     pub drain: Option<bool>,
 }
 
@@ -72,23 +72,23 @@ pub(crate) fn is_route(text: &str) -> bool {
 pub struct ServerSnapshot {
     /// Identifier in the group, never reused while the process runs.
     pub id: u64,
-    /// Address or name.
+    /// Address or name of the server.
     pub server: String,
-    /// `service=`.
+    /// Name of the service to resolve (`service=`); `None` if the server is not a service.
     pub service: Option<String>,
-    /// `weight=`.
+    /// Weight (`weight=`).
     pub weight: u32,
-    /// `max_conns=`.
+    /// Maximum number of concurrent requests, 0 for no limit (`max_conns=`).
     pub max_conns: u32,
-    /// `max_fails=`.
+    /// Number of failures that make a peer unavailable (`max_fails=`).
     pub max_fails: u32,
-    /// `fail_timeout=`.
+    /// Period in which failures count, and the unavailability after them (`fail_timeout=`).
     pub fail_timeout_ms: u64,
-    /// `slow_start=`.
+    /// Duration of the slow start (`slow_start=`).
     pub slow_start_ms: u64,
-    /// `route=`.
+    /// `sticky` identifier of the peer (`route=`); `None` if it is not configured.
     pub route: Option<String>,
-    /// `backup`.
+    /// True for a backup (`backup`).
     pub backup: bool,
     /// True if the server gets no requests, according to the configuration or an order of an administrator.
     pub down: bool,

@@ -9,7 +9,7 @@ use crate::resolver::message::is_name;
 /// Maximum length in bytes of a server address set by an administrator.
 const MAX_BYTES: usize = 512;
 
-/// Server of a group.
+/// Server of a group, configured or added by an administrator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GroupServer {
     /// Server with an address: a single peer.

@@ -32,11 +32,11 @@ pub struct TlsCounts {
 /// Reason why the certificates of a peer are not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustFailure {
-    /// Expired or not valid yet.
+    /// The certificate has expired or is not valid yet.
     Expired,
-    /// Revoked.
+    /// The certificate is revoked.
     Revoked,
-    /// Issued for another name.
+    /// The certificate is for another name.
     Name,
     /// Any other reason.
     Other,

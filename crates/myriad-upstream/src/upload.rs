@@ -23,7 +23,7 @@ const MAX_SLICES: usize = 16;
 /// Maximum number of bytes queued before a write, apart from the last piece.
 const MAX_GATHERED: usize = 16 * 1024;
 
-/// Framing of the body.
+/// Framing of the request body on the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UploadFraming {
     /// STDIN records, terminated by an empty record.

@@ -17,7 +17,7 @@ use crate::error::{OriginError, Phase};
 
 /// Pool of HTTP/2 connections, as their drivers use it.
 pub(super) trait ConnectionPool {
-    /// Removes a closed connection.
+    /// Removes a closed connection from the pool.
     fn remove(&self, key: PoolKey, shared: &Rc<Shared>);
 
     /// Closes the connections to a peer that have been idle longest until at most `most` are idle.

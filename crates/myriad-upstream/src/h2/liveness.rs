@@ -67,7 +67,7 @@ impl Liveness {
         }
     }
 
-    /// Records a sent request.
+    /// Records that a request was sent.
     pub(super) fn requested(&mut self, now: u64) {
         self.silent_since.get_or_insert(now);
     }
@@ -89,7 +89,7 @@ impl Liveness {
         self.silent_since = (waits && (is_answer || !was_asked)).then_some(now);
     }
 
-    /// Records a sent PING.
+    /// Records that a PING was sent.
     pub(super) fn ping_sent(&mut self, now: u64) {
         self.ping_sent_at.get_or_insert(now);
     }

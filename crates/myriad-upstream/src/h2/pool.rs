@@ -24,7 +24,7 @@ pub(crate) struct H2Connections(Rc<H2Pool>);
 #[derive(Default)]
 struct H2Pool(RefCell<HashMap<PoolKey, PeerConnections>>);
 
-/// Connections to a peer.
+/// HTTP/2 connections to a peer.
 #[derive(Default)]
 struct PeerConnections {
     /// Open connections, oldest first, each with a driver.

@@ -38,13 +38,13 @@ const READS: usize = 16;
 /// Received parts of the response on a stream, with the waker of its exchange.
 #[derive(Default)]
 pub(super) struct StreamSlot {
-    /// Heads, interim responses first.
+    /// Response heads that were not taken yet, interim responses first.
     pub(super) heads: VecDeque<ResponseHead>,
     data: VecDeque<Bytes>,
     /// Short pieces after those in `data`, concatenated.
     tail: BytesMut,
     pub(super) trailers: Option<Fields>,
-    /// The response is complete.
+    /// True once the response is complete.
     pub(super) is_complete: bool,
     pub(super) failure: Option<OriginError>,
     /// Number of received bytes of heads and bodies.
@@ -87,7 +87,7 @@ impl StreamSlot {
     }
 }
 
-/// State of a connection.
+/// State of an HTTP/2 connection and its streams.
 pub(super) struct State {
     pub(super) client: Http2Client,
     /// Connection; `None` once it is closed.

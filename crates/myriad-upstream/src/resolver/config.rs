@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::zone::ResolverZone;
 
-/// `resolver` directive.
+/// Parameters of a `resolver` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolverConfig {
     /// Addresses of the name servers, queried in turn; at least one.

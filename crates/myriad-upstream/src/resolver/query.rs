@@ -92,7 +92,7 @@ async fn follow_aliases(
 /// RCODE for a name that does not exist; also the result for a name without records.
 const NOT_FOUND: u8 = 3;
 
-/// Query in progress.
+/// Query that was sent to a name server, with its reply if received.
 struct DnsQuery {
     kind: QueryKind,
     id: u16,

@@ -28,9 +28,9 @@ pub struct ResolverZone {
 /// Snapshot of the counters of a zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolverCounts {
-    /// Number of address queries.
+    /// Number of queries for addresses.
     pub names: u64,
-    /// Number of service queries.
+    /// Number of queries for services.
     pub services: u64,
     /// Number of queries by the code of the response (RFC 1035), 0 to 5.
     pub codes: [u64; 6],
@@ -64,7 +64,7 @@ impl ResolverZone {
         &self.name
     }
 
-    /// Returns the counters.
+    /// Returns the current values of the counters.
     pub fn counts(&self) -> ResolverCounts {
         ResolverCounts {
             names: self.names.load(Relaxed),
@@ -75,7 +75,7 @@ impl ResolverZone {
         }
     }
 
-    /// Resets the counters.
+    /// Sets all counters to 0.
     pub fn reset(&self) {
         let all = [&self.names, &self.services, &self.timed_out, &self.unknown];
         all.into_iter().chain(&self.codes).for_each(|count| count.store(0, Relaxed));

@@ -27,7 +27,7 @@ pub fn read_record(socket: &mut dyn TestSocket) -> Option<(u8, Vec<u8>)> {
     Some((header[1], content))
 }
 
-/// Reads BEGIN_REQUEST and PARAMS.
+/// Reads BEGIN_REQUEST and PARAMS; `None` at the end of the stream.
 pub fn read_head(socket: &mut dyn TestSocket) -> Option<Request> {
     let (kind, begin) = read_record(socket)?;
     assert_eq!((kind, &begin[..2]), (1, &[0, 1][..]), "BEGIN_REQUEST for a responder");

@@ -81,7 +81,7 @@ pub fn answer(connection: &mut Http2Server, stream: u32, text: &str) -> bool {
     true
 }
 
-/// Boxed future.
+/// Boxed local future.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 pub fn boxed<'a, T>(future: impl Future<Output = T> + 'a) -> Boxed<'a, T> {
