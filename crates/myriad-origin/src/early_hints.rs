@@ -29,7 +29,7 @@ fn early_hints(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResul
     Ok(())
 }
 
-/// Compiled form of [`EarlyHintSettings`].
+/// Compiled `early_hints` of a location.
 struct EarlyHints(Predicates);
 
 /// Compiles `early_hints`.

@@ -33,7 +33,7 @@ impl ReadRateLimiter {
         }
     }
 
-    /// Counts bytes read.
+    /// Counts `bytes` bytes that were read.
     pub fn count_read(&mut self, bytes: usize) {
         self.bytes_read += bytes as u64;
     }

@@ -18,7 +18,7 @@ pub(crate) struct CgiPlace {
 }
 
 impl CgiPlace {
-    /// Compiles the configured parameters.
+    /// Compiles the environment parameters in the settings of a location.
     pub(crate) fn compiled(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Self {
         let params = origin.request.parameters.iter().map(|param| Param {
             name: param.name.bytes().into(),

@@ -10,9 +10,9 @@ use crate::group;
 use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
-/// Differences between the protocols.
+/// Operations that differ between these protocols.
 pub(crate) trait CgiProtocol: Send + Sync {
-    /// Returns the configured environment.
+    /// Returns the configured environment parameters.
     fn environment(&self) -> &CgiPlace;
 
     /// Returns the scheme of the peer in the error log, without `://`.

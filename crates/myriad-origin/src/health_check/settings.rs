@@ -3,7 +3,7 @@
 use myriad_conf::settings::HealthCheck;
 use myriad_conf::{Span, Text, feature_settings};
 
-/// `health_check` of a location; nested locations do not inherit it.
+/// Setting of `health_check` in a location; nested locations do not inherit it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HealthCheckSettings {
     pub check: Option<HealthCheck>,
@@ -30,13 +30,13 @@ pub(super) struct Match {
 /// Condition in a `match` block. The bool in the variants is false for the negated condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MatchCondition {
-    /// `status`: one of these ranges, or none of them.
+    /// Condition of `status`: one of these ranges.
     Status(bool, Vec<(u16, u16)>),
-    /// `header`: a field and its condition.
+    /// Condition of `header`: the name of a field, and its condition.
     Field(Text, FieldTest),
-    /// `body`: a pattern that matches or does not match.
+    /// Condition of `body`: a pattern that the start of the body matches.
     Body(bool, Text),
-    /// `require`: variables that are neither empty nor `0`.
+    /// Condition of `require`: these variables are neither empty nor `0`.
     Required(Vec<Text>),
 }
 

@@ -84,14 +84,14 @@ pub(crate) struct SentFields {
 /// Names of client fields that are not forwarded: those that `proxy_set_header` sets, and connection-specific fields.
 #[derive(Default)]
 pub(crate) struct ReplacedFields {
-    /// Registered names.
+    /// Names that [`Known`] contains.
     pub known: Vec<Known>,
-    /// Other names.
+    /// All other names.
     pub others: Vec<Box<[u8]>>,
 }
 
 impl ReplacedFields {
-    /// Adds a name.
+    /// Adds the name of a field that is not forwarded.
     pub(crate) fn add(&mut self, name: &[u8]) {
         match Known::from_bytes(name) {
             Some(known) => self.known.push(known),

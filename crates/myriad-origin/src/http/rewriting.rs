@@ -8,23 +8,23 @@ use myriad_exchange::exchange::Request;
 pub(crate) enum Rewriting {
     /// Replaces a prefix of the value.
     Prefix {
-        /// Prefix.
+        /// Prefix of the values to which the rule applies.
         from: Template,
-        /// Replacement.
+        /// Text that replaces the prefix.
         to: Template,
     },
     /// Replaces a domain, compared case-insensitively. A leading dot of the value is retained.
     Domain {
         /// Domain without a leading dot.
         from: Template,
-        /// Replacement.
+        /// Domain that replaces `from`, without a leading dot.
         to: Template,
     },
     /// Replaces the whole value if a regular expression matches. The replacement may contain its captures.
     Regex {
-        /// Regular expression.
+        /// Pattern of the values to which the rule applies.
         regex: Regex,
-        /// Replacement of the value.
+        /// Text that replaces the whole value.
         to: Template,
     },
 }
@@ -44,9 +44,9 @@ impl Rewriting {
 /// Rules of `proxy_cookie_domain`, `proxy_cookie_path` and `proxy_cookie_flags`.
 #[derive(Default)]
 pub(crate) struct CookieRewrites {
-    /// Rules for `Domain`.
+    /// Rules for the `Domain` attribute.
     pub domains: Vec<Rewriting>,
-    /// Rules for `Path`.
+    /// Rules for the `Path` attribute.
     pub paths: Vec<Rewriting>,
     /// Rules for flags, by cookie name.
     pub flags: Vec<FlagRule>,
@@ -64,7 +64,7 @@ pub(crate) struct FlagRule {
 pub(crate) enum CookieName {
     /// Cookie with this name, compared case-insensitively.
     Exact(Template),
-    /// Cookies whose name matches.
+    /// Cookies whose name matches a pattern.
     Regex(Regex),
 }
 

@@ -9,7 +9,7 @@ pub(super) enum Redirect {
     Default,
     /// Replacement of a prefix.
     Prefix {
-        /// Prefix; may contain variables.
+        /// Prefix to replace; may contain variables.
         from: Text,
         /// Replacement; may contain variables.
         to: Text,
@@ -30,40 +30,41 @@ pub(super) enum Redirect {
 pub(super) struct CookieFlags {
     /// Name of the cookie, which may contain variables, or `~` and a regular expression.
     pub cookie: Text,
-    /// `secure`, `nosecure`, `httponly`, `nohttponly`, `samesite=…`, `nosamesite`; may contain variables.
+    /// Flags: `secure`, `httponly`, `samesite=…`, and each with `no` before it to remove the flag; may contain
+    /// variables.
     pub flags: Vec<Text>,
 }
 
-/// `proxy_http_version`.
+/// HTTP version of requests (`proxy_http_version`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HttpVersion {
-    /// `1.0`.
+    /// HTTP/1.0.
     #[default]
     Http10,
-    /// `1.1`.
+    /// HTTP/1.1.
     Http11,
-    /// `2`.
+    /// HTTP/2.
     Http2,
 }
 
 /// Configured `proxy_*` values that other protocols do not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpSettings {
-    /// `proxy_http_version`.
+    /// HTTP version of requests (`proxy_http_version`).
     pub version: HttpVersion,
-    /// `proxy_redirect`; empty for `off`.
+    /// Rules for `Location` and `Refresh` (`proxy_redirect`); empty for `off`.
     pub redirects: Vec<Redirect>,
-    /// `proxy_cookie_domain`; empty for `off`.
+    /// Rules for the domain of cookies (`proxy_cookie_domain`); empty for `off`.
     pub cookie_domains: Vec<Redirect>,
-    /// `proxy_cookie_path`; empty for `off`.
+    /// Rules for the path of cookies (`proxy_cookie_path`); empty for `off`.
     pub cookie_paths: Vec<Redirect>,
-    /// `proxy_cookie_flags`; empty for `off`.
+    /// Rules for the flags of cookies (`proxy_cookie_flags`); empty for `off`.
     pub cookie_flags: Vec<CookieFlags>,
-    /// `proxy_pass_trailers`.
+    /// True to forward trailers to the client (`proxy_pass_trailers`).
     pub pass_trailers: bool,
-    /// `proxy_method`.
+    /// Method of requests instead of the client's (`proxy_method`).
     pub method: Option<Text>,
-    /// `proxy_set_body`.
+    /// Body of requests instead of the client's (`proxy_set_body`).
     pub body: Option<Text>,
 }
 

@@ -4,7 +4,7 @@ use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, Sett
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
-/// `mirror` and `mirror_request_body`.
+/// Settings of `mirror` and `mirror_request_body`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MirrorSettings {
     /// URIs in configuration order; empty for `off`.

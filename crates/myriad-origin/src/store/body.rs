@@ -50,7 +50,7 @@ pub(super) struct StoringBody {
 enum State {
     /// Open; waits for more data.
     Ready(Draft),
-    /// Being created or written.
+    /// Being created or written by another thread.
     Busy(JoinHandle<io::Result<Draft>>),
     /// Being renamed to its path.
     Placed(JoinHandle<io::Result<()>>),

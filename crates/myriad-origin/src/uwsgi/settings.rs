@@ -5,9 +5,9 @@ use myriad_conf::registry::{Contexts, Directive, ONE, Set};
 /// Modifier bytes of a packet; both are 0 for a WSGI request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Modifiers {
-    /// `uwsgi_modifier1`.
+    /// First modifier byte (`uwsgi_modifier1`).
     pub first: u8,
-    /// `uwsgi_modifier2`.
+    /// Second modifier byte (`uwsgi_modifier2`).
     pub second: u8,
 }
 
