@@ -121,7 +121,7 @@ pub(crate) enum RefreshReason {
 pub(crate) enum PassReason {
     /// The policy permits the request neither to read nor to fill the cache, for this reason.
     Bypass(BypassReason),
-    /// `Connection` lists header fields that the key may contain ([`crate::hidden_fields`]).
+    /// The client's `Connection` lists header fields that the key may contain ([`crate::hidden_fields`]).
     HiddenFields,
     /// The response will not be stored, or the request must not be sent twice
     /// ([`crate::shared_fetch_headers::is_fetched_alone`]).

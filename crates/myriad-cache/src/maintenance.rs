@@ -36,7 +36,7 @@ const HOSTS: u64 = 4_096;
 /// Sign that an application is in maintenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// `X-Myriad-State: maintenance`.
+    /// The response contains `X-Myriad-State: maintenance`.
     Field,
     /// File of `cache_maintenance`, by its inode and its modification time in seconds and nanoseconds.
     File(u64, i64, i64),

@@ -6,7 +6,7 @@ use myriad_conf::settings::OriginSettings;
 use myriad_conf::{Text, feature_settings};
 use myriad_policy::{Grace, Invalidate, LockRules, Methods, UseStale, ValidFor};
 
-/// Value of `*_cache`.
+/// Cache of a location (`*_cache`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CacheZone {
     /// No caching.

@@ -101,7 +101,7 @@ struct FilledBody {
     input: Bytes,
     /// Offset of `input` in the page.
     at: u64,
-    /// Remaining holes.
+    /// Holes of the page that were not filled yet.
     holes: VecDeque<Hole>,
     /// Index of the first remaining hole.
     next: usize,

@@ -29,7 +29,7 @@ pub(super) struct KnownCookies {
     pub sessions: PersonalCookies,
 }
 
-/// Known visitor.
+/// Known visitor, identified by cookies.
 pub(super) struct Visitor {
     /// Key of the visitor's parts: a digest of all known cookies and the host. Without a session cookie, a digest of
     /// every header field that the origin gets.

@@ -23,7 +23,7 @@ pub(crate) enum FetchReport {
     Refused(Box<OriginResponse>, &'static str),
     /// The application is in maintenance: this response is sent instead of a stale page.
     Closed(Box<OriginResponse>),
-    /// No response was received.
+    /// No usable response was received.
     Failed(NoResponse),
 }
 
