@@ -1,6 +1,7 @@
 //! Sockets that the init system opens for this server (`sd_listen_fds(3)`).
 //!
-//! They stay open while the server restarts, so that clients wait briefly and no connection is refused.
+//! The init system keeps these sockets open while the server restarts, so that clients wait briefly instead of being
+//! refused.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +14,7 @@ use rustix::net::{SocketAddrAny, SocketAddrUnix, SocketType, getsockname, sockop
 
 use crate::listeners::set_for_connections;
 
-/// Environment variables of the protocol. They apply to this process only and are not passed to child processes.
+/// Environment variables of the protocol. They are removed from the environment of child processes.
 pub(crate) const VARIABLES: [&str; 3] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
 
 /// Returns the sockets passed to this process, each with the name that a `listen` with its address has.
@@ -25,7 +26,7 @@ pub(crate) fn sockets() -> Result<Vec<(String, OwnedFd)>, String> {
     handed.into_iter().map(|(_, socket)| prepared_socket(socket.into_std())).collect()
 }
 
-/// Prepares a socket for the workers and returns it with its name.
+/// Sets the options of a listening socket and returns it with its listener name.
 fn prepared_socket(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
     let failed = |error: io::Error| format!("a socket from the init system cannot be used: {error}");
     fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;

@@ -18,10 +18,10 @@ use myriad_cli::configuration::{ConfigurationSource, Survey};
 use myriad_cli::pidfile::reason;
 use myriad_cli::report::ConfigFinding;
 
-/// Maximum number of names in a line of the table; a certificate may be valid for a hundred.
+/// Maximum number of names shown in a row of the table.
 const SHOWN_NAMES: usize = 4;
 
-/// Line of the table, for one certificate.
+/// Row of the table, for one certificate.
 #[derive(Debug, PartialEq, Eq)]
 struct CertificateRow {
     names: String,
@@ -31,7 +31,7 @@ struct CertificateRow {
     from: String,
 }
 
-/// Prints the table of all readable certificates. Fails if the configuration is invalid.
+/// Prints the table of the certificates that can be read. The exit status is 1 if the configuration is invalid.
 pub(crate) fn run(origin: &ConfigurationSource) -> ExitCode {
     let Survey { model, tls_files, findings } = match origin.survey() {
         Ok(survey) => survey,

@@ -4,8 +4,8 @@
 //! capabilities -> no new privileges -> Landlock -> system calls by list
 //! ```
 //!
-//! Each step is effective independently of the others and applies to all threads that start later. If the kernel does
-//! not support a step, the server runs without it; a notice in the log lists the steps in effect.
+//! Each step works without the others, and applies to all threads that are started later. If the kernel does not
+//! support a step, the server runs without it; the log lists the steps in effect.
 
 mod capabilities;
 mod landlock_rules;
@@ -14,14 +14,14 @@ mod seccomp;
 use std::fmt;
 use std::io;
 
-/// Rights that were dropped, for the log.
+/// Rights that were dropped, displayed in the log.
 #[derive(Debug)]
 pub(crate) struct DroppedRights {
     /// Names of the retained capabilities.
     capabilities: Vec<&'static str>,
-    /// Error if the kernel does not support the rule set of files, or supports only a part of it.
+    /// Result of Landlock; an error if the kernel does not support it completely.
     files: Result<(), String>,
-    /// Error if system calls are not filtered.
+    /// Result of the system call filter; an error if it could not be installed.
     calls: Result<(), String>,
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct DroppedRights {
 ///
 /// # Errors
 ///
-/// Returns an error if capabilities cannot be dropped or new privileges cannot be prohibited; every kernel since 3.5
-/// supports both.
+/// Returns an error if capabilities cannot be dropped or `no_new_privs` cannot be set; every kernel since 3.5 supports
+/// both.
 pub(crate) fn confine() -> io::Result<DroppedRights> {
     let capabilities = capabilities::drop_all_but_files()?;
     rustix::thread::set_no_new_privs(true)?;

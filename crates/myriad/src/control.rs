@@ -16,23 +16,23 @@ use rustix::net::{
 };
 use zeroize::Zeroizing;
 
-/// Maximum number of descriptors in one message of the kernel (`SCM_MAX_FD`).
+/// Maximum number of descriptors in one kernel message (`SCM_MAX_FD`).
 const DESCRIPTORS_PER_BATCH: usize = 200;
 const HEAD_LENGTH: usize = 9;
 /// Maximum length of a payload, in bytes. Configurations are far shorter: a longer payload means that the peer uses
 /// another protocol.
 const MAX_PAYLOAD: usize = 256 << 20;
 const MAX_DESCRIPTORS: usize = 65_536;
-/// Maximum time for the peer to read or complete a frame; after it the peer counts as disconnected.
+/// Maximum time for the peer to read or complete a frame. After that, sending or receiving fails.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// Kind of a frame, which determines its sender.
+/// Kind of a frame. Each kind is sent in one direction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
-    /// To the worker, after [`MessageKind::Confine`]: a configuration to run, [`crate::handover::WorkerHandover`] with its listeners
-    /// and logs.
+    /// To the worker, after [`MessageKind::Confine`]: a configuration to run, with its listeners and logs
+    /// ([`crate::handover::WorkerHandover`]).
     Configure,
-    /// To the worker: new descriptors for the logs.
+    /// To the worker: reopened log files.
     Reopen,
     /// To the worker: complete the requests in progress, then exit.
     Quit,
@@ -45,12 +45,12 @@ pub(crate) enum MessageKind {
     Drained,
     /// From the worker: a file to store ([`crate::state`]); the payload is its path and its bytes.
     Keep,
-    /// From an old supervisor to a new one: listening sockets; the payload is their names. Older binaries use the same
-    /// number.
+    /// From an old supervisor to a new one: listening sockets; the payload contains their names. The number of this
+    /// kind must not change, because older binaries use it.
     Listeners,
     /// From the worker: the current keys of session tickets ([`crate::ticket_keys`]).
     TicketKeys,
-    /// From the worker: a folder of a cache zone to recreate; the payload is its path.
+    /// From the worker: a request to recreate the folder of a cache zone; the payload is its path.
     Folder,
     /// To the worker, as the first frame: the account and limits of the process ([`crate::handover::Confinement`]).
     Confine,
@@ -80,7 +80,7 @@ impl MessageKind {
     }
 }
 
-/// Received frame.
+/// Frame that was received.
 #[derive(Debug)]
 pub(crate) struct ControlMessage {
     pub(crate) kind: MessageKind,

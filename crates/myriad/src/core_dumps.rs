@@ -7,15 +7,15 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpabl
 
 /// Disables core dumps of the supervisor.
 ///
-/// Only a limit of exactly one byte is also effective if a program receives the dumps (`core_pattern`). Processes of
-/// the same user can still access the process, which `myriad upgrade` and `takeover` require.
+/// The limit is one byte, not 0: if a program receives the dumps (`core_pattern`), the kernel ignores all limits except
+/// 1. Other processes of the user can still access this process, which `myriad upgrade` and `takeover` require.
 pub(crate) fn disable() -> io::Result<()> {
     let least = Rlimit { current: Some(1), maximum: getrlimit(Resource::Core).maximum };
     Ok(setrlimit(Resource::Core, least)?)
 }
 
-/// Limits core dumps of the worker process to `worker_rlimit_core`, in bytes. Must be called before the process drops
-/// its rights.
+/// Sets the limit of the worker's core dumps to `worker_rlimit_core`, in bytes; `None` sets it to 0. Must be called
+/// before the process drops its rights.
 pub(crate) fn limit(core: Option<u64>) -> io::Result<()> {
     let bytes = Some(core.unwrap_or(0));
     Ok(setrlimit(Resource::Core, Rlimit { current: bytes, maximum: bytes })?)

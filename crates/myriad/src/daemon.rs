@@ -28,39 +28,40 @@ use myriad_cli::instance::InstanceLock;
 
 const DETACHED: &str = "MYRIAD_DETACHED";
 const UPGRADE: &str = "MYRIAD_UPGRADE";
-/// Name of the lock of a folder in the list of sockets. An older binary treats it as a socket that it does not need.
+/// Name of the lock of the folder (`myriad wordpress`) among the names of passed sockets. An older binary treats it as
+/// a socket that it does not need.
 const INSTANCE: &str = "instance";
 const READY: u8 = b'R';
 
-/// Returns whether a supervisor passes its sockets to this process.
+/// Returns whether this process was started by a supervisor that passes its sockets to a new binary.
 pub(crate) fn is_upgrade() -> bool {
     std::env::var_os(UPGRADE).is_some()
 }
 
-/// Origin of this process.
+/// How this process was started.
 #[derive(Debug)]
 pub(crate) enum ProcessOrigin {
     /// Started by a person, a script or an init system.
     Plain,
     /// Background half of `daemon on`; the stream reports success to the foreground half.
     Detached(UnixStream),
-    /// Started by a supervisor that passes its sockets to a new binary, with the keys of session tickets and the lock
-    /// of its folder if it has one.
+    /// Started by a supervisor that passes its sockets to a new binary, with its TLS ticket keys, and with the lock of
+    /// its folder if it has one.
     Upgrade(ListenerSet, TicketKeys, PredecessorSupervisor, Option<InstanceLock>),
 }
 
-/// Supervisor that started this process.
+/// Supervisor that started this process, for an upgrade.
 #[derive(Debug)]
 pub(crate) struct PredecessorSupervisor {
-    /// Number of supervisors before this process.
+    /// Number of upgrades before this process.
     pub(crate) depth: u32,
     pub(crate) channel: ControlChannel,
-    /// Worker processes that serve QUIC on the same sockets.
+    /// Worker processes of earlier supervisors that serve QUIC on the same sockets.
     pub(crate) processes: Vec<ReachableProcess>,
 }
 
 impl ProcessOrigin {
-    /// Determines the origin of this process from its environment. The background half of `daemon on` starts its
+    /// Determines how this process was started, from its environment. The background half of `daemon on` starts its
     /// session here.
     pub(crate) fn from_environment() -> io::Result<Self> {
         if std::env::var_os(DETACHED).is_some() {
@@ -75,7 +76,7 @@ impl ProcessOrigin {
         let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
         let LegacyHandover { names, secret, ticket_keys, depth } =
             LegacyHandover::decode(&message.payload).unwrap_or_default();
-        // An older binary sends no further message.
+        // An older binary does not send this message.
         let received =
             channel.receive().ok().flatten().filter(|message| message.kind == MessageKind::Processes);
         let processes = received.and_then(|message| {
@@ -89,19 +90,19 @@ impl ProcessOrigin {
     }
 }
 
-/// Reports to the foreground half that the server runs.
+/// Reports to the foreground half of `daemon on` that the server runs.
 pub(crate) fn announce_ready(mut foreground: UnixStream) {
-    // The foreground half may have been killed meanwhile; the server continues.
+    // Fails if the foreground half has been killed meanwhile; the server continues.
     let _ = foreground.write_all(&[READY]);
 }
 
-/// Starts the background half and waits until it runs or has failed.
+/// Starts the background half of `daemon on`, and waits until the server runs or has failed.
 pub(crate) fn detach() -> io::Result<ExitCode> {
     let (mut ours, theirs) = UnixStream::pair()?;
     let mut command = same_command(std::env::current_exe()?);
     command.env(DETACHED, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let mut child = command.spawn()?;
-    // The command owns the other endpoint of the stream until it is dropped.
+    // The command owns the other end of the stream until it is dropped; the end of the stream would not be seen.
     drop(command);
     let mut answer = [0];
     match ours.read(&mut answer) {
@@ -113,10 +114,10 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     }
 }
 
-/// Starts a new binary with the same command line and sends it the listening sockets, the keys of session tickets, the
-/// lock and the worker processes that serve QUIC.
+/// Starts a new binary with the same command line, and sends it the listening sockets, the TLS ticket keys, the lock of
+/// the folder, and the worker processes that serve QUIC.
 ///
-/// Returns the child process, with the channel to it if the new binary has not closed it.
+/// Returns the child process, and the channel to it unless the new binary has closed it.
 pub(crate) fn upgrade(
     binary: PathBuf,
     (listeners, keys): (&ListenerSet, &TicketKeys),
@@ -136,7 +137,7 @@ pub(crate) fn upgrade(
         depth,
     };
     channel.send(MessageKind::Listeners, &legacy.encode(), &descriptors)?;
-    // An older binary has already closed its endpoint; it serves nevertheless.
+    // An older binary has already closed its end of the channel. It serves nevertheless.
     let accepts_processes = QuicProcesses::send(&channel, None, processes).is_ok();
     Ok((child, accepts_processes.then_some(channel)))
 }
@@ -145,7 +146,7 @@ fn same_command(binary: PathBuf) -> Command {
     let mut command = Command::new(binary);
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     command.args(arguments).stdout(Stdio::null()).env_remove(DETACHED).env_remove(UPGRADE);
-    // These variables are valid for this process only: the new process runs the watchdog in its place and receives its
+    // These variables apply only to this process: the new process handles the watchdog from then on, and receives its
     // sockets through the channel.
     command.env_remove(notify::WATCHDOG_PROCESS);
     for name in activation::VARIABLES {

@@ -1,4 +1,4 @@
-//! Folders that the supervisor creates for the account of the workers.
+//! Folders that the supervisor creates for the user of the workers.
 //!
 //! Below a folder that another user can change, root changes the owner only of folders that it has created itself
 //! ([`myriad_cli::path_walk`]).
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use myriad_cli::accounts::Account;
 use myriad_cli::path_walk::{FOLDER, MissingFolder, PathWalk, is_ours};
 
-/// Prefix of the names of folders to remove.
+/// Prefix of the names of folders that are to be removed.
 const OLD: &[u8] = b".old-";
 
 /// Creates a folder and its parents for the account.

@@ -1,4 +1,4 @@
-//! Generations: a configuration with all resources that the supervisor opened for it.
+//! [`ServerGeneration`]: a configuration with all resources that the supervisor opened for it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -22,23 +22,23 @@ use myriad_cli::pidfile::reason;
 use myriad_cli::report::ConfigFinding;
 use myriad_cli::wordpress;
 
-/// User of the workers if the directive `user` is missing, as in nginx.
+/// User of the workers without the directive `user`, as in nginx.
 const DEFAULT_USER: &str = "nobody";
 
-/// Configuration with its sockets, its logs and the account of its workers.
+/// Configuration with its sockets, its logs and the user of its workers.
 ///
-/// Of the configuration itself, only the values that the supervisor uses and the files for the next worker process are
-/// retained. The syntax tree and the servers, of which thousands may exist, are in the worker only.
+/// The supervisor retains only the values that it uses, and the files for the next worker process. Only the worker has
+/// the syntax tree and the servers, of which there may be thousands.
 #[derive(Debug)]
 pub(crate) struct ServerGeneration {
     pub(crate) origin: ConfigurationSource,
-    /// Settings outside `http`.
+    /// Settings of the main level.
     pub(crate) main: MainConf,
     /// Folders of the cache zones.
     zones: Vec<PathBuf>,
-    /// Files in which the supervisor stores the state of workers.
+    /// Files in which the supervisor stores state for the workers, such as certificates.
     pub(crate) state: Vec<PathBuf>,
-    /// Description of the running `myriad wordpress`, as lines for people.
+    /// Description of the running `myriad wordpress` for `status`, in lines.
     pub(crate) facts: String,
     files: HandedFiles,
     hosts: Vec<ResolvedHost>,
@@ -84,7 +84,7 @@ impl ServerGeneration {
                 let text = format!("{text}: set another path with \"control_socket\", or \"off\"");
                 return Err(vec![text.into()]);
             }
-            // A warning only: the configuration does not contain the directive, and serving the site has priority.
+            // Only a warning: the configuration does not contain the directive, and serving is more important.
             log.write(
                 LogLevel::Warn,
                 None,
@@ -124,7 +124,7 @@ impl ServerGeneration {
         }
     }
 
-    /// Returns the account and limits that a new worker process applies first.
+    /// Returns the user and the limits that a new worker process applies before it reads the configuration.
     pub(crate) fn confinement(&self) -> Confinement {
         Confinement {
             account: self.account.clone(),
@@ -135,12 +135,13 @@ impl ServerGeneration {
         }
     }
 
-    /// Returns whether a running worker of `self` can take over `next`.
+    /// Returns whether the running worker process of `self` can also run `next`: its user, limits and environment are
+    /// unchanged.
     pub(crate) fn shares_process_with(&self, next: &Self) -> bool {
         self.confinement() == next.confinement() && self.main.env == next.main.env
     }
 
-    /// Returns the listeners for QUIC, by [`myriad_serve::listener_id`].
+    /// Returns the IDs of the QUIC listeners ([`myriad_serve::listener_id`]).
     pub(crate) fn quic_listeners(&self) -> Vec<u64> {
         let names = self.listeners.iter().map(|(name, _)| name).filter(|name| name.starts_with(QUIC));
         let mut ids: Vec<u64> = names.map(myriad_serve::listener_id).collect();
@@ -153,7 +154,8 @@ impl ServerGeneration {
         self.origin.paths.complete(self.main.pid.bytes())
     }
 
-    /// Returns the file for standard error of a daemon: its first error log, unless that log is standard error.
+    /// Returns the file to which a daemon redirects standard error: its first error log. Returns `None` without `daemon
+    /// on`, or if that log is standard error.
     pub(crate) fn terminal_substitute(&self) -> Option<OwnedFd> {
         let log = self.main.error_logs.first().filter(|_| self.is_daemon())?;
         let path = self.origin.paths.complete(log.target.bytes());
@@ -175,8 +177,8 @@ fn threads(model: &Model) -> usize {
     }
 }
 
-/// Returns the account of the directive `user`; `None` unless root starts the server, as only root can change to
-/// another user.
+/// Returns the account that the directive `user` names; `None` unless root starts the server, because only root can
+/// change to another user.
 pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -203,8 +205,8 @@ impl ServerGeneration {
     }
 }
 
-/// Creates the file of the history for the account of the workers, which cannot create files next to the folders of
-/// zones. If it cannot be created, the worker reports that it is missing.
+/// Creates the history file and gives it to the user of the workers, who cannot create files in the folder above a
+/// zone. Errors are ignored: the worker reports that the file is missing.
 fn make_history(model: &Model, origin: &ConfigurationSource, account: Option<&Account>) {
     if let (Some(account), myriad_serve::HistoryStorage::At(path)) =
         (account, myriad_serve::history_path(model, &origin.paths.prefix))
@@ -213,8 +215,8 @@ fn make_history(model: &Model, origin: &ConfigurationSource, account: Option<&Ac
     }
 }
 
-/// Creates the folders of the cache zones and of temporary files, owned by the account of the workers. Returns the
-/// folders that the workers must create.
+/// Creates the folders of cache zones and of temporary files, and gives them to the user of the workers. Returns the
+/// folders that root must not create, which the workers must create themselves.
 fn make_folders(
     model: &Model,
     origin: &ConfigurationSource,

@@ -1,7 +1,7 @@
-//! Payloads of messages between processes: the configuration with names for its descriptors, files, keys.
+//! Payloads of control messages: the configuration with names for its descriptors, files, keys.
 //!
-//! Payloads contain secrets. Each is a single allocation that is overwritten when dropped. It is serialized twice, the
-//! first time to measure its length, because a growing vector leaves copies of its earlier contents in freed memory.
+//! Payloads contain secrets, so each is a single allocation that is overwritten when dropped. It is serialized twice,
+//! the first time to measure its length: a growing vector would leave copies of its contents in freed memory.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,22 +27,22 @@ pub(crate) struct WorkerHandover {
     pub(crate) paths: ServerPaths,
     pub(crate) directives: Vec<u8>,
     pub(crate) files: HandedFiles,
-    /// Files of state that an earlier worker process has stored.
+    /// State files that an earlier worker process has stored, with their paths.
     pub(crate) stored_state: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) hosts: Vec<ResolvedHost>,
     pub(crate) listeners: Vec<String>,
-    /// Secret of QUIC, and the number of the worker process that receives it.
+    /// QUIC secret, and the number of the worker process that receives this payload.
     pub(crate) quic: (Zeroizing<Vec<u8>>, u8),
     pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
 }
 
-/// Files of a configuration as read by the supervisor, serialized. They are a single allocation that all worker
-/// processes receive, however many files the configuration has.
+/// Contents of all files of a configuration, as read by the supervisor. They are serialized into a single allocation
+/// that all worker processes receive, however many files there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandedFiles(Arc<Zeroizing<Vec<u8>>>);
 
-/// Files of the configuration, followed by certificates and private keys, which the worker has no right to read.
+/// Files of the configuration; then certificates and private keys. The worker has no right to read the latter.
 pub(crate) type UnpackedFiles = [Vec<(PathBuf, Vec<u8>)>; 2];
 
 impl HandedFiles {
@@ -69,8 +69,8 @@ impl HandedFiles {
     }
 }
 
-/// Payload of [`crate::control::MessageKind::Confine`]: account and limits that a worker process applies before it reads the
-/// configuration.
+/// Payload of [`crate::control::MessageKind::Confine`]: user and limits that a worker process applies before it reads
+/// the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
     /// Account that the process changes to.
@@ -184,15 +184,15 @@ pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     PayloadReader { rest: bytes }.file()
 }
 
-/// Data that an old binary sends to a new one in addition to the sockets.
+/// Data that an old binary sends to a new one together with the sockets. Its format must not change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LegacyHandover {
     /// Names of the listeners.
     pub(crate) names: Vec<String>,
-    /// Secret of QUIC.
+    /// QUIC secret.
     pub(crate) secret: Zeroizing<Vec<u8>>,
     pub(crate) ticket_keys: TicketKeys,
-    /// Number of supervisors before the new one.
+    /// Number of upgrades before the new supervisor.
     pub(crate) depth: u32,
 }
 
@@ -206,8 +206,8 @@ impl LegacyHandover {
         })
     }
 
-    /// Parses the bytes of [`LegacyHandover::encode`]. Older binaries sent no secret of QUIC, no keys or no depth: these are
-    /// empty then, or 1 for the depth.
+    /// Parses the bytes of [`LegacyHandover::encode`]. Older binaries send no secret, no keys or no depth; these are
+    /// then empty, and the depth is 1.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = PayloadReader { rest: bytes };
         let names = reader.list(PayloadReader::text)?;
@@ -218,20 +218,20 @@ impl LegacyHandover {
     }
 }
 
-/// Payload of [`MessageKind::QuicProcesses`]: worker processes that serve QUIC on the same sockets.
+/// Payload of [`crate::control::MessageKind::Processes`]: worker processes that serve QUIC on the same sockets.
 ///
-/// The first descriptor is the inbox of the receiver, if the message has one; the sending endpoints of the other
-/// inboxes follow.
+/// The descriptors are the receiving end of the receiver's own inbox, if the message contains it, then the sending ends
+/// of the other processes' inboxes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct QuicProcesses {
-    /// The receiver; `None` if the receiver is a supervisor.
+    /// Process that receives the message; `None` if a supervisor receives it.
     pub(crate) own: Option<QuicProcess>,
     pub(crate) has_inbox: bool,
     pub(crate) others: Vec<QuicProcess>,
 }
 
 impl QuicProcesses {
-    /// Sends the processes, with the inbox of a receiver that does not have it yet.
+    /// Sends the list of processes. `own` is the receiving process, with its inbox if that has not been sent yet.
     pub(crate) fn send(
         channel: &ControlChannel,
         own: Option<(&QuicProcess, Option<BorrowedFd<'_>>)>,
@@ -254,7 +254,8 @@ impl QuicProcesses {
         Some(Self { own, has_inbox, others: reader.list(PayloadReader::process)? })
     }
 
-    /// Pairs the other processes with the sending endpoints of their inboxes. Returns `None` if the numbers differ.
+    /// Pairs the other processes with the sending ends of their inboxes, `ways_in`. Returns `None` if their numbers
+    /// differ.
     pub(crate) fn reachable(self, ways_in: Vec<OwnedFd>) -> Option<Vec<ReachableProcess>> {
         let reachable = |(process, way_in)| ReachableProcess { process, sender: way_in };
         (self.others.len() == ways_in.len())
@@ -277,7 +278,8 @@ fn put_wide(out: &mut dyn PayloadWriter, figure: u64) {
     out.put(&figure.to_be_bytes());
 }
 
-/// Serializes the payload of [`crate::control::MessageKind::TicketKeys`]: a record of keys and the lifetime of their tickets.
+/// Serializes the payload of [`crate::control::MessageKind::TicketKeys`]: the record of the keys, and the lifetime of
+/// their tickets.
 pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Zeroizing<Vec<u8>> {
     encode_payload(|out| put_ticket_key(out, lifetime_s, record))
 }
@@ -287,7 +289,7 @@ pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>
     PayloadReader { rest: bytes }.ticket_key()
 }
 
-/// Destination of a serialized payload.
+/// Destination of a serialized payload: a buffer, or a counter of bytes.
 trait PayloadWriter {
     fn put(&mut self, bytes: &[u8]);
 }
@@ -298,7 +300,7 @@ impl PayloadWriter for Vec<u8> {
     }
 }
 
-/// Counts bytes.
+/// Destination that only counts the bytes.
 struct LengthCounter(usize);
 
 impl PayloadWriter for LengthCounter {

@@ -1,7 +1,7 @@
-//! Inboxes of worker processes that serve QUIC.
+//! Inboxes of worker processes that serve QUIC, by which other processes forward datagrams to them.
 //!
-//! The supervisor creates an inbox, passes its receiving endpoint to the process, and the sending endpoint to all
-//! processes with the same sockets.
+//! The supervisor creates an inbox. It passes the receiving end to the process, and the sending end to all processes
+//! with the same sockets.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,11 +10,11 @@ use myriad_serve::QuicProcess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair, sockopt};
 
-/// Size of an inbox, in bytes: the data that a client sends while its process may be delayed. Without the privilege to
-/// exceed it, the kernel applies `net.core.wmem_max`.
+/// Buffer size of an inbox, in bytes: enough for the datagrams that arrive while the process is delayed. Without the
+/// privilege to exceed it, the kernel applies the limit `net.core.wmem_max`.
 const SIZE: usize = 4 << 20;
 
-/// Worker process with the sending endpoint of its inbox.
+/// Worker process, and the sending end of its inbox.
 #[derive(Debug)]
 pub(crate) struct ReachableProcess {
     pub(crate) process: QuicProcess,
@@ -22,7 +22,7 @@ pub(crate) struct ReachableProcess {
 }
 
 impl ReachableProcess {
-    /// Returns whether the process runs, which means that its receiving endpoint is open.
+    /// Returns whether the process still has its inbox open, and therefore runs.
     pub(crate) fn is_alive(&self) -> bool {
         let mut polled = [PollFd::new(&self.sender, PollFlags::empty())];
         match poll(&mut polled, Some(&Timespec::default())) {
@@ -32,8 +32,8 @@ impl ReachableProcess {
     }
 }
 
-/// Creates an inbox: the sending endpoint and the receiving endpoint. Messages retain their boundaries, and a sender
-/// gets an error if the receiving endpoint is closed.
+/// Creates an inbox. Returns its sending end and its receiving end. Each message is received as a whole, and a sender
+/// gets an error if the receiving end is closed.
 pub(crate) fn new_inbox() -> io::Result<(OwnedFd, OwnedFd)> {
     let (way_in, read) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     if sockopt::set_socket_send_buffer_size_force(&way_in, SIZE).is_err() {

@@ -30,7 +30,7 @@ use myriad_cli::admin::socket;
 use myriad_cli::pidfile::reason;
 use myriad_cli::report::ConfigFinding;
 
-/// Backlog of a listener. A burst of connections overflows the 511 of nginx. The kernel limits it to
+/// Default backlog of a listener. nginx's 511 overflows in a burst of connections. The kernel limits it to
 /// `net.core.somaxconn`.
 const DEFAULT_BACKLOG: u32 = 4096;
 /// Prefix of the name of the control socket; names of listeners start with `unix:` or an address.
@@ -38,19 +38,19 @@ pub(crate) const CONTROL: &str = "control:";
 /// Prefix of the names of listeners for QUIC ([`ListenConf::socket_name`]).
 pub(crate) const QUIC: &str = "quic:";
 
-/// Address to listen on, with the options of the `listen` that sets them.
+/// Address to listen on, with the options of that `listen` which sets any.
 #[derive(Clone, Debug)]
 struct WantedListener {
     name: String,
     conf: ListenConf,
 }
 
-/// Address with one socket, or with one for each worker thread (`reuseport`).
+/// Sockets of an address: one, or one for each worker thread (`reuseport`).
 #[derive(Debug)]
 struct OpenListener {
     name: String,
     sockets: Vec<OwnedFd>,
-    /// Set if the current attempt created it; it is closed if the attempt fails.
+    /// True if the current start or reload created the sockets, which are closed if it fails.
     fresh: bool,
 }
 
@@ -58,7 +58,7 @@ struct OpenListener {
 #[derive(Debug, Default)]
 pub(crate) struct ListenerSet {
     all: Vec<OpenListener>,
-    /// Secret from which QUIC derives stateless resets and connection IDs; retained through reloads and upgrades.
+    /// Secret for QUIC's stateless resets and connection IDs; retained through reloads and upgrades.
     secret: Zeroizing<Vec<u8>>,
 }
 
@@ -81,7 +81,7 @@ impl ListenerSet {
     ) -> Self {
         let mut listeners = Self { all: Vec::new(), secret };
         for (name, socket) in named {
-            // Sockets other than TCP reject these options. An older binary may not have set them.
+            // These options are only valid for TCP, so errors are ignored. An older binary may not have set them.
             let _ = set_for_connections(&socket);
             match listeners.all.iter_mut().find(|listener| listener.name == name) {
                 Some(listener) => listener.sockets.push(socket),
@@ -91,10 +91,10 @@ impl ListenerSet {
         listeners
     }
 
-    /// Opens the sockets of the model and reuses the sockets that `current` has.
+    /// Opens the sockets of a configuration; sockets that `current` contains are reused.
     ///
     /// # Errors
-    /// Returns all failures, after all new sockets are closed.
+    /// Returns an error for each address that cannot be opened. All new sockets are closed again.
     pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<ConfigFinding>> {
         let secret = match &current.secret[..] {
             [] => random_secret().map_err(|error| vec![error.into()])?,
@@ -124,7 +124,7 @@ impl ListenerSet {
         Err(failures)
     }
 
-    /// Adds the control socket, which is reused and passed on like the other sockets.
+    /// Adds the control socket, which is reused and passed on like the others.
     pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
         let name = format!("{CONTROL}{}", path.display());
         let existing = current.all.iter().find(|listener| listener.name == name);
@@ -143,7 +143,7 @@ impl ListenerSet {
         }
     }
 
-    /// Closes these listeners in favour of `next` and removes the socket files that `next` does not have.
+    /// Closes these listeners, which `next` replaces, and removes the socket files that `next` does not use.
     pub(crate) fn replaced_by(self, next: &Self) {
         for listener in &self.all {
             if !next.all.iter().any(|kept| kept.name == listener.name) {
@@ -163,7 +163,7 @@ impl ListenerSet {
         self.all.iter().map(|listener| listener.name.as_str()).filter(lacks)
     }
 
-    /// Returns the secret from which QUIC derives stateless resets and connection IDs.
+    /// Returns the secret for QUIC's stateless resets and connection IDs.
     pub(crate) fn secret(&self) -> &[u8] {
         &self.secret
     }
@@ -192,8 +192,8 @@ fn bind_failure(wanted: &WantedListener, error: &io::Error) -> ConfigFinding {
 
 /// Returns the addresses to bind, each once.
 ///
-/// A wildcard address replaces the other addresses with the same port: the kernel rejects binding both, and the worker
-/// distinguishes them by the local address of a connection.
+/// A wildcard address replaces other addresses with the same port, because the kernel rejects binding both. The worker
+/// then distinguishes them by the local address of a connection.
 fn wanted_listeners(model: &Model) -> Vec<WantedListener> {
     let mut all: Vec<WantedListener> = Vec::new();
     let listens = model.servers().flat_map(|server| &server.listens);
@@ -222,8 +222,7 @@ fn wanted_listeners(model: &Model) -> Vec<WantedListener> {
     all
 }
 
-/// Protocol kind of a port (`quic`, `udp`): sockets of different kinds have separate ports even if the numbers are
-/// equal.
+/// Kind of a port: `quic` and `udp`. Sockets of different kinds may have the same port number.
 type PortKind = (bool, bool);
 
 fn port_kind(conf: &ListenConf) -> PortKind {
@@ -264,8 +263,8 @@ fn open_sockets(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
 
 fn open_ip_sockets(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
     let bind_patiently = |reuseport| bind_with_retries(|| bind_ip(conf, address, reuseport));
-    // The first bind is without SO_REUSEPORT, even with `reuseport`: otherwise two programs that set it would share the
-    // port without an error.
+    // First bound without `SO_REUSEPORT`, even with `reuseport`: otherwise another program that also sets it would
+    // share the port without an error.
     let probe = bind_patiently(false)?;
     let sockets = if conf.reuseport {
         drop(probe);
@@ -303,17 +302,16 @@ fn bind_ip(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Resul
     Ok(socket)
 }
 
-/// Maximum number of unsent response bytes that the kernel buffers for a connection, in addition to those in transit.
+/// Maximum number of response bytes that the kernel buffers per connection before sending them.
 ///
-/// Without a limit it buffers 2.5 MB for a client that does not read, so that a thousand such clients exhaust the
-/// memory for all connections of the machine (`net.ipv4.tcp_mem`). A response of this length is still written by one
-/// system call.
+/// Without this limit it buffers 2.5 MB for a client that does not read, so that a thousand such clients exhaust the
+/// TCP memory of the machine (`net.ipv4.tcp_mem`). A response of this length is still written by one system call.
 const MOST_UNSENT: u32 = 128 << 10;
 
-/// Sets the options that accepted TCP connections inherit, which saves system calls for each connection.
+/// Sets options that accepted TCP connections inherit from the listener, which saves system calls per connection.
 pub(crate) fn set_for_connections(socket: &OwnedFd) -> io::Result<()> {
     sockopt::set_tcp_nodelay(socket, true)?;
-    // Kernels without this option have no limit.
+    // Fails on kernels without this option.
     let _ = SockRef::from(socket).set_tcp_notsent_lowat(MOST_UNSENT);
     Ok(())
 }
@@ -342,17 +340,17 @@ fn open_unix_socket(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
         fs::remove_file(path)?;
         bind(&socket, &address)?;
     }
-    // Accessible to all, as in nginx: the permissions of the folder control access.
+    // Accessible by all users, as in nginx: the permissions of the folder control access.
     fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
     listen(&socket, backlog(conf))?;
     Ok(socket)
 }
 
-/// Returns whether a socket file has no listener because its process was killed. The file type is checked, because the
-/// kernel returns the same error for other types.
+/// Returns whether a file is a socket on which no process listens, for example because it was killed. The file type is
+/// checked first, because connecting to other types gives the same error.
 fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|known| known.file_type().is_socket());
-    // Without blocking, because a listener may be busy.
+    // The socket is non-blocking: the backlog of a busy listener may be full.
     let refuses = |socket| connect(&socket, address) == Err(Errno::CONNREFUSED);
     is_socket && stream_socket(AddressFamily::UNIX).is_ok_and(refuses)
 }

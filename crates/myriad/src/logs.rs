@@ -1,4 +1,4 @@
-//! Log files: found in the model, opened by the supervisor, passed to the worker as descriptors.
+//! Log files: the supervisor opens them and passes them to the worker as descriptors.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,7 +21,7 @@ pub(crate) struct LogFiles {
 }
 
 impl LogFiles {
-    /// Opens all files that the model names and creates missing ones.
+    /// Opens all log files that the configuration names; missing ones are created.
     pub(crate) fn open(model: &Model, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted_files(model, paths) {
@@ -30,7 +30,7 @@ impl LogFiles {
         Ok(logs)
     }
 
-    /// Opens the same paths again after the files were renamed.
+    /// Opens the files again under their paths, after they were renamed.
     pub(crate) fn reopen(&self, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for (path, _) in &self.files {
@@ -53,7 +53,7 @@ impl LogFiles {
         self.files.iter().map(|(path, descriptor)| (path.as_path(), descriptor.as_fd()))
     }
 
-    /// Returns the main error log, which writes to these files.
+    /// Returns the main error log.
     pub(crate) fn main(&self, main: &MainConf, paths: &ServerPaths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &main.error_logs {
@@ -77,8 +77,8 @@ impl LogFiles {
 
 /// Opens a file for appending; creates it if it does not exist.
 ///
-/// Root opens it by [`myriad_cli::path_walk`]: otherwise an attacker with the rights of the worker could make root write to
-/// any file.
+/// Root uses [`myriad_cli::path_walk`]: otherwise an attacker with the rights of the worker could replace a path by a
+/// link and make root write to any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     path_walk::open_for_appending(path)
 }
@@ -91,7 +91,7 @@ fn wanted_files(model: &Model, paths: &ServerPaths) -> Vec<PathBuf> {
         let written = http.settings.log.access.iter().any(|log| log.path.span != Span::default());
         http.levels().into_iter().skip(usize::from(!written)).for_each(|settings| found.settings(settings));
     }
-    // The default is no log.
+    // There is no default access log in `stream`.
     for settings in model.stream.iter().flat_map(myriad_conf::model::HttpConf::levels) {
         found.settings(settings);
     }
@@ -105,7 +105,7 @@ struct FoundLogFiles<'a> {
 
 impl FoundLogFiles<'_> {
     fn add(&mut self, written: &[u8]) {
-        // The worker opens a path with variables when their values are known.
+        // A path with variables is opened by the worker when their values are known.
         if written == b"stderr" || written.is_empty() || written.contains(&b'$') {
             return;
         }
@@ -195,7 +195,7 @@ mod tests {
             scratch.refuses(name);
         }
         assert!(!scratch.path("absent").exists());
-        // A link owned by root to a file of that user.
+        // A link owned by root that points to a file of that user.
         symlink(scratch.path("theirs/own.log"), scratch.path("on.log")).expect("a link");
         scratch.refuses("on.log");
     }
@@ -211,7 +211,7 @@ mod tests {
             let pipe = scratch.path(folder).join("pipe.log");
             let kind = rustix::fs::FileType::Fifo;
             rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, 0o666.into(), 0).expect("a pipe");
-            // A pipe without a reader: opening it for writing would block.
+            // Opening a pipe without a reader for writing must not block.
             let error = scratch.write(&format!("{folder}/pipe.log")).expect_err("a pipe");
             assert_eq!(error.raw_os_error(), Some(Errno::NXIO.raw_os_error()));
             let _reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("a reader");

@@ -36,7 +36,7 @@ mod worker_requests;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Allocator of the process. A million small pages take half the memory that they take with the system allocator.
+/// Allocator of the process. A million small pages take half as much memory as with the system allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -9,8 +9,9 @@
 //!                  reloading
 //! ```
 //!
-//! A unit with `NotifyAccess=main` accepts messages of the main process only. The old supervisor therefore sends the
-//! process number of the new one, and earlier messages of the new one are lost; its next `WATCHDOG` is accepted.
+//! A unit with `NotifyAccess=main` accepts messages only from the main process. In an upgrade, the old supervisor
+//! therefore sends the process ID of the new one. Earlier messages of the new one are lost, except `WATCHDOG`, which is
+//! repeated.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,17 +22,17 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Variable with the name of the socket: a path, or `@` and an abstract name.
+/// Environment variable with the address of the socket: a path, or `@` and an abstract name.
 const SOCKET: &str = "NOTIFY_SOCKET";
-/// Variable with the watchdog timeout in microseconds, after which the init system terminates a service that sends no
-/// message.
+/// Environment variable with the watchdog timeout in microseconds. The init system terminates a service that sends no
+/// watchdog message within this time.
 const WATCHDOG: &str = "WATCHDOG_USEC";
-/// Variable with the number of the process that must send watchdog messages.
+/// Environment variable with the ID of the process that must send watchdog messages.
 pub(crate) const WATCHDOG_PROCESS: &str = "WATCHDOG_PID";
-/// Maximum time for sending a message, as the supervisor is blocked meanwhile.
+/// Maximum time for sending a message, which blocks the supervisor.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Init system that started this process, if it accepts messages.
+/// Init system that started this process, if it accepts messages; otherwise nothing is sent.
 #[derive(Debug, Default)]
 pub(crate) struct InitSystem {
     socket: Option<(UnixDatagram, SocketAddr)>,
@@ -46,8 +47,8 @@ struct WatchdogSchedule {
 }
 
 impl InitSystem {
-    /// Reads the init system from the environment of this process. An unusable socket is ignored; the returned text
-    /// reports it.
+    /// Reads the environment of this process. If the socket cannot be used, no messages are sent, and the returned text
+    /// says why.
     pub(crate) fn from_environment() -> (Self, Option<String>) {
         let Some(name) = std::env::var_os(SOCKET).filter(|name| !name.is_empty()) else {
             return (Self::default(), None);
@@ -72,7 +73,7 @@ impl InitSystem {
         }
     }
 
-    /// Reports that the server accepts connections; `told` is a line for `systemctl status`.
+    /// Reports that the server accepts connections. `status` is shown by `systemctl status`.
     pub(crate) fn ready(&self, status: &str) {
         self.send(&format!("READY=1\nMAINPID={}\nSTATUS={}", std::process::id(), one_line(status)));
     }
@@ -90,7 +91,7 @@ impl InitSystem {
         self.send("STOPPING=1");
     }
 
-    /// Reports that this process stops and that `process` becomes the main process of the service.
+    /// Reports that `process` becomes the main process of the service, because this process is about to exit.
     pub(crate) fn main_process_changed(&self, process: u32) {
         self.send(&format!("MAINPID={process}"));
     }
@@ -108,7 +109,7 @@ impl InitSystem {
         }
     }
 
-    /// Sends one message. Errors are ignored, because an init system that receives no message reports that itself.
+    /// Sends one message. Errors are ignored: an init system that misses a message reports that itself.
     fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
             let _ = socket.send_to_addr(message.as_bytes(), address);
@@ -127,15 +128,15 @@ fn socket(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
     Ok((socket, address))
 }
 
-/// Computes the interval of watchdog messages from the two variables; `None` if no watchdog is set, or if it is for
-/// another process.
+/// Returns the interval of watchdog messages, from the values of both variables; `None` if there is no watchdog, or if
+/// it is for another process.
 fn watchdog_interval(microseconds: Option<&str>, process: Option<&str>, own: u32) -> Option<Duration> {
     let limit_us: u64 = microseconds?.parse().ok().filter(|limit| *limit > 0)?;
     let is_other = process.is_some_and(|process| process.parse() != Ok(own));
     (!is_other).then(|| Duration::from_micros((limit_us / 2).max(1)))
 }
 
-/// Converts a text into one line, because a line break in a message would start another variable.
+/// Replaces control characters by spaces, because a line break would start another variable.
 fn one_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

@@ -1,7 +1,8 @@
-//! Check of origins by `-t`: tests that local origins accept connections and that the workers may connect to them.
+//! Check of origins by `-t`: tests that origins on this machine accept connections, and that the workers may connect to
+//! them.
 //!
-//! Only loopback addresses and Unix sockets are tried: others take time, and a check should not contact another
-//! machine.
+//! Only loopback addresses and Unix sockets are tested: other addresses may respond slowly, and a check should not
+//! contact another machine.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -23,20 +24,20 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use myriad_cli::accounts::{self, Account};
 use myriad_cli::pidfile::reason;
 
-/// Maximum time for an origin to accept; on the same machine it takes microseconds.
+/// Maximum time for an origin to accept a connection, which takes microseconds on the same machine.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Number of origins that are tried concurrently.
 const AT_ONCE: usize = 16;
 
-/// Local address.
+/// Address of an origin on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum LocalAddress {
-    /// Addresses of a name, of which one must accept.
+    /// Addresses of a host name; one of them must accept.
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
 }
 
-/// Origin named in the configuration.
+/// Origin in the configuration, with its text and position.
 #[derive(Clone, Debug)]
 struct NamedOrigin {
     address: LocalAddress,
@@ -44,15 +45,16 @@ struct NamedOrigin {
     span: Span,
 }
 
-/// Warns of origins that do not accept connections, and of those that the account of the workers cannot reach.
+/// Returns warnings about origins that do not accept connections, or that the user of the workers (`account`) cannot
+/// reach.
 ///
-/// Each address is tried once; addresses on which this configuration listens are skipped. Without `tells_missing`,
-/// sockets that do not exist cause no warning.
+/// Each address is tested once; addresses on which this configuration itself listens are skipped. Sockets that do not
+/// exist are only reported with `tells_missing`.
 pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: bool) -> Vec<Diagnostic> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut known = HashSet::new();
     let mut origins = origins(http);
-    // Thousands of servers listen on a few addresses.
+    // A set, because there may be thousands of servers on a few addresses.
     let own: HashSet<&ListenAddress> =
         http.servers.iter().flat_map(|server| &server.listens).map(|listen| &listen.address).collect();
     origins.retain(|origin| known.insert(origin.address.clone()) && !is_own(&own, &origin.address));
@@ -65,7 +67,7 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
     warnings
 }
 
-/// Returns the local origins in `upstream` blocks and in targets without variables.
+/// Returns the origins on this machine: servers of `upstream` blocks, and targets without variables.
 fn origins(http: &HttpConf) -> Vec<NamedOrigin> {
     let servers = http
         .upstreams
@@ -93,7 +95,8 @@ fn origins(http: &HttpConf) -> Vec<NamedOrigin> {
     all
 }
 
-/// Returns the address of a target without variables, if it is local.
+/// Returns the address of a `*_pass` target; `None` if it has variables, names an `upstream`, or is not on this
+/// machine.
 fn target_address(
     protocol: Protocol,
     target: &Text,
@@ -138,7 +141,7 @@ fn unix_address(path: &[u8]) -> LocalAddress {
     LocalAddress::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(path)))
 }
 
-/// Returns whether a server of this configuration listens on the address and will accept connections once it runs.
+/// Returns whether this configuration itself listens on the address.
 fn is_own(listens: &HashSet<&ListenAddress>, address: &LocalAddress) -> bool {
     match address {
         LocalAddress::Tcp(wanted) => listens.iter().any(|listen| {
@@ -152,13 +155,13 @@ fn is_own(listens: &HashSet<&ListenAddress>, address: &LocalAddress) -> bool {
     }
 }
 
-/// Tries the origins concurrently and as the account: on Linux a single thread can change its user.
+/// Tests the origins concurrently, with the rights of `account`: on Linux a thread can change its user separately.
 fn try_origins(origins: &[NamedOrigin], account: Option<&Account>) -> Vec<io::Result<()>> {
     let next = Mutex::new(0..origins.len());
     let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {
         let work = || {
             if account.is_some_and(|account| account.switch_process().is_err()) {
-                // The thread could not change to the account, so its rights are unknown.
+                // The thread could not change to the account, so it cannot test for it.
                 return Vec::new();
             }
             let mut answers = Vec::new();
@@ -195,7 +198,7 @@ fn try_connect(address: &LocalAddress) -> io::Result<()> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             match connect(&socket, &SocketAddrUnix::new(path)?) {
-                // The origin runs and is busy.
+                // A full backlog means that the origin runs and is busy.
                 Ok(()) | Err(Errno::AGAIN) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -228,8 +231,8 @@ fn warning(origin: &NamedOrigin, error: &io::Error, account: Option<&Account>) -
     }
 }
 
-/// Returns the warning on a socket that the user of the workers may not connect to: the file or folder that denies
-/// access, with mode and owner.
+/// Returns the warning about a socket to which the user of the workers may not connect. It names the file or folder
+/// that denies access, with its mode and owner.
 fn forbidden(origin: &NamedOrigin, path: &Path, account: Option<&Account>) -> Diagnostic {
     let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
     let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());

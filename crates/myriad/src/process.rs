@@ -1,4 +1,4 @@
-//! Worker processes from the view of the supervisor: a child process and the channel to it.
+//! Worker process as seen by the supervisor: a child process and the channel to it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,13 +17,13 @@ use crate::inbox;
 use crate::ticket_keys::TicketKeys;
 use crate::worker;
 
-/// Options of the allocator of a worker: threads do not reclaim memory of finished threads (`apart`). Otherwise
-/// remaining allocations of one configuration would be scattered among those of the next, and the memory would never be
-/// returned to the system.
+/// Options of mimalloc for a worker: threads do not reuse the memory of finished threads. Otherwise remaining
+/// allocations of one configuration would be scattered among those of the next, and the memory could never be returned
+/// to the system (`myriad_serve::temporary_thread`).
 const ALLOCATOR: [(&str, &str); 2] =
     [("MIMALLOC_MAX_SEGMENT_RECLAIM", "0"), ("MIMALLOC_ABANDONED_PAGE_PURGE", "1")];
 
-/// Child process and the channel to it.
+/// Worker process, and the channel to it.
 #[derive(Debug)]
 pub(crate) struct WorkerProcess {
     child: Child,
@@ -35,19 +35,19 @@ pub(crate) struct WorkerProcess {
     /// A process may exit in any state.
     pub(crate) state: Standing,
     pub(crate) since: Instant,
-    /// Number, which is part of the connection IDs of QUIC, and rank ([`QuicProcess`]).
+    /// Number, which is part of QUIC connection IDs, and rank ([`QuicProcess`]).
     name: (u8, u64),
-    /// Listeners for QUIC of its configuration, by [`myriad_serve::listener_id`].
+    /// IDs of the QUIC listeners of its configuration ([`myriad_serve::listener_id`]).
     pub(crate) quic: Vec<u64>,
-    /// Sending endpoint of its inbox, once it has listeners for QUIC.
+    /// Sending end of its inbox; `None` before it has QUIC listeners.
     way_in: Option<OwnedFd>,
-    /// Receiving endpoint of the inbox, until it has been sent to the process.
+    /// Receiving end of its inbox; `None` once it has been sent to the process.
     inbox: Option<OwnedFd>,
 }
 
 impl WorkerProcess {
-    /// Starts this binary as a worker named `name` and sends it a configuration and the other processes that serve
-    /// QUIC. `respawned` is the number of earlier workers that exited unexpectedly, which the API reports.
+    /// Starts this binary as a worker with number and rank `name`. Sends it a configuration, and `others`, the other
+    /// processes that serve QUIC. `respawned` is the number of workers that exited unexpectedly, which the API reports.
     pub(crate) fn start(
         generation: &ServerGeneration,
         keys: &TicketKeys,
@@ -77,7 +77,7 @@ impl WorkerProcess {
             inbox: None,
         };
         if let Err(error) = process.begin(generation, keys, others) {
-            // The process is not registered yet, so its exit must be awaited here.
+            // The process is not in any list yet, so its exit must be awaited here.
             let _ = process.child.kill();
             process.child.wait()?;
             return Err(error);
@@ -85,7 +85,7 @@ impl WorkerProcess {
         Ok(process)
     }
 
-    /// Sends a new process the messages that it needs to serve.
+    /// Sends a new process everything that it needs to serve.
     fn begin(
         &mut self,
         generation: &ServerGeneration,
@@ -93,7 +93,8 @@ impl WorkerProcess {
         others: &[(QuicProcess, BorrowedFd<'_>)],
     ) -> io::Result<()> {
         self.send(MessageKind::Confine, &generation.confinement().encode(), &[])?;
-        // Before the configuration: the other processes determine whether it may read the sockets of QUIC.
+        // The other processes are sent before the configuration, because they determine whether this process may read
+        // the QUIC sockets.
         self.make_inbox()?;
         self.send_processes(others)?;
         self.close_inbox();
@@ -112,13 +113,13 @@ impl WorkerProcess {
         self.send(MessageKind::Configure, &generation.handover(self.name.0, keys).encode(), &descriptors)
     }
 
-    /// Returns the number that is part of its connection IDs.
+    /// Returns the number that is part of its QUIC connection IDs.
     pub(crate) fn number(&self) -> u8 {
         self.name.0
     }
 
-    /// Returns the data of this process for the others, with the sending endpoint of its inbox; `None` if it serves no
-    /// QUIC.
+    /// Returns the description of this process for other processes, and the sending end of its inbox; `None` if it does
+    /// not serve QUIC.
     pub(crate) fn reachable(&self) -> Option<(QuicProcess, BorrowedFd<'_>)> {
         Some((self.quic_process(), self.way_in.as_ref()?.as_fd()))
     }
@@ -128,7 +129,7 @@ impl WorkerProcess {
         QuicProcess { number, rank, standing: self.state, listeners: self.quic.clone() }
     }
 
-    /// Creates the inbox of a process that serves QUIC and has none.
+    /// Creates the inbox, if the process serves QUIC and has none.
     pub(crate) fn make_inbox(&mut self) -> io::Result<()> {
         if self.way_in.is_none() && !self.quic.is_empty() {
             let (way_in, inbox) = inbox::new_inbox()?;
@@ -138,7 +139,7 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// Closes the receiving endpoint of the inbox, which the process has received.
+    /// Closes the receiving end of the inbox, once the process has received it.
     pub(crate) fn close_inbox(&mut self) {
         self.inbox = None;
     }
@@ -169,30 +170,30 @@ impl WorkerProcess {
     pub(crate) fn quit(&mut self) {
         self.state = Standing::Leaving;
         if self.send(MessageKind::Quit, b"", &[]).is_err() {
-            // Closing the channel has the same effect.
+            // The worker also shuts down if its channel is closed.
             self.channel = None;
         }
     }
 
-    /// Sends TERM: the process writes the data that must persist and exits.
+    /// Sends SIGTERM: the process saves the data that must persist and exits.
     pub(crate) fn terminate(&mut self) {
         self.state = Standing::Leaving;
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
     }
 
-    /// Kills the process.
+    /// Sends SIGKILL.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Returns the exit status if the process has exited.
+    /// Returns the exit status; `None` while the process runs.
     pub(crate) fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 }
 
-/// Sets the environment as nginx documents `env`: all variables are removed except `TZ`, `RUST_BACKTRACE` and those
-/// that the directive names.
+/// Sets the environment of a worker by the directive `env`, as documented by nginx: only `TZ`, `RUST_BACKTRACE` and the
+/// variables that the directive names are retained or set.
 fn set_environment(command: &mut Command, main: &MainConf) {
     command.env_clear();
     let always_kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);

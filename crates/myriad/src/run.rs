@@ -1,4 +1,4 @@
-//! Executes the command line.
+//! Execution of the command line, except for the commands of `admin` and `tools`.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ use myriad_cli::version;
 use myriad_cli::wordpress;
 use myriad_cli::wordpress::{ConfigurationPurpose, Preset, SelfSigned};
 
-/// Executes the arguments (without the program name). The exit status is that of nginx: 0 or 1.
+/// Executes the arguments (without the program name). The exit status is 0 or 1, as in nginx.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let options = match cli::parse(arguments) {
         Ok(options) => options,
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Returns the origin of the configuration; `None` if the command line only prints it.
+/// Returns the source of the configuration; `None` if the command line only prints it.
 fn origin(options: &ServerOptions) -> Result<Option<ConfigurationSource>, String> {
     let Some(asked) = &options.wordpress else {
         let directives = options.directives.clone().unwrap_or_default();
@@ -113,13 +113,14 @@ fn origin(options: &ServerOptions) -> Result<Option<ConfigurationSource>, String
     Ok(Some(ConfigurationSource { paths, directives: Vec::new(), preset: Some(preset) }))
 }
 
-/// Prints a configuration. Errors are reported, as standard output may be a full disk or a closed pipe.
+/// Prints a configuration. Returns an error if standard output is closed or its disk is full.
 fn print(text: &[u8]) -> Result<Option<ConfigurationSource>, String> {
     io::stdout().write_all(text).map_err(|error| format!("wordpress: --print: {error}"))?;
     Ok(None)
 }
 
-/// Returns the log until the configuration names another: that of `-e`, created at once as in nginx.
+/// Returns the log that is used until the configuration names another: the file of `-e`, created immediately as in
+/// nginx.
 fn early_log(paths: &ServerPaths, was_asked_for: bool) -> ErrorLog {
     let Some(path) = &paths.error_log else { return ErrorLog::new(Vec::new()) };
     match logs::open(path) {
@@ -157,7 +158,7 @@ fn test(origin: &ConfigurationSource, options: &ServerOptions) -> ExitCode {
     let path = origin.paths.configuration.display();
     // With `--explain` only the explanation is printed.
     let quiet = options.quiet || options.explain.is_some();
-    // It does not test either whether the server could start now.
+    // The explanation does not test whether the server could start now.
     let tries = options.explain.is_none();
     let failed = || {
         eprintln!("myriad: configuration file {path} test failed");
@@ -197,8 +198,8 @@ fn test(origin: &ConfigurationSource, options: &ServerOptions) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the configuration with the faults that would prevent it from starting on this machine, as far as `-t` can
-/// test them; or its errors.
+/// Returns the configuration and the faults that would prevent it from starting on this machine, as far as `-t` can
+/// test; or the errors of the configuration.
 fn test_configuration(
     origin: &ConfigurationSource,
     quiet: bool,
@@ -217,13 +218,13 @@ fn test_configuration(
     Ok((configuration, faults))
 }
 
-/// Returns the error of the directive `user`, which is looked up even if the configuration has other errors.
+/// Returns the error of the directive `user`, which is checked even if the configuration has other errors.
 fn unknown_user(model: &Model) -> Option<ConfigFinding> {
     model.main.user.as_ref().and_then(|_| generation::account(model).err()).map(ConfigFinding::from)
 }
 
-/// Performs the tests of `nginx -t`: log files can be opened, the user exists, addresses are free or bound by the
-/// running server of this configuration.
+/// Performs the tests of `nginx -t`: log files can be opened, the user exists, and, with `tries`, addresses are free or
+/// bound by the server that already runs this configuration.
 fn test_resources(
     origin: &ConfigurationSource,
     configuration: &Configuration,
@@ -245,18 +246,18 @@ fn test_resources(
     findings
 }
 
-/// Returns the error of a pid file whose folder does not exist. The test does not create the file, as other programs
-/// would read it as that of a running server.
+/// Returns the error of a pid file whose folder does not exist. The test does not create the file: other programs would
+/// take it for that of a running server.
 fn no_folder(path: &Path, paths: &ServerPaths) -> Option<ConfigFinding> {
     let error = path.parent().and_then(|folder| std::fs::metadata(folder).err())?;
     let advice = paths.advice(path, &error);
     Some(format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error)).into())
 }
 
-/// Returns warnings on local origins that do not accept connections, or not from the workers.
+/// Returns warnings about origins on this machine that do not accept connections, or not from the workers.
 fn unreachable(origin: &ConfigurationSource, configuration: &Configuration) -> Vec<ConfigFinding> {
     let account = generation::account(&configuration.model).ok().flatten();
-    // A preset has already warned of missing sockets, with the option that names them.
+    // A preset has already warned of missing sockets, and named the option that sets them.
     let warns_of_missing = origin.preset.is_none();
     let warnings = origins::warnings(&configuration.model, account.as_ref(), warns_of_missing);
     ConfigFinding::of(&configuration.parsed, &warnings)
@@ -306,7 +307,8 @@ fn exit_code(done: Result<(), String>) -> ExitCode {
     }
 }
 
-/// Locks the folder of a `myriad wordpress`; in an upgrade the old supervisor passes its lock.
+/// Locks the folder of a `myriad wordpress`; `None` without a preset. In an upgrade, the lock is received from the old
+/// supervisor.
 fn claim(origin: &ConfigurationSource, birth: &mut ProcessOrigin) -> Result<Option<InstanceLock>, String> {
     if origin.preset.is_none() {
         return Ok(None);
@@ -317,8 +319,8 @@ fn claim(origin: &ConfigurationSource, birth: &mut ProcessOrigin) -> Result<Opti
     InstanceLock::claim(&origin.paths.prefix).map(Some)
 }
 
-/// Renames folders of zones that belong to the user of an earlier server with another `--user`, so that they are
-/// recreated.
+/// Renames the folders of cache zones that belong to another user, because an earlier server ran with another `--user`.
+/// They are then created again.
 fn set_aside_foreign_caches(origin: &ConfigurationSource, configuration: &Configuration) {
     let Ok(Some(account)) = generation::account(&configuration.model) else { return };
     for zone in configuration.model.http.iter().flat_map(|http| &http.cache_zones) {
@@ -336,7 +338,8 @@ fn set_aside_foreign_caches(origin: &ConfigurationSource, configuration: &Config
 }
 
 fn start(origin: &ConfigurationSource, error_log_was_asked_for: bool) -> ExitCode {
-    // Memory used to read the configuration is returned to the system: the supervisor needs little of it afterwards.
+    // Memory for reading the configuration is returned to the system afterwards, because the supervisor itself needs
+    // little.
     match run_on_temporary_thread(|| started_supervisor(origin, error_log_was_asked_for)) {
         Ok(supervisor) => {
             release_memory_soon();
@@ -346,7 +349,7 @@ fn start(origin: &ConfigurationSource, error_log_was_asked_for: bool) -> ExitCod
     }
 }
 
-/// Returns the supervisor with its first worker, or the exit status of this process.
+/// Starts the supervisor with its first worker. Returns the exit status of this process on failure.
 fn started_supervisor(
     origin: &ConfigurationSource,
     error_log_was_asked_for: bool,

@@ -1,8 +1,7 @@
-//! State that the worker retains across restarts, in files that the supervisor writes and the user who started the
-//! server owns.
+//! State of workers that survives restarts, such as certificates, in files of the user who started the server.
 //!
-//! The worker obtains certificates from authorities. It may have no right to write anywhere, and other programs of its
-//! user could read its files. It therefore sends the files to the supervisor, which accepts only those that the
+//! The worker obtains certificates from ACME servers. It may have no right to write anywhere, and other programs of its
+//! user could read its files. It therefore sends the files to the supervisor, which stores only files that the
 //! configuration names.
 
 use std::fs::{self, File, OpenOptions};
@@ -12,17 +11,17 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::Model;
 
-/// Returns the files of state that the configuration names; `prefix` completes relative names.
+/// Returns the paths of the state files that the configuration names. `prefix` completes relative names.
 pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     myriad_tls::acme_state(model, prefix)
 }
 
-/// Reads those of these files that exist; returns path and bytes.
+/// Reads those of the files that exist. Returns their paths and contents.
 pub(crate) fn read(files: &[PathBuf]) -> Vec<(PathBuf, Vec<u8>)> {
     files.iter().filter_map(|path| fs::read(path).ok().map(|bytes| (path.clone(), bytes))).collect()
 }
 
-/// Replaces a file atomically: after a crash it is the old or the new file.
+/// Replaces a file atomically: after a crash it has either the old or the new contents. A missing folder is created.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     if !folder.is_dir() {
@@ -34,7 +33,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
     let aside = PathBuf::from(aside);
-    // Removed first: it may be left from a crash, or be a link of another user, which must not be followed.
+    // A leftover file of a crash, or a link of another user that must not be followed.
     if let Err(error) = fs::remove_file(&aside)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -57,7 +56,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("myriad-state-{}", std::process::id()));
         let path = folder.join("deep/state/account.key");
         write(&path, b"one").expect("written");
-        // Left by a crash in the next write, and replaced by a link of another user.
+        // A leftover of a crash that another user has replaced by a link.
         let aside = folder.join("deep/state/account.key.new");
         std::os::unix::fs::symlink("/nowhere/else", &aside).expect("link");
         write(&path, b"two").expect("written");

@@ -1,5 +1,5 @@
-//! Standard descriptors: a re-executed process receives its channel by them, and a daemon detaches them from the
-//! terminal.
+//! Standard descriptors: standard input passes the channel to a re-executed process, and a daemon detaches all three
+//! from the terminal.
 
 use std::fs::OpenOptions;
 use std::io;

@@ -42,8 +42,8 @@ use pending_configuration::ReloadState;
 use succession::SupervisorSuccession;
 use workers::SupervisedWorkers;
 
-/// Maximum time for a worker to exit after TERM. It exits at once unless it must write catalogues of many files. The
-/// master process of nginx grants one second.
+/// Maximum time for a worker to exit after SIGTERM. It exits immediately unless it must write file indexes of large
+/// zones. nginx grants one second.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 const WATCHED: [Signal; 8] = [
@@ -65,14 +65,14 @@ enum ShutdownKind {
     Fast(Instant),
 }
 
-/// Sender of a message.
+/// Process from which a message can be received.
 enum MessageSender {
     Worker(u32),
     /// Supervisor before or after this one.
     Supervisor(SideAge),
 }
 
-/// Running server: its configuration, its workers and its announcements to other processes.
+/// Running server: its configuration, its workers, and the means by which other processes find it.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     signals: Signals,
@@ -82,7 +82,7 @@ pub(crate) struct Supervisor {
     announced: ServerAnnouncement,
     succession: SupervisorSuccession,
     peer_supervisors: PeerSupervisors,
-    /// Keys of session tickets for the next worker process.
+    /// TLS ticket keys for the next worker process.
     ticket_keys: TicketKeys,
     init: InitSystem,
     ending: Option<ShutdownKind>,
@@ -141,7 +141,8 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Warns of inherited sockets without a `listen`, which are closed, and of an init system that cannot be notified.
+    /// Warns about sockets from the init system or an old binary that no `listen` uses, which are closed, and about an
+    /// init system that cannot be notified.
     fn warn_of_unused_sockets(&self, inherited: &ListenerSet, untold: Option<String>) {
         let unused = inherited.missing_in(&self.current.listeners);
         let closed = unused.map(|name| {
@@ -152,7 +153,7 @@ impl Supervisor {
         }
     }
 
-    /// Runs until a signal requests the shutdown.
+    /// Runs until a signal requests the shutdown and all workers have exited.
     pub(crate) fn run(mut self) -> ExitCode {
         while self.ending.is_none() || !self.workers.is_empty() {
             let spoken = match self.wait() {
@@ -189,7 +190,8 @@ impl Supervisor {
         report(&self.current.log, level, message, !self.announced.is_written());
     }
 
-    /// Waits for a signal, a message, the exit of a child or the next deadline; returns the senders of messages.
+    /// Waits for a signal, a message, the exit of a child or the next deadline. Returns the processes that have sent
+    /// messages.
     fn wait(&self) -> io::Result<Vec<MessageSender>> {
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
         let mut speakers = Vec::new();
@@ -251,7 +253,7 @@ impl Supervisor {
             return;
         }
         self.ending = Some(ShutdownKind::Graceful);
-        // A new binary announces its processes before it serves: workers receive their successors before they stop.
+        // A new binary announces its processes before it serves. The workers must know them before they stop.
         self.peer_supervisors.receive_pending();
         self.workers.send_processes(&mut self.peer_supervisors);
         match self.succession.successor_pid() {
@@ -268,7 +270,8 @@ impl Supervisor {
         self.workers.send_processes(&mut self.peer_supervisors);
     }
 
-    /// Handles WINCH as nginx does: workers shut down gracefully, this process continues and retains its sockets.
+    /// Handles WINCH as nginx does: the workers shut down gracefully; this process continues and keeps its sockets
+    /// open.
     fn close_workers(&mut self) {
         self.workers.accepting = false;
         self.workers.respawn.due = None;
@@ -289,8 +292,8 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Writes the number and the state of this process to the lock of the folder of a `myriad wordpress`. A new
-    /// supervisor writes its own.
+    /// Writes the process ID and the state of this process to the lock file of a `myriad wordpress`. After an upgrade
+    /// has started, the new supervisor writes its own.
     fn write_instance_state(&self) {
         if self.succession.has_successor() {
             return;
@@ -362,8 +365,8 @@ impl Supervisor {
         }
     }
 
-    /// Handles USR2 as nginx does: starts the new binary next to this one, which continues to serve until it receives a
-    /// signal to stop.
+    /// Handles USR2 as nginx does: starts the new binary. This process continues to serve until it receives a signal to
+    /// stop.
     fn upgrade(&mut self) {
         if self.succession.has_successor() || self.ending.is_some() {
             return;
@@ -386,7 +389,7 @@ impl Supervisor {
     }
 }
 
-/// Creates listeners from the sockets that the init system passes to this server.
+/// Creates listeners from the sockets that the init system passed to this process.
 fn activated_listeners() -> Result<ListenerSet, Vec<ConfigFinding>> {
     let sockets = activation::sockets().map_err(|error| vec![error.into()])?;
     Ok(ListenerSet::inherit(sockets.into_iter(), Zeroizing::default()))

@@ -1,25 +1,25 @@
-//! Keys of TLS session tickets, retained by the supervisor so that the next worker process can resume sessions of
+//! TLS session ticket keys, stored by the supervisor so that the next worker process can resume the sessions of
 //! clients.
 //!
-//! The worker creates and rotates them. Only the last record of each lifetime is stored here, so no key outlives its
-//! rotation.
+//! The worker creates and rotates the keys. Only the last record for each ticket lifetime is stored, so no key outlives
+//! its rotation.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use zeroize::Zeroizing;
 
-/// Maximum number of lifetimes. Each value of `ssl_session_timeout` is a lifetime; usually a single value exists.
+/// Maximum number of ticket lifetimes. Each value of `ssl_session_timeout` is one; usually there is a single value.
 const MOST: usize = 64;
 /// Maximum length of a record, in bytes; two keys take about a hundred.
 const LARGEST: usize = 256;
 
-/// Records of keys by the lifetime of their tickets, in seconds.
+/// Records of keys, by the lifetime of tickets in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TicketKeys(HashMap<u32, Zeroizing<Vec<u8>>>);
 
 impl TicketKeys {
-    /// Creates the keys from these records; a record that exceeds the bounds is skipped.
+    /// Creates the keys from records; records that exceed the bounds are skipped.
     pub(crate) fn from_records(records: impl IntoIterator<Item = (u32, Zeroizing<Vec<u8>>)>) -> Self {
         let mut keys = Self::default();
         for (lifetime_s, record) in records {
@@ -31,7 +31,7 @@ impl TicketKeys {
     /// Replaces the record of a lifetime; an empty record only removes it.
     ///
     /// # Errors
-    /// Returns an error if the record exceeds the bounds.
+    /// Returns an error if the record is too long, or if there are too many lifetimes.
     pub(crate) fn replace_record(
         &mut self,
         lifetime_s: u32,
@@ -49,14 +49,14 @@ impl TicketKeys {
         Ok(())
     }
 
-    /// Returns the keys that may still decrypt a ticket, for the next process.
+    /// Removes expired keys and returns the others, for the next process.
     pub(crate) fn valid(&mut self) -> &Self {
         self.remove_expired(now_s());
         self
     }
 
-    /// Removes records whose last ticket has expired. A record starts with the creation time of its newer key. The key
-    /// issues tickets for one lifetime, and they are valid for another.
+    /// Removes records whose last ticket has expired. A record starts with the creation time of its newer key, in
+    /// seconds since the epoch; the key issues tickets for one lifetime, and each is valid for another.
     fn remove_expired(&mut self, now_s: u64) {
         self.0.retain(|lifetime_s, record| {
             let made_s = record.first_chunk().map(|made| u64::from_be_bytes(*made));

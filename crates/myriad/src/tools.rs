@@ -1,4 +1,4 @@
-//! Commands for administrators: those of `myriad-tools`, an optional part of the binary (feature `tools`).
+//! Commands for administrators from `myriad-tools`, an optional part of the binary (Cargo feature `tools`).
 
 #[cfg(not(feature = "tools"))]
 mod absent;
@@ -15,12 +15,12 @@ use std::ffi::OsString;
 
 use tool::{Implementation, Tool};
 
-/// Returns the command with this name.
+/// Returns the command with this name, whether it is compiled in or not.
 pub(crate) fn named(word: &OsString) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| word == tool.name)
 }
 
-/// Iterates over the commands that are compiled in, in the order of the manual.
+/// Returns name and implementation of the commands that are compiled in, in the order of the manual.
 pub(crate) fn compiled() -> impl Iterator<Item = (&'static str, &'static Implementation)> {
     TOOLS.iter().filter_map(|tool| Some((tool.name, tool.implementation.as_ref()?)))
 }

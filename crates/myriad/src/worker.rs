@@ -1,9 +1,9 @@
-//! The worker process: receives configurations from the supervisor, drops its rights, runs the site.
+//! The worker process: receives configurations from the supervisor, drops its rights, and runs the site.
 //!
 //! ```text
-//! started --Confine, Configure--> serving --Quit, or the supervisor is gone--> draining --last exchange--> exit 0
-//!                                 serving --Configure--> serving (configuration replaced)
-//!                                 any     --SIGTERM--> exit 0
+//! started --Confine, Configure--> serving --Quit, or the supervisor has exited--> draining --last exchange--> exit 0
+//!                                 serving --Configure--> serving (with the new configuration)
+//!                                 any state --SIGTERM--> exit 0
 //! ```
 
 use std::io;
@@ -35,17 +35,17 @@ use myriad_serve::{
 };
 use myriad_tls::TicketKeyStore;
 
-/// Hidden argument that makes this binary a worker.
+/// Hidden argument by which this binary runs as a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
 
-/// Reason for rejecting a payload.
+/// Error text for an invalid payload.
 const NO_CONFIGURATION: &str = "the supervisor sent no configuration";
 
-/// Signals that a worker ignores: they terminate a process by default, but reach a worker only through the shared
-/// terminal.
+/// Signals that a worker ignores. They would terminate the process; a worker receives them only from the terminal that
+/// it shares with the supervisor.
 const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
 
-/// Keeper that sends data through the channel: the supervisor stores the data that must outlive the worker process.
+/// Sends data that must outlive the worker process to the supervisor, which stores it.
 #[derive(Debug)]
 struct SupervisorKeeper(Arc<ControlChannel>);
 
@@ -74,7 +74,7 @@ impl FolderCreator for SupervisorKeeper {
 
 impl TicketKeyStore for SupervisorKeeper {
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>) {
-        // An error is ignored: without a supervisor no next process is started.
+        // Fails only if the supervisor has exited; then no next process is started.
         let _ = self.0.send(
             MessageKind::TicketKeys,
             &encode_ticket_key(lifetime_s, record.unwrap_or_default()),
@@ -83,7 +83,7 @@ impl TicketKeyStore for SupervisorKeeper {
     }
 }
 
-/// Runs the worker until it receives a request to stop. Standard input is the channel to the supervisor.
+/// Runs the worker until it is told to stop. Standard input is the channel to the supervisor.
 pub(crate) fn run() -> ExitCode {
     match WorkerRuntime::inherit().and_then(WorkerRuntime::serve) {
         Ok(()) => ExitCode::SUCCESS,
@@ -100,14 +100,15 @@ struct WorkerRuntime {
     site: Option<Arc<RunningSite>>,
     /// Server of the control socket.
     control_server: Option<ControlServer>,
-    /// User who started the server and may use the control socket.
+    /// User ID of the user who started the server; that user may use the control socket.
     owner: u32,
-    /// Rights that the process has dropped, for the log; `None` before that and after they were reported.
+    /// Rights that the process has dropped, for the log, or the error of dropping them. `None` before that, and after
+    /// they were reported.
     confined: Option<Result<String, String>>,
-    /// Other processes that have the same sockets for QUIC.
+    /// Relay of QUIC datagrams to and from other processes with the same sockets.
     relay: Arc<QuicRelay>,
     draining: bool,
-    /// Set if the supervisor is gone: its channel would always be readable and is not polled.
+    /// True if the supervisor has exited: the closed channel would always be readable, so it is no longer polled.
     orphaned: bool,
 }
 
@@ -116,7 +117,7 @@ impl WorkerRuntime {
         let watched = [&[Signal::TERM, Signal::QUIT][..], &IGNORED].concat();
         let signals = Signals::watch(&watched)?;
         let channel = ControlChannel::new(UnixStream::from(stdio::take_stdin()?))?;
-        // User before the worker changes to its account.
+        // The user before the worker changes to its account.
         let owner = rustix::process::geteuid().as_raw();
         Ok(Self {
             channel: Arc::new(channel),
@@ -138,8 +139,8 @@ impl WorkerRuntime {
             if signalled {
                 let raised = self.signals.take();
                 if raised.contains(&Signal::TERM) {
-                    // Catalogues of zones are written: a catalogue of a million files takes a second and saves a minute
-                    // at the next start.
+                    // Saves the file indexes of zones: for a million files this takes a second, and saves a minute at
+                    // the next start.
                     if let Some(site) = &self.site {
                         site.halt();
                         if site.has_failed() {
@@ -153,8 +154,8 @@ impl WorkerRuntime {
                 }
             }
             if spoken {
-                // Memory used to read a configuration is returned to the system. The process drops its rights while
-                // this is its only thread.
+                // Memory for reading a configuration is returned to the system afterwards. The first message makes the
+                // process drop its rights, which requires that this is its only thread.
                 if is_confined {
                     run_on_temporary_thread(|| self.handle_next_message())?;
                 } else {
@@ -170,7 +171,7 @@ impl WorkerRuntime {
         if let Ok(Some(message)) = self.channel.receive() {
             self.handle(message)?;
         } else {
-            // The supervisor has exited: the worker completes the requests in progress and exits, too.
+            // The supervisor has exited: the worker completes the requests in progress and exits too.
             self.orphaned = true;
             self.drain();
         }
@@ -199,7 +200,8 @@ impl WorkerRuntime {
             return Ok(());
         }
         match message.kind {
-            // An error is reported after the configuration has been read, because the supervisor is still writing it.
+            // An error is reported only after the configuration has been read, because the supervisor is still sending
+            // it.
             MessageKind::Confine => self.confined = Some(apply_confinement(&message.payload)),
             MessageKind::Configure => match self.configure(message) {
                 Ok(()) => {
@@ -232,7 +234,7 @@ impl WorkerRuntime {
         Ok(())
     }
 
-    /// Reports to the supervisor why this process exits.
+    /// Reports to the supervisor why this process exits. Returns the reason as error.
     fn report_failure(&self, reason: String) -> io::Error {
         match self.channel.send(MessageKind::Failed, reason.as_bytes(), &[]) {
             Ok(()) => io::Error::other(reason),
@@ -240,7 +242,7 @@ impl WorkerRuntime {
         }
     }
 
-    /// Records the other processes that serve QUIC on the same sockets.
+    /// Stores the other processes that serve QUIC on the same sockets.
     fn update_quic_processes(&mut self, message: ControlMessage) {
         let ControlMessage { payload, mut descriptors, .. } = message;
         let Some(mut processes) = QuicProcesses::decode(&payload) else { return };
@@ -250,18 +252,18 @@ impl WorkerRuntime {
         if let Some((own, others)) = processes.own.take().zip(processes.reachable(descriptors)) {
             self.relay.set_processes(own, others.into_iter().map(|it| (it.process, it.sender)).collect());
         }
-        // The first inbox is read only after the process has dropped its rights, so that the threads started for it
-        // inherit this.
+        // The first inbox is read only after the process has dropped its rights, so that its threads inherit the
+        // restrictions.
         if self.site.is_some()
             && let Err(error) = self.relay.start_reading_inbox()
         {
-            // Connections of this process continue; those whose datagrams another process reads wait for the next
-            // attempt.
+            // Connections of this process continue, except those whose datagrams other processes forward; they wait for
+            // the next attempt.
             eprintln!("myriad: [alert] QUIC packets from other processes cannot be read: {error}");
         }
     }
 
-    /// Runs a configuration. The first is accepted only if the process has applied its account and limits.
+    /// Runs a configuration. The first one is rejected unless the process has applied its account and limits.
     fn configure(
         &mut self,
         ControlMessage { payload, descriptors, .. }: ControlMessage,
@@ -289,7 +291,7 @@ impl WorkerRuntime {
         self.serve_control_socket(control)
     }
 
-    /// Serves this control socket in place of the previous one.
+    /// Serves a control socket, in place of the previous one.
     fn serve_control_socket(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
         let asked = self.site.as_ref().zip(control);
         let control_server =
@@ -299,12 +301,12 @@ impl WorkerRuntime {
         Ok(())
     }
 
-    /// Returns the supervisor as the keeper of data that must outlive this process.
+    /// Returns the connection to the supervisor, for data that must outlive this process.
     fn keeper(&self) -> SharedStateStorage {
         Arc::new(SupervisorKeeper(Arc::clone(&self.channel)))
     }
 
-    /// Assembles the start values of the site from the message of the supervisor.
+    /// Collects the resources that the site receives from the supervisor.
     fn inherited_resources(
         &self,
         handover: WorkerHandover,
@@ -333,7 +335,8 @@ impl WorkerRuntime {
         })
     }
 
-    /// Starts draining, once. The process exits when the last exchange has finished.
+    /// Starts to drain the connections, unless this has been done. The process exits when the last exchange has
+    /// finished.
     fn drain(&mut self) {
         if std::mem::replace(&mut self.draining, true) {
             return;
@@ -351,11 +354,12 @@ impl WorkerRuntime {
     }
 }
 
-/// Applies account, limits and sandbox while the process has a single thread; returns the dropped rights for the log.
+/// Applies account, limits and sandbox. Must be called while the process has a single thread. Returns a description of
+/// the dropped rights for the log.
 fn apply_confinement(payload: &[u8]) -> Result<String, String> {
     let confinement = Confinement::decode(payload).ok_or(NO_CONFIGURATION)?;
     if let Err(error) = limit(&confinement) {
-        // A warning only, as in nginx: a server with fewer descriptors is better than none.
+        // Only a warning, as in nginx: a server with fewer descriptors is better than none.
         eprintln!("myriad: [warn] setrlimit() failed: {error}");
         let _ = raise_descriptors();
     }
@@ -379,8 +383,8 @@ fn confine_worker() -> Result<String, String> {
     Ok(confined.to_string())
 }
 
-/// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the
-/// usual soft limit of 1024 is too low for servers.
+/// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without `worker_rlimit_nofile`, the limit is raised as far as
+/// possible, because the usual soft limit of 1024 is too low for a server.
 fn limit(confinement: &Confinement) -> io::Result<()> {
     core_dumps::limit(confinement.core)?;
     let descriptors = getrlimit(Resource::Nofile);
@@ -393,7 +397,7 @@ fn limit(confinement: &Confinement) -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, wanted)?)
 }
 
-/// Raises the soft limit of descriptors to the hard limit, which requires no privilege.
+/// Raises the soft limit of descriptors to the hard limit, which needs no privilege.
 fn raise_descriptors() -> io::Result<()> {
     let most = getrlimit(Resource::Nofile).maximum;
     Ok(setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?)

@@ -1,4 +1,4 @@
-//! Requests of a worker process for actions that it has no right to perform: storing a file, creating a folder. Only
+//! Requests of a worker process for actions that it has no right to perform: storing a file, recreating a folder. Only
 //! files and folders that the configuration names are accepted.
 
 use crate::generation::ServerGeneration;
@@ -6,10 +6,10 @@ use crate::handover::{decode_file, decode_paths};
 use crate::state;
 use myriad_cli::pidfile::reason;
 
-/// Maximum length of a stored file, in bytes; a chain of certificates with its key has some kilobytes.
+/// Maximum length of a stored file, in bytes. A certificate chain with its key has some kilobytes.
 const LARGEST: usize = 256 << 10;
 
-/// Writes a file that a worker requests to store; an error is a sentence.
+/// Writes a file that a worker asks to store. Returns an error text for the log.
 pub(crate) fn store_file(generations: &[&ServerGeneration], payload: &[u8]) -> Result<(), String> {
     let Some((path, bytes)) = decode_file(payload) else {
         return Err("a worker process sent an invalid request to store a file".to_owned());
@@ -25,7 +25,7 @@ pub(crate) fn store_file(generations: &[&ServerGeneration], payload: &[u8]) -> R
         .map_err(|error| format!("\"{}\" could not be stored: {}", path.display(), reason(&error)))
 }
 
-/// Recreates the folder of a cache zone after it was removed; an error is a sentence.
+/// Recreates the folder of a cache zone that was removed. Returns an error text for the log.
 pub(crate) fn remake_folder(generations: &[&ServerGeneration], payload: &[u8]) -> Result<(), String> {
     let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
         return Err("a worker process sent an invalid request to create a folder".to_owned());

@@ -1,4 +1,4 @@
-//! `-t` tests the conditions of a start: listening addresses, origins.
+//! Tests of `-t`: it tests whether the server could start (listening addresses, origins).
 
 mod support;
 
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use support::{ServerSite, free_port, stderr};
 
-/// Unprivileged user for the tests if root runs them.
+/// User ID for tests that need an unprivileged user, if root runs them.
 const UNPRIVILEGED_USER: u32 = 65_534;
 
 fn is_root() -> bool {
@@ -46,7 +46,7 @@ fn address_in_use_fails_configuration_test_and_names_its_process() {
         "{errors}"
     );
     assert!(errors.contains("syntax is ok") && errors.contains("test failed"), "{errors}");
-    // `--explain` does not test the start.
+    // `--explain` does not test whether the server could start.
     assert!(site.output(&["--explain", "/"]).status.success());
     drop(holder);
     assert!(site.output(&["-t"]).status.success());
@@ -99,7 +99,7 @@ fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
     let output = site.output(&["-t"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(site.get(), Some(200));
-    // Another configuration, whose pid file names another process.
+    // Another configuration with the same address, whose pid file contains another process ID.
     let other = ServerSite::new();
     other.write("nginx.conf", &site.read("nginx.conf"));
     let mut somebody = Command::new("sleep").arg("60").spawn().expect("sleep");
@@ -117,7 +117,7 @@ fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
     );
 }
 
-/// Tests that the user of the server decides if its open files cannot be read.
+/// If the open files of the server cannot be read, the user of the socket decides.
 #[test]
 fn a_server_of_another_user_is_known_by_that_user() {
     if !is_root() {

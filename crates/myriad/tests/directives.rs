@@ -1,4 +1,4 @@
-//! Directives that need no origin, tested with the real binary.
+//! Tests of directives that need no origin, with the real binary.
 
 mod support;
 
@@ -227,7 +227,8 @@ fn lingering_close_always_waits_for_the_client_to_go() {
              location /always { lingering_close always; return 200 x; } }",
     )
     .start();
-    // A closed connection answers further data with a reset; a lingering connection reads it.
+    // After `lingering_close`, the connection still reads data of the client; a closed connection would answer with a
+    // reset.
     let is_reset = |path: &str| {
         let mut stream = connect((LOOPBACK, site.port));
         write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("request");

@@ -1,4 +1,4 @@
-//! Messages of `sd_notify` to an init system, and sockets passed by it, tested with the real binary.
+//! Tests of `sd_notify` messages to an init system, and of sockets that it passes, with the real binary.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use support::{ServerSite, get, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
 
-/// Longer than any message takes on a loaded machine.
+/// Maximum time that the tests wait for a message.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Socket of an init system, in the folder of a site.
@@ -40,7 +40,7 @@ impl InitSocket {
     }
 }
 
-/// Server of this site, which is killed on drop if a test fails.
+/// Server of this site, killed on drop.
 struct ChildServer(Child);
 
 impl ChildServer {
@@ -175,7 +175,7 @@ fn upgrade_that_fails_leaves_the_old_binary() {
     let refused = site.upgrade();
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("unknown directive \"lissen\""), "{}", stderr(&refused));
-    // Simulates an old binary that reads another configuration than the command.
+    // The server is an old binary with another configuration than the command.
     let pid_file = site.path("nginx.pid");
     let by_pid = || myriad().args(["upgrade", "--pid-file"]).arg(&pid_file).output().expect("output");
     let failed = by_pid();
@@ -190,7 +190,7 @@ fn upgrade_that_fails_leaves_the_old_binary() {
     assert!(stderr(&other).contains("process 1"), "{}", stderr(&other));
 }
 
-/// Starts the server like an init system, with this listener as its descriptor 3.
+/// Starts the server as an init system does, with this listener as descriptor 3.
 fn activated(site: &ServerSite, listener: &TcpListener) -> ChildServer {
     let script = "export LISTEN_PID=$$ LISTEN_FDS=1; exec \"$0\" \"$@\" 3<&0 </dev/null";
     let mut command = Command::new("sh");
@@ -209,7 +209,7 @@ fn sockets_of_the_init_system_serve_and_outlive_the_server() {
         let mut server = activated(&site, &listener);
         wait_for("the pid file", || site.path("nginx.pid").exists());
         assert_eq!(site.get(), Some(200));
-        // A new binary recognizes it, too.
+        // A new binary recognises the socket too.
         let new = upgraded(&site, "nginx.pid", server.0.id());
         send("QUIT", server.0.id());
         assert!(server.has_exited());

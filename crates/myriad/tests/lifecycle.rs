@@ -1,4 +1,4 @@
-//! Start, pid file, background, reload, crash, upgrade, exit, tested with the real binary and its real worker.
+//! Tests of start, pid file, daemon, reload, crash, upgrade and exit, with the real binary and its worker.
 
 mod support;
 

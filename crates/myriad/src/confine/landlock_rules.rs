@@ -1,22 +1,22 @@
 //! Landlock (landlock(7)): prohibits running programs, creating devices, pipes or sockets in the file system,
 //! signalling other processes, and connecting to abstract sockets of other processes.
 //!
-//! Access to files for reading and writing is controlled by their modes: a reload may name new folders, and
-//! restrictions of Landlock are permanent.
+//! Reading and writing of files is not restricted: restrictions of Landlock are permanent, but a reload may name new
+//! folders. Only the file permissions control it.
 
 use landlock::{
     AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope,
 };
 
-/// Accesses that no worker needs on any file.
+/// Actions on files that no worker ever performs.
 const NEVER: [AccessFs; 5] =
     [AccessFs::Execute, AccessFs::MakeChar, AccessFs::MakeBlock, AccessFs::MakeFifo, AccessFs::MakeSock];
 
-/// Prohibits for this thread and the threads that it starts all actions that a worker never performs.
+/// Applies the restrictions to this thread and the threads that it starts.
 ///
 /// # Errors
-/// Returns the parts that the kernel does not support.
+/// Returns a description of the parts that the kernel does not support.
 pub(super) fn forbid_programs_and_devices() -> Result<(), String> {
     match restrict() {
         Ok(RulesetStatus::FullyEnforced) => Ok(()),
@@ -28,8 +28,8 @@ pub(super) fn forbid_programs_and_devices() -> Result<(), String> {
 
 fn restrict() -> Result<RulesetStatus, String> {
     let error_text = |error: RulesetError| error.to_string();
-    // Moving a file to another folder, which a zone does with its pages, requires a separate right under any rule set.
-    // Kernels before 5.19 do not have it and would reject all moves: they get no rule set.
+    // A cache zone moves its files between folders, which any Landlock rule set prohibits without the right `Refer`.
+    // Kernels before 5.19 do not have that right, so Landlock is not used there.
     let mut rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     rules =
         rules.handle_access(AccessFs::Refer).map_err(error_text)?.set_compatibility(CompatLevel::BestEffort);
@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// A rule set applies to one thread and the threads that it starts, so the test has its own thread.
+    /// Restrictions apply to one thread and the threads that it starts, so the test has its own thread.
     #[test]
     fn restricted_thread_moves_files_and_runs_no_program() {
         let folder = std::env::temp_dir().join(format!("myriad-confined-{}", std::process::id()));
@@ -66,7 +66,7 @@ mod tests {
                 let held = forbid_programs_and_devices();
                 fs::rename(at("a/page"), at("b/page")).expect("moved to another folder");
                 let program = Command::new("/bin/true").spawn();
-                // The server also runs on a kernel without Landlock.
+                // Without Landlock in the kernel, both results are reversed.
                 assert_eq!(program.is_err(), held.is_ok(), "{held:?} {program:?}");
                 held
             };

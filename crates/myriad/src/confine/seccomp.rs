@@ -1,7 +1,8 @@
 //! System call filter with an allowlist (seccomp(2)).
 //!
-//! A call that is not on the list fails as if the kernel did not implement it (`ENOSYS`), which libraries handle. A
-//! compromised process cannot start a program, debug another, mount, load code into the kernel, or listen.
+//! A system call that is not on the list fails with `ENOSYS`, as if the kernel did not implement it, which libraries
+//! handle. A compromised process cannot start a program, debug another process, mount, load code into the kernel, or
+//! listen.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -28,7 +29,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_fgetxattr, libc::SYS_fsetxattr, libc::SYS_flistxattr, libc::SYS_fremovexattr, libc::SYS_getxattr,
     libc::SYS_setxattr, libc::SYS_listxattr, libc::SYS_removexattr,
     libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_inotify_rm_watch,
-    // Existing sockets and connecting ones; listen() is missing.
+    // Sockets that connect or accept; `listen` is missing.
     libc::SYS_socketpair, libc::SYS_bind, libc::SYS_connect, libc::SYS_accept, libc::SYS_accept4, libc::SYS_getsockname,
     libc::SYS_getpeername, libc::SYS_getsockopt, libc::SYS_setsockopt, libc::SYS_shutdown, libc::SYS_recvfrom,
     libc::SYS_recvmsg, libc::SYS_recvmmsg, libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_sendmmsg,
@@ -47,7 +48,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_getpriority, libc::SYS_setpriority, libc::SYS_exit, libc::SYS_exit_group, libc::SYS_nanosleep,
     libc::SYS_clock_nanosleep, libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_gettimeofday,
     libc::SYS_prctl, libc::SYS_getrandom, libc::SYS_restart_syscall, libc::SYS_ioprio_set, libc::SYS_ioprio_get,
-    // Signals to the process itself; `Scope::Signal` prohibits tgkill() of others.
+    // Signals to the process itself; signals to other processes are prohibited by `Scope::Signal`.
     libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_rt_sigpending,
     libc::SYS_rt_sigtimedwait, libc::SYS_sigaltstack,
     // Information on the process and the machine.
@@ -55,7 +56,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_getresgid, libc::SYS_capget, libc::SYS_uname, libc::SYS_sysinfo, libc::SYS_getrusage, libc::SYS_times,
 ];
 
-/// System calls of older C libraries in place of those above.
+/// System calls that older C libraries use in place of those above.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER: &[libc::c_long] = &[
@@ -68,10 +69,11 @@ const OLDER: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[libc::c_long] = &[];
 
-/// Socket families: local, IPv4, IPv6, and the family by which the C library queries the addresses of this machine.
+/// Permitted socket families: Unix, IPv4, IPv6, and netlink, by which the C library queries the addresses of this
+/// machine.
 const FAMILIES: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Restricts this thread and the threads that it starts to the listed calls.
+/// Restricts this thread and the threads that it starts to the listed system calls.
 ///
 /// # Errors
 /// Returns the reason if the filter cannot be installed.
@@ -85,13 +87,13 @@ fn program(process: u32) -> Result<BpfProgram, seccompiler::Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         FREE.iter().chain(OLDER).map(|&call| (call, Vec::new())).collect();
     let equal = |argument, value| single_condition(argument, SeccompCmpOp::Eq, value);
-    // Allowed for a thread, not for a process. A filter cannot read the flags of clone3(): it is not on the list, and
-    // the C library then calls clone().
+    // `clone` may create threads but not processes. A filter cannot read the flags of `clone3`, so that call is not on
+    // the list, and the C library uses `clone` instead.
     let thread = libc::CLONE_THREAD as u64;
     rules.insert(libc::SYS_clone, vec![single_condition(0, SeccompCmpOp::MaskedEq(thread), thread)?]);
     let families = FAMILIES.iter().map(|&family| equal(0, family as u64)).collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_socket, families);
-    // kill() of this process, so that an assertion of a library can terminate it. Limits of this process.
+    // `kill` of this process, by which a failed assertion of a library terminates it, and `prlimit64` of this process.
     let itself = u64::from(process);
     rules.insert(libc::SYS_kill, vec![equal(0, itself)?]);
     rules.insert(libc::SYS_tgkill, vec![equal(0, itself)?]);

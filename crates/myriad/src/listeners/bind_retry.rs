@@ -1,14 +1,14 @@
-//! Retries for addresses that another process has bound briefly.
+//! Retries of binding an address, for a stopped server that needs a moment to close its sockets.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Number of attempts and the pause between them: a stopped server may need a moment to close its sockets.
+/// Maximum number of attempts.
 const BIND_ATTEMPTS: u32 = 4;
 const BIND_PAUSE: Duration = Duration::from_millis(100);
 
-/// Binds, and retries while another process has bound the address.
+/// Calls `bind`, and again after a pause while the address is in use. Returns its last result.
 pub(super) fn bind_with_retries(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {

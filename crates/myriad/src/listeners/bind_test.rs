@@ -14,11 +14,11 @@ use super::{bind_failure, bind_ip, is_abandoned, stream_socket, udp, wanted_list
 use myriad_cli::port_holder;
 use myriad_cli::report::ConfigFinding;
 
-/// Binds each address of a configuration and closes it immediately.
+/// Binds each address of a configuration and closes it again. Returns an error for each address that cannot be bound.
 ///
-/// An address that `running` has bound, the server that already runs this configuration, counts as free: a reload
-/// reuses the socket. As at a start, sockets are bound without `SO_REUSEPORT` and never share an address with another
-/// program.
+/// An address that the process `running` has bound counts as free: that process already runs this configuration, and a
+/// reload reuses its sockets. As at a start, addresses are bound without `SO_REUSEPORT`, so they are never shared with
+/// another program.
 pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<ConfigFinding> {
     let failed = |conf: &ListenConf| {
         let error = try_one(conf).err()?;
@@ -41,7 +41,8 @@ fn try_one(conf: &ListenConf) -> io::Result<()> {
     }
 }
 
-/// Tests a Unix socket. A socket file without a listener is replaced at the start; the test leaves it unchanged.
+/// Tests the path of a Unix socket. A socket file without a listener counts as free, because a start replaces it; the
+/// test leaves it unchanged.
 fn try_unix(path: &Path) -> io::Result<()> {
     let address = SocketAddrUnix::new(path)?;
     match bind(&stream_socket(AddressFamily::UNIX)?, &address) {

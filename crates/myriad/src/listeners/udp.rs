@@ -1,4 +1,4 @@
-//! Datagram sockets of QUIC and of `stream`: one for each worker thread, so that a datagram wakes only the thread that
+//! UDP sockets of QUIC and of `stream`: one for each worker thread, so that a datagram wakes only the thread that
 //! handles it.
 
 use std::io;
@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 use super::bind_retry::bind_with_retries;
 
 /// Receive buffer without `rcvbuf=`, in bytes: a burst of handshakes is some thousand datagrams. Without the privilege
-/// to exceed it, the kernel applies `net.core.rmem_max`.
+/// to exceed it, the kernel applies the limit `net.core.rmem_max`.
 const BUFFER: usize = 4 << 20;
 
 /// Creates the sockets of an address, one for each thread even without `reuseport`: a single socket would wake all
@@ -21,8 +21,8 @@ pub(super) fn open_sockets(
     address: SocketAddr,
     threads: usize,
 ) -> io::Result<Vec<OwnedFd>> {
-    // The first bind is without SO_REUSEPORT: otherwise two programs that set it would share the clients of one address
-    // without an error.
+    // First bound without `SO_REUSEPORT`: otherwise another program that also sets it would receive a part of the
+    // clients without an error.
     let probe = bind_with_retries(|| bind_socket(conf, address, false))?;
     if threads <= 1 {
         return Ok(vec![probe]);

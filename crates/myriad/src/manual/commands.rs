@@ -26,7 +26,7 @@ To read a page without a package: myriad man purge | man -l -
 /// Command of the command line.
 #[derive(Clone, Debug)]
 pub(super) struct DescribedCommand {
-    /// Words after `myriad`, joined by `-` in the name of its page; empty for the server.
+    /// Words after `myriad`, joined by `-` as in the name of the page; empty for the server.
     pub(super) name: &'static str,
     /// Purpose, as in the NAME section of the page.
     pub(super) purpose: &'static str,

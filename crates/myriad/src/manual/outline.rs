@@ -1,4 +1,4 @@
-//! Outline of a usage text: the kinds of its lines by their form.
+//! Outline of a usage text, whose lines are classified by their form.
 //!
 //! ```text
 //! Usage: myriad cache ls [--zone Z]     synopsis, to the first empty line

@@ -1,4 +1,5 @@
-//! Announcement of this process: its pid file, the lock of a `myriad wordpress`, the foreground process of `daemon on`.
+//! Means by which other processes find this process: its pid file, the lock of a `myriad wordpress`, and the foreground
+//! process of `daemon on`.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -21,7 +22,7 @@ pub(super) struct ServerAnnouncement {
 }
 
 impl ServerAnnouncement {
-    /// Creates an announcement that has not been made yet.
+    /// Creates an announcement without a pid file yet.
     pub(super) fn new(instance: Option<InstanceLock>, foreground: Option<UnixStream>) -> Self {
         Self { pid_file: None, instance, foreground }
     }
@@ -37,15 +38,16 @@ impl ServerAnnouncement {
         Ok(())
     }
 
-    /// Returns whether the directive `pid` names a path other than that of the file. A file renamed in favour of a new
-    /// binary stays.
+    /// Returns whether the directive `pid` names another path than that of the present file. A file that was renamed to
+    /// `.oldbin` for an upgrade stays.
     pub(super) fn pid_file_moves_to(&self, path: &Path) -> bool {
         self.pid_file.as_ref().is_some_and(|file| {
             file.path() != path && !file.path().as_os_str().as_encoded_bytes().ends_with(b".oldbin")
         })
     }
 
-    /// Writes the process number, the results of reloads, and the facts of the server to the lock of the folder.
+    /// Writes the process ID, the results of reloads, and the description of the server to the lock file, if there is
+    /// one.
     pub(super) fn write_instance_state(
         &self,
         generation: &ServerGeneration,
@@ -54,7 +56,7 @@ impl ServerAnnouncement {
         self.instance.as_ref().map_or(Ok(()), |instance| instance.write_state(reloads, &generation.facts))
     }
 
-    /// Writes the greeting of a `myriad wordpress` to standard error; write errors are ignored.
+    /// Prints the greeting of a `myriad wordpress` to standard error; errors are ignored.
     pub(super) fn print_greeting(&self, generation: &ServerGeneration) {
         if self.instance.is_some() {
             let _ =

@@ -1,4 +1,4 @@
-//! Messages of workers: reports that they are ready or have failed, and data that the supervisor must store for them.
+//! Messages of workers: they are ready, have failed, or send data that the supervisor must store.
 
 use myriad_log::LogLevel;
 use myriad_serve::Standing;
@@ -18,7 +18,7 @@ impl Supervisor {
         let Some(worker) = self.workers.find(pid) else { return };
         let received = worker.channel.as_ref().map(ControlChannel::receive);
         let Some(Ok(Some(message))) = received else {
-            // The worker is exiting, or sends an invalid message. The signal for a child reports its exit.
+            // The worker is exiting, or has sent an invalid message. SIGCHLD reports its exit.
             worker.channel = None;
             if !matches!(received, Some(Ok(None)) | None) {
                 worker.kill();
@@ -35,7 +35,7 @@ impl Supervisor {
             }
             MessageKind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
             MessageKind::Drained => {
-                // Scripts that wait for old workers of nginx search for this text.
+                // The text contains that of nginx for an exiting worker, for which scripts wait.
                 let text = format!(
                     "the last connection of an earlier configuration is closed: it exited with code 0, worker process {pid} continues"
                 );
@@ -45,8 +45,7 @@ impl Supervisor {
             MessageKind::Folder => {
                 self.handle_storage_request(worker_requests::remake_folder, &message.payload);
             }
-            // Keys of a leaving worker are ignored: it issues no more tickets that a client would present to the next
-            // worker.
+            // A leaving worker no longer issues tickets that a client would present to the next worker.
             MessageKind::TicketKeys if worker.state != Standing::Leaving => {
                 self.keep_ticket_key(&message.payload);
             }
@@ -69,7 +68,8 @@ impl Supervisor {
         }
     }
 
-    /// Handles a request of a worker about files of the running or of the pending configuration.
+    /// Handles a request of a worker to store a file or create a folder, which the running or the pending configuration
+    /// must name.
     fn handle_storage_request(
         &self,
         work: fn(&[&ServerGeneration], &[u8]) -> Result<(), String>,
@@ -93,7 +93,7 @@ impl Supervisor {
         self.reload_again();
     }
 
-    /// Announces the server, because its first worker accepts connections.
+    /// Announces the server, once its first worker accepts connections.
     fn become_ready(&mut self) {
         let path = self.current.pid_path();
         if let Err(error) = self.announced.write_pid_file(&path) {

@@ -1,12 +1,13 @@
-//! Supervisors before and after this one that have the same sockets, and their worker processes that serve QUIC.
+//! Supervisors before and after this one in an upgrade, which share its sockets, and their worker processes that serve
+//! QUIC.
 //!
 //! ```text
-//!   old supervisor <--channel--> this one <--channel--> new supervisor
-//!        '- workers                 '- workers              '- workers: each receives all, with their inboxes
+//!      old supervisor <--channel--> this one <--channel--> new supervisor
+//!         '- workers                  '- workers              '- workers: each receives all, with their inboxes
 //! ```
 //!
-//! Changes on one side are forwarded to the other. Each supervisor therefore has the complete list, although it only
-//! has channels to the adjacent supervisors.
+//! Changes on one side are forwarded to the other side. Each supervisor therefore has the complete list, although it
+//! has channels only to the adjacent supervisors.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -17,27 +18,27 @@ use crate::control::{ControlChannel, MessageKind};
 use crate::handover::QuicProcesses;
 use crate::inbox::ReachableProcess;
 
-/// Position in a rank of the number of earlier supervisors. The lower bits count the worker processes that the same
-/// supervisor had started before.
+/// Number of bits of a rank that count the worker processes which the same supervisor started before; the higher bits
+/// are the number of earlier supervisors.
 const DEPTH_SHIFT: u32 = 32;
 
-/// Worker process of this supervisor, with the sending endpoint of its inbox.
+/// Worker process of this supervisor, with the sending end of its inbox.
 type OwnProcess<'a> = (QuicProcess, BorrowedFd<'a>);
 
-/// Older supervisors, or newer ones.
+/// Either the older or the newer supervisors.
 #[derive(Debug, Default)]
 struct SupervisorSide {
-    /// Channel to the adjacent supervisor; `None` if no such supervisor runs or it does not support these messages.
+    /// Channel to the adjacent supervisor; `None` if it does not run or does not support these messages.
     channel: Option<ControlChannel>,
     /// Worker processes on this side.
     processes: Vec<ReachableProcess>,
-    /// List that was last sent to the adjacent supervisor.
+    /// List that was last sent to the adjacent supervisor; `None` if none was sent.
     last_sent: Option<Vec<QuicProcess>>,
 }
 
 impl SupervisorSide {
-    /// Sends the adjacent supervisor on this side all processes on the other side, unless that list was sent before:
-    /// otherwise two supervisors would reply to each other forever.
+    /// Sends the adjacent supervisor on this side all processes on the other side, unless the same list was sent
+    /// before: otherwise two supervisors would reply to each other forever.
     fn send_processes(&mut self, all: &[OwnProcess<'_>]) {
         let Some(channel) = &self.channel else { return };
         let processes: Vec<QuicProcess> = all.iter().map(|(process, _)| process.clone()).collect();
@@ -51,14 +52,14 @@ impl SupervisorSide {
     }
 }
 
-/// Side of a supervisor.
+/// Age of a supervisor relative to this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SideAge {
     Older,
     Newer,
 }
 
-/// Other supervisors.
+/// Older and newer supervisors, and their worker processes.
 #[derive(Debug, Default)]
 pub(super) struct PeerSupervisors {
     /// Number of supervisors before this one.
@@ -70,21 +71,21 @@ pub(super) struct PeerSupervisors {
 }
 
 impl PeerSupervisors {
-    /// Creates the state of a supervisor that an older one started.
+    /// Creates the state of a supervisor that an older one has started.
     pub(super) fn for_successor(depth: u32, channel: ControlChannel, older: Vec<ReachableProcess>) -> Self {
         let older = SupervisorSide { channel: Some(channel), processes: older, last_sent: None };
         Self { depth, older, ..Self::default() }
     }
 
-    /// Returns the number of supervisors before the next one.
+    /// Returns the depth of a successor: the number of supervisors before it.
     pub(super) fn next_depth(&self) -> u32 {
         self.depth.saturating_add(1)
     }
 
-    /// Returns number and rank of the next worker process.
+    /// Returns number and rank of the next worker process; `own` are the numbers of this supervisor's processes.
     ///
-    /// The number is unused by running processes. The first is derived from the number of this process, so that
-    /// connection IDs of an earlier server most likely name no process.
+    /// The number is not used by any running process. The search starts at a number derived from this process's ID, so
+    /// that connection IDs of an earlier server most likely belong to no process.
     pub(super) fn next_name(&mut self, own: &[u8]) -> (u8, u64) {
         let taken =
             |number: &u8| own.contains(number) || self.others().any(|it| it.process.number == *number);
@@ -99,30 +100,30 @@ impl PeerSupervisors {
         self.older.processes.iter().chain(&self.newer.processes)
     }
 
-    /// Returns the worker processes of the other supervisors.
+    /// Returns the worker processes of all other supervisors.
     pub(super) fn processes(&self) -> Vec<OwnProcess<'_>> {
         borrowed_processes(self.others())
     }
 
-    /// Returns the processes that the next supervisor receives before it starts a worker process.
+    /// Returns the processes that a successor receives before it starts a worker process.
     pub(super) fn processes_for_successor<'a>(&'a self, of_this: Vec<OwnProcess<'a>>) -> Vec<OwnProcess<'a>> {
         of_this.into_iter().chain(borrowed_processes(&self.older.processes)).collect()
     }
 
-    /// Sets the channel to the next supervisor, which runs from now on; `None` after it has exited.
+    /// Sets the channel to the successor that has been started; `None` after it has exited.
     pub(super) fn set_successor(&mut self, channel: Option<ControlChannel>) {
         self.newer.channel = channel;
         self.newer.last_sent = None;
         self.end_without_channel(SideAge::Newer);
     }
 
-    /// Returns the open channels.
+    /// Returns the open channels to adjacent supervisors.
     pub(super) fn channels(&self) -> impl Iterator<Item = (SideAge, &ControlChannel)> {
         let sides = [(SideAge::Older, &self.older), (SideAge::Newer, &self.newer)];
         sides.into_iter().filter_map(|(age, side)| Some((age, side.channel.as_ref()?)))
     }
 
-    /// Receives all pending messages.
+    /// Receives all messages that have arrived.
     pub(super) fn receive_pending(&mut self) {
         for age in [SideAge::Older, SideAge::Newer] {
             while self.side(age).channel.as_ref().is_some_and(has_message) {
@@ -150,12 +151,12 @@ impl PeerSupervisors {
         }
     }
 
-    /// Sends each adjacent supervisor the processes on this side of it.
+    /// Sends each adjacent supervisor the processes of this supervisor and of the other side.
     pub(super) fn send_to_adjacent(&mut self, of_this: &[OwnProcess<'_>]) {
         self.older.processes.retain(ReachableProcess::is_alive);
-        // Further supervisors may follow the next one, and only the next one reports their new processes. After it is
-        // gone, those processes stay listed even if they have exited: otherwise a leaving process would conclude that
-        // no process reads the sockets.
+        // Processes of later supervisors than the successor are reported only by the successor. Once it has exited,
+        // they stay listed even if they have exited: otherwise a leaving process would conclude that no process reads
+        // the sockets.
         let next = self.next_depth();
         self.newer.processes.retain(|it| it.is_alive() || depth_of_rank(it.process.rank) > next);
         self.older.send_processes(&processes_with_side(of_this, &self.newer));
@@ -164,8 +165,8 @@ impl PeerSupervisors {
         self.end_without_channel(SideAge::Newer);
     }
 
-    /// Marks the worker processes of a supervisor without a channel as leaving, because they shut down after its exit.
-    /// They are removed once they have exited, too.
+    /// Marks the worker processes of a side without a channel as leaving, because they shut down after their supervisor
+    /// has exited.
     fn end_without_channel(&mut self, age: SideAge) {
         let side = self.side(age);
         if side.channel.is_none() {
@@ -183,12 +184,12 @@ impl PeerSupervisors {
     }
 }
 
-/// Returns how many supervisors preceded the one that started the worker process of this rank.
+/// Returns the depth of the supervisor that started the worker process with this rank.
 fn depth_of_rank(rank: u64) -> u32 {
     (rank >> DEPTH_SHIFT) as u32
 }
 
-/// Returns whether the channel has a message or is closed.
+/// Returns whether a message has arrived or the channel is closed.
 fn has_message(channel: &ControlChannel) -> bool {
     let mut polled = [PollFd::new(channel, PollFlags::IN)];
     poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
@@ -276,7 +277,7 @@ mod tests {
         drop(next);
         drop(beyond);
         first.send_to_adjacent(&[]);
-        // The third supervisor may have started another, which reads the sockets.
+        // The third supervisor may have started another one, whose worker reads the sockets.
         assert_eq!(numbers(&first), [(2, Leaving)]);
     }
 }

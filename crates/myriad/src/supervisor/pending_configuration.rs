@@ -10,22 +10,22 @@ pub(super) const NOT_TAKEN: &str = "the new configuration was rejected: the prev
 #[derive(Debug, Default)]
 pub(super) struct ReloadState {
     pub(super) pending: Option<PendingConfiguration>,
-    /// Set if another reload was requested meanwhile; it starts after the current one.
+    /// True if another reload was requested during the current one; it starts afterwards.
     pub(super) again: bool,
-    /// Number of started and finished reloads, for `myriad wordpress reload`.
+    /// Numbers of started and finished reloads, which `myriad wordpress reload` reads from the lock file.
     pub(super) counted: ReloadCounts,
 }
 
-/// Configuration that waits for a worker to take it over.
+/// Configuration that was sent to a worker, which has not accepted it yet.
 #[derive(Debug)]
 pub(super) struct PendingConfiguration {
     pub(super) next: ServerGeneration,
-    /// Process number of the worker that takes it over: the serving worker, or a new one if the process must change.
+    /// Process ID of that worker: the serving worker, or a new one if the process must be replaced.
     pub(super) pid: u32,
 }
 
 impl ReloadState {
-    /// Returns whether the configuration waits for this worker.
+    /// Returns whether the pending configuration was sent to this worker.
     pub(super) fn waits_for(&self, pid: u32) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.pid == pid)
     }

@@ -1,5 +1,5 @@
-//! Reload (HUP): the configuration is read, sent to a worker, and replaces the earlier one when the worker is ready.
-//! Reopening of logs (USR1).
+//! Reload (HUP): the configuration is read and sent to a worker, and replaces the previous one when the worker is
+//! ready. Reopening of log files (USR1).
 //!
 //! ```text
 //! running --read, opened--> pending --worker ready--> running the new one
@@ -19,7 +19,7 @@ use crate::handover::encode_paths;
 use myriad_cli::pidfile::reason;
 use myriad_cli::report::ConfigFinding;
 
-/// Log line of a reload that succeeded.
+/// Log message of a reload that succeeded.
 const TAKEN: &str = "the new configuration is in effect";
 
 impl Supervisor {
@@ -42,7 +42,7 @@ impl Supervisor {
         }
     }
 
-    /// Reports to all waiting processes that the earlier configuration continues.
+    /// Reports a failed reload to the init system and to `myriad wordpress reload`, and logs it.
     fn reload_failed(&mut self, why: Vec<String>) {
         self.log(LogLevel::Error, NOT_TAKEN);
         self.init.ready(NOT_TAKEN);
@@ -51,7 +51,7 @@ impl Supervisor {
         release_memory_soon();
     }
 
-    /// Handles a worker that does not take over the pending configuration. A reload that was requested meanwhile
+    /// Handles the failure of a worker to accept the pending configuration. A reload that was requested meanwhile
     /// remains due.
     pub(super) fn pending_failed(&mut self, why: String) {
         let again = self.reload.again;
@@ -84,7 +84,7 @@ impl Supervisor {
         }
     }
 
-    /// Reads the current configuration and opens its resources.
+    /// Reads the configuration again and opens its resources.
     fn prepare_generation(&self) -> Result<ServerGeneration, Vec<ConfigFinding>> {
         let (origin, warnings) = self.current.origin.renewed().map_err(|error| vec![error.into()])?;
         for warning in warnings {
@@ -97,8 +97,8 @@ impl Supervisor {
         ServerGeneration::prepare(&origin, &configuration, &self.current.listeners)
     }
 
-    /// Sends a configuration to the serving worker, or to a new one if the process must change; returns its process
-    /// number.
+    /// Sends a configuration to the serving worker, or to a new one if the process must be replaced. Returns the
+    /// worker's process ID.
     fn hand_over(&mut self, next: &ServerGeneration) -> io::Result<u32> {
         let keys = self.ticket_keys.valid();
         match self.workers.serving().filter(|_| self.current.shares_process_with(next)) {
@@ -107,7 +107,7 @@ impl Supervisor {
         }
     }
 
-    /// Makes the pending configuration the running one.
+    /// Makes the pending configuration the current one.
     pub(super) fn commit(&mut self) {
         let Some(PendingConfiguration { next, .. }) = self.reload.pending.take() else { return };
         let old = std::mem::replace(&mut self.current, next);
@@ -126,7 +126,7 @@ impl Supervisor {
         release_memory_soon();
     }
 
-    /// Logs the failure of a worker and drops a configuration that waited for it.
+    /// Logs the failure of a worker, and drops the pending configuration if it was sent to that worker.
     pub(super) fn worker_failed(&mut self, pid: u32, why: &str) {
         self.log(LogLevel::Emerg, why);
         if self.reload.waits_for(pid) {
@@ -135,7 +135,7 @@ impl Supervisor {
         }
     }
 
-    /// Reopens the log files here and in the workers, after the files were renamed.
+    /// Reopens the log files, after they were renamed, and sends them to the workers.
     pub(super) fn reopen(&mut self) {
         let ServerGeneration { main, origin, .. } = &self.current;
         let opened = self.current.logs.reopen(&origin.paths);

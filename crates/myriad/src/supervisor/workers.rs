@@ -14,16 +14,17 @@ use crate::generation::ServerGeneration;
 use crate::process::WorkerProcess;
 use crate::ticket_keys::TicketKeys;
 
-/// Initial and maximum delay before a worker that repeatedly exits is restarted. The delay doubles after each exit.
+/// Initial and maximum delay before a worker is restarted that exited soon after its start. The delay doubles each
+/// time.
 const RESPAWN_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
-/// Minimum lifetime of a worker that counts as started successfully; its exit resets the delay.
+/// Minimum lifetime of a worker that resets the delay.
 const STEADY: Duration = Duration::from_secs(5);
 
 /// Worker processes of a supervisor, including those that are leaving.
 #[derive(Debug)]
 pub(super) struct SupervisedWorkers {
     processes: Vec<WorkerProcess>,
-    /// Set if a worker that has exited is replaced; cleared by WINCH.
+    /// True if a worker that exits is replaced; WINCH sets it to false.
     pub(super) accepting: bool,
     pub(super) respawn: RespawnSchedule,
 }
@@ -38,8 +39,8 @@ impl SupervisedWorkers {
         }
     }
 
-    /// Starts a worker for a configuration, logs the start and returns its process number. [`SupervisedWorkers::tell`] notifies
-    /// the other processes that serve QUIC.
+    /// Starts a worker for a configuration and logs it. Returns its process ID. The caller must notify the other
+    /// processes that serve QUIC by [`SupervisedWorkers::send_processes`].
     ///
     /// # Errors
     /// Returns an error if the process cannot be started or its configuration cannot be sent to it.
@@ -72,17 +73,18 @@ impl SupervisedWorkers {
         self.processes.iter_mut().find(|worker| worker.pid() == pid)
     }
 
-    /// Returns the worker that accepts connections.
+    /// Returns the worker that accepts connections; `None` while there is none.
     pub(super) fn serving(&self) -> Option<&WorkerProcess> {
         self.processes.iter().find(|worker| worker.state == Standing::Serving)
     }
 
-    /// Returns the open channels, each with the process number of its worker.
+    /// Returns the open channels, each with the process ID of its worker.
     pub(super) fn channels(&self) -> impl Iterator<Item = (u32, &ControlChannel)> {
         self.processes.iter().filter_map(|worker| Some((worker.pid(), worker.channel.as_ref()?)))
     }
 
-    /// Marks a worker as serving. Workers that served before are notified of it and requested to quit.
+    /// Marks a worker as serving. Workers that served before are told to quit, after they have received the list of
+    /// processes.
     pub(super) fn ready(&mut self, pid: u32, peers: &mut PeerSupervisors) {
         if let Some(worker) = self.find(pid).filter(|worker| worker.state == Standing::Starting) {
             worker.state = Standing::Serving;
@@ -94,28 +96,28 @@ impl SupervisedWorkers {
         }
     }
 
-    /// Sets the listeners for QUIC of the serving worker after its configuration has changed.
+    /// Sets the IDs of the QUIC listeners of the serving worker, after its configuration has changed.
     pub(super) fn serves_quic(&mut self, listeners: &[u64]) {
         for worker in self.processes.iter_mut().filter(|worker| worker.state == Standing::Serving) {
             worker.quic = listeners.to_vec();
         }
     }
 
-    /// Returns the worker processes that serve QUIC.
+    /// Returns the worker processes of this supervisor that serve QUIC.
     pub(super) fn reachable(&self) -> Vec<(QuicProcess, BorrowedFd<'_>)> {
         self.processes.iter().filter_map(WorkerProcess::reachable).collect()
     }
 
-    /// Returns the worker processes that serve QUIC, including those of other supervisors.
+    /// Returns all worker processes that serve QUIC, including those of other supervisors.
     fn all_with<'a>(&'a self, peers: &'a PeerSupervisors) -> Vec<(QuicProcess, BorrowedFd<'a>)> {
         self.reachable().into_iter().chain(peers.processes()).collect()
     }
 
-    /// Sends all processes that serve QUIC on the same sockets the list of these processes. A process to which it
-    /// cannot be sent has exited or is about to.
+    /// Sends the list of all processes that serve QUIC to the workers and to the adjacent supervisors. If it cannot be
+    /// sent to a worker, that worker has exited or is about to.
     pub(super) fn send_processes(&mut self, peers: &mut PeerSupervisors) {
         for worker in &mut self.processes {
-            // Without an inbox the worker serves nevertheless; its connections are lost when it exits.
+            // On an error the worker has no inbox. It serves nevertheless, but its connections are lost when it exits.
             let _ = worker.make_inbox();
         }
         peers.send_to_adjacent(&self.reachable());
@@ -132,25 +134,25 @@ impl SupervisedWorkers {
         self.processes.iter_mut().for_each(WorkerProcess::quit);
     }
 
-    /// Sends TERM to all workers: they write the data that must persist and exit.
+    /// Sends SIGTERM to all workers: they save the data that must persist and exit.
     pub(super) fn terminate(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::terminate);
     }
 
-    /// Kills all workers.
+    /// Sends SIGKILL to all workers.
     pub(super) fn kill(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::kill);
     }
 
-    /// Removes a worker that has exited; returns it with its status.
+    /// Removes a worker that has exited from the list. Returns it with its exit status; `None` if all run.
     pub(super) fn take_exited(&mut self) -> Option<(WorkerProcess, ExitStatus)> {
         let exited = |(at, worker): (usize, &mut WorkerProcess)| Some((at, worker.exit_status()?));
         let (at, status) = self.processes.iter_mut().enumerate().find_map(exited)?;
         Some((self.processes.remove(at), status))
     }
 
-    /// Schedules a replacement for a worker that has exited, unless that worker was leaving or another worker starts or
-    /// serves.
+    /// Schedules a replacement for a worker that has exited, unless it was leaving, or another worker is starting or
+    /// serving.
     pub(super) fn replace(&mut self, gone: &WorkerProcess) {
         let replaced = self.processes.iter().any(|other| other.state != Standing::Leaving);
         if !replaced && gone.state != Standing::Leaving {
@@ -159,14 +161,14 @@ impl SupervisedWorkers {
     }
 }
 
-/// Schedule of the next start of a worker.
+/// Time of the next start of a worker after an unexpected exit.
 #[derive(Debug)]
 pub(super) struct RespawnSchedule {
-    /// Time of the start; `None` if none is due.
+    /// Time of the start; `None` if none is scheduled.
     pub(super) due: Option<Instant>,
-    /// Delay before the start after the next failure.
+    /// Delay before the start after the next early exit.
     pause: Duration,
-    /// Number of workers that exited unexpectedly and were replaced.
+    /// Number of workers that have exited unexpectedly.
     count: u64,
 }
 
@@ -175,13 +177,13 @@ impl RespawnSchedule {
         self.due.is_some_and(|due| now >= due)
     }
 
-    /// Schedules another attempt after the same delay, because a worker could not be started.
+    /// Schedules another attempt after the same delay, because the worker could not be started.
     pub(super) fn retry_later(&mut self, now: Instant) {
         self.due = Some(now + self.pause);
     }
 
-    /// Schedules the start after the exit of a worker with lifetime `lived`: at once from [`STEADY`] on, else after a
-    /// delay that doubles each time, up to the maximum of [`RESPAWN_PAUSE`].
+    /// Schedules the start after a worker with lifetime `lived` has exited: immediately if it lived for [`STEADY`],
+    /// otherwise after a delay that doubles each time, up to the maximum of [`RESPAWN_PAUSE`].
     fn schedule_after_exit(&mut self, lived: Duration, now: Instant) {
         self.count += 1;
         if lived >= STEADY {

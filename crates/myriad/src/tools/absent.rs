@@ -1,4 +1,4 @@
-//! Names of the commands of `myriad-tools` in a build without it, so that they are refused with the reason.
+//! Names of the commands of `myriad-tools` in a build without it, so that they are rejected with the reason.
 
 use super::tool::Tool;
 

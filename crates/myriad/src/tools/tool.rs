@@ -1,4 +1,4 @@
-//! Command for administrators, compiled in or not.
+//! Command for administrators, which may not be compiled in.
 
 use std::ffi::OsString;
 use std::iter::Skip;
@@ -7,14 +7,14 @@ use std::vec::IntoIter;
 
 use myriad_conf::registry::BuildFeature;
 
-/// ToolArguments after the name of a command.
+/// Arguments after the name of a command.
 pub(super) type ToolArguments = Skip<IntoIter<OsString>>;
 
 /// Command for administrators.
 pub(crate) struct Tool {
     /// First word of its command line.
     pub(crate) name: &'static str,
-    /// Implementation; `None` if the feature is not compiled in.
+    /// Implementation; `None` if it is not compiled in.
     pub(crate) implementation: Option<Implementation>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Implementation {
 }
 
 impl Tool {
-    /// Runs the command, or refuses it if it is not compiled in.
+    /// Runs the command; if it is not compiled in, prints the reason.
     pub(crate) fn run(&self, arguments: ToolArguments) -> ExitCode {
         if let Some(implementation) = &self.implementation {
             return (implementation.run)(arguments);

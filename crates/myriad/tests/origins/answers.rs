@@ -1,4 +1,4 @@
-//! Responses of the application: buffered, limited, truncated, encoded, redirected.
+//! Tests of responses of origins: buffered, limited, truncated, encoded, redirected.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -168,7 +168,8 @@ fn range_of_stored_page_has_its_media_type() {
     assert!(answer.starts_with("HTTP/1.1 206") && answer.contains("Content-Type: text/css\r\n"), "{answer}");
 }
 
-/// Creates a site whose application is at `/app`, and may redirect to files, to itself and to a cached location.
+/// Creates a site that sends `/app` to the origin, which may redirect (`X-Accel-Redirect`) to files, to `/app` and to a
+/// cached location.
 fn redirecting(origin: &FastcgiOrigin) -> ServerSite {
     let site = ServerSite::new();
     let (port, pass) = (site.port, origin.port);

@@ -1,4 +1,4 @@
-//! Directives of the upstream family, tested with the real binary and a scripted application.
+//! Tests of `fastcgi_*` directives, with the real binary and a scripted FastCGI application.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -36,7 +36,7 @@ fn get(site: &ServerSite, path: &str, fields: &[&str]) -> RawAnswer {
     ask((LOOPBACK, site.port), &head, b"")
 }
 
-/// Returns a pattern that detects shifted bytes.
+/// Returns bytes whose values depend on their positions, so that lost or moved bytes are detected.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }

@@ -1,4 +1,4 @@
-//! Request bodies in transit to the application.
+//! Tests of request bodies sent to the application.
 
 use std::io::{ErrorKind, Read, Write};
 use std::thread::sleep;
@@ -96,7 +96,8 @@ fn repeated_fields_of_any_name_become_one_parameter() {
     assert_eq!(all("HTTP_ACCEPT"), ["b, c"]);
 }
 
-/// Starts an application that sends part of a page immediately, and then waits for the rest of the request.
+/// Starts an application that sends a part of its response immediately, then waits for the rest of the request. Returns
+/// its port.
 fn answering_early() -> u16 {
     let listener = std::net::TcpListener::bind((LOOPBACK, 0)).expect("a socket");
     let port = listener.local_addr().expect("an address").port();
@@ -160,7 +161,7 @@ fn unread_body_that_trickles_in_is_not_waited_for_longer_than_the_lingering_time
     let mut stream = connect((LOOPBACK, port));
     stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n").expect("request");
     let began = std::time::Instant::now();
-    // A byte from time to time prevents `client_body_timeout`.
+    // Single bytes prevent `client_body_timeout`.
     while stream.write_all(b"x").is_ok() {
         assert!(began.elapsed() < Duration::from_secs(20), "still waited for");
         sleep(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Targets of requests: targets with variables, hashed groups.
+//! Tests of `fastcgi_pass` with variables, and of hashed upstream groups.
 
 use super::get;
 use crate::support::ServerSite;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Response with its raw body.
+/// Response with its body as received.
 #[derive(Debug)]
 pub(crate) struct RawAnswer {
     pub(crate) status: u16,
@@ -33,18 +33,18 @@ pub(crate) fn connect(address: (&str, u16)) -> TcpStream {
     stream
 }
 
-/// Sends the lines of a head, followed by `Connection: close`, and a body; reads until the connection is closed.
+/// Sends the lines of a request head, with `Connection: close` added, and a body. Returns the response.
 pub(crate) fn ask(address: (&str, u16), head: &[&str], body: &[u8]) -> RawAnswer {
     let mut stream = connect(address);
     let mut request = head.join("\r\n");
     request.push_str("\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("the request");
-    // An early response may close the connection while the body is sent.
+    // Fails if the server responds early and closes the connection.
     let _ = stream.write_all(body);
     read(stream)
 }
 
-/// Reads a response that is terminated by the close of its connection.
+/// Reads a response that ends when its connection is closed.
 pub(crate) fn read(mut stream: TcpStream) -> RawAnswer {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).expect("the answer");

@@ -1,4 +1,4 @@
-//! A real server in a separate folder, on separate ports.
+//! A real server with its own folder and ports.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Longer than any step takes on a loaded machine.
+/// Maximum time of any step, even on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Folder with a configuration, removed on drop together with the processes that still run in it.
+/// Folder with a configuration. On drop, it is removed, and the processes that still run in it are killed.
 pub(crate) struct ServerSite {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
@@ -27,9 +27,9 @@ pub(crate) struct ServerSite {
 
 /// Returns a free port of the loopback address.
 ///
-/// It is below the ports that the system assigns to connections (from 32768 on), one of which could take it before the
-/// server does. It is tested by connecting: a process that another test starts at that moment would inherit a copy of a
-/// listener.
+/// It is below the ephemeral ports (32768 and above), one of which could be assigned to a connection before the server
+/// binds it. It is tested by connecting, not by binding: a process that another test starts at that moment would
+/// inherit the listener.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(97);
@@ -80,7 +80,7 @@ impl ServerSite {
         self.folder.join(name)
     }
 
-    /// Returns a command of the binary with the configuration of this site and more arguments.
+    /// Returns a command that runs the binary with the configuration of this site and more arguments.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = myriad();
         command.arg("-p").arg(&self.folder).args(["-c", "nginx.conf", "-e", "error.log"]).args(arguments);
@@ -109,7 +109,7 @@ impl ServerSite {
         self
     }
 
-    /// Returns the process number in the pid file.
+    /// Returns the process ID in the pid file.
     pub(crate) fn pid(&self) -> u32 {
         // While one server replaces another, the file is missing for a moment.
         let written = || std::fs::read_to_string(self.path("nginx.pid")).ok()?.trim().parse().ok();
@@ -121,7 +121,7 @@ impl ServerSite {
         pid.expect("waited for")
     }
 
-    /// Returns the number of the started child process.
+    /// Returns the process ID of the started process.
     pub(crate) fn child_pid(&self) -> u32 {
         self.child.as_ref().expect("started").id()
     }
@@ -131,7 +131,7 @@ impl ServerSite {
         send(name, self.pid());
     }
 
-    /// Returns the process number of the worker, from the processes whose parent is the supervisor.
+    /// Returns the process ID of the worker: the first child of the supervisor.
     pub(crate) fn worker(&self) -> Option<u32> {
         children_of(self.pid()).into_iter().next()
     }
@@ -148,7 +148,7 @@ impl ServerSite {
         status.expect("ended")
     }
 
-    /// Returns the status code; `None` without a connection or a response.
+    /// Requests `/` and returns the status code; `None` without a connection or a response.
     pub(crate) fn get(&self) -> Option<u16> {
         get(self.port)
     }
@@ -170,19 +170,19 @@ impl Drop for ServerSite {
     }
 }
 
-/// Returns a command of the binary under test.
+/// Returns a command that runs the binary under test.
 pub(crate) fn myriad() -> Command {
     Command::new(env!("CARGO_BIN_EXE_myriad"))
 }
 
-/// Sends one request on a separate connection.
+/// Sends one request on a new connection. Returns the status; `None` without a response.
 pub(crate) fn get(port: u16) -> Option<u16> {
     let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     status(stream)
 }
 
-/// Sends one request for a path on a separate connection.
+/// Sends one request for a path on a new connection. Returns the status; `None` without a response.
 pub(crate) fn get_path(port: u16, path: &str) -> Option<u16> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -214,10 +214,11 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Replaces the supervisor `old` by a new binary, waits for the pid files of both, and returns the process number of
-/// the new one.
+/// Replaces the supervisor `old` by a new binary and waits for the pid files of both. Returns the process ID of the new
+/// one.
 ///
-/// The old file is renamed first and the new one is written later, so neither exists for a moment.
+/// The old file is renamed first and the new one is written later, so there is a moment at which `pid_file` does not
+/// exist.
 pub(crate) fn upgraded(site: &ServerSite, pid_file: &str, old: u32) -> u32 {
     let pid = |file: &str| site.read(file).trim().parse::<u32>().ok();
     send("USR2", old);
@@ -234,7 +235,7 @@ pub(crate) fn send(signal: &str, pid: u32) {
 }
 
 pub(crate) fn is_alive(pid: u32) -> bool {
-    // A zombie has exited; its parent has not reaped it yet.
+    // A zombie has exited and is not alive.
     stat(pid).is_some_and(|(lives, _)| lives)
 }
 

@@ -1,4 +1,4 @@
-//! A FastCGI application in a thread, which sends scripted responses.
+//! FastCGI application in a thread of the test, which sends scripted responses.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Request to the application.
+/// Request that the application received.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedRequest {
     pub(crate) params: Vec<(String, String)>,
@@ -25,11 +25,11 @@ impl ReceivedRequest {
 pub(crate) struct OriginScript {
     pub(crate) stderr: Vec<u8>,
     pub(crate) stdout: Vec<u8>,
-    /// Locked by a test until the application may respond.
+    /// Mutex that a test holds to delay the response.
     pub(crate) gate: Arc<Mutex<()>>,
 }
 
-/// Application. It runs as long as the test process.
+/// Application, which runs until the test process exits.
 pub(crate) struct FastcgiOrigin {
     pub(crate) port: u16,
     begun: Receiver<()>,
@@ -68,22 +68,22 @@ impl FastcgiOrigin {
         self.script.lock().expect("the script").stdout = stdout.into();
     }
 
-    /// Waits for the next connection.
+    /// Waits until the next connection has been accepted.
     pub(crate) fn connected(&self) {
         self.begun.recv_timeout(Duration::from_secs(15)).expect("a connection");
     }
 
-    /// Returns whether another connection was accepted.
+    /// Returns whether another connection has been accepted.
     pub(crate) fn was_connected(&self) -> bool {
         self.begun.try_recv().is_ok()
     }
 
-    /// Waits for the next complete request.
+    /// Waits for the next complete request and returns it.
     pub(crate) fn requests(&self) -> ReceivedRequest {
         self.asked.recv_timeout(Duration::from_secs(15)).expect("a request")
     }
 
-    /// Returns whether the next response was read completely; `None` if it is still blocked after `patience`.
+    /// Returns whether the next response was sent completely; `None` if that is still in progress after `patience`.
     pub(crate) fn taken_whole(&self, patience: Duration) -> Option<bool> {
         self.done.recv_timeout(patience).ok()
     }

@@ -1,4 +1,4 @@
-//! Printing and testing: the text generated from the options, and rejected options.
+//! Tests of `--print` and `-t`: the generated configuration, and rejected options.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -83,7 +83,7 @@ fn what_print_shows_is_the_text_that_runs() {
     let site = site_with_wordpress();
     let php = site.path("php.sock");
     let _php = UnixListener::bind(&php).expect("socket");
-    // Each command searches a free port for its dashboard.
+    // Each command would otherwise search another free port for the dashboard.
     let dashboard = format!("dashboard={}", support::free_port());
     let site_options =
         ["--php", php.to_str().expect("path"), "--listen", "127.0.0.1:8099", "--name", "a.example"];
@@ -96,7 +96,7 @@ fn what_print_shows_is_the_text_that_runs() {
         "{printed}\nis not the beginning of\n{dumped}"
     );
     assert!(printed.starts_with("daemon off;\nerror_log stderr warn;\npid "), "{printed}");
-    // The text is the only source: no `-g` is printed.
+    // The configuration has no other source: no `-g` is printed.
     assert!(!dumped.contains("# configuration file -g"), "{dumped}");
 }
 

@@ -1,4 +1,4 @@
-//! Files that `.htaccess` files deny.
+//! Tests that files which `.htaccess` files deny are not sent.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Files that root writes to the folder of a site, where the user of PHP could have left links.
+//! Tests of files that root writes to the folder of a site, in which the user of PHP could have left links.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, lchown, symlink};

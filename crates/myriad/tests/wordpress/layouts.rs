@@ -1,4 +1,4 @@
-//! Layouts of sites: Bedrock in releases to which a link points.
+//! Tests of site layouts: Bedrock, with a link to the current release.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -27,7 +27,7 @@ fn release(site: &ServerSite, number: u32) {
     }
 }
 
-/// Points the link to a release, as deployment tools do: a new link replaces the old one.
+/// Points the link to a release as deployment tools do: a new link replaces the old one atomically.
 fn deploy(site: &ServerSite, number: u32) {
     symlink(format!("releases/{number}"), site.path("srv/next")).expect("a link");
     fs::rename(site.path("srv/next"), site.path("srv/current")).expect("the link");

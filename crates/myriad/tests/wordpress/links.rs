@@ -1,4 +1,4 @@
-//! Symbolic links below the folder of a site: one site must not show the files of another.
+//! Tests of symbolic links in the folder of a site: a site must not serve files of another.
 
 use std::fs;
 use std::os::unix::fs::{lchown, symlink};
@@ -141,7 +141,7 @@ fn no_link_of_one_site_shows_a_file_of_another() {
         symlink(&victim, &root).expect("a link");
         assert!(give(&root, ATTACKER));
         assert!(!get(&site, "/secret.txt").1.contains("secret"), "{preset}");
-        // A start resolves the link no more than the running server.
+        // A start follows the link as little as the running server.
         let mut reload = myriad();
         let output = reload.args(["wordpress", "reload", "-p"]).arg(site.path("prefix")).output();
         let told = support::stderr(&output.expect("a reload"));
@@ -152,7 +152,7 @@ fn no_link_of_one_site_shows_a_file_of_another() {
         assert!(told.contains(&link), "{preset}: {told}");
         assert!(!get(&site, "/secret.txt").1.contains("secret"), "{preset}, after a reload");
         fs::remove_file(&root).expect("removed");
-        // Releases are links, too.
+        // A link to a folder of the same owner, as used for releases, is followed.
         symlink("away", &root).expect("a link");
         assert!(give(&root, ATTACKER));
         fs::write(away.join("new.txt"), "new").expect("a file");

@@ -1,4 +1,4 @@
-//! `myriad wordpress`, tested without PHP.
+//! Tests of `myriad wordpress` that need no PHP.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -66,7 +66,7 @@ impl std::ops::DerefMut for KilledServer {
     }
 }
 
-/// Returns the output of a start that fails with status 1.
+/// Starts a server that must fail with status 1. Returns its standard error.
 fn refused(site: &ServerSite, command: &mut std::process::Command) -> String {
     let errors = fs::File::create(site.path("refused")).expect("a file");
     let mut child = KilledServer(command.stderr(errors).spawn().expect("start"));
@@ -79,8 +79,8 @@ fn refused(site: &ServerSite, command: &mut std::process::Command) -> String {
     site.read("refused")
 }
 
-/// Starts a server with the folder of the site as its prefix, and waits for its pid file; its output is in `out` and
-/// `err`.
+/// Starts a server whose prefix is the folder of the site, and waits for its pid file. Its output goes to the files
+/// `out` and `err`.
 fn started(site: &ServerSite, arguments: &[&str]) -> KilledServer {
     let output = |name: &str| fs::File::create(site.path(name)).expect(name);
     let mut server = command(site, arguments);

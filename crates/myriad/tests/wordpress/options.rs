@@ -1,4 +1,4 @@
-//! Options that are checked before a start, and servers that are found without options.
+//! Tests of options that are checked before a start, and of commands that find a running server without options.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use std::thread;
 use super::{KilledServer, refused, site_with_wordpress, started};
 use crate::support::{ServerSite, free_port, myriad, stderr, stdout, wait_for};
 
-/// `myriad wordpress` without `--php-later`.
+/// Returns a command for `myriad wordpress` without `--php-later`.
 fn command(site: &ServerSite, arguments: &[&str]) -> Command {
     let mut command = myriad();
     command.args(["wordpress", "--root"]).arg(site.path("html")).arg("--prefix").arg(&site.folder);
@@ -17,12 +17,12 @@ fn command(site: &ServerSite, arguments: &[&str]) -> Command {
     command
 }
 
-/// Serves one client with a greeting.
+/// Sends a greeting to one client of a socket.
 fn sends(listener: UnixListener, greeting: &'static [u8]) {
     thread::spawn(move || {
         let Ok((mut stream, _)) = listener.accept() else { return };
         let _ = stream.write_all(greeting);
-        // Read until the client closes the connection.
+        // Reads until the client closes the connection.
         let _ = stream.read(&mut [0; 64]);
         let _ = stream.read(&mut [0; 64]);
     });
@@ -52,7 +52,7 @@ fn start_is_refused_where_php_fpm_does_not_listen_unless_it_comes_later() {
     assert!(!site.read("err").contains("nothing listens"), "{}", site.read("err"));
     drop(later);
 
-    // One of several sites does not prevent the start.
+    // If php-fpm of one of several sites does not listen, the server starts nevertheless.
     let several = site_with_wordpress();
     let line = format!("a.test {} {closed}", several.path("html").display());
     let mut server = myriad();
@@ -92,7 +92,8 @@ fn each_listen_is_an_address_and_other_options_are_given_once() {
     }
 }
 
-/// Runs a script in a PID namespace, in which the servers of this machine are not visible.
+/// Runs a script in a PID namespace, in which other servers of this machine are not visible. Returns `None` unless root
+/// runs the tests.
 fn alone(site: &ServerSite, script: &str) -> Option<Output> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: a PID namespace needs root");
@@ -106,8 +107,8 @@ fn alone(site: &ServerSite, script: &str) -> Option<Output> {
     Some(command.output().expect("unshare"))
 }
 
-/// Starts servers with the prefixes `foreign` (of another user), `one` and `two`, and runs commands with and without
-/// `--prefix`.
+/// Script that starts servers with the prefixes `foreign` (of another user), `one` and `two`, and runs commands with
+/// and without `--prefix`.
 const SERVERS: &str = r#"
     start() { $4 "$MYRIAD" wordpress --root "$DIR/html" --php 127.0.0.1:9 --php-later $1 "$DIR/$2" --listen 127.0.0.1:$3 2>"$DIR/$2.err" &
         while ! grep -q '  stop ' "$DIR/$2.err"; do kill -0 $! || exit 9; done; }
@@ -145,7 +146,7 @@ fn commands_find_the_only_server_and_list_those_that_run_where_there_are_several
         none.contains("no Myriad server is running on this machine") && none.contains("status 1"),
         "{none}"
     );
-    // Root is not connected to the server of another user, whose control socket could return any response.
+    // Root must not connect to a server of another user, whose control socket could send any response.
     let foreign = part(1);
     assert!(foreign.contains("status 1") && foreign.contains(", of 54321)"), "{foreign}");
     for index in 2..=5 {

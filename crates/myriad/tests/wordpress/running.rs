@@ -1,4 +1,4 @@
-//! A server and its folder: status, reload, stop, a second start, an upgrade.
+//! Tests of a running server and its folder: status, reload, stop, a second start, an upgrade.
 
 use super::{KilledServer, asked, command, refused, site_with_wordpress, started};
 use crate::support::{self, ServerSite, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
@@ -40,7 +40,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     let status_text = stdout(&status);
     assert!(status_text.starts_with(&format!("runs      process {}, for ", child.id())), "{status_text}");
     assert!(status_text.contains(&facts[1][2..]) && status_text.contains(&facts[2][2..]), "{status_text}");
-    // The secret is in the link that its owner requests, and in no log.
+    // The link for the server's owner contains the secret; the log does not.
     let secret = site.read("dashboard/secret").trim().to_owned();
     let link = format!("dashboard http://127.0.0.1:{dashboard}/#secret={secret}, on this machine only\n");
     assert!(status_text.contains(&link), "{status_text}");
@@ -53,7 +53,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
 
     let worker = support::children_of(child.id());
     assert!(asked(&site, "reload").status.success());
-    // Also with the options of nginx.
+    // `-s reload` is counted too.
     let reloads = |count: u32| site.read("myriad.lock").contains(&format!("\nreloads {count} {count}\n"));
     assert!(reloads(1));
     for word in ["reload", "reopen"] {
@@ -80,7 +80,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     stop_ends_the_server(&site, child);
 }
 
-/// Stops the server and checks that the commands then find none.
+/// Stops the server and checks that commands find none afterwards.
 fn stop_ends_the_server(site: &ServerSite, mut child: KilledServer) {
     let stopped = asked(site, "stop");
     assert!(stopped.status.success(), "{}", stderr(&stopped));
@@ -168,7 +168,8 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     assert!(reports_process(new), "the lock is the new one's now");
     another_is_refused();
 
-    // The command finds it by its folder, and ignores a pid file that the process with the lock has not written.
+    // The command finds the server by the lock of its folder, and rejects a pid file that the holder of the lock has
+    // not written.
     let upgrade = || myriad().args(["upgrade", "-p"]).arg(&site.folder).output().expect("an upgrade");
     site.write("myriad.pid", &format!("{}\n", std::process::id()));
     let doubted = stderr(&upgrade());

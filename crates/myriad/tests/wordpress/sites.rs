@@ -1,4 +1,4 @@
-//! Several sites in one process: `--site` and `--sites`.
+//! Tests of several sites in one process: `--site` and `--sites`.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn php(text: &str) -> FastcgiOrigin {
     FastcgiOrigin::answering(format!("Content-Type: text/plain\r\nCache-Control: max-age=60\r\n\r\n{text}"))
 }
 
-/// Returns the response that a client of this host receives for a page.
+/// Requests a page of this host. Returns status, body and cache status.
 fn seen(site: &ServerSite, host: &str) -> (u16, String, Option<String>) {
     let host = format!("Host: {host}");
     let mut stream = support::answer::connect(("127.0.0.1", site.port));
@@ -66,7 +66,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert!(site.path("cache/a.test").is_dir() && site.path("cache/_.b.test").is_dir());
 
     site.write("sites", &format!("{two}c.test\n"));
-    // The command reports the result, so that no log must be read.
+    // The command reports the result itself.
     let refused = asked(&site, "reload");
     assert_eq!(refused.status.code(), Some(1));
     let goes_on = format!("process {} continues with the previous configuration", child.id());
@@ -86,7 +86,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
     assert!(asked(&site, "stop").status.success());
     assert!(child.wait().expect("end").success());
-    // A site with an access log has its requests logged, without those of other sites.
+    // A site with an access log has its own requests logged, not those of other sites.
     let lines = site.read("logs/a.test.access.log");
     assert_eq!(lines.matches("/page/").count(), 5, "{lines}");
     assert!(!site.path("logs/access.log").exists() && !site.path("logs/_.b.test.access.log").exists());
@@ -99,7 +99,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     }
 }
 
-/// Checks that the doctor must be given one of the sites.
+/// Checks that the doctor requires the URL of one of the sites.
 fn check_doctor_of_several_sites(site: &ServerSite) {
     let doctor = |url: &[&str]| {
         let output = myriad().arg("doctor").args(url).arg("-p").arg(&site.folder).output().expect("a doctor");
@@ -197,7 +197,7 @@ fn names_of_a_site_whose_check_fails_get_503_while_the_others_are_served() {
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    // A reload serves a site that is complete again, and no longer one that is not.
+    // A reload serves a site whose check succeeds again, and no longer one whose check fails.
     fs::rename(site.path("away"), site.path("b.test/wp-includes")).expect("renamed");
     fs::remove_file(site.path("a.test/index.php")).expect("removed");
     assert!(asked(&site, "reload").status.success());

@@ -1,4 +1,4 @@
-//! User of the workers if root starts the server.
+//! Tests of the user of the workers if root starts the server.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{command, site_with_wordpress, started};
 use crate::support::{self, ServerSite, send, stderr, stdout, wait_for};
 
-/// User `www-data` of Debian; tests that use it must run as root.
+/// User ID of `www-data` on Debian.
 const PHP: u32 = 33;
 
 /// Creates a site with a socket of php-fpm as on Debian, owned by `www-data` with the mode 0660; `None` if the tests do
@@ -28,7 +28,7 @@ fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
-/// Returns name and number of the user that serves by default.
+/// Returns name and ID of the user that workers have by default.
 fn own_user() -> (String, u32) {
     let users = fs::read_to_string("/etc/passwd").expect("users");
     let id = |name: &str| {
@@ -129,7 +129,7 @@ fn site_that_fails_its_check_does_not_make_the_worker_run_as_php_of_another_site
     assert_eq!(user(&lines), format!("{};", own_user().0));
 }
 
-/// Returns the directive `user` for a site whose PHP listens on a port.
+/// Returns the arguments of the directive `user` for a site whose PHP listens on a TCP port.
 fn user_over_tcp(site: &ServerSite) -> String {
     let output = command(site, &["--php", "127.0.0.1:9", "--print"]).output().expect("print");
     let text = stdout(&output);
@@ -144,7 +144,7 @@ fn files_of_a_site_choose_neither_the_user_nor_the_group() {
     let index = site.path("html/index.php");
     let secret = site.path("secret");
     site.write("secret", "");
-    // The user of PHP leaves a link to a file of the `shadow` group, or of a database.
+    // The user of PHP replaces the file by a link to a file of the `shadow` group, or of a database.
     let (shadow, database) = (id_of("/etc/group", "shadow"), id_of("/etc/passwd", "mysql"));
     for (owner, group, mode) in [(0, shadow, 0o640), (database, database, 0o600), (0, 54_321, 0o640)] {
         chown(&secret, Some(owner), Some(group)).expect("chown");
@@ -154,7 +154,7 @@ fn files_of_a_site_choose_neither_the_user_nor_the_group() {
         lchown(&index, Some(PHP), Some(PHP)).expect("chown");
         assert_eq!(user_over_tcp(&site), own, "a link to a file of {owner}:{group}");
     }
-    // A file of that user does not decide either, regardless of its group.
+    // A file of that user does not choose the group either.
     fs::remove_file(&index).expect("remove");
     fs::write(&index, "").expect("index.php");
     chown(&index, Some(PHP), Some(54_321)).expect("chown");
@@ -175,7 +175,7 @@ fn owner_of_the_folder_counts_where_root_alone_can_replace_it() {
     // A system group, regardless of its origin.
     chown(&folder, Some(0), Some(id_of("/etc/group", "shadow"))).expect("chown");
     assert!(!user_over_tcp(&site).contains("shadow"), "{}", user_over_tcp(&site));
-    // The owner of the parent folder can put any folder there.
+    // The owner of the parent folder could put any folder there.
     chown(&folder, Some(54_321), Some(54_321)).expect("chown");
     chown(&site.folder, Some(54_321), None).expect("chown");
     assert_ne!(user_over_tcp(&site), format!("{own} 54321;"));
