@@ -6,11 +6,12 @@ use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::KeepAliveRules;
 
-/// Returns whether the connection is closed after the current response.
+/// Returns whether the connection must be closed after the current response: it is older than `keepalive_time`, or
+/// `keepalive_disable` applies to the browser.
 pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
     let is_old =
         request.received.at_ms.saturating_sub(request.received.connection.accepted_ms) > rules.time_ms;
-    // The affected browsers do not support later versions.
+    // The browsers of `keepalive_disable` do not support HTTP/2 and later.
     if is_old || matches!(request.received.head.version(), HttpVersion::Http2 | HttpVersion::Http3) {
         return is_old;
     }
@@ -22,7 +23,7 @@ fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
     request.received.head.known(Known::UserAgent).is_some_and(test)
 }
 
-/// Implements nginx's test: Safari on a Mac, but not browsers that only include its name.
+/// Implements nginx's test for Safari: on a Mac, and not a browser that only includes its name.
 fn is_safari(agent: &[u8]) -> bool {
     let contains = |word: &[u8]| agent.windows(word.len()).any(|window| window == word);
     let others: [&[u8]; 4] = [b"MSIE ", b"Opera", b"Gecko/", b"Chrome/"];

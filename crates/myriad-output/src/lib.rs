@@ -1,4 +1,19 @@
-//! Conversion of an answer to a response: conditions, filters, coding, ranges, head.
+//! Conversion of the result of a content handler to the response that is sent: conditions, filters, coding, ranges,
+//! head.
+//!
+//! | module | content |
+//! |---|---|
+//! | `send` | the steps of the conversion, in order |
+//! | `conditions`, `rejection` | conditions of the request (304, 412) |
+//! | `filters`, `transform` | body filters; streaming transformation of a body |
+//! | `encoding` | content codings |
+//! | `ranges`, `range_response` | ranges |
+//! | `head`, `date`, `headers`, `more_headers`, `allow`, `cache_debug` | fields of the response |
+//! | `userid` | cookie with a visitor ID |
+//! | `slice` | responses in slices |
+//! | `image`, `image_filter` | image processing |
+//! | `keepalive`, `rate`, `agents` | persistent connections, send rate, browsers with special treatment |
+//! | `explanation`, `error_answer` | explanation of filters and codings; built-in error responses |
 
 mod agents;
 pub mod allow;

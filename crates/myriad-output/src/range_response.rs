@@ -1,4 +1,4 @@
-//! `Range`: parts of a complete response.
+//! Reduction of a complete response to the ranges in `Range`.
 
 use myriad_base::calendar::parse_http_date;
 use myriad_http::Known;
@@ -12,7 +12,8 @@ use super::ranges;
 use myriad_exchange::exchange::{ContentResponse, Request};
 use myriad_exchange::runtime::Place;
 
-/// Reduces a response to the requested ranges.
+/// Reduces a response to the requested ranges, or replaces it by a 416. Does nothing without `Range`, or if ranges do
+/// not apply to the response.
 pub(super) fn apply_ranges(
     request: &Request,
     frame: &mut Frame,
@@ -24,7 +25,7 @@ pub(super) fn apply_ranges(
         let own = answer.own_tag();
         let tag = own.as_ref().or_else(|| answer.tag(place.files.etag));
         let mut validators = ranges::validators(answer, tag, now_s);
-        // The client's validators of an earlier response are those that `add_header` has set.
+        // The client has the validators that `add_header` set in an earlier response.
         let replacement = |frame: &mut Frame, name| replacement_value(request, frame, place, name);
         if let Some(modified) = replacement(frame, LAST_MODIFIED) {
             validators.last_modified_s = parse_http_date(&modified, now_s);
@@ -41,7 +42,8 @@ pub(super) fn apply_ranges(
     }
 }
 
-/// Returns the value that `add_header` replaces a validator by; empty if it removes the field.
+/// Returns the value by which `add_header` replaces a validator, empty if it removes the field; `None` if it does not
+/// change the field.
 fn replacement_value(request: &Request, frame: &mut Frame, place: &Place, name: &[u8]) -> Option<Vec<u8>> {
     place.headers.replaced.iter().find(|(replaced, _)| *replaced == name)?;
     let mut value = Vec::new();

@@ -15,7 +15,7 @@ use myriad_policy::{EntityTag, StoredValidators, if_range_holds};
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Request;
 
-/// Returns the ranges for the client, evaluated before the response is changed.
+/// Returns the ranges that the client receives. Must be called before the response is changed.
 pub(crate) fn plan(
     request: &Request,
     answer: &ContentResponse,
@@ -35,7 +35,7 @@ pub(crate) fn plan(
         return RangeAction::Ignore;
     }
     match parse_ranges(value, length, max_ranges) {
-        // Several ranges of a stream would have to be buffered.
+        // Several ranges of a stream would have to be buffered, so it is sent completely.
         RangeAction::Satisfiable(ranges)
             if ranges.len() > 1 && matches!(answer.body, ResponseBody::Stream(..)) =>
         {
@@ -45,7 +45,8 @@ pub(crate) fn plan(
     }
 }
 
-/// Reduces a complete response to the planned ranges. The error is the `Content-Range` of a 416.
+/// Reduces a complete response to the planned ranges. If none is satisfiable, the error is the value of `Content-Range`
+/// for a 416.
 pub(crate) fn apply(answer: &mut ContentResponse, plan: &RangeAction) -> Result<(), String> {
     let length = answer.body.length().unwrap_or(0);
     match plan {
@@ -72,7 +73,7 @@ pub(crate) fn apply(answer: &mut ContentResponse, plan: &RangeAction) -> Result<
     Ok(())
 }
 
-/// Range of a streamed body.
+/// One range of a streamed body.
 struct BodyRange {
     body: BoxBody,
     skip: u64,
@@ -104,7 +105,7 @@ impl Body for BodyRange {
     }
 }
 
-/// Returns a range of a body that is completely available.
+/// Returns a range of a body that is completely available, otherwise no body.
 fn part(body: &ResponseBody, range: &Range<u64>) -> ResponseBody {
     match body {
         ResponseBody::Full(bytes) => {
@@ -135,7 +136,8 @@ fn slice_parts(parts: &[Bytes], range: &Range<u64>) -> Vec<Bytes> {
     out
 }
 
-/// Maximum number of file bytes that several ranges may read into memory; beyond it the complete response is sent.
+/// Maximum number of bytes of a file that several ranges may read into memory; beyond it, the complete response is
+/// sent.
 const SEVERAL_FROM_FILE: u64 = 8 << 20;
 
 fn multipart_ranges(answer: &mut ContentResponse, ranges: &[Range<u64>], length: u64) {
@@ -145,7 +147,7 @@ fn multipart_ranges(answer: &mut ContentResponse, ranges: &[Range<u64>], length:
     let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
     match answer.body {
         ResponseBody::File { .. } if total > SEVERAL_FROM_FILE => return,
-        // A stream can be read only once, and ranges may overlap: RFC 9110 section 14.2 permits the complete response.
+        // A stream can be read only once, and ranges may overlap. RFC 9110 section 14.2 permits the complete response.
         ResponseBody::Stream(..) => return,
         _ => {}
     }
@@ -188,7 +190,7 @@ fn read_part(file: &std::os::fd::OwnedFd, offset: u64, length: u64) -> Option<By
     Some(Bytes::from(bytes))
 }
 
-/// Returns the validators of a response, in the encoding that is sent.
+/// Returns the validators of a response, with the encoding in which it is sent.
 pub(crate) fn validators<'a>(
     answer: &'a ContentResponse,
     tag: Option<&'a EntityTag>,

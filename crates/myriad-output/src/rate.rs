@@ -1,4 +1,4 @@
-//! `limit_rate`: limit of the send rate of a body.
+//! `limit_rate`: limit on the send rate of a body.
 
 use myriad_net::RateLimit;
 use myriad_script::Frame;
@@ -6,7 +6,7 @@ use myriad_script::Frame;
 use myriad_exchange::exchange::{ContentResponse, Request, exchange_buffers, size};
 use myriad_exchange::runtime::Place;
 
-/// Returns the rate of `limit_rate`, `X-Accel-Limit-Rate` and `set $limit_rate`; `None` for no limit.
+/// Returns the limit by `X-Accel-Limit-Rate` or `set $limit_rate`, otherwise by `limit_rate`; `None` for no limit.
 pub(super) fn rate(
     request: &Request,
     frame: &mut Frame,

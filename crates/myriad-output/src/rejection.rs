@@ -1,4 +1,4 @@
-//! Responses rejected by conditions or ranges of the request, for places with an `error_page`.
+//! Responses that conditions or ranges of the request reject (412, 416), for locations with `error_page`.
 
 use myriad_http::ranges::RangeAction;
 use myriad_http::{Known, Method};
@@ -8,16 +8,16 @@ use super::ranges;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Request;
 
-/// Rejection: 412 or 416.
+/// Rejection by a condition (412) or a range (416).
 pub struct ConditionalRejection {
     /// Status code.
     pub status: u16,
-    /// Additional field lines.
+    /// Additional header lines.
     pub lines: Vec<u8>,
 }
 
-/// Returns the status that the response is about to be rejected with. Without an `error_page` at the place the result
-/// is `None`, because the rejection is then handled when the response is sent.
+/// Returns the rejection of a response that is about to be sent; `None` if it is not rejected. Also `None` if the
+/// location has no `error_page`: sending then handles the rejection.
 pub fn conditional_rejection(request: &Request, answer: &ContentResponse) -> Option<ConditionalRejection> {
     let place = request.place();
     let fields = request.received.head.fields();

@@ -1,4 +1,4 @@
-//! Last step of each exchange: conversion of an answer to the response that the driver sends.
+//! Last step of each exchange: converts the result of the content handler to the response that the driver sends.
 //!
 //! ```text
 //! joined slices -> conditions -> filters -> coding -> ranges -> trailers -> head
@@ -19,11 +19,11 @@ use super::{allow, cache_debug, conditions, filters, head, keepalive, range_resp
 use myriad_exchange::exchange::{ContentResponse, Exchange, HeadEdit, Request};
 use myriad_exchange::runtime::Place;
 
-/// Converts an answer to the response that the driver sends.
+/// Converts the result of a content handler to the response that the driver sends.
 pub fn send(mut exchange: Box<Exchange>, mut answer: ContentResponse) -> Response<Box<Exchange>> {
     let site = Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
-    // The first slice may have been requested at another place (`X-Accel-Redirect`).
+    // The first slice may have been requested in another location (`X-Accel-Redirect`).
     if exchange.request.cache.slice.get().is_some() {
         slice::assemble(&mut exchange, &mut answer);
     }
@@ -55,11 +55,11 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: ContentResponse) -> Respons
         && !answer.personal
         && write_expires(request, frame, modified_s, head.text_mut());
     if expires || place.headers.sets_freshness {
-        // The new freshness starts now, independent of the age of the page.
+        // The new lifetime starts now, independent of the age of the page.
         answer.age_s = None;
     }
     head::write_fields(place, &answer, expires, &mut head);
-    // As in nginx, which adds fields before it evaluates ranges.
+    // As in nginx, a 416 gets the fields that the response would have had before the ranges were evaluated.
     let decorated = if answer.status == 416 { uncut } else { answer.status };
     if let Some(edit) = edit {
         edit.edit(request, frame, (&answer, decorated), &mut head);
@@ -89,7 +89,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: ContentResponse) -> Respons
     response
 }
 
-/// Closes the connection without a response.
+/// Returns a response that closes the connection without sending anything.
 fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &ContentResponse) -> Response<Box<Exchange>> {
     exchange.request.outcome.head.status = answer.status;
     let mut response = Response::new(ResponseText::new(answer.status, ""), ResponseBody::None, exchange);
@@ -99,7 +99,7 @@ fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &ContentResponse)
     response
 }
 
-/// Applies the fields of the response that redirected here (`X-Accel-Redirect`).
+/// Adds the fields of the response that redirected here (`X-Accel-Redirect`).
 fn carry(request: &mut Request, answer: &mut ContentResponse) {
     let Some(carried) = request.errors.carried.take() else { return };
     answer.media_type = carried.media_type.map(Into::into).or(answer.media_type.take());
@@ -109,19 +109,20 @@ fn carry(request: &mut Request, answer: &mut ContentResponse) {
     }
 }
 
-/// Returns whether other requests may be in progress on the connection, which then is not closed with this response.
+/// Returns whether the connection may have other requests in progress, so that it must not be closed with this
+/// response.
 fn shares_connection(request: &Request) -> bool {
     matches!(request.received.head.version(), HttpVersion::Http2 | HttpVersion::Http3)
 }
 
-/// Stores facts of the response for logs and variables.
+/// Stores properties of the response for logs and variables.
 fn keep_facts(request: &mut Request, answer: &ContentResponse, head: &ResponseText) {
     request.outcome.head.coding = answer.coding;
     request.outcome.head.uncompressed = answer.uncompressed;
-    // Logs and trailers may read the fields, possibly through a map.
+    // Logs and trailers may read fields of the response, possibly through a map.
     if request.site.runtime.reads_sent_fields {
         request.outcome.head.fields = head.fields().to_vec();
-        // As in nginx, logs contain the media type with its charset.
+        // As in nginx, the media type in logs includes the charset.
         request.outcome.head.unnamed_type = None;
     }
 }

@@ -1,4 +1,4 @@
-//! Helpers for unit tests: settings of directives, and responses of a site as its client receives them.
+//! Helpers for unit tests: settings of directives, and responses as a client receives them.
 
 use std::path::Path;
 use std::task::{Context, Poll, Waker};
@@ -13,26 +13,26 @@ use crate::send;
 use myriad_exchange::exchange::{ContentResponse, Exchange, pull_body};
 use myriad_serve::testing::{TestSite, immediate_answer};
 
-/// Time of requests in milliseconds since the epoch: Sun, 06 Nov 1994 08:49:37 GMT.
+/// Time of test requests, in milliseconds since the Unix epoch: Sun, 06 Nov 1994 08:49:37 GMT.
 const NOW_MS: u64 = 784_111_777_000;
 
-/// Site whose responses are sent.
+/// Site whose responses are converted by [`send`](crate::send).
 pub(crate) struct OutputTestSite(TestSite);
 
-/// Response as its client receives it.
+/// Response as a client receives it.
 pub(crate) struct ReceivedResponse {
     /// Status code.
     pub status: u16,
-    /// Field lines.
+    /// Header lines.
     pub head: String,
     /// Complete body.
     pub body: Vec<u8>,
-    /// Response whose body was taken.
+    /// The response itself, without its body.
     pub response: Response<Box<Exchange>>,
 }
 
 impl OutputTestSite {
-    /// Creates a site of one server with these directives.
+    /// Creates a site with one server that has these directives.
     pub(crate) fn of(server: &str) -> Self {
         Self::with("", server)
     }
@@ -42,7 +42,8 @@ impl OutputTestSite {
         Self(TestSite::new(&format!("access_log off; root /nowhere; {http}"), server))
     }
 
-    /// Routes a request, `GET /path` or `HEAD /path`, to its place, and returns the answer of the place.
+    /// Routes a request, such as `GET /path`, to its location. Returns the exchange and the result of the content
+    /// handler.
     pub(crate) fn asked(&self, request: &str, fields: &[(&str, &str)]) -> (Box<Exchange>, ContentResponse) {
         self.asked_in(HttpVersion::Http11, request, fields)
     }
@@ -69,7 +70,7 @@ impl OutputTestSite {
         sent(exchange, answer)
     }
 
-    /// Returns the response to a request if the place has answered this.
+    /// Returns the response to a request whose content handler returned `answer`.
     pub(crate) fn answered(
         &self,
         request: &str,
@@ -80,7 +81,7 @@ impl OutputTestSite {
     }
 }
 
-/// Sends an answer and reads its body.
+/// Converts the result of a content handler to a response, and reads its body.
 pub(crate) fn sent(exchange: Box<Exchange>, answer: ContentResponse) -> ReceivedResponse {
     let mut response = send(exchange, answer);
     let body = whole(std::mem::replace(&mut response.body, ResponseBody::None));
@@ -88,7 +89,7 @@ pub(crate) fn sent(exchange: Box<Exchange>, answer: ContentResponse) -> Received
     ReceivedResponse { status: response.head.status(), head, body, response }
 }
 
-/// Returns an answer with a text body.
+/// Returns a 200 with a text body, as a result of a content handler.
 pub(crate) fn text(media_type: &'static str, body: &'static str) -> ContentResponse {
     let mut answer = ContentResponse::new(200, ResponseBody::Full(body.as_bytes().into()));
     answer.media_type = Some(media_type.as_bytes().into());
@@ -108,8 +109,8 @@ pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
     }
 }
 
-/// Parses a configuration with one server of these directives, of the core language and of that feature; the error is
-/// the diagnostics.
+/// Parses a configuration with one server that has these directives, of the core language and of a feature. The error
+/// contains the diagnostics.
 pub(crate) fn model(family: DirectiveFamily, inside: &str) -> Result<Model, Vec<Diagnostic>> {
     model_of([family], inside)
 }
@@ -124,7 +125,7 @@ fn model_of(
     build(&registry.parse(&MemoryLoader::with(path, file), path, b""), &registry)
 }
 
-/// Returns the server of a valid configuration.
+/// Returns the settings of the server, for a valid configuration.
 pub(crate) fn server(family: DirectiveFamily, inside: &str) -> ServerConf {
     server_of([family], inside)
 }

@@ -6,25 +6,25 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-/// Number of output bytes after which a transformation should return: a bound of the memory that a client can make a
+/// Number of output bytes after which a transformation should return. It bounds the memory that a client can make a
 /// worker use.
 pub(crate) const WINDOW: usize = 64 << 10;
 
-/// Transformation of a body, piece by piece. It never buffers more than a fixed window.
+/// Transformation of a body, piece by piece. It buffers at most a fixed window.
 pub(crate) trait Transform {
-    /// Consumes bytes of `input` and appends their transformation. Returns early once `out` contains [`WINDOW`] bytes;
-    /// returns true if `input` is empty and no further output is possible before the next piece.
+    /// Consumes bytes of `input`, and appends their transformation to `out`. Should return once `out` has [`WINDOW`]
+    /// bytes. Returns true if `input` is consumed and no more output is possible without another piece.
     fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError>;
 
-    /// Called when the source of the body pauses: output that is available should be flushed.
+    /// Flushes available output; called when the source of the body pauses.
     fn pause(&mut self, _out: &mut Vec<u8>) -> Result<(), BodyError> {
         Ok(())
     }
 
-    /// Called when the body is complete.
+    /// Appends the remaining output; called when the source is complete.
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError>;
 
-    /// Returns whether all further bytes are unchanged, so that pieces are not copied.
+    /// Returns whether all further bytes pass unchanged, so that pieces need not be copied.
     fn is_idle(&self) -> bool {
         false
     }
@@ -45,17 +45,17 @@ pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) ->
 struct TransformedBody<T> {
     body: BoxBody,
     transform: T,
-    /// Input that the transformation has not consumed yet.
+    /// Input that the transformation has not consumed.
     input: Bytes,
-    /// Set if no further output is possible before the next piece.
+    /// Set if no more output is possible without another piece of input.
     drained: bool,
-    /// Set if input was consumed since the last pause, of which output may be pending.
+    /// Set if input was consumed since the last pause, so that output may be pending.
     fed: bool,
     is_complete: bool,
 }
 
 impl<T: Transform> TransformedBody<T> {
-    /// Transforms the available input. `drained` is set if no further output is possible before the next piece.
+    /// Transforms the available input, and updates `drained`.
     fn work(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
         let mut rest = &self.input[..];
         self.drained = self.transform.push(&mut rest, out)?;
@@ -122,7 +122,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Body in the given pieces.
+    /// Body that yields the given pieces.
     pub(crate) struct PiecesBody(pub Vec<Vec<u8>>);
 
     impl Body for PiecesBody {
@@ -168,7 +168,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Transformation that outputs the start at once, as an encoder does, and retains the rest until the pause.
+    /// Transformation that outputs a prefix at once, like an encoder, and retains the rest until the source pauses.
     struct RetainingTransform(Vec<u8>);
 
     impl Transform for RetainingTransform {
@@ -191,7 +191,7 @@ pub(crate) mod tests {
     #[test]
     fn what_is_held_comes_out_when_the_source_pauses_once() {
         let source = Box::pin(PausingBody(Some(Bytes::from_static(b"text"))));
-        // Data is not retained twice: the second filter receives the pause too.
+        // Data is not retained twice: the second transformation also receives the pause.
         let mut body =
             transformed(transformed(source, RetainingTransform(Vec::new())), RetainingTransform(Vec::new()));
         let mut cx = Context::from_waker(Waker::noop());

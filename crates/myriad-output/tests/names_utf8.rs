@@ -1,4 +1,4 @@
-//! `charset` of directory listings.
+//! Tests of the charset of directory listings.
 
 use myriad_output::names_utf8;
 use myriad_serve::testing::TestSite;

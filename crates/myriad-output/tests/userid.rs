@@ -1,4 +1,4 @@
-//! Values of `$uid_*`.
+//! Tests of the variables `$uid_*`.
 
 use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables, variable_value};
 

@@ -1,10 +1,10 @@
-//! Formats that a browser accepts (`Accept`, RFC 9110 section 12.5.1).
+//! Output formats that a client accepts (`Accept`, RFC 9110 section 12.5.1).
 
 use crate::image::OutputFormat;
 use myriad_exchange::exchange::Request;
 
-/// Returns the formats that the request names, in configured order. `*/*` names none: a client that only sends it may
-/// not support any of them.
+/// Returns the configured formats whose media types `Accept` names, in configured order. `*/*` does not count: a client
+/// that sends only this may not support any of them.
 pub(super) fn accepted(formats: &[OutputFormat], request: &Request) -> Vec<OutputFormat> {
     if formats.is_empty() {
         return Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn accepted(formats: &[OutputFormat], request: &Request) -> Vec<Outpu
         .collect()
 }
 
-/// Returns whether a value of `Accept` contains a media type with a weight above 0.
+/// Returns whether a value of `Accept` names a media type with a weight above 0.
 fn accepts(value: &[u8], media_type: &str) -> bool {
     value.split(|byte| *byte == b',').any(|range| {
         let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);

@@ -1,4 +1,4 @@
-//! Partially read body of an image.
+//! Response body of which the first bytes have been read in advance.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -16,7 +16,7 @@ pub(super) enum BodyReadFailure {
     Broken,
 }
 
-/// Body that has been read partially.
+/// Body of which the first bytes have been read in advance. As a [`Body`], it yields all bytes.
 pub(super) struct PartialBody {
     read: VecDeque<Bytes>,
     rest: BoxBody,
@@ -28,7 +28,7 @@ impl PartialBody {
         Self { read: VecDeque::new(), rest: body, is_complete: false }
     }
 
-    /// Returns the number of bytes read.
+    /// Returns the number of bytes that have been read.
     fn length(&self) -> usize {
         self.read.iter().map(Bytes::len).sum()
     }
@@ -49,12 +49,12 @@ impl PartialBody {
         Ok(())
     }
 
-    /// Returns the first bytes read, at most `wanted`.
+    /// Returns the first bytes of those that have been read, at most `wanted`.
     pub(super) fn first(&self, wanted: usize) -> Vec<u8> {
         self.read.iter().flatten().copied().take(wanted).collect()
     }
 
-    /// Reads the complete body, at most `most` bytes.
+    /// Reads the complete body. Returns an error if it has more than `most` bytes or is aborted.
     pub(super) async fn whole(mut self, most: u64) -> Result<Bytes, BodyReadFailure> {
         let room = usize::try_from(most).unwrap_or(usize::MAX);
         self.read(room.saturating_add(1)).await.map_err(|_| BodyReadFailure::Broken)?;

@@ -1,4 +1,4 @@
-//! Directive table and argument parsing.
+//! Directives `image_filter*`, and their parsers.
 
 use crate::image::OutputFormat;
 use myriad_conf::registry::{

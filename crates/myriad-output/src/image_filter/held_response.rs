@@ -1,4 +1,4 @@
-//! Responses held back because they may contain an image.
+//! Processing of responses that are held back because they may contain an image.
 
 use std::cell::Cell;
 
@@ -16,10 +16,10 @@ use super::task::ImageTask;
 use crate::conditions;
 use crate::filters::is_bodiless;
 
-/// Status for responses that are no image, or an image that cannot be processed.
+/// Status that replaces a response that is no image, or whose image cannot be processed.
 const UNSUPPORTED: u16 = 415;
 
-/// Set if a response of the request has been held back before: the error page is not processed again.
+/// State of a request: true if a response was held back already, so that its error page is not processed again.
 #[derive(Default)]
 struct HeldBack(Cell<bool>);
 
@@ -33,14 +33,14 @@ impl ResponseHold for ImageFilter {
         if answer.dropped || is_bodiless(&answer) || held.0.replace(true) {
             return Ok(answer);
         }
-        // The result differs from the content of the place.
+        // The result differs from the content of the location, so the shortcut must not be used.
         exchange.request.shortcut.depends_on_more.set(true);
         if !self.formats.is_empty() {
             answer.field(b"Vary", b"Accept");
         }
         let is_empty = matches!(answer.body, ResponseBody::None);
         if exchange.request.received.head.method() == Method::Head && is_empty {
-            // The length of the result is unknown without the image, which HEAD does not fetch.
+            // Without the image, which HEAD does not fetch, the length of the result is unknown.
             answer.length = None;
             return Ok(answer);
         }
@@ -58,13 +58,13 @@ impl ResponseHold for ImageFilter {
     }
 }
 
-/// Logs the reason of a rejected response.
+/// Logs the reason, and returns the error response.
 fn refused(exchange: &Exchange, why: &str) -> PhaseStep {
     exchange.request.log(LogLevel::Error, format_args!("image filter: {why}"));
     PhaseStep::Error(UNSUPPORTED)
 }
 
-/// Reads the bytes that the rule needs, and returns the resulting response.
+/// Reads the bytes of the body that the task needs, and returns the resulting response.
 async fn inspect(
     exchange: &mut Exchange,
     mut answer: ContentResponse,
@@ -112,7 +112,7 @@ fn aborted(exchange: &Exchange) -> PhaseStep {
     PhaseStep::Error(502)
 }
 
-/// Converts the image as requested.
+/// Converts the image of a response, and returns the response with the converted image.
 async fn convert_held(
     exchange: &mut Exchange,
     mut answer: ContentResponse,
@@ -150,7 +150,8 @@ async fn convert_held(
     PhaseStep::Answer(answer)
 }
 
-/// Detaches the response from its source: its type becomes that of the image, and ranges are disabled.
+/// Prepares the head of a response whose body will be replaced: detaches it from its source, sets the media type, and
+/// disables ranges.
 fn replace_body(exchange: &Exchange, answer: &mut ContentResponse, media_type: &'static str) {
     answer.detach(exchange.request.place().files.etag);
     answer.without(&[b"content-type", b"refresh", b"accept-ranges"]);
@@ -158,7 +159,7 @@ fn replace_body(exchange: &Exchange, answer: &mut ContentResponse, media_type: &
     answer.ranges = false;
 }
 
-/// Returns a JSON response that replaces the image.
+/// Returns a JSON response, which replaces the image.
 fn json_response(json: Vec<u8>) -> ContentResponse {
     let mut answer = ContentResponse::new(200, ResponseBody::Full(json.into()));
     answer.media_type = Some(b"application/json"[..].into());
@@ -166,7 +167,7 @@ fn json_response(json: Vec<u8>) -> ContentResponse {
     answer
 }
 
-/// Returns the size of an image in nginx's format.
+/// Returns the size of an image as JSON, in nginx's format; an empty object if it is unknown.
 fn size(kind: ImageKind, bytes: &[u8]) -> Vec<u8> {
     match ImageMetadata::read(kind, bytes) {
         None => b"{}\r\n".to_vec(),

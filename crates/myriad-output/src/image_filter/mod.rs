@@ -1,16 +1,15 @@
 //! `image_filter*`: images are tested, measured, resized, cropped, rotated, and converted to a smaller format that the
-//! browser accepts. A response is held back until its image has been processed, because a response that is no image
-//! results in 415.
+//! client accepts. A response is held back until its image has been processed, because it is replaced by a 415 if it is
+//! no image.
 //!
 //! | file | content |
 //! |---|---|
-//! | `directives`, `settings` | directive table; settings |
-//! | `rules` | settings of a place |
-//! | `task` | parameters of a request |
-//! | `held_response` | responses that are held back |
-//! | `body` | partially read body |
+//! | `directives`, `settings`, `rules` | directives, their settings, compiled settings |
+//! | `task` | evaluation of the settings for a request |
+//! | `held_response` | processing of responses that are held back |
+//! | `body` | body of which the first bytes have been read |
 //! | `pool` | threads that process images |
-//! | `accept` | formats that a browser accepts |
+//! | `accept` | formats that a client accepts |
 
 mod accept;
 mod body;
@@ -23,5 +22,5 @@ mod task;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("image", directives::ROWS).compiled_by(rules::compile);

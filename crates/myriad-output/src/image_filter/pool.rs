@@ -1,4 +1,5 @@
-//! Threads that process images, with lower priority than the workers, so that many images do not slow down pages.
+//! Threads that process images. They have a lower priority than the workers, so that many images do not slow down other
+//! responses.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,16 +11,16 @@ use bytes::Bytes;
 use myriad_encode::{CompressionPool, PoolOptions, SubmitResult};
 use tokio::sync::oneshot;
 
-/// Maximum number of waiting images; each occupies its bytes in memory, at most `image_filter_buffer`.
+/// Maximum number of waiting images. Each occupies its bytes in memory, at most `image_filter_buffer`.
 const MOST_WAITING: usize = 64;
-/// Nice value of the threads; that of the workers is 0.
+/// Nice value of the threads; workers have 0.
 const NICE: i32 = 10;
 
-/// Pool of the process, created with the first image; `None` if the system refuses to create threads.
+/// Pool of the process, created for the first image; `None` if the system refuses to create threads.
 static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     let cores = available_parallelism().map_or(1, usize::from);
     let options = PoolOptions {
-        // Each thread uses the memory of an image of up to `image_filter_pixels`.
+        // Each thread needs memory for an image of up to `image_filter_pixels`.
         threads: cores.div_ceil(2),
         queue: MOST_WAITING,
         budget: cores as f64,
@@ -29,14 +30,14 @@ static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     CompressionPool::start(&options).ok()
 });
 
-/// Result of processing an image.
+/// Result of work on the pool.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JobResult<T> {
-    /// The work was done.
+    /// The work was done, with this result.
     Done(T),
-    /// The processing panicked: a bug of the image library.
+    /// The work panicked: a bug of an image library.
     Lost,
-    /// Too many images are waiting.
+    /// Too many images are waiting, or the pool could not be created.
     Busy,
 }
 
@@ -49,8 +50,8 @@ pub(super) async fn convert(
     run(move |interrupt| make(&bytes, kind, &wish, interrupt)).await
 }
 
-/// Runs `work` on a thread of the pool. The work is cancelled when the future is dropped, i.e. when its client has
-/// disconnected; work that has not started by then is not started.
+/// Runs `work` on a thread of the pool. Dropping the future, when the client has disconnected, cancels the work; work
+/// that waits is then not started.
 async fn run<T: Send + 'static>(work: impl FnOnce(Interrupt<'_>) -> T + Send + 'static) -> JobResult<T> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let (done, result) = oneshot::channel();
@@ -77,7 +78,7 @@ mod tests {
 
     use super::{Bytes, ImageError, ImageKind, ImageRequest, Interrupt, JobResult, convert, make, run};
 
-    /// Far longer than the start and the stop of a thread take: without the cancellation no result arrives.
+    /// Far longer than a thread needs to start and stop: without cancellation the test would fail.
     const LONG: Duration = Duration::from_mins(1);
 
     #[test]
@@ -86,7 +87,7 @@ mod tests {
         let (ended, end) = mpsc::channel();
         let endless = move |interrupt: Interrupt<'_>| {
             began.send(()).expect("the test waits");
-            // A broken image whose error is only returned after the work is cancelled.
+            // An invalid image, whose processing returns `Cancelled` only after the cancellation.
             while make(b"\xff\xd8", ImageKind::Jpeg, &ImageRequest::default(), interrupt)
                 != Err(ImageError::Cancelled)
             {

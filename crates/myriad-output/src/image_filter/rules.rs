@@ -1,4 +1,4 @@
-//! Compiled settings of a place.
+//! Compiled settings of `image_filter*`.
 
 use crate::image::OutputFormat;
 use myriad_conf::settings::Settings;
@@ -8,27 +8,27 @@ use myriad_script::Template;
 
 use super::settings::{ImageAction, ImageSettings};
 
-/// Processing of the images of a place.
+/// Processing of the images of a location.
 pub(super) enum ImageRule {
-    /// Images are sent unchanged.
+    /// `test`: images are sent unchanged.
     Test,
-    /// The size is returned as JSON.
+    /// `size`: the size is returned as JSON.
     Size,
     /// Images are converted.
     Make(SizeRule),
 }
 
-/// Requested size.
+/// Requested size of images.
 pub(super) enum SizeRule {
-    /// Size of the image.
+    /// The size is not changed.
     Keep,
-    /// Maximum width and height.
+    /// `resize`: maximum width and height.
     Resize(Template, Template),
-    /// Width and height, with cropping.
+    /// `crop`: maximum width and height, with cropping.
     Crop(Template, Template),
 }
 
-/// Compiled settings of a place with `image_filter`.
+/// Compiled `image_filter*` of a location.
 pub(super) struct ImageFilter {
     pub(super) rule: ImageRule,
     pub(super) angle: Option<Template>,
@@ -43,7 +43,7 @@ pub(super) struct ImageFilter {
     pub(super) formats: Vec<OutputFormat>,
 }
 
-/// Compiles the settings of a place with `image_filter`.
+/// Stores the compiled settings of a level in `features`, if it has `image_filter`.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,9 +1,9 @@
-//! Settings of the directives.
+//! Settings of `image_filter*`.
 
 use crate::image::OutputFormat;
 use myriad_conf::Text;
 
-/// Single `image_filter`.
+/// One `image_filter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ImageAction {
     /// `off`.
@@ -20,10 +20,10 @@ pub(super) enum ImageAction {
     Crop(Text, Text),
 }
 
-/// Settings of a level.
+/// `image_filter*` of a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ImageSettings {
-    /// All `image_filter` of a level.
+    /// All `image_filter`, in source order.
     pub actions: Vec<ImageAction>,
     /// `image_filter_jpeg_quality`.
     pub jpeg_quality: Text,
@@ -31,7 +31,7 @@ pub(super) struct ImageSettings {
     pub webp_quality: Text,
     /// `image_filter_avif_quality`.
     pub avif_quality: Text,
-    /// `image_filter_sharpen`.
+    /// `image_filter_sharpen`, in percent.
     pub sharpen: Text,
     /// `image_filter_transparency`.
     pub transparency: bool,
@@ -39,14 +39,14 @@ pub(super) struct ImageSettings {
     pub interlace: bool,
     /// `image_filter_buffer`, in bytes.
     pub buffer: u64,
-    /// `image_filter_pixels`.
+    /// `image_filter_pixels`: maximum number of pixels of an input image.
     pub pixels: u64,
-    /// `image_filter_format`, in order of preference.
+    /// `image_filter_format`: output formats, in order of preference; empty for `off`.
     pub formats: Vec<OutputFormat>,
 }
 
 impl Default for ImageSettings {
-    /// Returns nginx's defaults.
+    /// Returns nginx's defaults, and Myriad's for its own directives.
     fn default() -> Self {
         Self {
             actions: Vec::new(),

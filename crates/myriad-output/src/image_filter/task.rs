@@ -1,4 +1,4 @@
-//! Parameters of a request: sides, angles and qualities may be variables.
+//! Evaluation of the settings for a request: sides, angles and qualities may contain variables.
 
 use crate::image::{ImageRequest, ImageRotation, RequestedSize};
 use myriad_exchange::exchange::Exchange;
@@ -9,16 +9,16 @@ use super::rules::{ImageFilter, ImageRule, SizeRule};
 
 /// Requested processing of a response.
 pub(super) enum ImageTask {
-    /// Test that it is an image.
+    /// Test that the response is an image.
     Test,
-    /// Size of the image.
+    /// Return the size of the image.
     Size,
-    /// Conversion of the image.
+    /// Convert the image.
     Make(ImageRequest),
 }
 
 impl ImageFilter {
-    /// Returns the parameters of a request; `None` if a side, an angle or a quality is invalid.
+    /// Evaluates the settings for a request; `None` if a side or an angle is invalid, or a text cannot be evaluated.
     pub(super) fn wanted(&self, exchange: &mut Exchange) -> Option<ImageTask> {
         let shaping = match &self.rule {
             ImageRule::Test => return Some(ImageTask::Test),
@@ -48,7 +48,7 @@ impl ImageFilter {
                 sides(width, height).map(|(width, height)| RequestedSize::Crop { width, height })?
             }
         };
-        // As in nginx, an invalid quality only matters if the image is encoded with it.
+        // As in nginx, an invalid quality matters only if the image is encoded with it.
         let mut quality = |template| Some(number(&value(template)?).unwrap_or(0).min(100) as u8);
         let (jpeg_quality, webp_quality) = (quality(&self.jpeg_quality)?, quality(&self.webp_quality)?);
         let avif_quality = quality(&self.avif_quality)?;
@@ -67,19 +67,19 @@ impl ImageFilter {
     }
 }
 
-/// Parses a number above 0.
+/// Parses a number above 0; `None` if it is invalid.
 pub(super) fn number(text: &[u8]) -> Option<u32> {
     let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()?;
     (number > 0).then_some(number)
 }
 
-/// Parses a side: a number above 0, or `-`.
+/// Parses a side in pixels: a number above 0, or `-` for no limit. `None` if it is invalid.
 pub(super) fn side(text: &[u8]) -> Option<u32> {
     if text == b"-" { Some(RequestedSize::ANY) } else { number(text) }
 }
 
-/// Parses an angle, counterclockwise.
+/// Parses an angle of 90, 180 or 270 degrees, counterclockwise; `None` for any other text.
 pub(super) fn angle(text: &[u8]) -> Option<ImageRotation> {
     match text {
         b"90" => Some(ImageRotation::Quarter),

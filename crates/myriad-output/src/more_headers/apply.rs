@@ -1,4 +1,4 @@
-//! Application of the rules.
+//! Application of `more_set_headers` and `more_clear_headers` to a response.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ impl HeadEdit for MoreHeaders {
         head: &mut ResponseText,
     ) {
         for run in self.runs.iter().filter(|run| run.when.covers(status, answer)) {
-            // The values are evaluated before fields are removed.
+            // The values are evaluated before fields are removed, because they may read them.
             let values = values(request, frame, run, head);
             if !run.out.is_empty() {
                 head.retain(|line| !run.out.cover(line));
@@ -58,7 +58,7 @@ impl HeadEdit for MoreHeaders {
     }
 }
 
-/// Evaluates the values for this response, in the order of their lines.
+/// Evaluates the values of the lines that depend on the response, in order.
 fn values(
     request: &mut Request,
     frame: &mut Frame,
@@ -77,7 +77,7 @@ fn values(
     values
 }
 
-/// Returns the value of a field; `None` if it cannot be evaluated, which is logged. The response itself is valid.
+/// Evaluates the value of a field; `None` if that fails, which is logged. The response itself is valid.
 fn evaluated(request: &mut Request, frame: &mut Frame, template: &Template) -> Option<Vec<u8>> {
     let mut value = Vec::new();
     match template.eval(request, frame, &mut value) {

@@ -1,4 +1,4 @@
-//! Directive table and argument parsing.
+//! Directives `more_set_headers` and `more_clear_headers`, and their parsers.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
@@ -8,7 +8,7 @@ use super::settings::{FieldChange, HeaderChange, MoreHeadersSettings, ResponseHe
 const HSL_IF: Contexts = Contexts::HSL_IF;
 const FRAMING: &str = "headers that delimit a message (`Content-Length`, `Connection`, ...) are rejected";
 
-/// Directives of headers-more for responses.
+/// Directives of the module headers-more that change responses.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "more_set_headers",
@@ -81,7 +81,7 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Sett
     Ok(())
 }
 
-/// Returns whether a word names `Content-Length`, which some configurations set to 0 for responses without a body.
+/// Returns whether a word names `Content-Length`. Some configurations set it to 0 for responses without a body.
 fn is_length(word: &[u8]) -> bool {
     let name = word.split(|byte| *byte == b':').next().unwrap_or_default();
     name.trim_ascii().eq_ignore_ascii_case(b"content-length")

@@ -1,10 +1,10 @@
-//! Fields of responses set, replaced and removed, as by the module headers-more: `more_set_headers`,
-//! `more_clear_headers`.
+//! `more_set_headers`, `more_clear_headers`: response fields are set, replaced and removed, as by the module
+//! headers-more.
 //!
 //! | file | content |
 //! |---|---|
-//! | `directives` | directive table and parsing of options and fields |
-//! | `settings` | settings of a level: the directives of the enclosing levels, then those of the level |
+//! | `directives` | directives, and parsers of options and fields |
+//! | `settings` | settings of a level: the directives of the outer levels, then its own |
 //! | `rules` | compiled form: consecutive directives without conditions become one block of bytes |
 //! | `apply` | application: to the media type before the filters, to the head before `add_header` |
 
@@ -17,5 +17,5 @@ mod tests;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("headers_more", directives::ROWS).compiled_by(rules::compile);

@@ -1,4 +1,4 @@
-//! Compiled form of the directives.
+//! Compiled form of `more_set_headers` and `more_clear_headers`.
 
 use myriad_conf::settings::Settings;
 use myriad_script::Template;
@@ -8,15 +8,15 @@ use myriad_exchange::exchange::{ContentResponse, HeadEdit};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::media_types::TypeSet;
 
-/// Field that filters read; it is changed before them.
+/// `Content-Type`: it is changed before the filters, because they read it.
 const CONTENT_TYPE: &[u8] = b"content-type";
 
-/// Conditions of a directive.
+/// Conditions of a directive (`-s`, `-t`).
 #[derive(Default)]
 pub(super) struct ResponseConditions {
-    /// Statuses; empty for any.
+    /// Statuses to which it applies; empty for any.
     statuses: Box<[u16]>,
-    /// Media types; `None` for any.
+    /// Media types to which it applies; `None` for any.
     types: Option<TypeSet>,
 }
 
@@ -40,13 +40,14 @@ impl ResponseConditions {
 /// Names of fields whose lines are removed.
 #[derive(Default)]
 pub(super) struct RemovedNames {
-    /// Complete names, lower case.
+    /// Complete names, in lower case.
     whole: Vec<Vec<u8>>,
-    /// Prefixes of names, lower case (`X-Hidden-*`).
+    /// Beginnings of names, in lower case (`X-Hidden-*`).
     beginnings: Vec<Vec<u8>>,
-    /// Bit for each length of `whole`: names are only compared if the colon of a line is at such a position.
+    /// Lengths of the names in `whole`, one bit each: names are compared only if the colon of a line is at such a
+    /// position.
     lengths: u64,
-    /// Set if a name of `whole` is too long for a bit.
+    /// Set if a name in `whole` has 64 bytes or more, for which there is no bit.
     has_long: bool,
 }
 
@@ -68,7 +69,7 @@ impl RemovedNames {
         self.whole.is_empty() && self.beginnings.is_empty()
     }
 
-    /// Returns whether a line, `name: value`, is removed. Names contain no colon.
+    /// Returns whether the line `name: value` is removed.
     pub(super) fn cover(&self, line: &[u8]) -> bool {
         let mut lengths = self.lengths;
         while lengths != 0 {
@@ -95,23 +96,23 @@ fn begins(line: &[u8], beginning: &[u8]) -> bool {
 pub(super) enum AddedLine {
     /// Complete lines that are the same for every response.
     Fixed(Vec<u8>),
-    /// `name: `, and the value, which is evaluated for each response; a line with an empty value is omitted.
+    /// `name: `, and a value that is evaluated for each response; a line with an empty value is omitted.
     Made(Vec<u8>, Template),
 }
 
-/// Changes applied in one step: lines removed, lines added.
+/// Changes that are applied in one step: lines are removed, then lines are added.
 #[derive(Default)]
 pub(super) struct HeaderChanges {
-    /// Conditions.
+    /// Conditions under which the changes apply.
     pub(super) when: ResponseConditions,
-    /// Removed fields.
+    /// Fields whose lines are removed.
     pub(super) out: RemovedNames,
     /// Added lines.
     pub(super) lines: Vec<AddedLine>,
 }
 
 impl HeaderChanges {
-    /// Adds a change. Lines of the run that it replaces are removed from the run.
+    /// Adds the change of one field. Lines added before that it would remove are dropped.
     fn change(&mut self, compiler: &mut dyn SettingsCompiler, change: &FieldChange) {
         let name = &change.name;
         let (value, replaces) = match &change.change {
@@ -135,7 +136,7 @@ impl HeaderChanges {
         self.lines.push(line);
     }
 
-    /// Joins adjacent lines that are the same for every response.
+    /// Joins adjacent constant lines.
     fn joined(mut self) -> Self {
         let mut lines: Vec<AddedLine> = Vec::with_capacity(self.lines.len());
         for line in self.lines.drain(..) {
@@ -150,7 +151,7 @@ impl HeaderChanges {
 }
 
 impl AddedLine {
-    /// Returns the constant part of a line.
+    /// Returns the line; of a line with a variable value, only `name: `.
     fn text(&self) -> &[u8] {
         match self {
             Self::Fixed(line) | Self::Made(line, _) => line,
@@ -158,15 +159,16 @@ impl AddedLine {
     }
 }
 
-/// `more_set_headers`, `more_clear_headers` of a place.
+/// Compiled `more_set_headers` and `more_clear_headers` of a location.
 pub(super) struct MoreHeaders {
-    /// Media types to set; the last with matching conditions is used. `None` removes the media type.
+    /// Media types to set, with their conditions, in order; the last that applies is effective. `None` removes the
+    /// media type.
     pub(super) types: Vec<(ResponseConditions, Option<Template>)>,
     /// Changes of other fields, in order.
     pub(super) runs: Vec<HeaderChanges>,
 }
 
-/// Compiles the settings of a level.
+/// Stores the compiled settings of a level in `features`, if it has any.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,15 +1,15 @@
-//! Settings of the directives.
+//! Settings of `more_set_headers` and `more_clear_headers`.
 
 use myriad_conf::Text;
 
 /// Change of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HeaderChange {
-    /// Its lines are removed, and a line with this value is added.
+    /// Lines of the field are removed, and a line with this value is added.
     Set(Text),
-    /// A line is added to the existing lines (`-a`).
+    /// `-a`: a line with this value is added to the existing lines.
     Add(Text),
-    /// Its lines are removed; a trailing `*` in the name matches any suffix.
+    /// Lines of the field are removed; a trailing `*` in the name matches any suffix.
     Clear,
 }
 
@@ -22,21 +22,21 @@ pub(super) struct FieldChange {
     pub change: HeaderChange,
 }
 
-/// Single directive.
+/// One directive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResponseHeaderEdit {
-    /// `-s`: statuses that it applies to; empty for any.
+    /// `-s`: statuses to which it applies; empty for any.
     pub statuses: Vec<u16>,
-    /// `-t`: media types that it applies to, lower case; empty for any.
+    /// `-t`: media types to which it applies, in lower case; empty for any.
     pub types: Vec<String>,
     /// Fields and their changes.
     pub fields: Vec<FieldChange>,
 }
 
-/// Directives of a level, after those of the enclosing levels: an inner level adds to them.
+/// Directives of a level. A nested level adds its directives to those of the outer level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MoreHeadersSettings {
-    /// Directives in the order of application.
+    /// Directives in the order of their application, those of outer levels first.
     pub edits: Vec<ResponseHeaderEdit>,
 }
 

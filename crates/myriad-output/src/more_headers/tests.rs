@@ -1,6 +1,6 @@
 use crate::testing::{OutputTestSite, ReceivedResponse, text};
 
-/// Returns the response to a page of that media type, of a server with these directives.
+/// Returns the response to a request for a page of this media type, on a server with these directives.
 fn sent(directives: &str, media_type: &'static str) -> ReceivedResponse {
     let trial = OutputTestSite::of(&format!("{directives} location / {{ return 200 x; }}"));
     trial.answered("GET /", &[], text(media_type, "x"))

@@ -1,4 +1,4 @@
-//! Body of a response in slices; each is requested after the previous one has been sent.
+//! Body of a response in slices. Each slice is requested after the previous one has been sent.
 
 use std::ops::Range;
 use std::pin::Pin;
@@ -12,20 +12,20 @@ use super::part::part;
 use myriad_exchange::exchange::{Exchange, Slice};
 use myriad_exchange::subrequest::{self, SubrequestFuture, SubrequestResponse};
 
-/// Complete representation that the slices belong to.
+/// Complete representation to which the slices belong.
 pub(super) struct WholeRepresentation {
-    /// `slice`, in bytes.
+    /// `slice`: size of a slice, in bytes.
     pub(super) size: u64,
-    /// Total size, in bytes.
+    /// Total size of the representation, in bytes.
     pub(super) complete: u64,
-    /// Entity tag that each slice must have.
+    /// Entity tag that each slice must have; `None` if the first slice has none.
     pub(super) tag: Option<Vec<u8>>,
 }
 
 /// Slice that is being read.
 pub(super) struct SliceInProgress {
     body: BoxBody,
-    /// Remaining range, as positions in the complete representation.
+    /// Range of the slice that was not read yet, as positions in the complete representation.
     rest: Range<u64>,
 }
 
@@ -41,11 +41,11 @@ enum SliceState {
     Between,
 }
 
-/// Body of a range of the complete representation.
+/// Body of a range of the complete representation, joined from slices.
 pub(super) struct SliceBody {
     exchange: Box<Exchange>,
     whole: WholeRepresentation,
-    /// Range that remains to be sent.
+    /// Range that was not sent yet.
     wanted: Range<u64>,
     state: SliceState,
 }
@@ -57,13 +57,14 @@ impl SliceBody {
         wanted: Range<u64>,
         first: SliceInProgress,
     ) -> Self {
-        // The requested range may start after the first slice, if that was requested to obtain the tag.
+        // The requested range may start after the first slice, if this slice was requested only for its validators and
+        // length.
         let state =
             if first.rest.contains(&wanted.start) { SliceState::Reading(first) } else { SliceState::Between };
         Self { exchange, whole, wanted, state }
     }
 
-    /// Requests the slice that contains the next byte.
+    /// Requests the slice that contains the next byte to send.
     fn request_slice(&mut self) -> Result<SubrequestFuture, BodyError> {
         let size = self.whole.size;
         let slice = Slice { start: self.wanted.start / size * size, size };
@@ -89,7 +90,8 @@ impl SliceBody {
         Ok(SliceInProgress::new(answer.into_plain_body(), part.range.range))
     }
 
-    /// Reduces the next bytes of the current slice to the requested range.
+    /// Returns the part of the slice's next bytes that belongs to the requested range. Returns an error if the slice is
+    /// longer than its range.
     fn take_from_slice(&mut self, mut bytes: Bytes) -> Result<Bytes, String> {
         let SliceState::Reading(piece) = &mut self.state else { return Ok(Bytes::new()) };
         let length = bytes.len() as u64;

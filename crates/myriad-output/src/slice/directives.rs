@@ -1,12 +1,12 @@
-//! Directive table.
+//! Directive `slice`, and its setting.
 
 use myriad_conf::registry::{Contexts, Directive, ONE};
 use myriad_conf::set;
 
-/// Slicing settings of a level.
+/// `slice` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SliceSettings {
-    /// `slice`, in bytes; 0 for off.
+    /// `slice`: size of a slice in bytes; 0 for off.
     pub size: u64,
 }
 

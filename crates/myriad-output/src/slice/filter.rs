@@ -1,4 +1,4 @@
-//! `slice` at a place.
+//! `slice` filter, and assembly of the response from slices.
 
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
@@ -13,13 +13,13 @@ use crate::error_answer::error_answer;
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// `slice`.
+/// Compiled `slice` of a location.
 struct Slicing {
-    /// Size of each slice except the last, in bytes, above 0.
+    /// Size of each slice except the last, in bytes; above 0.
     size: u64,
 }
 
-/// Compiles `slice`.
+/// Compiles `slice` of a level; `None` if it is off.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -42,7 +42,7 @@ impl Filter<Exchange> for Slicing {
         false
     }
 
-    /// A stored slice is not the complete response.
+    /// A stored slice is not the complete response, so the shortcut must not be used.
     fn allows_shortcut(&self) -> bool {
         false
     }
@@ -52,7 +52,8 @@ impl Filter<Exchange> for Slicing {
     }
 }
 
-/// Converts the first slice to the response for the client. Other responses are unchanged.
+/// Converts the first slice to the response for the client, whose body requests the further slices. Does nothing for
+/// other responses. An invalid slice closes the connection.
 pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut ContentResponse) {
     let Some(slice) = exchange.request.cache.slice.get() else { return };
     if answer.status != 206 || exchange.request.is_subrequest() {
@@ -94,7 +95,7 @@ pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut ContentResponse) {
     answer.postponed = true;
 }
 
-/// Sends a 304, 412 or 416 instead of the representation.
+/// Converts the response to a 304, 412 or 416 without the representation.
 fn refuse(exchange: &Exchange, answer: &mut ContentResponse, status: u16, complete: u64) {
     if status == 304 {
         answer.status = 304;

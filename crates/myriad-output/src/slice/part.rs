@@ -1,4 +1,4 @@
-//! Parsing of a slice response.
+//! Validation of a response that contains a slice.
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::lines::line_named;
@@ -6,17 +6,18 @@ use myriad_policy::PageEncoding;
 
 use myriad_exchange::exchange::{ContentResponse, ResponseSource, Slice};
 
-/// Slice in a response, and the representation it belongs to.
+/// Slice in a response, and properties of the representation to which it belongs.
 pub(super) struct SlicePart {
-    /// Range of the slice.
+    /// Range of the slice in the representation.
     pub(super) range: ContentRange,
-    /// Total size, in bytes.
+    /// Total size of the representation, in bytes.
     pub(super) complete: u64,
-    /// Entity tag of the slice.
+    /// Entity tag of the representation; `None` if the response has none.
     pub(super) tag: Option<Vec<u8>>,
 }
 
-/// Checks that a response is the requested slice; the error is for the error log.
+/// Returns the slice in a response. Returns an error (a text for the error log) if the response is not the requested
+/// slice. `etags` is set if the response may use a generated entity tag.
 pub(super) fn part(answer: &ContentResponse, slice: Slice, etags: bool) -> Result<SlicePart, String> {
     let lines = match &answer.source {
         ResponseSource::Page(page) => page.meta().lines(),

@@ -1,4 +1,4 @@
-//! Range of a sliced representation that the client receives.
+//! Evaluation of conditions and range of a client's request against a sliced representation.
 
 use myriad_base::calendar::parse_http_date;
 use myriad_encode::Coding;
@@ -11,16 +11,16 @@ use myriad_policy::{
 
 use myriad_exchange::exchange::{ContentResponse, Request};
 
-/// Part of the representation that is sent.
+/// Part of the representation that the client receives.
 pub(super) enum RequestedRange {
-    /// This range.
+    /// Only this range, or the whole.
     Bytes(std::ops::Range<u64>),
-    /// Nothing: 304, 412 or 416.
+    /// No part, but a response with this status: 304, 412 or 416.
     Nothing(u16),
 }
 
-/// Evaluates conditions and range of the request against the representation. Several ranges result in the complete
-/// response, as in nginx.
+/// Evaluates conditions and range of the request against the representation of `complete` bytes. For several ranges,
+/// the client receives the whole, as in nginx.
 pub(super) fn requested_range(
     request: &Request,
     answer: &mut ContentResponse,
@@ -42,7 +42,7 @@ pub(super) fn requested_range(
         PreconditionOutcome::Failed => return RequestedRange::Nothing(412),
     }
     let whole = RequestedRange::Bytes(0..complete);
-    // A filter changes the bytes, to which the requested range does not apply.
+    // A filter changes the bytes, so the requested range does not apply to them.
     if place.filters.change(answer.bare_media_type()) {
         return whole;
     }

@@ -8,7 +8,7 @@ use myriad_exchange::exchange::{ContentResponse, Slice};
 
 const SERVER: &str = "location / { slice 4; return 200 x; }";
 
-/// Returns a slice of a representation of ten bytes.
+/// Returns a response with a slice of a representation of ten bytes.
 fn piece(start: usize) -> ContentResponse {
     let end = (start + 4).min(10);
     let mut answer =
@@ -18,10 +18,10 @@ fn piece(start: usize) -> ContentResponse {
     answer
 }
 
-/// Returns the client's response if it only needs the first slice.
+/// Returns the client's response to a request that needs only the first slice.
 fn got(request: &str, fields: &[(&str, &str)], first: impl Fn(usize) -> ContentResponse) -> ReceivedResponse {
     let (mut exchange, _) = OutputTestSite::of(SERVER).asked(request, fields);
-    // Same state as when a key reads `$slice_range` before any response.
+    // The state is that before any response, when a cache key reads `$slice_range`.
     exchange.request.outcome.head.status = 0;
     let slice = current_slice(&exchange.request).expect("a slice");
     sent(exchange, first(slice.start as usize))

@@ -1,4 +1,4 @@
-//! `$slice_range`: range of the slice to request.
+//! Variable `$slice_range`: range of the slice to request.
 
 use myriad_http::Known;
 
@@ -7,7 +7,7 @@ use myriad_exchange::exchange::{Request, Slice};
 use myriad_exchange::runtime::Reads;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Range of the slice; no value if the place does not slice.
+/// Range of the slice in the form of `Range`; no value if the location does not use slices.
 pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "slice",
     "slice_range",
@@ -20,10 +20,10 @@ pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     }),
 )];
 
-/// Returns the slice to request: the slice that contains the start of the client's range. `None` if the place does not
-/// slice.
+/// Returns the slice to request first: the one that contains the start of the client's range. `None` if the location
+/// does not use slices, for a subrequest, and once a response exists.
 ///
-/// The first call enables slicing of the exchange.
+/// The first call enables slicing for the exchange.
 pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     if let Some(slice) = request.cache.slice.get() {
         return Some(slice);
@@ -37,7 +37,7 @@ pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     Some(slice)
 }
 
-/// Returns the start of the client's range; 0 if it depends on a condition or on the total length.
+/// Returns the first byte of the client's range; 0 if it depends on a condition or on the total length.
 fn first_byte(request: &Request) -> u64 {
     let fields = request.received.head.fields();
     if fields.has(Known::IfRange) {
@@ -56,7 +56,7 @@ fn begins(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(&range[..digits]).ok()?.parse().ok()
 }
 
-/// Appends the range of a slice in the form of a `Range` field.
+/// Appends the range of a slice, as a value of `Range`.
 pub(super) fn write(slice: Slice, out: &mut Vec<u8>) {
     let last = slice.start.saturating_add(slice.size - 1);
     out.extend_from_slice(format!("bytes={}-{last}", slice.start).as_bytes());

@@ -9,7 +9,7 @@ use myriad_store::page::ProxiedFacts;
 const ALL: &str = "gzip on; gzip_min_length 4; brotli on; brotli_min_length 4; zstd on; zstd_min_length 4;
     location / { return 200 x; }";
 
-/// Returns the coding of a page of five bytes for a client with these fields.
+/// Returns the coding in which a page of five bytes is sent to a client with these fields.
 fn wanted(trial: &OutputTestSite, fields: &[(&str, &str)]) -> Coding {
     let (exchange, _) = trial.asked("GET /", fields);
     encodings(&exchange.request, b"text/html", Some(5), ProxiedFacts::default(), false).wanted()

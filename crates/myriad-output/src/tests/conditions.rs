@@ -2,7 +2,7 @@ use super::super::*;
 use crate::testing::{OutputTestSite, sent, text};
 use myriad_exchange::exchange::ContentResponse;
 
-/// Returns a response that was modified on 1 November at noon.
+/// Returns a response whose `Last-Modified` is 1 November at noon.
 fn dated() -> ContentResponse {
     let mut answer = text("text/html", "text");
     answer.field(b"Last-Modified", b"Tue, 01 Nov 1994 12:00:00 GMT");

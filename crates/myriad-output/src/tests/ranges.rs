@@ -1,7 +1,7 @@
 use crate::testing::{OutputTestSite, text};
 use myriad_exchange::exchange::ContentResponse;
 
-/// Returns ten bytes that support ranges.
+/// Returns a response of ten bytes that supports ranges.
 fn ten() -> ContentResponse {
     let mut answer = text("text/plain", "0123456789");
     answer.ranges = true;

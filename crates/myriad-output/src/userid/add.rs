@@ -1,4 +1,4 @@
-//! Header fields of the response.
+//! Response fields of the userid module.
 
 use myriad_base::calendar::format_cookie_date;
 use myriad_exchange::exchange::Request;
@@ -11,7 +11,7 @@ use super::rules::Userid;
 use super::settings::CookieExpiry;
 use super::visitor::{AssignedId, Visitor};
 
-/// Adds the cookie with a visitor's ID, and `userid_p3p`. Subrequests add no fields.
+/// Appends the cookie with the visitor's ID and `userid_p3p`, if an ID must be sent. Does nothing for subrequests.
 pub(crate) fn add(request: &Request, frame: &mut Frame, rules: &Userid, head: &mut ResponseText) {
     if request.is_subrequest() {
         return;
@@ -25,7 +25,7 @@ pub(crate) fn add(request: &Request, frame: &mut Frame, rules: &Userid, head: &m
                 head.append_field(b"P3P", p3p);
             }
         }
-        // The response itself is valid.
+        // The response itself is valid, so the error is only logged.
         Err(error) => request.log(LogLevel::Error, format_args!("userid: {error}")),
     }
 }
@@ -35,7 +35,7 @@ fn cookie(rules: &Userid, visitor: &Visitor, given: AssignedId, now_s: u64) -> V
     let mut out = [settings.name(), b"="].concat();
     let mut letters = given.id.letters();
     if !given.is_new {
-        // The received letters are repeated: unused trailing bits may be set in them.
+        // The received letters are repeated, because unused trailing bits may be set in them.
         letters[..LETTERS].copy_from_slice(&visitor.cookie[..LETTERS]);
     }
     if let Some(mark) = settings.mark {

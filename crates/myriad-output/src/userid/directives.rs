@@ -1,4 +1,4 @@
-//! Directive table and argument parsing.
+//! Directives of the userid module, and their parsers.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
@@ -130,12 +130,12 @@ fn userid_settings(settings: &mut Settings) -> &mut UseridSettings {
     settings.feature_mut()
 }
 
-/// Returns whether a byte is part of a token (RFC 9110 section 5.6.2).
+/// Returns whether a byte may be part of a token (RFC 9110 section 5.6.2).
 fn is_of_a_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Parses a value that is valid in a field line.
+/// Parses a value for a header line, without control characters; `None` if it is empty.
 fn line<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
     let value = args.bytes(0);
     if value.iter().any(u8::is_ascii_control) {
@@ -144,7 +144,7 @@ fn line<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagn
     Ok((!value.is_empty()).then_some(value))
 }
 
-/// Parses a value that is valid in a cookie attribute.
+/// Parses a value for a cookie attribute, also without `;`; `None` if it is empty.
 fn attribute<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
     if args.bytes(0).contains(&b';') {
         return Err(args.invalid(0, "a text without \";\", which terminates an attribute of a cookie"));

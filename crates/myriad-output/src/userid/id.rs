@@ -1,4 +1,4 @@
-//! Visitor IDs: sixteen bytes, in base64 in the cookie and as hexadecimal digits in variables.
+//! Visitor IDs: sixteen bytes, written in base64 in the cookie and in hexadecimal in variables.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::settings::UseridMode;
 
-/// Number of base64 letters of an ID; padding or a mark follows in a cookie.
+/// Number of base64 letters of an ID. In a cookie, padding or a mark (`userid_mark`) follows.
 pub(super) const LETTERS: usize = 22;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -21,14 +21,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Increment of the counter for each ID; the lowest byte distinguishes versions.
+/// Increment of the counter for each ID; the lowest byte is constant.
 const STEP: u32 = 0x100;
-/// First counter value of version 1 and of version 2. No byte of the latter is zero, as in nginx.
+/// First value of the counter for IDs of version 1 and of version 2. As in nginx, no byte of the latter is zero.
 const FIRST: [u32; 2] = [1, 0x0303_0302];
 
-/// Counters of the process, shared by its workers.
+/// Counters of the two versions, shared by all workers.
 static COUNTS: [AtomicU32; 2] = [AtomicU32::new(FIRST[0]), AtomicU32::new(FIRST[1])];
-/// Start time and process ID, which distinguish processes.
+/// Part of each ID that distinguishes processes: start time and process ID.
 static START: LazyLock<u32> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     ((now.subsec_micros() / 20) << 16) | (std::process::id() & 0xffff)
@@ -39,8 +39,8 @@ static START: LazyLock<u32> = LazyLock::new(|| {
 pub(super) struct VisitorId([u8; 16]);
 
 impl VisitorId {
-    /// Creates an ID. `service` is `userid_service`, `address` the last four bytes of the server's address, in network
-    /// byte order.
+    /// Creates an ID. `service` is `userid_service`; `address` contains the last four bytes of the server's address,
+    /// used by version 2 without `service`.
     pub(super) fn new(gives: UseridMode, service: Option<u32>, address: [u8; 4], now_s: u64) -> Self {
         // The value wraps around in 2106.
         let now = now_s as u32;
@@ -57,28 +57,28 @@ impl VisitorId {
         Self(bytes)
     }
 
-    /// Parses the letters of a cookie; `None` if they are invalid or the last four bytes are zero, which no ID has.
+    /// Parses the letters of a cookie; `None` if they are invalid, or if the last four bytes are zero, which no ID has.
     pub(super) fn read(letters: &[u8]) -> Option<Self> {
         let bytes: [u8; 16] = BASE64.decode(letters.get(..LETTERS)?).ok()?.try_into().ok()?;
         (bytes[12..] != [0; 4]).then_some(Self(bytes))
     }
 
-    /// Returns the letters of the cookie, with padding.
+    /// Returns the ID in base64, with padding.
     pub(super) fn letters(self) -> Vec<u8> {
         base64::engine::general_purpose::STANDARD.encode(self.0).into_bytes()
     }
 
-    /// Writes the ID as in variables and logs: four numbers in native byte order.
+    /// Appends the ID as in variables and logs: four numbers in native byte order, in hexadecimal.
     pub(super) fn write_digits(self, out: &mut Vec<u8>) {
         let (parts, _) = self.0.as_chunks::<4>();
         for part in parts {
-            // Writing to a vector does not fail.
+            // Writing to memory cannot fail.
             let _ = write!(out, "{:08X}", u32::from_ne_bytes(*part));
         }
     }
 }
 
-/// Returns the next counter value of version 2, which restarts at its first value after an overflow.
+/// Returns the next value of the counter of version 2, which restarts at its first value after an overflow.
 fn next_count(counts: &AtomicU32) -> u32 {
     let step = |count: u32| {
         let next = count.wrapping_add(STEP);

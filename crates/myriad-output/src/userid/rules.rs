@@ -1,4 +1,4 @@
-//! Compiled settings of a place.
+//! Compiled settings of the userid module.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
@@ -7,14 +7,14 @@ use myriad_script::Template;
 
 use super::settings::{UseridMode, UseridSettings};
 
-/// Compiled settings of a place.
+/// Compiled `userid*` of a location.
 pub(crate) struct Userid {
     pub(super) settings: UseridSettings,
-    /// `$uid_reset`, which the configuration may set.
+    /// `$uid_reset`, which the configuration may set: a value other than empty or `0` makes the visitor get a new ID.
     pub(super) reset: Template,
 }
 
-/// Compiles the settings of a place with `userid`.
+/// Stores the compiled settings of a level in `features`, unless `userid` is off.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

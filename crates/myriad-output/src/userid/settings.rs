@@ -1,51 +1,51 @@
-//! Settings of the directives.
+//! Settings of the userid module.
 
-/// `userid`.
+/// Value of `userid`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum UseridMode {
     /// `off`.
     #[default]
     Off,
-    /// `log`: received IDs are only parsed, for logs.
+    /// `log`: received IDs are parsed for logs, but none is sent.
     Nothing,
-    /// `v1`.
+    /// `v1`: IDs in the format of Apache's mod_uid.
     FirstVersion,
-    /// `on`.
+    /// `on`: IDs in nginx's format.
     SecondVersion,
 }
 
-/// `userid_expires`.
+/// Value of `userid_expires`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CookieExpiry {
-    /// `off`: until the browser session is closed.
+    /// `off`: end of the browser session.
     #[default]
     Session,
-    /// `max`: on 31 December 2037.
+    /// `max`: 31 December 2037.
     Max,
-    /// Number of seconds from now.
+    /// This number of seconds after the response.
     Seconds(u64),
 }
 
-/// Settings of a level.
+/// `userid*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UseridSettings {
     /// `userid`.
     pub mode: UseridMode,
-    /// `userid_service`; defaults to the server's address.
+    /// `userid_service`; `None` for the server's address (0 with `v1`).
     pub service: Option<u32>,
-    /// `userid_name`; defaults to `uid`.
+    /// `userid_name`; `None` for `uid`.
     pub name: Option<Vec<u8>>,
-    /// `userid_domain`.
+    /// `userid_domain`; `None` for no attribute.
     pub domain: Option<Vec<u8>>,
-    /// `userid_path`; defaults to `/`.
+    /// `userid_path`; `None` for `/`.
     pub path: Option<Vec<u8>>,
     /// `userid_expires`.
     pub expires: CookieExpiry,
-    /// `userid_flags`, as written in the cookie.
+    /// `userid_flags`, as the attributes are written in the cookie.
     pub flags: String,
-    /// `userid_p3p`.
+    /// `userid_p3p`; `None` for no field.
     pub p3p: Option<Vec<u8>>,
-    /// `userid_mark`.
+    /// `userid_mark`; `None` for `off`.
     pub mark: Option<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! `$uid_got`, `$uid_set`, `$uid_reset`.
+//! Variables `$uid_got`, `$uid_set` and `$uid_reset`.
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::RequestVariable;
@@ -11,7 +11,7 @@ use super::id::VisitorId;
 use super::rules::Userid;
 use super::visitor::Visitor;
 
-/// Dependencies: an ID is created once per request, from the clock and the connection.
+/// Inputs of `$uid_set`: a new ID depends on the clock and the connection.
 const READS: &[Reads] = &[Reads::FromField(Known::Cookie), Reads::Connection, Reads::Moment];
 
 pub(super) const VARIABLES: &[RequestVariable] = &[

@@ -13,26 +13,26 @@ use super::id::{LETTERS, VisitorId};
 use super::rules::Userid;
 use super::settings::UseridMode;
 
-/// Data of a visitor, determined once per request.
+/// Received cookie of a visitor and the ID to send, determined once per request.
 pub(super) struct Visitor {
-    /// Value of the received cookie.
+    /// Value of the received cookie; empty if there is none.
     pub cookie: Vec<u8>,
-    /// ID in the received cookie.
+    /// ID in the received cookie; `None` if it is missing or invalid.
     pub received_id: Option<VisitorId>,
     assigned_id: OnceCell<Option<AssignedId>>,
 }
 
-/// ID that is sent to the visitor.
+/// ID that is sent in the response.
 #[derive(Clone, Copy)]
 pub(super) struct AssignedId {
     /// ID.
     pub id: VisitorId,
-    /// Set if the ID differs from the received one.
+    /// True if the ID was created for this request; false if the received ID is sent again.
     pub is_new: bool,
 }
 
 impl Visitor {
-    /// Returns the visitor of a request; subrequests share that of their main request.
+    /// Returns the visitor of a request, which subrequests share. Logs an invalid cookie.
     pub(super) fn of(request: &Request, rules: &Userid) -> Rc<Self> {
         request.outcome.feature_state.get_or_make(|| {
             let mut sent = request.received.head.fields().get_all(b"Cookie");
@@ -50,7 +50,7 @@ impl Visitor {
         })
     }
 
-    /// Returns the ID to send; `None` if the received cookie remains valid.
+    /// Returns the ID to send; `None` if none is sent (`log`), or the received cookie stays valid.
     pub(super) fn id_to_send(
         &self,
         request: &Request,

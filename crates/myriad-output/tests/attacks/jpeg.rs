@@ -1,6 +1,6 @@
-//! Progressive JPEG files (ITU-T T.81 annexes B and G).
+//! Builder of progressive JPEG files (ITU-T T.81 annexes B and G).
 
-/// Gray image with a number of scans of AC coefficients, each of which encodes in a few bytes that nothing changes.
+/// Gray image with many scans of AC coefficients, each of which states in a few bytes that nothing changes.
 pub(crate) struct Progressive {
     pub(crate) width: u16,
     pub(crate) height: u16,
@@ -14,12 +14,13 @@ impl Progressive {
         file.extend(b"\xff\xc2\x00\x0b\x08");
         file.extend([self.height.to_be_bytes(), self.width.to_be_bytes()].concat());
         file.extend(b"\x01\x01\x11\x00");
-        // DC: a code word of one bit, "no difference". AC: a code word of one bit, a run of 2^14 finished blocks.
+        // DC: one code word of one bit, meaning no difference. AC: one code word of one bit, a run of 2^14 finished
+        // blocks.
         file.extend(table(0x00, 0x00));
         file.extend(table(0x10, 0xe0));
         let blocks = u32::from(self.width).div_ceil(8) * u32::from(self.height).div_ceil(8);
         file.extend(b"\xff\xda\x00\x08\x01\x01\x00\x00\x00\x00");
-        // A zero code word for each block.
+        // A zero bit, the code word, for each block.
         file.extend(vec![0; blocks.div_ceil(8) as usize]);
         for _ in 0..self.scans {
             file.extend(b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x00");
@@ -37,12 +38,12 @@ impl Progressive {
     }
 }
 
-/// Returns a table with a single code word of one bit.
+/// Returns a Huffman table with a single code word of one bit.
 fn table(class: u8, symbol: u8) -> Vec<u8> {
     [&b"\xff\xc4\x00\x14"[..], &[class, 1], &[0; 15], &[symbol]].concat()
 }
 
-/// Bit writer, most significant bit first, with a zero after each byte of ones.
+/// Bit writer, most significant bit first, which inserts a zero byte after each byte of ones.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,

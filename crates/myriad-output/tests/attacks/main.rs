@@ -1,4 +1,5 @@
-//! Images that are expensive to decode: each is rejected, or decoded within the memory that its pixels permit.
+//! Tests of images that are expensive to decode: each must be rejected, or decoded within the memory that its pixels
+//! permit.
 #![cfg(target_os = "linux")]
 
 mod jpeg;
@@ -14,13 +15,13 @@ use myriad_output::image::{
     RequestedSize, make,
 };
 
-/// Maximum memory growth for a small image, in bytes: tables of the decoders, and noise.
+/// Maximum growth of memory for a small image, in bytes: tables of the decoders, and measurement noise.
 const SMALL: u64 = 24 << 20;
 
-/// Tests run one at a time, so that they do not allocate while another measures.
+/// Lock that makes the tests run one at a time, so that they do not allocate while another measures.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Requests a small image that is also rotated, so that no image remains unchanged.
+/// Returns a request for a small, rotated image; because of the rotation, no image remains unchanged.
 fn thumbnail() -> ImageRequest {
     ImageRequest {
         shape: RequestedSize::Resize { width: 8, height: 8 },
@@ -33,16 +34,16 @@ fn made(bytes: &[u8], wish: &ImageRequest) -> Result<ConvertedImage, ImageError>
     make(bytes, ImageKind::of(bytes).expect("a picture"), wish, Interrupt::never())
 }
 
-/// Returns the value of a line of `/proc/self/status`, in bytes.
+/// Returns the number in a line of `/proc/self/status`, in bytes.
 fn memory(line: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("the process's status");
     let line = status.lines().find_map(|text| text.strip_prefix(line)).expect("a line of the status");
     line.trim_start_matches(':').trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
 }
 
-/// Runs `work` and returns the growth of memory meanwhile.
+/// Runs `work`, and returns by how many bytes the memory grew at its peak.
 fn growth(work: impl FnOnce()) -> u64 {
-    // Resets the peak to the current use.
+    // Reset the peak to the current use.
     fs::write("/proc/self/clear_refs", "5").expect("the peak of memory is set back");
     let before = memory("VmRSS");
     work();
@@ -119,24 +120,24 @@ fn jpeg_of_other_processes_and_without_the_number_of_lines_is_refused() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let file = jpeg::Progressive { width: 64, height: 64, scans: 1 }.file();
     let at = file.windows(2).position(|pair| pair == b"\xff\xc2").expect("a frame");
-    // Lossless, differential, arithmetic of each kind.
+    // Lossless, differential and arithmetic variants.
     for process in [0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf] {
         let mut file = file.clone();
         file[at + 1] = process;
         assert!(matches!(made(&file, &thumbnail()), Err(ImageError::Broken(_))), "{process:x}");
     }
-    // DNL defines the number of lines after the first scan.
+    // The marker DNL states the number of rows after the first scan.
     let mut lines = file.clone();
     lines[at + 5..at + 7].fill(0);
     lines.splice(lines.len() - 2.., *b"\xff\xdc\x00\x04\x00\x40\xff\xd9");
     assert!(matches!(made(&lines, &thumbnail()), Err(ImageError::Broken(_))));
-    // Restart interval of one block, without restart markers.
+    // A restart interval of one block, without restart markers.
     let mut restarts = file;
     restarts.splice(at..at, *b"\xff\xdd\x00\x04\x00\x01");
     assert!(matches!(made(&restarts, &thumbnail()), Err(ImageError::Broken(_))));
 }
 
-/// Cancels at each poll number until the work completes, and returns the number of polls.
+/// Cancels at the first poll, then at the second, and so on until the work completes. Returns the number of polls.
 fn cancelled_at_each_poll(bytes: &[u8], wish: &ImageRequest) -> u32 {
     for number in 0.. {
         let polls = Cell::new(0);
@@ -163,7 +164,7 @@ fn work_is_cancelled_while_pictures_are_decoded_and_encoded() {
         }
     };
     let webp = of(OutputFormat::Webp, &png);
-    // The interrupt is polled regularly during decoding: about every 4 KB of compressed data, every 32 bytes of a JPEG.
+    // The interrupt is polled regularly during decoding: about every 4 KB of compressed data, of a JPEG every 32 bytes.
     for (bytes, least) in [(&jpeg, 20), (&png, 60), (&webp, 3)] {
         let polls = cancelled_at_each_poll(bytes, &thumbnail());
         assert!(polls >= least, "{:?}: {polls}", ImageKind::of(bytes));

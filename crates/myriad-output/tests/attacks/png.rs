@@ -1,4 +1,4 @@
-//! PNG files (W3C, PNG Specification, third edition) with chunks that decompress to large data.
+//! Builder of PNG files (W3C, PNG Specification, third edition) whose chunks decompress to large data.
 
 use std::io::Write;
 
@@ -28,7 +28,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     packer.finish().expect("to memory")
 }
 
-/// Returns an image of 16 x 16 pixels with chunks before its pixels.
+/// Returns an image of 16 x 16 pixels with these chunks before its pixels.
 pub(crate) fn with(chunks: &[Chunk]) -> Vec<u8> {
     let pixels = packed(&[0; 16 * (1 + 16 * 3)]);
     file(&[&[header(16, 16)], chunks, &[(b"IDAT", pixels), (b"IEND", Vec::new())]].concat())
@@ -42,12 +42,12 @@ pub(crate) fn noise(width: u32, height: u32) -> Vec<u8> {
     file(&[header(width, height), (b"IDAT", pixels), (b"IEND", Vec::new())])
 }
 
-/// Returns the start of an image.
+/// Returns a file with only the header of an image, and no pixels.
 pub(crate) fn head(width: u32, height: u32) -> Vec<u8> {
     file(&[header(width, height), (b"IDAT", Vec::new())])
 }
 
-/// Returns an image of one line, with a profile.
+/// Returns an image of one row, with a color profile.
 pub(crate) fn line(width: u32) -> Vec<u8> {
     file(&[
         header(width, 1),
@@ -57,12 +57,12 @@ pub(crate) fn line(width: u32) -> Vec<u8> {
     ])
 }
 
-/// Returns the data of a chunk whose profile decompresses to `length` zero bytes.
+/// Returns the data of a chunk with a color profile that decompresses to `length` zero bytes.
 pub(crate) fn profile(length: u32) -> Vec<u8> {
     [&b"name\0\0"[..], &zeros(length)].concat()
 }
 
-/// Returns texts of each kind that decompress to `length` bytes, and long uncompressed texts.
+/// Returns chunks of each text type that decompress to `length` bytes, and long uncompressed texts.
 pub(crate) fn texts(length: u32) -> Vec<Chunk> {
     let text = zeros(length);
     let mut chunks: Vec<Chunk> = vec![
@@ -75,7 +75,7 @@ pub(crate) fn texts(length: u32) -> Vec<Chunk> {
     chunks
 }
 
-/// Returns an animation of `count` frames, the first of which is the default image.
+/// Returns the chunks of an animation with `count` frames, the first of which is the default image.
 pub(crate) fn frames(count: u32) -> Vec<Chunk> {
     let control = |number: u32| {
         let sides = [16_u32, 16, 0, 0].map(u32::to_be_bytes).concat();
@@ -86,7 +86,7 @@ pub(crate) fn frames(count: u32) -> Vec<Chunk> {
     chunks
 }
 
-/// Returns compressed zeros: the same compressed block repeated.
+/// Returns `length` zero bytes compressed, as one compressed block that is repeated.
 fn zeros(length: u32) -> Vec<u8> {
     const BLOCK: u32 = 1 << 20;
     let mut packer = Compress::new(Compression::best(), false);
@@ -96,7 +96,7 @@ fn zeros(length: u32) -> Vec<u8> {
     for _ in 0..length / BLOCK {
         packed.extend(&block);
     }
-    // An empty last block, and Adler's checksum: the low half remains 1, the high half counts.
+    // An empty last block, and the Adler-32 checksum: its low half stays 1, its high half counts the bytes.
     packed.extend(b"\x03\0");
     packed.extend(((length / BLOCK * BLOCK % 65_521) << 16 | 1).to_be_bytes());
     packed

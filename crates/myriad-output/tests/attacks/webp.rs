@@ -1,4 +1,4 @@
-//! WebP files (RFC 9649) that cost their decoder more than their size indicates.
+//! Builder of WebP files (RFC 9649) that cost a decoder more than their size suggests.
 
 fn chunk(kind: &[u8], data: &[u8]) -> Vec<u8> {
     let padding = &[0][..data.len() % 2];
@@ -9,14 +9,14 @@ fn file(chunks: &[u8]) -> Vec<u8> {
     [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", chunks].concat()
 }
 
-/// Returns `VP8X` with a canvas of one pixel.
+/// Returns a chunk `VP8X` with a canvas of one pixel.
 fn canvas(flags: u8) -> Vec<u8> {
     chunk(b"VP8X", &[flags, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 }
 
 /// Returns a lossy image of 16,383 x 16,383 pixels on a canvas of one pixel, in some hundred bytes.
 pub(crate) fn small_canvas(animated: bool) -> Vec<u8> {
-    // A key frame whose first part has 16 bytes; start code; sides.
+    // Key frame whose first partition has 16 bytes; start code; width and height.
     let mut lossy = vec![0x10, 0x02, 0x00, 0x9d, 0x01, 0x2a, 0xff, 0x3f, 0xff, 0x3f];
     lossy.extend([0; 500]);
     let picture = chunk(b"VP8 ", &lossy);
@@ -29,13 +29,14 @@ pub(crate) fn small_canvas(animated: bool) -> Vec<u8> {
     file(&chunks)
 }
 
-/// Returns a profile whose declared length exceeds the file.
+/// Returns a file with a color profile whose declared length exceeds the file.
 pub(crate) fn long_profile() -> Vec<u8> {
     let profile = [b"ICCP", &u32::MAX.to_le_bytes()[..], &[0; 100]].concat();
     file(&[canvas(0x20), profile].concat())
 }
 
-/// Returns a lossless image with `groups` groups of five codes, each of which results in a table of 4 KB from 12 bytes.
+/// Returns a lossless image with `groups` groups of five codes, each of which takes 12 bytes and results in a table of
+/// 4 KB.
 pub(crate) fn codes(groups: u32) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(0x2f, 8);
@@ -45,7 +46,7 @@ pub(crate) fn codes(groups: u32) -> Vec<u8> {
     file(&chunk(b"VP8L", &stream(bits, groups)))
 }
 
-/// Returns the same as the alpha channel of a lossy image.
+/// Returns an image with the codes of [`codes`] in the alpha channel of a lossy image.
 pub(crate) fn codes_of_alpha(groups: u32) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(1, 8);
@@ -59,15 +60,15 @@ pub(crate) fn codes_of_alpha(groups: u32) -> Vec<u8> {
 
 const SIDE: u32 = 4;
 
-/// Completes the stream: no transformation, no color cache, and an image of one pixel that refers to the last of the
-/// groups.
+/// Appends a stream without transformations and color cache, whose image of one pixel refers to the last of the groups.
 fn stream(mut bits: Bits, groups: u32) -> Vec<u8> {
     bits.push(0, 1);
     bits.push(0, 1);
     bits.push(1, 1);
     bits.push(0, 3);
     bits.push(0, 1);
-    // Green, red, blue, alpha and distance of one symbol each: the low half of the number is green, its high half red.
+    // Codes of one symbol each for green, red, blue, alpha and distance: green is the low half of the group number, red
+    // its high half.
     let last = groups - 1;
     for symbol in [last & 0xff, last >> 8, 0, 0, 0] {
         bits.push(0b101, 3);
@@ -79,10 +80,10 @@ fn stream(mut bits: Bits, groups: u32) -> Vec<u8> {
     bits.bytes
 }
 
-/// Writes a code of eleven words of 1, 2, ..., 9, 10 and 10 bits.
+/// Appends a code of eleven words of 1, 2, …, 9, 10 and 10 bits.
 fn code(bits: &mut Bits) {
     bits.push(0, 1);
-    // Fourteen lengths of the code-length code: of 17, 18, 0, 1, ..., 5, 16, 6, ..., 10.
+    // Fourteen lengths of the code-length code, for the symbols 17, 18, 0, 1, …, 5, 16, 6, …, 10.
     bits.push(10, 4);
     for length in [0, 0, 0, 3, 3, 3, 3, 3, 0, 3, 4, 4, 4, 4] {
         bits.push(length, 3);

@@ -1,4 +1,4 @@
-//! GIF, by `gif`.
+//! Encoder of GIF, by the crate `gif`.
 
 use gif::{Encoder, Frame};
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::{DEPTH, Pixels};
 
-/// Minimum alpha of an opaque pixel: GIF supports no partial transparency.
+/// Minimum alpha of a pixel that is written as opaque: GIF supports no partial transparency.
 const OPAQUE: u8 = 128;
 
 pub(super) fn write(
@@ -30,7 +30,7 @@ pub(super) fn write(
     Ok(encoded(&pixels, few, interlace))
 }
 
-/// Returns the image in approximated colors, one of which is reserved for transparency.
+/// Returns the image in approximated colors. If it has transparent pixels, one color is reserved for them.
 fn with_clear(pixels: &Pixels, interrupt: Interrupt<'_>) -> Result<PaletteImage, ImageError> {
     let has_clear = !pixels.is_opaque();
     let mut few = approximate_palette(pixels, MOST - usize::from(has_clear), interrupt)?;
@@ -64,8 +64,8 @@ fn encoded(pixels: &Pixels, mut few: PaletteImage, interlace: bool) -> Option<Ve
     Some(made)
 }
 
-/// Returns the lines in the order of an interlaced image (GIF89a appendix E): every eighth, then those between, and so
-/// on.
+/// Returns the rows of palette indices in the order of an interlaced image (GIF89a appendix E): every eighth row, then
+/// the rows between them, and so on.
 fn interlaced(numbers: &[u8], width: u16) -> Vec<u8> {
     let lines: Vec<&[u8]> = numbers.chunks_exact(width.into()).collect();
     let passes = [(0, 8), (4, 8), (2, 4), (1, 2)];

@@ -1,4 +1,4 @@
-//! JPEG, by `jpeg-encoder`.
+//! Encoder of JPEG, by the crate `jpeg-encoder`.
 
 use std::num::NonZeroU8;
 
@@ -19,7 +19,7 @@ pub(super) fn write(picture: &DecodedImage, wish: &ImageRequest) -> Option<Vec<u
     }
     let (width, height) = (size.width.try_into().ok()?, size.height.try_into().ok()?);
     writer.encode(&picture.pixels.data, width, height, ColorType::Rgba).ok()?;
-    // As in GD, the comment contains the encoder and the quality.
+    // As in GD, a comment states the encoder and the quality.
     let comment = format!("CREATOR: Myriad, quality = {quality}\n");
     let length = comment.len() as u16 + 2;
     made.splice(2..2, [&[0xff, 0xfe], &length.to_be_bytes()[..], comment.as_bytes()].concat());

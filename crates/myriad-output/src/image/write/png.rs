@@ -1,4 +1,5 @@
-//! PNG, by `png`. An image with a palette is written with a palette, since it would be many times as large without.
+//! Encoder of PNG, by the crate `png`. An image that had a palette is written with a palette; without one it would be
+//! many times as large.
 
 use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
 
