@@ -1,5 +1,5 @@
-//! HTTP/3 codec for servers (RFC 9114, RFC 9204, RFC 9218). It turns the bytes of streams into events, and responses
-//! into bytes.
+//! HTTP/3 codec for servers (RFC 9114, RFC 9204, RFC 9218). It converts the bytes of streams to events, and responses
+//! to bytes.
 //!
 //! ```text
 //!   request stream -> frames -> HEADERS -> qpack -> RequestHead
@@ -8,17 +8,17 @@
 //!   response -> HEADERS, DATA -> one buffer
 //! ```
 //!
-//! The driver implements QUIC, its streams and their windows. The codec uses no clock and no socket. All memory that a
-//! client can occupy is bounded:
+//! The driver in `myriad-net` implements QUIC with its streams and windows. The codec uses no clock and no socket. All
+//! memory that a client can occupy is limited:
 //!
-//! - a header block by [`crate::h1::HeadLimits`],
-//! - the dynamic table of a connection by 4 KB, the value of nginx,
-//! - a partial table instruction by 15 KB, the size of a maximum entry in the longest Huffman code,
-//! - a partial frame of the control stream by 4 KB,
-//! - pending decoder instructions to the client by 8 KB,
-//! - everything else by 16 bytes per stream.
+//! - a header block to [`crate::h1::HeadLimits`],
+//! - the dynamic table of a connection to 4 KB, the value of nginx,
+//! - a partial table instruction to 15 KB, the size of the largest entry in the longest Huffman codes,
+//! - a partial frame of the control stream to 4 KB,
+//! - decoder instructions that the client has not read to 8 KB,
+//! - everything else to 16 bytes per stream.
 //!
-//! A request can wait for table entries, which arrive on a separate stream; responses never use the dynamic table.
+//! A request can wait for table entries, which arrive on another stream. Responses never use the dynamic table.
 
 mod control;
 mod error;

@@ -1,4 +1,4 @@
-//! Message heads: owned, movable and reusable for the next message of a connection.
+//! Heads of requests and responses, which can be reused for the next message of a connection.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub enum HttpVersion {
 }
 
 impl HttpVersion {
-    /// Returns the name used in a request line, a status line or `$server_protocol`.
+    /// Returns the name for request lines, status lines and `$server_protocol`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http10 => "HTTP/1.0",
@@ -32,7 +32,7 @@ impl HttpVersion {
     }
 }
 
-/// Head of a request: method, target, version and fields, with the received bytes.
+/// Head of a request: method, target, version and fields, and the bytes as received.
 #[derive(Clone, Debug, Default)]
 pub struct RequestHead {
     pub(crate) method: Method,
@@ -43,7 +43,7 @@ pub struct RequestHead {
     pub(crate) head_len: u32,
     pub(crate) wire_len: u32,
     pub(crate) fields: Fields,
-    /// `Host` as received, if the value in the fields was normalized to a different form.
+    /// `Host` as received, if normalization changed it.
     sent_host: Option<Box<[u8]>>,
 }
 
@@ -53,8 +53,8 @@ impl RequestHead {
         Self::default()
     }
 
-    /// Creates a head from its parts, for HTTP/2, HTTP/3 and tests. [`RequestHead::raw`] then returns only the request
-    /// line.
+    /// Creates a head from its parts, as for HTTP/2, HTTP/3 and tests. [`RequestHead::raw`] then only returns the
+    /// request line.
     pub fn from_parts<'a>(
         method: &[u8],
         target: &[u8],
@@ -69,7 +69,7 @@ impl RequestHead {
         head
     }
 
-    /// Replaces the contents by a request line without fields and retains the allocated memory.
+    /// Replaces the head by a request line without fields. Retains the allocated memory.
     pub fn rebuild(&mut self, method: &[u8], target: &[u8], version: HttpVersion) {
         self.clear();
         let target_start = method.len() + 1;
@@ -85,7 +85,7 @@ impl RequestHead {
         self.wire_len = self.line_len;
     }
 
-    /// Clears the head and retains the allocated memory.
+    /// Clears the head. Retains the allocated memory.
     pub fn clear(&mut self) {
         self.method = Method::default();
         self.version = HttpVersion::default();
@@ -98,11 +98,10 @@ impl RequestHead {
         self.sent_host = None;
     }
 
-    /// Validates `Host` with [`parse_host`] and normalizes it: lower case, without a trailing dot. The port does not
+    /// Validates `Host` with [`parse_host`], and normalizes it to lower case without a trailing dot. The port does not
     /// change.
     ///
-    /// Each host has a single spelling then, so origins generate the same links regardless of the spelling in the
-    /// request.
+    /// Hosts then have one spelling, so origins generate the same links for all requests.
     pub fn normalize_host(&mut self) -> Result<(), ParseError> {
         let Some(sent) = self.fields.known(Known::Host) else { return Ok(()) };
         let host = parse_host(sent).map_err(|_| ParseError::InvalidHost)?;
@@ -116,7 +115,7 @@ impl RequestHead {
         Ok(())
     }
 
-    /// Restores `Host` as received, for logging.
+    /// Restores `Host` as received, for logs.
     pub fn restore_host(&mut self) {
         if let Some(sent) = self.sent_host.take() {
             self.fields.set_known(Known::Host, &sent);
@@ -134,13 +133,13 @@ impl RequestHead {
         self.slice(&self.method_range)
     }
 
-    /// Returns the request target as received (RFC 9112 §3.2): `$request_uri` of an origin-form request.
+    /// Returns the request target as received (RFC 9112 §3.2). For an origin-form target, this is `$request_uri`.
     #[inline]
     pub fn target(&self) -> &[u8] {
         self.slice(&self.target_range)
     }
 
-    /// Sets the method to GET for a subrequest; the request line and [`RequestHead::raw`] do not change.
+    /// Changes the method to GET, for a subrequest. The request line and [`RequestHead::raw`] do not change.
     pub fn set_method_get(&mut self) {
         let start = self.fields.bytes().len() as u32;
         self.fields.extend_bytes(b"GET");
@@ -148,23 +147,23 @@ impl RequestHead {
         self.method_range = start..start + 3;
     }
 
-    /// Returns the version of the request.
+    /// Returns the HTTP version of the request.
     #[inline]
     pub fn version(&self) -> HttpVersion {
         self.version
     }
 
-    /// Returns the request line without its line terminator: nginx's `$request`.
+    /// Returns the request line without its terminator: nginx's `$request`.
     pub fn request_line(&self) -> &[u8] {
         self.slice(&(0..self.line_len))
     }
 
-    /// Returns the head as received, from the method to the terminating empty line.
+    /// Returns the head as received, from the method to the empty line at its end.
     pub fn raw(&self) -> &[u8] {
         self.slice(&(0..self.head_len))
     }
 
-    /// Returns the length of the head on the wire in bytes (nginx's `$request_length`); in HTTP/2, of its header block.
+    /// Returns the size of the received head in bytes (nginx's `$request_length`); in HTTP/2, that of its header block.
     pub fn wire_len(&self) -> u32 {
         self.wire_len
     }
@@ -175,12 +174,12 @@ impl RequestHead {
         &self.fields
     }
 
-    /// Returns the fields for modification; [`RequestHead::raw`] does not change.
+    /// Returns the fields for modification. [`RequestHead::raw`] does not change.
     pub fn fields_mut(&mut self) -> &mut Fields {
         &mut self.fields
     }
 
-    /// Returns the first value of a well-known field.
+    /// Returns the first value of a known field, if any.
     #[inline]
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         self.fields.known(name)
@@ -198,7 +197,7 @@ pub struct ResponseHead {
     pub status: u16,
     /// Reason phrase as received; may be empty (RFC 9112 §4).
     pub reason: Vec<u8>,
-    /// Version of the response.
+    /// HTTP version of the response.
     pub version: HttpVersion,
     /// Header fields.
     pub fields: Fields,
@@ -211,7 +210,7 @@ impl Default for ResponseHead {
 }
 
 impl ResponseHead {
-    /// Creates a head with `status`, its usual reason phrase, HTTP/1.1 and no fields.
+    /// Creates a head with a status, its usual reason phrase, version HTTP/1.1, and no fields.
     pub fn new(status: u16) -> Self {
         Self {
             status,
@@ -221,26 +220,26 @@ impl ResponseHead {
         }
     }
 
-    /// Appends a field and returns the head.
+    /// Returns the head with a further field.
     #[must_use]
     pub fn with(mut self, name: &[u8], value: &[u8]) -> Self {
         self.fields.push(name, value);
         self
     }
 
-    /// Sets the version and returns the head.
+    /// Returns the head with another version.
     #[must_use]
     pub fn with_version(mut self, version: HttpVersion) -> Self {
         self.version = version;
         self
     }
 
-    /// Returns the first value of a well-known field.
+    /// Returns the first value of a known field, if any.
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         self.fields.known(name)
     }
 
-    /// Clears the head and retains the allocated memory.
+    /// Resets the head to status 200 without fields. Retains the allocated memory.
     pub fn clear(&mut self) {
         self.status = 200;
         self.reason.clear();
@@ -248,7 +247,7 @@ impl ResponseHead {
         self.fields.clear();
     }
 
-    /// Appends the status line and the fields in HTTP/1.1 form, including the terminating empty line.
+    /// Appends the head to `out` as in HTTP/1.1: status line, fields, and an empty line.
     pub fn write_h1(&self, out: &mut Vec<u8>) {
         write_status_line(self.status, &self.reason, out);
         self.fields.write_h1(out);
@@ -256,7 +255,8 @@ impl ResponseHead {
     }
 }
 
-/// Appends `HTTP/1.1 status reason` CRLF. A server uses its own highest minor version (RFC 9112 §2.3).
+/// Appends the status line `HTTP/1.1 status reason` to `out`. The version is that of the server, whatever the request's
+/// minor version is (RFC 9112 §2.3). `status` is limited to 100 to 999.
 pub fn write_status_line(status: u16, reason: &[u8], out: &mut Vec<u8>) {
     let status = status.clamp(100, 999);
     let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
@@ -267,7 +267,7 @@ pub fn write_status_line(status: u16, reason: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns the reason phrase that nginx sends with `status`; empty if the code has none.
+/// Returns the reason phrase that nginx sends with `status`; empty if there is none.
 pub fn reason_phrase(status: u16) -> &'static str {
     match status {
         100 => "Continue",

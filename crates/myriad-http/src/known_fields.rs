@@ -1,7 +1,7 @@
-//! Well-known field names, found with a single table look-up.
+//! Well-known field names, each found with one table look-up.
 //!
-//! The hash of a name covers its length and its first and last two bytes. The table is computed at compile time, and
-//! the build fails if two names collide. A look-up therefore reads one slot and compares at most four words.
+//! The hash of a name covers its length, its first byte and its last two bytes. The table is computed at compile time,
+//! and the build fails if two names collide. A look-up therefore reads one slot and compares at most four words.
 
 macro_rules! known_fields {
     ($($variant:ident $name:literal)*) => {
@@ -128,12 +128,12 @@ const LONGEST: usize = 32;
 const SLOTS: usize = 1024;
 const EMPTY: u8 = u8::MAX;
 
-/// Known name, prepared for a case-insensitive comparison by words.
+/// Known name, prepared for a case-insensitive comparison of words.
 #[derive(Clone, Copy)]
 struct Folded {
     /// Name in lower case, as little-endian words at the offsets that [`Known::from_bytes`] reads.
     lower: [u64; LONGEST / 8],
-    /// `0x20` for every letter: the only bit that may differ.
+    /// `0x20` for every letter, otherwise 0: the only bit in which an equal name may differ.
     case: [u64; LONGEST / 8],
     len: u8,
 }
@@ -141,7 +141,7 @@ struct Folded {
 static SLOT: [u8; SLOTS] = slots();
 static FOLDED: [Folded; NAMES.len()] = folded();
 
-/// Returns the slot of a name of two bytes or more. The factors are the result of a random search for values without
+/// Returns the slot of a name of two bytes or more. The factors were found by a random search for values without
 /// collisions.
 const fn slot_of(name: &[u8]) -> usize {
     let len = name.len();
@@ -192,7 +192,7 @@ const fn folded() -> [Folded; NAMES.len()] {
     table
 }
 
-/// Returns a name shorter than eight bytes as a word, padded with zeros; uses two overlapping reads or single bytes.
+/// Returns a name of fewer than eight bytes as a word, padded with zeros.
 #[inline]
 fn short_word(name: &[u8]) -> u64 {
     if let (Some(head), Some(tail)) = (name.first_chunk::<4>(), name.last_chunk::<4>()) {
@@ -203,7 +203,7 @@ fn short_word(name: &[u8]) -> u64 {
 }
 
 impl Known {
-    /// Returns the well-known field called `name`, ignoring case; `None` for all other names.
+    /// Returns the well-known field called `name`, in any case; `None` for all other names.
     #[inline]
     pub fn from_bytes(name: &[u8]) -> Option<Self> {
         let len = name.len();
@@ -223,7 +223,7 @@ impl Known {
             }
             _ => differs(short_word(name), 0),
         };
-        // Only long names have words between the first and the last.
+        // Only names of more than 16 bytes have words between the first and the last.
         for at in (8..len.saturating_sub(8)).step_by(8) {
             let word =
                 name.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |word| u64::from_le_bytes(*word));
@@ -237,12 +237,12 @@ impl Known {
         NAMES[self as usize]
     }
 
-    /// Returns all known fields, in order of declaration.
+    /// Returns all well-known fields, in order of declaration.
     pub fn all() -> &'static [Self] {
         VARIANTS
     }
 
-    /// Returns the bit of this field in a set of known fields.
+    /// Returns the bit that represents this field in a set.
     #[inline]
     pub(crate) const fn bit(self) -> u128 {
         1 << self as u8

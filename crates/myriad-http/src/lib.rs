@@ -1,7 +1,7 @@
 //! HTTP semantics without I/O: heads, fields, ranges, URIs and the codecs of HTTP/1, HTTP/2 and HTTP/3.
 //!
-//! Every function depends on its arguments only: no clock, no socket, no file. The caller passes times as parameters
-//! and bytes as slices. No input from the network can make this crate panic.
+//! Functions only depend on their arguments: no clock, no socket, no file. The caller passes times as parameters and
+//! bytes as slices. No input from the network can make this crate panic.
 
 #![forbid(unsafe_code)]
 

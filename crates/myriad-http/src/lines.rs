@@ -1,6 +1,6 @@
-//! Field lines as text.
+//! Header fields in the form of text lines (`name: value` CRLF).
 
-/// Returns each line, including its line terminator.
+/// Iterates over the lines, each with its terminator.
 pub fn each_line(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);
@@ -10,7 +10,8 @@ pub fn each_line(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Passes the lines of `lines` to `out`, except those of the fields in `without`.
+/// Passes each line to `out`, except those of the fields in `without`. If `without` is empty, all lines are passed at
+/// once.
 pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     if without.is_empty() {
         out(lines);
@@ -23,18 +24,18 @@ pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     }
 }
 
-/// Returns the value of the first line with that name.
+/// Returns the value of the first line of the field `name`, if any.
 pub fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     lines_named(lines, name).next()
 }
 
-/// Returns the values of all lines with that name.
+/// Returns the values of all lines of the field `name`.
 pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Item = &'l [u8]> + use<'l, 'n> {
     let lines = each_line(lines).filter(move |line| is_field_line(line, name));
     lines.map(move |line| line[name.len() + 1..].trim_ascii())
 }
 
-/// Returns whether a line belongs to the field `name`, ignoring case.
+/// Returns whether a line belongs to the field `name`, in any case.
 pub fn is_field_line(line: &[u8], name: &[u8]) -> bool {
     line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }

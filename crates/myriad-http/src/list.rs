@@ -1,8 +1,8 @@
 //! Comma-separated lists with quoted strings (RFC 9110 §5.6.1, §5.6.4).
 
-/// Returns the members of a list without surrounding white space; empty members are skipped.
+/// Iterates over the members of a list, without surrounding white space and without empty members.
 ///
-/// A comma in a quoted string is not a separator. An unterminated string extends to the end of the value.
+/// A comma in a quoted string does not separate members. An unterminated string extends to the end of the value.
 pub(crate) fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = value;
     std::iter::from_fn(move || {

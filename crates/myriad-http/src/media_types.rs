@@ -1,25 +1,25 @@
-//! Media types configured by a directive.
+//! Sets of media types, configured by directives.
 
-/// Media types of `gzip_types`, `sub_filter_types` and similar directives; `None` means every type.
+/// Set of media types, as in `gzip_types` and `sub_filter_types`; `None` contains every type.
 #[derive(PartialEq, Eq)]
 pub struct TypeSet(Option<Box<[Box<[u8]>]>>);
 
 impl TypeSet {
-    /// Creates the set from the parameters of a directive; `*` matches every type.
+    /// Creates the set from the arguments of a directive. `*` stands for every type.
     pub fn new(types: &[String]) -> Self {
         let any = types.iter().any(|known| known == "*");
         Self((!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect()))
     }
 
-    /// Returns whether the set contains `media_type` (without parameters), ignoring case. `*` also matches an empty
+    /// Returns whether the set contains `media_type` (without parameters, in any case). `*` also contains an empty
     /// type.
     pub fn contains(&self, media_type: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|types| types.iter().any(|known| is_same(media_type, known)))
     }
 }
 
-/// Compares two media types, ignoring case (RFC 9110 section 8.3.1). The exact comparison comes first because it is
-/// faster and most types have the same spelling.
+/// Compares two media types, ignoring case (RFC 9110 section 8.3.1). The exact comparison is first, because it is
+/// faster and most types are spelled the same.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     one == other || one.eq_ignore_ascii_case(other)
 }

@@ -1,6 +1,6 @@
-//! Request methods (RFC 9110 §9, RFC 4918 for WebDAV, and `PURGE` of caches).
+//! Request methods (RFC 9110 §9), including those of WebDAV (RFC 4918) and `PURGE`.
 
-/// Request method. A method that is not listed is [`Method::OtherProcess`]; the head contains its bytes.
+/// Request method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Method {
@@ -23,7 +23,7 @@ pub enum Method {
     Trace,
     /// `PATCH` (RFC 5789).
     Patch,
-    /// `PURGE`, which removes a response from a cache.
+    /// `PURGE`, which removes pages from a cache.
     Purge,
     /// `PROPFIND` (RFC 4918 §9.1).
     Propfind,
@@ -39,12 +39,12 @@ pub enum Method {
     Lock,
     /// `UNLOCK` (RFC 4918 §9.11).
     Unlock,
-    /// Any other method; the request head contains its name.
+    /// Any other method, whose name is in [`RequestHead::method_bytes`](crate::RequestHead::method_bytes).
     Other,
 }
 
 impl Method {
-    /// Returns the method called `name`; methods are case-sensitive (RFC 9110 §9.1).
+    /// Returns the method called `name`. Names are case-sensitive (RFC 9110 §9.1).
     #[inline]
     pub fn from_bytes(name: &[u8]) -> Self {
         match name {
@@ -69,7 +69,7 @@ impl Method {
         }
     }
 
-    /// Returns the name as sent; empty for [`Method::OtherProcess`], whose name only the head contains.
+    /// Returns the name; empty for [`Method::Other`].
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -93,13 +93,13 @@ impl Method {
         }
     }
 
-    /// Returns whether the method is safe, that is, read-only (RFC 9110 §9.2.1).
+    /// Returns whether the method is safe, that is read-only (RFC 9110 §9.2.1).
     pub fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace | Self::Propfind)
     }
 
-    /// Returns whether the method is idempotent: a repetition has the same effect as a single request (RFC 9110
-    /// §9.2.2). Only such requests may be retried on another peer.
+    /// Returns whether the method is idempotent: repeating a request has no further effect (RFC 9110 §9.2.2). By
+    /// default, only such requests are sent again to another server.
     pub fn is_idempotent(self) -> bool {
         let idempotent_change = matches!(
             self,
@@ -116,7 +116,7 @@ impl Method {
     }
 }
 
-/// All methods except [`Method::OtherProcess`], in order of declaration.
+/// All methods except [`Method::Other`], in order of declaration.
 const NAMED: [Method; 17] = [
     Method::Get,
     Method::Head,
@@ -142,7 +142,7 @@ const NAMED: [Method; 17] = [
 pub struct MethodSet(u32);
 
 impl MethodSet {
-    /// Returns the set of these methods.
+    /// Creates a set of these methods.
     pub const fn of(methods: &[Method]) -> Self {
         let (mut bits, mut index) = (0, 0);
         while index < methods.len() {
@@ -162,13 +162,13 @@ impl MethodSet {
         self.0 & 1 << method as u8 != 0
     }
 
-    /// Returns the methods of both sets.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the methods of the set in the order of their declaration, without [`Method::OtherProcess`].
+    /// Iterates over the methods in order of declaration, except [`Method::Other`].
     pub fn iter(self) -> impl Iterator<Item = Method> {
         NAMED.into_iter().filter(move |method| self.contains(*method))
     }

@@ -1,14 +1,14 @@
-//! Byte ranges (RFC 9110 §14), parsed like nginx.
+//! Byte ranges (RFC 9110 §14), parsed as in nginx.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-/// Action for a `Range` field.
+/// Response to a request with a `Range` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeAction {
-    /// Send the complete representation: the field uses another unit, has more than `max_ranges` ranges, or requests
-    /// more bytes than the representation has.
+    /// Send the complete representation: the unit is not bytes, there are more than `max_ranges` ranges, or the ranges
+    /// together have more bytes than the representation.
     Ignore,
     /// Send 416 with `Content-Range: bytes */length`: the field is malformed, or all its ranges are outside the
     /// representation.
@@ -17,16 +17,16 @@ pub enum RangeAction {
     Satisfiable(SmallVec<[Range<u64>; 2]>),
 }
 
-/// Value of `max_ranges` in a location that does not set it.
+/// Value of `max_ranges` if the directive is not set.
 pub const UNLIMITED: usize = usize::MAX;
 
-/// Parses `Range: value` for a representation of `length` bytes. `max_ranges` is nginx's directive of that name; 0
+/// Parses the value of a `Range` field for a representation of `length` bytes. `max_ranges` is nginx's directive; 0
 /// disables ranges.
 ///
-/// As in nginx, a malformed value leads to 416, and a value of another unit is ignored. Ranges outside the
-/// representation are dropped if at least one other range is left. Several ranges with a sum above `length` are ignored
-/// (RFC 9110 §14.2 permits this: such a request is broken or an attack). With [`UNLIMITED`], each of several ranges
-/// also counts 256 bytes for the head of its part, except for the first 4096 bytes.
+/// As in nginx, a malformed value leads to 416, and another unit is ignored. Ranges outside the representation are
+/// dropped if at least one other remains. Several ranges of more than `length` bytes in total are ignored (RFC 9110
+/// §14.2 permits this, because such a request is broken or an attack). With [`UNLIMITED`], each of several ranges
+/// counts 256 bytes more, for the head of its part, of which the first 4096 bytes are free.
 pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> RangeAction {
     let unit = value.get(..6).is_some_and(|unit| unit.eq_ignore_ascii_case(b"bytes="));
     if !unit || max_ranges == 0 {
@@ -37,7 +37,7 @@ pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> RangeAction
     for member in value[6..].split(|&byte| byte == b',') {
         let Some(range) = parse_range(member.trim_ascii(), length) else { return RangeAction::Unsatisfiable };
         if range.is_empty() {
-            // Only a range of an empty representation, or an empty suffix of it, starts at 0 and is empty.
+            // Only an empty representation, or a suffix of an empty one, has an empty range at 0.
             if range.start == 0 {
                 return RangeAction::Ignore;
             }
@@ -58,8 +58,8 @@ pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> RangeAction
     }
 }
 
-/// Parses `first-last`, `first-` or `-suffix` as a range within `length`. The range is empty if it is outside or if its
-/// last byte precedes its first. Returns `None` if it is malformed.
+/// Parses `first-last`, `first-` or `-suffix` to a range within `length`; `None` if it is malformed. The range is empty
+/// if it is outside the representation, or its last byte is before its first.
 fn parse_range(member: &[u8], length: u64) -> Option<Range<u64>> {
     let dash = memchr::memchr(b'-', member)?;
     let (first, last) = (member[..dash].trim_ascii(), member[dash + 1..].trim_ascii());
@@ -72,7 +72,7 @@ fn parse_range(member: &[u8], length: u64) -> Option<Range<u64>> {
     Some(start..end.max(start))
 }
 
-/// Parses digits to a number below 2⁶³.
+/// Parses a decimal number below 2⁶³.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

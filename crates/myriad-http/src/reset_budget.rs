@@ -1,9 +1,9 @@
-//! Limit on repeatedly cancelled requests ("rapid reset") of HTTP/2 and HTTP/3.
+//! Limit for cancelled requests ("rapid reset") in HTTP/2 and HTTP/3.
 
-/// Remaining number of requests of a connection that may be cancelled.
+/// Number of requests of a connection that may still be cancelled.
 ///
-/// The limit uses no clock: each completed request adds one to the remaining number. Normal use of a connection never
-/// reaches the limit, regardless of the age of the connection.
+/// No clock is used: each completed request adds one, up to the initial number. Normal use of a connection never
+/// reaches the limit, whatever its age.
 #[derive(Clone, Copy, Debug)]
 pub struct ResetBudget {
     left: u32,
@@ -11,20 +11,20 @@ pub struct ResetBudget {
 }
 
 impl ResetBudget {
-    /// Creates the limit for a connection with at most `streams` open streams: twice that number of resets, at least
-    /// 100.
+    /// Creates the limit for a connection with at most `streams` concurrent streams: twice that number of resets, and
+    /// at least 100.
     pub fn new(streams: u32) -> Self {
         let most = streams.saturating_mul(2).max(100);
         Self { left: most, most }
     }
 
-    /// Records a completely answered request.
+    /// Records a request with a complete response.
     pub fn record_answered(&mut self) {
         self.left = self.most.min(self.left + 1);
     }
 
     /// Records a request that was reset by the client, or because of an error of the client. Returns true if the limit
-    /// is exceeded.
+    /// is exceeded, so that the connection must be closed.
     #[must_use]
     pub fn record_reset(&mut self) -> bool {
         let left = self.left.checked_sub(1);

@@ -1,29 +1,29 @@
-//! Structured fields (RFC 9651): strict parser of dictionaries for targeted cache control (RFC 9213) and
-//! `No-Vary-Search`.
+//! Structured fields (RFC 9651): strict parser for dictionaries, as in targeted cache control (RFC 9213),
+//! `No-Vary-Search` and `Priority`.
 
 use crate::token::is_tchar;
 
-/// Value of a dictionary member, as far as its type is relevant here.
+/// Value of a dictionary member. Types that no caller needs are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StructuredValue<'a> {
-    /// A key without value, or `?1`.
+    /// Key without a value, or `?1`.
     True,
     /// `?0`.
     False,
     /// Integer of up to fifteen digits.
     Integer(i64),
-    /// String without its quotes; escapes are not decoded.
+    /// String without its quotes, with escapes not decoded.
     String(&'a [u8]),
     /// Token.
     Token(&'a [u8]),
-    /// Inner list without its parentheses; [`strings`] parses it.
+    /// Inner list without its parentheses; parse it with [`strings`].
     List(&'a [u8]),
-    /// Decimal, byte sequence, date or display string.
+    /// Decimal, byte sequence, date or display string; the value is not available.
     Other,
 }
 
-/// Returns the strings of an inner list that [`dictionary`] has parsed, with escapes decoded; `None` if a member is not
-/// a string.
+/// Returns the strings of an inner list in a result of [`dictionary`], with escapes decoded; `None` if another type is
+/// in the list.
 pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut rest = StructuredParser(list);
     let mut strings = Vec::new();
@@ -43,9 +43,10 @@ pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Parses a dictionary (RFC 9651 §4.2.2). If a key occurs twice, the last value counts, at the position of the first.
+/// Parses a dictionary (RFC 9651 §4.2.2) into keys and values. The last value of a repeated key counts, at the position
+/// of the first.
 ///
-/// Returns `None` on a syntax error: the whole field must be ignored then.
+/// Returns `None` for a syntax error, after which the whole field must be ignored.
 pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], StructuredValue<'_>)>> {
     let mut members: Vec<(&[u8], StructuredValue<'_>)> = Vec::new();
     let mut rest = StructuredParser(trim_spaces(text));
@@ -65,7 +66,7 @@ pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], StructuredValue<'_>)>> {
             return None;
         }
         rest.skip_blanks();
-        // A comma at the end is an error.
+        // A trailing comma is an error.
         if rest.0.is_empty() {
             return None;
         }
@@ -73,7 +74,7 @@ pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], StructuredValue<'_>)>> {
     Some(members)
 }
 
-/// Removes leading and trailing spaces; structured fields do not allow tabs there.
+/// Removes leading and trailing spaces. Tabs are not allowed there.
 fn trim_spaces(mut text: &[u8]) -> &[u8] {
     while let [b' ', rest @ ..] = text {
         text = rest;
@@ -84,7 +85,7 @@ fn trim_spaces(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Input not parsed yet.
+/// Remaining input of a parser.
 struct StructuredParser<'a>(&'a [u8]);
 
 impl<'a> StructuredParser<'a> {
@@ -184,7 +185,7 @@ impl<'a> StructuredParser<'a> {
             let fits = digits.len() <= 12 && (1..=3).contains(&fraction.len());
             return fits.then_some(StructuredValue::Other);
         }
-        // RFC 9651 §3.3.1 limits numbers to fifteen digits; the limit also prevents an overflow of the sum.
+        // RFC 9651 §3.3.1: at most fifteen digits. The limit also prevents an overflow.
         if digits.len() > 15 {
             return None;
         }

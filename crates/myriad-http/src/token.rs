@@ -1,4 +1,4 @@
-//! Tokens: the characters of methods, field names and most words in field values.
+//! Tokens: methods, field names and most words in field values.
 
 /// Returns whether a token may contain `byte` (`tchar`, RFC 9110 §5.6.2).
 pub const fn is_tchar(byte: u8) -> bool {

@@ -1,4 +1,4 @@
-//! Request targets: split, decoded, normalized and escaped as in nginx.
+//! Request targets: splitting, decoding, normalization and escaping, as in nginx.
 
 mod escape;
 mod host;
@@ -12,16 +12,16 @@ pub use lookup::{arg, cookie};
 pub use normalize::normalize_path;
 pub use scheme::after_scheme;
 
-/// Invalid target or host; the response is 400.
+/// Reason why a request target or host is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriError {
     /// The target has none of the forms of RFC 9112 §3.2.
     InvalidTarget,
-    /// A `%` without two hexadecimal digits after it.
+    /// A `%` is not followed by two hexadecimal digits.
     InvalidEscape,
-    /// A NUL byte, plain or as `%00`.
+    /// The path contains a NUL byte, as is or as `%00`.
     Nul,
-    /// The path goes above the root with `..`.
+    /// The path leaves the root by `..`.
     AboveRoot,
     /// The host is empty or contains an invalid byte (RFC 3986 §3.2.2).
     InvalidHost,
@@ -36,23 +36,22 @@ impl UriError {
     }
 }
 
-/// Request target, split into its parts and otherwise unchanged.
+/// Parts of a request target, not decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestTarget<'a> {
-    /// Scheme of an absolute-form target, as received.
+    /// Scheme of an absolute-form target; otherwise `None`.
     pub scheme: Option<&'a [u8]>,
-    /// Host and port of an absolute-form target.
+    /// Host and port of an absolute-form target; otherwise `None`.
     pub authority: Option<&'a [u8]>,
-    /// Escaped path without query and fragment; `/` if an absolute form has no path, `*` for `OPTIONS *`.
+    /// Path without query and fragment; `/` if an absolute-form target has no path, `*` for `OPTIONS *`.
     pub path: &'a [u8],
-    /// Text after the first `?`, without the fragment: nginx's `$args`.
+    /// Text after the first `?`, without the fragment: nginx's `$args`. `None` without `?`.
     pub query: Option<&'a [u8]>,
 }
 
-/// Splits a target of origin-form, absolute-form or `*` (RFC 9112 §3.2).
+/// Splits a target in origin-form, absolute-form or asterisk-form (RFC 9112 §3.2).
 ///
-/// The authority of an absolute form is not validated: use [`parse_host`]. User information is rejected, as in nginx
-/// (RFC 9110 §4.2.4).
+/// The authority is not validated; use [`parse_host`]. As in nginx, user information is rejected (RFC 9110 §4.2.4).
 pub fn split_target(target: &[u8]) -> Result<RequestTarget<'_>, UriError> {
     if target.first() == Some(&b'/') {
         let (path, query) = split_path(target);
@@ -81,7 +80,7 @@ fn is_scheme_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// Returns the path and the text after its `?`. A fragment, which clients must not send, is removed, as in nginx.
+/// Splits off the text after `?`. As in nginx, a fragment, which clients must not send, is dropped.
 fn split_path(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memchr2(b'?', b'#', rest) {
         None => (rest, None),

@@ -1,25 +1,25 @@
-//! Control stream of the client (RFC 9114 §6.2.1), and the contents of the server's own control stream.
+//! Control stream of the client (RFC 9114 §6.2.1), and contents of the server's control stream.
 
 use super::error::{Http3Error, Http3ErrorCode};
 use super::frame::{FrameHead, FrameHeadReader, kind, read_integer, write_head, write_integer};
 use super::qpack::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::Priority;
 
-/// Maximum length of a control frame in bytes; relevant frames are far shorter.
+/// Maximum length of a control frame in bytes; frames that have an effect are far shorter.
 const MOST: u64 = 4096;
-/// Settings (RFC 9114 §7.2.4.1, RFC 9204 §5).
+/// Identifiers of settings (RFC 9114 §7.2.4.1, RFC 9204 §5).
 mod setting {
     pub(super) const QPACK_MAX_TABLE_CAPACITY: u64 = 0x1;
     pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
     pub(super) const QPACK_BLOCKED_STREAMS: u64 = 0x7;
 }
-/// Maximum number of control frames, most of which are useless; more are an attack.
+/// Maximum number of control frames on a connection. Most of them are useless, so more are an attack.
 const PATIENCE: u32 = 10_000;
 
-/// Returns the first bytes of the server's streams of a connection: control, encoder and decoder stream, in this order.
+/// Returns the first bytes of the server's unidirectional streams: control, encoder and decoder stream, in this order.
 ///
-/// The `SETTINGS` allow a field section of `field_section` bytes and a dynamic table. The encoder stream never gets any
-/// other bytes.
+/// The `SETTINGS` announce a maximum field section of `field_section` bytes, and a dynamic table. Nothing else is ever
+/// sent on the encoder stream.
 pub fn server_stream_prefaces(field_section: usize) -> [Vec<u8>; 3] {
     let mut settings = Vec::new();
     for (id, value) in [
@@ -36,7 +36,7 @@ pub fn server_stream_prefaces(field_section: usize) -> [Vec<u8>; 3] {
     [control, vec![2], vec![3]]
 }
 
-/// Encodes a `GOAWAY` frame: requests from `stream` on are not served (RFC 9114 §5.2).
+/// Encodes a `GOAWAY` frame: requests on `stream` and higher streams are not processed (RFC 9114 §5.2).
 pub fn goaway(stream: u64) -> Vec<u8> {
     let mut id = Vec::new();
     write_integer(&mut id, stream);
@@ -46,16 +46,16 @@ pub fn goaway(stream: u64) -> Vec<u8> {
     out
 }
 
-/// Event from a control frame.
+/// Event in the input of the control stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
     /// More bytes are needed.
     Partial,
-    /// Priority of the response on a stream (RFC 9218 §7.2).
+    /// Priority of the response on this stream (RFC 9218 §7.2).
     Priority(u64, Priority),
 }
 
-/// Parser of control frames.
+/// Parser of the client's control stream.
 #[derive(Debug, Default)]
 pub(super) struct ControlReader {
     head: FrameHeadReader,
@@ -130,14 +130,14 @@ impl ControlReader {
     }
 }
 
-/// Handles a complete frame and returns its event.
+/// Processes a complete frame, and returns its event, if any.
 fn end(kind: u64, mut payload: &[u8]) -> Result<Option<ControlEvent>, Http3Error> {
     match kind {
         kind::SETTINGS => check_settings(payload)?,
         kind::GOAWAY | kind::MAX_PUSH_ID => {
             read_integer(&mut payload).filter(|_| payload.is_empty()).ok_or_else(frame_error)?;
         }
-        // Nothing is ever pushed, so nothing can be cancelled.
+        // The server never pushes, so there is no push to cancel.
         kind::CANCEL_PUSH => {
             return Err(Http3Error::connection(Http3ErrorCode::Id, "CANCEL_PUSH for an unknown push"));
         }
@@ -160,8 +160,8 @@ fn frame_error() -> Http3Error {
     Http3Error::connection(Http3ErrorCode::Frame, "frame length does not match its content")
 }
 
-/// Validates the settings of a client. Their values do not affect the frames sent here, but reserved and repeated
-/// settings are rejected (RFC 9114 §7.2.4.1).
+/// Checks the settings of a client. Their values have no effect here, but reserved and repeated settings are errors
+/// (RFC 9114 §7.2.4.1).
 fn check_settings(mut payload: &[u8]) -> Result<(), Http3Error> {
     let bad = || Http3Error::connection(Http3ErrorCode::Settings, "invalid SETTINGS");
     let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! Error codes of streams and connections (RFC 9114 §8.1, RFC 9204 §6).
+//! Errors of streams and connections (RFC 9114 §8.1, RFC 9204 §6).
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use std::fmt;
 pub enum Http3ErrorCode {
     /// No error.
     NoError = 0x100,
-    /// A protocol error without a more specific code.
+    /// Violation of a protocol rule without a more specific code.
     GeneralProtocol = 0x101,
-    /// An error on this machine.
+    /// Error on this side.
     Internal = 0x102,
     /// The client opened a stream that is not accepted.
     StreamCreation = 0x103,
     /// A stream that the connection needs was closed.
     ClosedCriticalStream = 0x104,
-    /// A frame is not allowed at this point.
+    /// A frame of this type is not allowed at this point.
     FrameUnexpected = 0x105,
     /// A frame is malformed or truncated.
     Frame = 0x106,
@@ -26,21 +26,21 @@ pub enum Http3ErrorCode {
     Id = 0x108,
     /// A setting is invalid.
     Settings = 0x109,
-    /// The control stream does not begin with `SETTINGS`.
+    /// The first frame of the control stream is not `SETTINGS`.
     MissingSettings = 0x10a,
-    /// The request was not processed.
+    /// The request was not processed, so it may be sent again.
     RequestRejected = 0x10b,
-    /// The response is cancelled.
+    /// The request or its response is cancelled.
     RequestCancelled = 0x10c,
     /// The stream was closed before the request was complete.
     RequestIncomplete = 0x10d,
     /// The message is malformed.
     Message = 0x10e,
-    /// A header block cannot be decoded.
+    /// A field section cannot be decoded.
     QpackDecompression = 0x200,
-    /// The encoder stream of the client is invalid.
+    /// The client's encoder stream is invalid.
     QpackEncoderStream = 0x201,
-    /// The decoder stream of the client is invalid.
+    /// The client's decoder stream is invalid.
     QpackDecoderStream = 0x202,
 }
 
@@ -51,19 +51,19 @@ impl Http3ErrorCode {
     }
 }
 
-/// Scope of an error.
+/// Part of a connection that an error terminates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorScope {
-    /// Only the stream is terminated.
+    /// Only the stream.
     Stream,
-    /// The connection with all its streams is terminated.
+    /// The connection with all its streams.
     Connection,
 }
 
-/// Protocol violation by a client.
+/// Violation of a protocol rule by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Http3Error {
-    /// Scope that is terminated.
+    /// Part of the connection that must be terminated.
     pub scope: ErrorScope,
     /// Error code sent to the client.
     pub code: Http3ErrorCode,

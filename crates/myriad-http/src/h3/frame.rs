@@ -12,13 +12,13 @@ pub(super) mod kind {
     /// RFC 9218 §7.2, for a request.
     pub(in super::super) const PRIORITY_UPDATE: u64 = 0xf_0700;
 
-    /// Returns whether a type is reserved from HTTP/2 and forbidden (RFC 9114 §7.2.8).
+    /// Returns whether a frame type is one of HTTP/2 that HTTP/3 forbids (RFC 9114 §7.2.8).
     pub(in super::super) fn is_http2(kind: u64) -> bool {
         matches!(kind, 0x2 | 0x6 | 0x8 | 0x9)
     }
 }
 
-/// Parses an integer and removes it from `input`. Returns `None` and removes nothing if it is incomplete.
+/// Parses an integer and removes it from `input`. If it is incomplete, returns `None` and removes nothing.
 pub(super) fn read_integer(input: &mut &[u8]) -> Option<u64> {
     let first = *input.first()?;
     let length = 1_usize << (first >> 6);
@@ -28,7 +28,7 @@ pub(super) fn read_integer(input: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Appends an integer; values above 2⁶²-1 cannot be encoded and never occur here.
+/// Appends an integer, which must be at most 2⁶²-1.
 pub(super) fn write_integer(out: &mut Vec<u8>, value: u64) {
     match value {
         0..=0x3f => out.push(value as u8),
@@ -59,12 +59,12 @@ pub(super) struct FrameHead {
 }
 
 impl FrameHeadReader {
-    /// Returns whether a part of a head has been read.
+    /// Returns whether a head has been read partially.
     pub(super) fn has_started(&self) -> bool {
         self.length > 0
     }
 
-    /// Consumes `input` until the head is complete.
+    /// Consumes `input` up to the end of a head, and returns it; `None` if all input is consumed before.
     pub(super) fn read(&mut self, input: &mut &[u8]) -> Option<FrameHead> {
         if self.length == 0 {
             // Fast path: most heads arrive in one piece.

@@ -1,7 +1,7 @@
 //! QPACK field compression (RFC 9204).
 //!
-//! Clients may use a dynamic table. Responses only refer to the static table, so no response waits for another stream,
-//! and no state of sent fields is stored.
+//! Clients may use a dynamic table. Responses only refer to the static table, so that no response waits for another
+//! stream, and no state of sent fields is stored.
 
 mod decoder;
 mod dynamic;
@@ -17,13 +17,13 @@ pub use encoder::QpackEncoder;
 pub(super) use error::QpackError;
 pub(super) use literal::{LiteralError, read_integer};
 
-/// Maximum size in bytes of the dynamic table of a client (`SETTINGS_QPACK_MAX_TABLE_CAPACITY`, RFC 9204 §5), the value
-/// of nginx.
+/// Maximum size in bytes of a client's dynamic table (`SETTINGS_QPACK_MAX_TABLE_CAPACITY`, RFC 9204 §5), the value of
+/// nginx.
 pub(super) const MAX_TABLE_CAPACITY: usize = 4096;
-/// Maximum number of streams with requests that wait for entries (`SETTINGS_QPACK_BLOCKED_STREAMS`).
+/// Maximum number of streams whose requests wait for table entries (`SETTINGS_QPACK_BLOCKED_STREAMS`).
 ///
-/// It is not configurable: a client that reconnects with early data uses the value of its earlier connection (RFC 9204
-/// §3.2.3).
+/// It is not configurable, because a client that reconnects with early data uses the value of its earlier connection
+/// (RFC 9204 §3.2.3).
 pub(super) const MAX_BLOCKED_STREAMS: usize = 128;
 
 #[cfg(test)]

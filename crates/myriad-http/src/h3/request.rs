@@ -1,4 +1,4 @@
-//! Client's half of a request stream (RFC 9114 §4.1).
+//! Requests of a client: the receiving side of request streams (RFC 9114 §4.1).
 
 use super::error::{Http3Error, Http3ErrorCode};
 use super::frame::{FrameHead, FrameHeadReader, kind};
@@ -8,27 +8,29 @@ use crate::h2::Priority;
 use crate::h2::request::{HeadBuffers, RequestBuilder, is_trailer};
 use crate::{HttpVersion, ParseError, RequestHead};
 
-/// Event from the next bytes of a request stream.
+/// Event in the next input of a request stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestEvent<'a> {
     /// More bytes are needed.
     Partial,
-    /// The field section needs table entries that have not arrived on the encoder stream of the client. Call again once
+    /// The field section needs table entries that have not arrived on the client's encoder stream. Call again when
     /// [`RequestReader::waits`] returns false.
     Blocked,
-    /// Request; its head is in the [`RequestHead`] passed to [`RequestReader::receive`].
+    /// Request, whose head is in the [`RequestHead`] passed to [`RequestReader::receive`].
     Request {
         /// Priority of the response.
         priority: Priority,
-        /// Error of a malformed request, which needs an error response. The rest of the request must not be read.
+        /// Error if the request is malformed: the caller must send an error response and not read the rest.
         malformed: Option<ParseError>,
     },
-    /// Piece of the body; never empty.
+    /// Piece of the body, not empty.
     Data(&'a [u8]),
-    /// The trailers were read and discarded; the request is complete.
+    /// The trailers were read and discarded, and the request is complete.
     Trailers,
 }
 
+/// State of the parser of a request stream.
+///
 /// ```text
 /// Head -> Block (HEADERS)     -> Head        first the request, then trailers
 ///           \-> Blocked       -> Head        waits for table entries
@@ -44,7 +46,7 @@ enum RequestReaderState {
     Skip { left: u64, then_too_large: bool },
 }
 
-/// Current part of the message.
+/// Part of the message that is expected next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessagePart {
     Headers,
@@ -52,18 +54,18 @@ enum MessagePart {
     End,
 }
 
-/// Parser of a single request.
+/// Parser of one request stream.
 #[derive(Debug)]
 pub struct RequestReader {
     stream: u64,
     state: RequestReaderState,
     part: MessagePart,
-    /// Number of missing bytes of the announced body length.
+    /// Number of missing bytes of the body; `None` if its length was not announced.
     announced: Option<u64>,
 }
 
 impl RequestReader {
-    /// Creates a parser for the request stream with identifier `stream`.
+    /// Creates a parser for the request stream `stream`.
     pub fn new(stream: u64) -> Self {
         Self {
             stream,
@@ -73,10 +75,11 @@ impl RequestReader {
         }
     }
 
-    /// Processes `input`, which continues the bytes consumed before: call until it returns [`RequestEvent::Partial`].
+    /// Processes `input`, the next bytes of the stream, and removes what is consumed. Call until it returns
+    /// [`RequestEvent::Partial`] or [`RequestEvent::Blocked`].
     ///
     /// # Errors
-    /// The client violated a rule; nothing more can be read.
+    /// Returns an error if the client violated a rule; the stream must then not be read any further.
     pub fn receive<'a>(
         &mut self,
         input: &mut &'a [u8],
@@ -146,17 +149,18 @@ impl RequestReader {
         }
     }
 
-    /// Returns whether the stream is blocked until more table entries arrive.
+    /// Returns whether the stream waits for table entries that have not arrived.
     pub fn waits(&self, fields: &QpackDecoder) -> bool {
         matches!(&self.state, RequestReaderState::Blocked { until, .. } if *until > fields.inserted())
     }
 
-    /// Returns whether a field section is stored because it waits, or has waited, for table entries.
+    /// Returns whether a field section is stored because it had to wait for table entries.
     pub fn holds_section(&self) -> bool {
         matches!(self.state, RequestReaderState::Blocked { .. })
     }
 
-    /// Stops reading the stream and notifies the client, which may then evict the entries that the stream refers to.
+    /// Stops reading the stream, and notifies the client, which may then evict the table entries that the stream refers
+    /// to.
     pub fn abandon(&mut self, fields: &mut QpackDecoder) {
         if matches!(self.state, RequestReaderState::Blocked { .. }) {
             fields.stream_unblocked();
@@ -167,10 +171,10 @@ impl RequestReader {
         }
     }
 
-    /// Handles the end of the client's half of the stream.
+    /// Checks that the request is complete when the client has closed its side of the stream.
     ///
     /// # Errors
-    /// The request is incomplete.
+    /// Returns an error if the request is incomplete.
     pub fn finish(&self) -> Result<(), Http3Error> {
         match &self.state {
             RequestReaderState::Head(reader) if !reader.has_started() => {}
@@ -193,7 +197,7 @@ impl RequestReader {
         }
     }
 
-    /// Returns the number of missing bytes of the announced body length.
+    /// Returns the number of missing bytes of the body; `None` if its length was not announced.
     pub fn announced(&self) -> Option<u64> {
         self.announced
     }
@@ -201,7 +205,7 @@ impl RequestReader {
     fn begin(&mut self, frame: FrameHead, limits: &HeadLimits) -> Result<RequestReaderState, Http3Error> {
         match (frame.kind, self.part) {
             (kind::HEADERS, MessagePart::Headers | MessagePart::Body) => {
-                // A compressed block is hardly ever longer than its contents.
+                // A compressed section is hardly ever longer than its decoded fields.
                 if frame.length > limits.total as u64 {
                     if self.part == MessagePart::Body {
                         return Err(Http3Error::stream(Http3ErrorCode::ExcessiveLoad, "trailers too large"));
@@ -240,7 +244,7 @@ impl RequestReader {
         }
     }
 
-    /// Processes a complete field section: the request or its trailers.
+    /// Processes a complete field section: that of the request, or its trailers.
     fn section(
         &mut self,
         section: &[u8],

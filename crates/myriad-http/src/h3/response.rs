@@ -1,10 +1,10 @@
-//! Responses as frames.
+//! Encoding of responses as frames.
 
 use super::frame::{kind, write_head};
 use super::qpack::QpackEncoder;
 
-/// Appends the head of a response: `:status` and its fields, whose names may be in any case. Connection-specific fields
-/// of HTTP/1 are omitted.
+/// Appends the head of a response to `out`: `:status` and the fields, whose names may be in any case. Fields that are
+/// specific to HTTP/1 connections are omitted. `section` is a buffer.
 pub fn response_head<'a>(
     status: u16,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -24,7 +24,7 @@ pub fn response_head<'a>(
     out.extend_from_slice(section);
 }
 
-/// Appends an interim response.
+/// Appends an interim response (1xx) to `out`.
 pub fn interim_response<'a>(
     status: u16,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -33,7 +33,7 @@ pub fn interim_response<'a>(
     response_head(status, fields, &mut QpackEncoder::default(), &mut Vec::new(), out);
 }
 
-/// Appends the trailer fields.
+/// Appends trailer fields to `out`.
 pub fn trailers<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
     let mut section = Vec::new();
     let mut encoder = QpackEncoder::default();
@@ -45,13 +45,13 @@ pub fn trailers<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mu
     out.extend_from_slice(&section);
 }
 
-/// Appends the header of a frame with `length` bytes of a body, fewer than 2⁶².
+/// Appends the head of a DATA frame; `length` bytes of a body, fewer than 2⁶², must follow.
 pub fn data_frame(length: u64, out: &mut Vec<u8>) {
     super::frame::write_integer(out, kind::DATA);
     super::frame::write_integer(out, length);
 }
 
-/// RFC 9114 §4.2.
+/// Returns whether a field is specific to HTTP/1 connections (RFC 9114 §4.2).
 fn is_http1_only(name: &[u8]) -> bool {
     let names: [&[u8]; 5] =
         [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];

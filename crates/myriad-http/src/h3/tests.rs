@@ -24,7 +24,7 @@ fn get(more: &[(&str, &str)]) -> Vec<u8> {
     headers(&[&line[..], more].concat())
 }
 
-/// Reads a request stream in pieces of `piece` bytes. Returns the head, a summary of the events, and the error.
+/// Reads a request stream in pieces of `piece` bytes. Returns the head, the events as text, and the error, if any.
 fn run(stream: &[u8], piece: usize) -> (RequestHead, Vec<String>, Option<Http3Error>) {
     let (mut reader, mut head, mut events) =
         (RequestReader::new(0), RequestHead::new(), Vec::<String>::new());
@@ -137,7 +137,8 @@ fn malformed_requests_are_reported_and_oversized_ones_not_buffered() {
     assert_eq!(code(&[get(&[]), headers(&[(":path", "/")])].concat()), Some(Http3ErrorCode::Message));
 }
 
-/// Reads a unidirectional stream of the client. Returns the streams with priorities, and the error.
+/// Reads a unidirectional stream of a client in pieces of `piece` bytes. Returns the streams that got a priority, and
+/// the error, if any.
 fn one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Http3ErrorCode>) {
     let (mut peer, mut role, mut kept, mut told) =
         (ClientUniStreams::default(), UniStreamRole::default(), Vec::new(), Vec::new());
@@ -216,8 +217,8 @@ fn clients_may_fill_the_table_within_its_bounds_and_acknowledge_nothing() {
     assert_eq!(one_way(&[0x40, 0x99, 1, 2, 3], 1).1, None);
 }
 
-/// The required insert count is transmitted modulo 256: many entries later, the same bytes would require as many
-/// further entries and block again.
+/// Tests a required insert count, which is transmitted modulo 256, after many further entries: the same bytes would
+/// then require as many entries again, and block the stream a second time.
 #[test]
 fn blocked_section_whose_entries_were_evicted_closes_connection() {
     for (copies, expected) in [
@@ -295,7 +296,7 @@ fn control_streams_and_responses_are_encoded_as_in_rfc() {
     assert_eq!(number, [0x40, 70]);
 }
 
-/// Random input causes no panic, and the stored state remains small.
+/// Checks that random input causes no panic, and that little state is stored.
 #[test]
 fn no_bytes_make_the_readers_panic() {
     let mut seed = 7_u64;

@@ -5,28 +5,28 @@ use super::error::{Http3Error, Http3ErrorCode};
 use super::frame::read_integer;
 use super::qpack::{self, QpackDecoder};
 
-/// Purpose of a unidirectional stream of the client.
+/// Type of a client's unidirectional stream.
 #[derive(Debug, Default)]
 pub enum UniStreamRole {
-    /// The type is incomplete.
+    /// The type has not arrived completely.
     #[default]
     Unknown,
     /// Control stream.
     #[doc(hidden)]
     Control(Box<ControlRole>),
-    /// Encoder stream, which fills the dynamic table for the fields of requests.
+    /// Encoder stream, which fills the dynamic table that requests use.
     Encoder,
-    /// Decoder stream. It has nothing to acknowledge, because responses do not use a dynamic table.
+    /// Decoder stream. It acknowledges nothing, because responses do not use a dynamic table.
     Decoder,
     /// Unknown type; its data is discarded.
     Unwanted,
 }
 
-/// State of [`UniStreamRole::ControlEvent`].
+/// State of [`UniStreamRole::Control`].
 #[derive(Debug, Default)]
 pub struct ControlRole(ControlReader);
 
-/// Shared state of the unidirectional streams of a client; only one stream of each type is allowed.
+/// State shared by the unidirectional streams of a client, of which only one per type is allowed.
 #[derive(Debug, Default)]
 pub struct ClientUniStreams {
     fields: QpackDecoder,
@@ -35,7 +35,7 @@ pub struct ClientUniStreams {
     decoder: bool,
 }
 
-/// Checks that a stream is the first of its type; a second one is a connection error.
+/// Records that a stream of a type was opened. A second one is a connection error.
 fn require_first(seen: &mut bool) -> Result<(), Http3Error> {
     if std::mem::replace(seen, true) {
         return Err(Http3Error::connection(Http3ErrorCode::StreamCreation, "second stream of the same type"));
@@ -44,18 +44,19 @@ fn require_first(seen: &mut bool) -> Result<(), Http3Error> {
 }
 
 impl ClientUniStreams {
-    /// Returns the decoder for the fields of requests.
+    /// Returns the decoder for the field sections of requests.
     pub fn fields(&mut self) -> &mut QpackDecoder {
         &mut self.fields
     }
 
-    /// Consumes `input` of the stream with `role`: call until it returns [`ControlEvent::Partial`].
+    /// Consumes `input`, the next bytes of a stream. Call until it returns [`ControlEvent::Partial`].
     ///
-    /// `kept` stores the bytes of an incomplete type or instruction: a few bytes, or an instruction for an entry up to
-    /// the size of the table.
+    /// `role` is the type of the stream, and is set once it has arrived. `unprocessed` stores the bytes of an
+    /// incomplete type or instruction between calls: a few bytes, or an instruction that inserts an entry of up to the
+    /// size of the table.
     ///
     /// # Errors
-    /// The client violated a rule; the connection must close.
+    /// Returns an error if the client violated a rule; the connection must then be closed.
     pub fn receive(
         &mut self,
         role: &mut UniStreamRole,
@@ -92,13 +93,13 @@ impl ClientUniStreams {
 }
 
 impl UniStreamRole {
-    /// Returns whether the connection must close if the stream closes (RFC 9114 §6.2.1, RFC 9204 §4.2).
+    /// Returns whether the connection must be closed if the stream is closed (RFC 9114 §6.2.1, RFC 9204 §4.2).
     pub fn is_critical(&self) -> bool {
         matches!(self, Self::Control(_) | Self::Encoder | Self::Decoder)
     }
 }
 
-/// Reads a stream type of at most eight bytes.
+/// Reads a stream type of at most eight bytes; `None` if it is incomplete.
 fn take_integer(unprocessed: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;
@@ -111,8 +112,8 @@ fn take_integer(unprocessed: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Processes the decoder stream of the client. Only stream cancellations are valid (RFC 9204 §4.4), because no response
-/// refers to entries.
+/// Processes the client's decoder stream. Only stream cancellations are valid (RFC 9204 §4.4), because responses do not
+/// refer to table entries.
 fn read_decoder_stream(unprocessed: &mut Vec<u8>, input: &mut &[u8]) -> Result<ControlEvent, Http3Error> {
     let bad =
         || Http3Error::connection(Http3ErrorCode::QpackDecoderStream, "invalid QPACK decoder instruction");

@@ -1,32 +1,32 @@
-//! Parsed PROXY header and parser state.
+//! Parsed PROXY header.
 
 use std::net::SocketAddr;
 
-/// Maximum length of a header in bytes, as in nginx. Version 1 has at most 107 bytes (section 2.1); version 2 grows
-/// with its TLVs.
+/// Maximum length of a header in bytes, as in nginx. Headers of version 1 have at most 107 bytes (section 2.1); those
+/// of version 2 grow with their TLVs.
 pub const LONGEST: usize = 4096;
 
-/// Information about the client in a header.
+/// Data about the client in a PROXY header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyHeader {
     /// Address of the client.
     pub source: SocketAddr,
-    /// Address that the client connected to.
+    /// Address to which the client connected.
     pub destination: SocketAddr,
-    /// TLVs of version 2 as received; [`ProxyHeader::tlv`] reads them.
+    /// TLVs of a version 2 header, as received; [`ProxyHeader::tlv`] parses them.
     pub(super) tlvs: Box<[u8]>,
 }
 
-/// Result of parsing the start of a connection.
+/// Result of [`parse`](super::parse).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderParseStatus {
-    /// More bytes are needed. Never returned once [`LONGEST`] bytes are available.
+    /// More bytes are needed. Not returned once [`LONGEST`] bytes are available.
     Partial,
-    /// Length of the header in bytes, and the header. `None` means that the connection originates from the balancer
-    /// itself or has an unsupported address family.
+    /// Length of the header in bytes, and the header; `None` if the connection is from the balancer itself, or its
+    /// address family is not supported.
     Complete(usize, Option<Box<ProxyHeader>>),
 }
 
-/// The connection does not begin with a header, or the header is invalid.
+/// Error: the connection does not start with a header, or the header is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidProxyHeader;

@@ -1,4 +1,4 @@
-//! PROXY protocol: client information that a load balancer sends before the first byte of the client (HAProxy's
+//! PROXY protocol: data about a client that a load balancer sends before the first byte of the client (HAProxy's
 //! `proxy-protocol.txt`, versions 1 and 2).
 
 mod header;
@@ -10,7 +10,7 @@ pub use header::{HeaderParseStatus, InvalidProxyHeader, LONGEST, ProxyHeader};
 pub use tlv::Tlv;
 pub use v1::version_1_line;
 
-/// Parses the header at the start of a connection.
+/// Parses a header of version 1 or 2 at the start of a connection.
 pub fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeader> {
     let begins = |signature: &[u8]| {
         let length = bytes.len().min(signature.len());

@@ -3,23 +3,25 @@
 use super::ProxyHeader;
 
 const SSL: u8 = 0x20;
-/// Length in bytes of the fixed part of [`SSL`]: the client flags and the result of the certificate verification.
+/// Length in bytes of the fixed part of an [`SSL`] TLV: the client flags and the result of the certificate
+/// verification.
 const SSL_FIXED: usize = 5;
 
-/// TLV, selected by the name that nginx uses (`$proxy_protocol_tlv_…`).
+/// Selects a TLV, as nginx's variables `$proxy_protocol_tlv_…` do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tlv {
     /// TLV of this type.
     Type(u8),
-    /// TLV of this type within the TLS information.
+    /// TLV of this type inside the TLS information.
     Ssl(u8),
-    /// Result of the verification of the client certificate; 0 means success.
+    /// Result of the verification of the client certificate; 0 is success.
     SslVerify,
 }
 
 impl Tlv {
-    /// Returns the TLV with a given name: `alpn`, `authority`, `unique_id`, `ssl`, `netns`, `ssl_version`, `ssl_cn`,
-    /// `ssl_cipher`, `ssl_sig_alg`, `ssl_key_alg`, `ssl_verify`, or a type such as `0xae` and `ssl_0x21`.
+    /// Returns the TLV with this name: `alpn`, `authority`, `unique_id`, `ssl`, `netns`, `ssl_version`, `ssl_cn`,
+    /// `ssl_cipher`, `ssl_sig_alg`, `ssl_key_alg`, `ssl_verify`, or a type such as `0xae` or `ssl_0x21`. `None` for
+    /// other names.
     pub fn named(name: &str) -> Option<Self> {
         let plain = match name {
             "alpn" => Some(0x01),
@@ -45,7 +47,7 @@ impl Tlv {
     }
 }
 
-/// Parses a number such as `0xae`, with any number of leading zeros.
+/// Parses a number such as `0xae`, with any number of leading zeros; `None` if it is above `0xff` or invalid.
 fn number(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("0x")?;
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -73,7 +75,7 @@ impl ProxyHeader {
         value.is_some()
     }
 
-    /// Returns the result of the certificate verification and the TLVs within the TLS information.
+    /// Returns the result of the certificate verification, and the TLVs inside the TLS information, if there is any.
     fn ssl(&self) -> Option<(u32, &[u8])> {
         let (fixed, facts) = find(&self.tlvs, SSL)?.split_at_checked(SSL_FIXED)?;
         let verify = <[u8; 4]>::try_from(&fixed[1..]).ok()?;
@@ -81,7 +83,7 @@ impl ProxyHeader {
     }
 }
 
-/// Returns the first TLV of type `kind`. An invalid length stops the search.
+/// Returns the value of the first TLV of type `kind`. A TLV with an invalid length ends the search.
 fn find(mut tlvs: &[u8], kind: u8) -> Option<&[u8]> {
     while let [found, high, low, rest @ ..] = tlvs {
         let length = usize::from(u16::from_be_bytes([*high, *low]));

@@ -1,4 +1,4 @@
-//! Version 1: a line of text.
+//! Headers of version 1: a line of text.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,7 +15,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeade
     };
     let line = bytes[SIGNATURE.len().min(end)..end].strip_suffix(b"\r").ok_or(InvalidProxyHeader)?;
     let length = end + 1;
-    // The text after `UNKNOWN` must be ignored.
+    // Text after `UNKNOWN` must be ignored.
     if line == b"UNKNOWN" || line.starts_with(b"UNKNOWN ") {
         return Ok(HeaderParseStatus::Complete(length, None));
     }
@@ -43,8 +43,7 @@ fn port(word: &str) -> Option<u16> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
 }
 
-/// Returns whether a partial line can become a valid header: it matches the start of a line with a known address
-/// family.
+/// Returns whether an incomplete line can become a valid header: it is the start of a line with a known address family.
 fn may_become_a_header(bytes: &[u8]) -> bool {
     let after_signature = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     [&b"TCP4 "[..], b"TCP6 ", b"UNKNOWN"].iter().any(|family| {
@@ -53,7 +52,8 @@ fn may_become_a_header(bytes: &[u8]) -> bool {
     })
 }
 
-/// Returns the header line for a client address and the address that it connected to; with `None`, an `UNKNOWN` line.
+/// Returns the header line for the address of a client and the address to which it connected; an `UNKNOWN` line for
+/// `None`.
 pub fn version_1_line(ends: Option<(SocketAddr, SocketAddr)>) -> Vec<u8> {
     let Some((source, destination)) = ends else { return b"PROXY UNKNOWN\r\n".to_vec() };
     let (from, to) = (source.ip().to_canonical(), destination.ip().to_canonical());

@@ -1,11 +1,11 @@
-//! Version 2: binary, with TLVs.
+//! Headers of version 2: binary, with TLVs.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::header::{HeaderParseStatus, InvalidProxyHeader, LONGEST, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// Length in bytes of signature, version and command, family and transport, and length.
+/// Length in bytes of the fixed part: signature, version and command, family and transport, and length.
 const FIXED: usize = 16;
 const VERSION: u8 = 2;
 const PROXY: u8 = 1;
@@ -24,7 +24,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeade
     let payload = if version_command & 15 == PROXY && family_transport & 15 == STREAM {
         addresses(family_transport >> 4, client_info)?
     } else {
-        // Health checks of the balancer and datagrams carry no client information.
+        // Health checks by the balancer and datagrams have no data about a client.
         None
     };
     let header = payload
@@ -38,7 +38,7 @@ fn addresses(family: u8, payload: &[u8]) -> Result<Option<ProxyAddresses<'_>>, I
     let width = match family {
         INET => 4,
         INET6 => 16,
-        // Unix sockets and future address families.
+        // Unix sockets, and address families that are not defined yet.
         _ => return Ok(None),
     };
     let split = |bytes: &'_ [u8], at: usize| -> Result<usize, InvalidProxyHeader> {

@@ -1,4 +1,4 @@
-//! Percent-encoding and HTML escaping.
+//! Percent-encoding, percent-decoding and HTML escaping.
 
 /// Kind of escaping, as in nginx's `ngx_escape_uri` and `ngx_escape_html`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,15 +6,15 @@ pub enum EscapeKind {
     /// Path: escapes control bytes, space, `"`, `%`, `#`, `?`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|`, `}` and all bytes
     /// above `~`.
     Uri,
-    /// Single argument: like `Uri`, and also `&`, `+` and `;`.
+    /// Single query argument: like `Uri`, and additionally `&`, `+` and `;`.
     Args,
-    /// Single component: escapes all except letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §2.3).
+    /// Single component: all bytes except letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §2.3).
     UriComponent,
-    /// HTML text and attributes: `<`, `>`, `&` and `"` as character references.
+    /// HTML text or attribute value: `<`, `>`, `&` and `"` become character references.
     Html,
 }
 
-/// Appends `text` to `out`, escaped for `kind`.
+/// Escapes `text` and appends it to `out`.
 pub fn escape(text: &[u8], kind: EscapeKind, out: &mut Vec<u8>) {
     let mut plain = 0;
     for (at, &byte) in text.iter().enumerate() {
@@ -59,10 +59,10 @@ fn reference(byte: u8) -> &'static [u8] {
     }
 }
 
-/// Appends `text` to `out` with each `%XX` decoded.
+/// Decodes each `%XX` in `text` and appends the result to `out`.
 ///
-/// As in nginx, a `%` before a byte that is not a hexadecimal digit is dropped and that byte remains; a `%` and one
-/// digit before another byte are dropped together with that byte.
+/// As in nginx, a `%` before a byte that is not a hexadecimal digit is dropped and that byte is kept; a `%` with only
+/// one digit is dropped together with the digit and the byte after it.
 pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(percent) = memchr::memchr(b'%', rest) {
@@ -85,7 +85,7 @@ pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// Returns the value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit; `None` for other bytes.
 #[inline]
 pub(super) fn hex_digit(byte: u8) -> Option<u8> {
     match byte {

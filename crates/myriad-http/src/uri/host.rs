@@ -1,19 +1,19 @@
-//! Hosts, validated like nginx's `ngx_http_validate_host`.
+//! Hosts of requests, validated as in nginx's `ngx_http_validate_host`.
 
 use std::borrow::Cow;
 
 use super::UriError;
 
-/// Valid host: name or address in lower case without a trailing dot; IPv6 addresses include their brackets.
+/// Valid host of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriHost<'a> {
-    /// Name; borrowed if it is already in lower case.
+    /// Name or address in lower case, without a trailing dot; an IPv6 address has brackets. Borrowed if unchanged.
     pub name: Cow<'a, [u8]>,
-    /// Port, if present.
+    /// Port; `None` if it is missing or empty.
     pub port: Option<u16>,
 }
 
-/// Parses `host[:port]` of a `Host` field or an absolute-form target (RFC 9110 §7.2, RFC 3986 §3.2.2).
+/// Parses `host[:port]` in a `Host` field or an absolute-form target (RFC 9110 §7.2, RFC 3986 §3.2.2).
 #[inline]
 pub fn parse_host(value: &[u8]) -> Result<UriHost<'_>, UriError> {
     let (end, seen) = match value {
@@ -39,13 +39,13 @@ pub fn parse_host(value: &[u8]) -> Result<UriHost<'_>, UriError> {
     Ok(UriHost { name, port })
 }
 
-/// Byte that is valid in a name (RFC 3986 §3.2.2, `reg-name`).
+/// Class of bytes that are valid in a name (RFC 3986 §3.2.2, `reg-name`).
 const IN_NAME: u8 = 1;
-/// Byte that is valid between brackets (RFC 3986 §3.2.2, `IP-literal`).
+/// Class of bytes that are valid between brackets (RFC 3986 §3.2.2, `IP-literal`).
 const IN_LITERAL: u8 = 2;
 const UPPER: u8 = 4;
 const DOT: u8 = 8;
-/// Two consecutive dots. This flag describes a text instead of a byte.
+/// Flag for a text that contains two consecutive dots; not a class of bytes.
 const DOUBLE_DOT: u8 = 16;
 
 static CLASS: [u8; 256] = classes();
@@ -74,7 +74,7 @@ const fn classes() -> [u8; 256] {
     class
 }
 
-/// Returns the number of leading bytes of the class `wanted`, and the union of their classes.
+/// Returns the number of leading bytes that belong to the class `wanted`, and the union of all their classes.
 #[inline]
 fn count_class(text: &[u8], wanted: u8) -> (usize, u8) {
     let mut seen = 0;
@@ -90,7 +90,7 @@ fn count_class(text: &[u8], wanted: u8) -> (usize, u8) {
     (text.len(), seen)
 }
 
-/// Parses a port of decimal digits, up to 65,535; an empty text, as in `host:`, means no port.
+/// Parses a decimal port up to 65,535; `None` for an empty text, as in `host:`.
 fn parse_port(digits: &[u8]) -> Result<Option<u16>, UriError> {
     if digits.is_empty() {
         return Ok(None);

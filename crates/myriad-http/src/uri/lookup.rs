@@ -1,7 +1,7 @@
 //! Arguments and cookies by name: nginx's `$arg_name` and `$cookie_name`.
 
-/// Returns the value of the first argument called `name`, ignoring case, without decoding it. As in nginx, an argument
-/// without `=` has no value and is not found.
+/// Returns the value, not decoded, of the first query argument called `name`, in any case. As in nginx, an argument
+/// without `=` is not found.
 pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     query.split(|&byte| byte == b'&').find_map(|argument| {
         let (own, rest) = argument.split_at_checked(name.len())?;
@@ -12,8 +12,8 @@ pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     })
 }
 
-/// Returns the value of the first cookie called `name`, ignoring case, in a single `Cookie` field (RFC 6265 §4.2),
-/// without decoding it.
+/// Returns the value, not decoded, of the first cookie called `name`, in any case, in the value of one `Cookie` field
+/// (RFC 6265 §4.2).
 pub fn cookie<'a>(header: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     header.split(|&byte| byte == b';').find_map(|cookie| {
         let (own, rest) = trim_start(cookie).split_at_checked(name.len())?;

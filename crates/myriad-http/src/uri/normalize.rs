@@ -1,13 +1,13 @@
-//! Path normalization: decodes escapes, removes dot segments and merges slashes.
+//! Normalization of paths: decodes escapes, resolves dot segments and merges slashes.
 
 use super::UriError;
 use super::escape::hex_digit;
 
-/// Appends the normalized path, which locations are matched against, to `out`: `%XX` is decoded, `.` and `..` are
-/// resolved, and, with `merge_slashes`, runs of `/` are merged. The path stops before a `?` or `#`.
+/// Appends the normalized path, with which locations are compared, to `out`: `%XX` is decoded, `.` and `..` are
+/// resolved, and with `merge_slashes`, adjacent slashes are merged. The path ends at a `?` or `#`.
 ///
-/// As in nginx, a path above the root, an incomplete escape, a NUL and a path that does not begin with `/` are errors.
-/// An escaped `/` or `.` counts like a plain byte. On an error, `out` does not change.
+/// As in nginx, a path that leaves the root, an incomplete escape, NUL, and a path that does not start with `/` are
+/// errors. An escaped `/` or `.` has the same effect as a plain one. After an error, `out` is unchanged.
 pub fn normalize_path(path: &[u8], merge_slashes: bool, out: &mut Vec<u8>) -> Result<(), UriError> {
     if path.first() != Some(&b'/') {
         return Err(UriError::InvalidTarget);
@@ -25,7 +25,7 @@ pub fn normalize_path(path: &[u8], merge_slashes: bool, out: &mut Vec<u8>) -> Re
     result
 }
 
-/// Returns the number of leading bytes that can be copied unchanged.
+/// Returns the number of leading bytes that are already normalized.
 #[inline]
 fn plain_length(path: &[u8]) -> usize {
     let mut after_slash = false;
@@ -41,9 +41,9 @@ fn plain_length(path: &[u8]) -> usize {
 
 struct Normalizer<'a> {
     out: &'a mut Vec<u8>,
-    /// Position of the path in `out`.
+    /// Start of the path in `out`.
     base: usize,
-    /// Position of the current segment in `out`, after its slash.
+    /// Start of the current segment in `out`, after its slash.
     segment: usize,
     merge_slashes: bool,
 }
@@ -51,7 +51,7 @@ struct Normalizer<'a> {
 impl Normalizer<'_> {
     fn run(mut self, path: &[u8]) -> Result<(), UriError> {
         let mut at = 0;
-        // A segment of dots is an ordinary name if it also contains an escaped `?`, `#` or `%`, even at its start.
+        // A segment of dots is an ordinary name if it also contains an escaped `?`, `#` or `%`, even as its first byte.
         while let Some(&byte) = path.get(at) {
             at += 1;
             match byte {
@@ -84,7 +84,7 @@ impl Normalizer<'_> {
         if self.out.len() > self.base {
             let dots = self.end_segment()?;
             let empty = self.out.len() == self.segment;
-            // After a resolved segment of dots, `out` already has the slash.
+            // After a dot segment was resolved, `out` already ends with a slash.
             if empty && (dots || self.merge_slashes) {
                 return Ok(());
             }
@@ -94,8 +94,8 @@ impl Normalizer<'_> {
         Ok(())
     }
 
-    /// Resolves the last segment if it is `.` or `..`, so that `out` is left with a trailing slash. Returns whether the
-    /// segment was a dot segment.
+    /// Resolves the last segment if it is `.` or `..`, so that `out` ends with a slash. Returns whether it was one of
+    /// these.
     fn end_segment(&mut self) -> Result<bool, UriError> {
         match &self.out[self.segment..] {
             b"." => {
@@ -103,7 +103,7 @@ impl Normalizer<'_> {
                 Ok(true)
             }
             b".." => {
-                // Before the slash that precedes the dots, the last slash terminates the parent of the parent.
+                // The last slash before the one that precedes the dots ends the parent of the parent.
                 let parent = &self.out[self.base..self.segment - 1];
                 let slash = memchr::memrchr(b'/', parent).ok_or(UriError::AboveRoot)?;
                 self.segment = self.base + slash + 1;

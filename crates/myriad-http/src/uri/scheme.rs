@@ -1,6 +1,6 @@
-//! The scheme of a URL.
+//! Schemes of URLs.
 
-/// Returns the rest of an `http` or `https` URL after the scheme, starting with its authority.
+/// Returns the part of an `http` or `https` URL after `://`; `None` for other schemes.
 pub fn after_scheme(url: &[u8]) -> Option<&[u8]> {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     schemes.into_iter().find_map(|scheme| {

@@ -1,8 +1,8 @@
-//! Random decisions of a sequence, derived from bytes.
+//! Random decisions of a test sequence, derived from bytes.
 
 use std::cell::Cell;
 
-/// Source of decisions for a sequence.
+/// Source of the decisions of a test sequence.
 pub(crate) struct Choices<'a> {
     bytes: Cell<&'a [u8]>,
 }
@@ -30,7 +30,7 @@ impl<'a> Choices<'a> {
         usize::from(self.byte()) % end.max(1)
     }
 
-    /// Returns true with a probability of 1 in `count`; false if all bytes are used.
+    /// Returns true with a probability of 1 in `count`; always false once all bytes are used.
     pub(crate) fn once_in(&self, count: usize) -> bool {
         !self.is_over() && self.below(count) == 0
     }

@@ -1,4 +1,4 @@
-//! HTTP/2 frames and contents of bodies.
+//! HTTP/2 frames, and contents of message bodies.
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use super::choices::Choices;
 
-/// Returns a frame.
+/// Encodes a frame.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
@@ -40,12 +40,13 @@ pub(crate) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// Returns `count` bytes of the body of `stream`, starting at `at`.
+/// Returns `count` bytes of the body of `stream`, from position `at`.
 pub(crate) fn body(stream: u32, at: u64, count: usize) -> Vec<u8> {
     (at..at + count as u64).map(|at| (at % 251) as u8 ^ (stream.wrapping_mul(31) as u8)).collect()
 }
 
-/// Returns `content` with padding, and the flag. In some cases, the padding length exceeds the payload by a byte.
+/// Returns the flags and payload for `content`, with padding in one of three cases. The padding length may exceed the
+/// payload by a byte.
 pub(crate) fn padded(choices: &Choices, content: &[u8]) -> (u8, Vec<u8>) {
     if !choices.once_in(3) {
         return (0, content.to_vec());
@@ -77,7 +78,7 @@ pub(crate) fn headers(choices: &Choices, stream: u32, end: bool, fields: &[(&str
     [first, frame(CONTINUATION, END_HEADERS, stream, &rest)].concat()
 }
 
-/// Returns a DATA frame with the next bytes of a body; `written` contains the number of body bytes sent on each stream.
+/// Returns a DATA frame with the next bytes of a body. `written` contains the number of body bytes sent on each stream.
 pub(crate) fn data(choices: &Choices, written: &mut BTreeMap<u32, u64>, stream: u32) -> Vec<u8> {
     let at = written.entry(stream).or_default();
     let length = choices.one_of(&[0, 1, 5, 100, 3000, 16_000]);
@@ -88,18 +89,18 @@ pub(crate) fn data(choices: &Choices, written: &mut BTreeMap<u32, u64>, stream: 
     frame(DATA, flag | end, stream, &payload)
 }
 
-/// Returns a stream identifier: usually one of `known`, rarely another.
+/// Returns a stream identifier, usually one of `known`.
 pub(crate) fn stream(choices: &Choices, known: &[u32]) -> u32 {
     if choices.once_in(200) {
         return u32::from(choices.byte());
     }
-    // Prefers newer streams, because older streams are finished.
+    // Prefers newer streams, because older ones are finished.
     let from = if choices.once_in(2) { known.len().saturating_sub(3) } else { 0 };
     let known = &known[from..];
     if known.is_empty() { 1 } else { known[choices.below(known.len())] }
 }
 
-/// Returns the increment of a window.
+/// Returns the increment for a window update, rarely an invalid one.
 pub(crate) fn increment(choices: &Choices) -> u32 {
     if choices.once_in(50) {
         return choices.one_of(&[0, u32::MAX >> 1]);
@@ -107,7 +108,7 @@ pub(crate) fn increment(choices: &Choices) -> u32 {
     choices.one_of(&[1, 7, 1000, 65_535, 1 << 20])
 }
 
-/// Modifies a frame: its length, type, flags or stream, or any byte.
+/// Changes a frame: its length, type, flags or stream, or any byte.
 pub(crate) fn mutate(choices: &Choices, frame: &mut Vec<u8>) {
     match choices.below(4) {
         0 => frame.truncate(choices.below(frame.len() + 1)),

@@ -1,4 +1,4 @@
-//! HTTP/2 client: an origin sends frames in any order while requests are sent and cancelled.
+//! Test of the HTTP/2 client: an origin sends frames in any order while requests are sent and cancelled.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::choices::Choices;
 use super::frames::{self, GOAWAY, PING, PRIORITY_UPDATE, PUSH_PROMISE, RST_STREAM, SETTINGS, frame};
 use super::receiver::Receiver;
 
-/// Request with the reported parts of its response.
+/// Request, with what the client has reported about its response.
 #[derive(Debug, Default)]
 struct Request {
     /// Number of queued bytes of the body. `is_sent` is set once the last byte is queued.
@@ -20,7 +20,7 @@ struct Request {
     /// Number of received bytes of the response body. `held` is the number of bytes not released.
     received: u64,
     held: u64,
-    /// True if the response is complete or lost, or if the request was cancelled.
+    /// True if the response is complete or the request failed or was cancelled.
     is_over: bool,
     is_lost: bool,
 }
@@ -36,7 +36,7 @@ struct Sequence {
     is_broken: bool,
 }
 
-/// Runs a sequence.
+/// Executes a sequence.
 pub(crate) fn run(choices: &Choices) {
     let window = choices.one_of(&[0, 1, 100, 5000, 65_536, u32::MAX >> 1]);
     let mut client = Http2Client::new(window);
@@ -112,7 +112,7 @@ impl Sequence {
         frames::headers(choices, id, end, &fields)
     }
 
-    /// Calls the client: sends, cancels, or takes output.
+    /// Calls the client: sends or cancels a request, or takes output.
     fn call(&mut self, choices: &Choices) {
         let id = frames::stream(choices, &self.used);
         match choices.below(10) {

@@ -1,4 +1,4 @@
-//! HTTP/2 server: a client sends frames in any order while responses are sent, completed and reset.
+//! Test of the HTTP/2 server: a client sends frames in any order while responses are sent, completed and reset.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ struct Sequence {
     is_broken: bool,
 }
 
-/// Runs a sequence.
+/// Executes a sequence.
 pub(crate) fn run(choices: &Choices) {
     let window = choices.one_of(&[0, 1, 100, 5000, 65_536, u32::MAX >> 1]);
     let max_streams = choices.one_of(&[1, 3, 128]);
@@ -281,7 +281,7 @@ impl Sequence {
                 let request = self.requests.get_mut(stream).expect("a request");
                 assert!(!std::mem::replace(&mut request.is_reset, true), "stream {stream} is reset twice");
                 if was_quiet {
-                    // No output was in flight: queued data is dropped, and only a reset is sent.
+                    // No output was in flight, so queued data must be dropped and only a reset sent.
                     self.drain();
                     self.receiver.forbid(*stream);
                 }

@@ -1,4 +1,5 @@
-//! HTTP/3 streams: request streams and unidirectional streams with frames in any order, of any length, in any pieces.
+//! Test of HTTP/3 streams: request streams and unidirectional streams with frames in any order, of any length, in any
+//! pieces.
 
 use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
@@ -13,7 +14,7 @@ const DATA: u64 = 0;
 const HEADERS: u64 = 1;
 const PRIORITY_UPDATE: u64 = 0xf_0700;
 
-/// Runs a sequence.
+/// Executes a sequence.
 pub(crate) fn run(choices: &Choices) {
     if choices.once_in(3) {
         one_way(choices);
@@ -22,7 +23,7 @@ pub(crate) fn run(choices: &Choices) {
     }
 }
 
-/// Appends an integer in a random valid length.
+/// Appends an integer in an encoding of random valid length.
 fn integer(choices: &Choices, out: &mut Vec<u8>, value: u64) {
     let least = (0..4).find(|power| value < 1 << ((8 << power) - 2)).unwrap_or(3);
     let power = least + choices.below(4 - least as usize) as u32;
@@ -54,7 +55,7 @@ struct Expected {
     announced: Option<u64>,
     requests: usize,
     trailers: usize,
-    /// True if a frame is misplaced, malformed or of a wrong length: any error may follow.
+    /// True if a frame is misplaced, malformed or of a wrong length, so that any error may follow.
     is_wrong: bool,
 }
 
@@ -130,7 +131,7 @@ fn request(choices: &Choices) {
     }
 }
 
-/// Appends a header section: first the request, then trailers.
+/// Appends a field section, first that of the request, then trailers. Returns whether it is valid.
 fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool {
     let (mut encoder, mut section) = (QpackEncoder::default(), Vec::new());
     QpackEncoder::begin(&mut section);
@@ -165,7 +166,8 @@ fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool
     frame(choices, out, HEADERS, &section) && is_sound
 }
 
-/// Tests unidirectional streams: their readers store little, and the result does not depend on how the input is split.
+/// Tests a unidirectional stream: its reader must store little, and the result must not depend on how the input is
+/// split.
 fn one_way(choices: &Choices) {
     let mut bytes = Vec::new();
     let kind = choices.one_of(&[0, 0, 0, 1, 2, 3, 0x21]);

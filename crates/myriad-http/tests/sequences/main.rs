@@ -1,5 +1,5 @@
-//! Random sequences of frames and calls on HTTP/2 and HTTP/3 connections, validated by a model of the peer. The fuzz
-//! target `sequences` gets its choices from the fuzzer; here they come from fixed seeds.
+//! Random sequences of frames and calls on HTTP/2 and HTTP/3 connections, checked by a model of the peer. The fuzz
+//! target `sequences` gets its choices from the fuzzer; here they are derived from fixed seeds.
 
 mod choices;
 mod frames;
@@ -10,7 +10,7 @@ mod receiver;
 
 use choices::Choices;
 
-/// Runs a sequence for each of `count` seeds.
+/// Executes a sequence for each of `count` seeds.
 fn sample(count: u64, run: fn(&Choices)) {
     for seed in 0..count {
         let mut random = fastrand::Rng::with_seed(seed);

@@ -1,4 +1,4 @@
-//! Peer of an HTTP/2 connection: it parses the output of the tested side and tracks the limits that it has granted.
+//! Peer of an HTTP/2 connection, which parses the output of the tested side and checks that it observes the limits.
 
 use std::collections::BTreeMap;
 use std::io::IoSlice;
@@ -18,9 +18,9 @@ pub(crate) struct ReceiverStream {
     has_head: bool,
     pub(crate) is_ended: bool,
     is_gone: bool,
-    /// Number of body bytes.
+    /// Number of body bytes received.
     pub(crate) body: u64,
-    /// Number of bytes of HEADERS, CONTINUATION and DATA frames.
+    /// Number of bytes of HEADERS, CONTINUATION and DATA frames received.
     pub(crate) wire: u64,
 }
 
@@ -30,14 +30,14 @@ pub(crate) struct Receiver {
     bytes: Vec<u8>,
     initial_window: i64,
     window: i64,
-    /// Maximum frame size allowed so far.
+    /// Maximum frame size that the peer has allowed so far.
     max_frame: u32,
-    /// True while windows and contents are known, which is not the case after frames with random changes.
+    /// True while windows and contents are known; false after a frame was changed at random.
     pub(crate) is_exact: bool,
     /// Streams by identifier.
     pub(crate) streams: BTreeMap<u32, ReceiverStream>,
     block: Option<(u32, bool)>,
-    /// Number of GOAWAY frames.
+    /// Number of GOAWAY frames received.
     pub(crate) farewells: usize,
 }
 
@@ -62,7 +62,7 @@ impl Receiver {
         assert!(self.streams.insert(id, stream).is_none(), "stream {id} twice");
     }
 
-    /// Increases the window of a stream, or of the connection for 0.
+    /// Increases the window of a stream, or of the connection if `id` is 0.
     fn widen(&mut self, id: u32, more: u32) {
         if id == 0 {
             self.window += i64::from(more);
@@ -71,7 +71,7 @@ impl Receiver {
         }
     }
 
-    /// Returns a frame that widens the window of the connection or of stream `id`, and widens it.
+    /// Returns a window update for the connection or the stream `id`, and records it.
     pub(crate) fn window_update(&mut self, choices: &Choices, id: u32) -> Vec<u8> {
         let more = frames::increment(choices);
         let id = if choices.once_in(2) { 0 } else { id };
@@ -79,8 +79,8 @@ impl Receiver {
         frame(WINDOW_UPDATE, 0, id, &more.to_be_bytes())
     }
 
-    /// Returns a frame with one setting and applies it. `own` is a setting that only this kind of peer sends. The output
-    /// must have been taken, because a new initial window applies to later frames.
+    /// Returns a frame with one setting, and records it. `own` is a setting that only this kind of peer sends. All
+    /// output must have been taken before, because a new initial window applies to later frames.
     pub(crate) fn settings(&mut self, choices: &Choices, own: (u16, u32)) -> Vec<u8> {
         let (name, value): (u16, u32) = match choices.below(6) {
             0 => (1, choices.one_of(&[0, 4096, 1 << 30])),
@@ -105,7 +105,7 @@ impl Receiver {
         }
     }
 
-    /// Forbids frames on a stream.
+    /// Records that no more frames may be sent on a stream.
     pub(crate) fn forbid(&mut self, id: u32) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.is_gone = true;

@@ -1,7 +1,7 @@
 use super::*;
 
-/// Decodes `input` in pieces of the sizes that `piece` returns. Returns the data, the number of consumed bytes and
-/// whether the body is complete.
+/// Decodes `input` in pieces whose sizes `piece` returns. Returns the data, the number of consumed bytes and the
+/// decoder.
 fn decode_in(
     input: &[u8],
     mut piece: impl FnMut() -> usize,

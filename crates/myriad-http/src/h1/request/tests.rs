@@ -24,7 +24,7 @@ fn refuse(text: &str, error: ParseError) {
     assert_eq!(parse(text).0, Err(error), "{text:?}");
 }
 
-/// Returns a request with `Host` and `line` as its only field lines.
+/// Returns a request with two field lines: `Host` and `line`.
 fn with_line(line: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n")
 }

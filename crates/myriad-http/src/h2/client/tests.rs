@@ -1,4 +1,4 @@
-//! Tests the client with hand-written frames of an origin, and with the server of this crate.
+//! Tests of the client with hand-written frames of an origin, and with the server of this crate.
 
 mod client_and_server;
 mod floods;
@@ -50,7 +50,7 @@ fn goaway(last: u32) -> Vec<u8> {
     frame(kind::GOAWAY, 0, 0, &[&last.to_be_bytes()[..], &[0; 4]].concat())
 }
 
-/// Returns a client after the prefaces of both sides, with empty output.
+/// Returns a client that has exchanged prefaces with an origin, with empty output.
 fn greeted() -> Http2Client {
     let mut client = Http2Client::new(1000);
     feed(&mut client, &frame(kind::SETTINGS, 0, 0, &[])).expect("settings");
@@ -66,7 +66,7 @@ fn post(client: &mut Http2Client) -> u32 {
     client.open(Method::Post, GET, false, 4096).expect("room")
 }
 
-/// Passes all of `input`, which consists of whole frames, to the client. Returns the events except `Nothing` as text.
+/// Passes `input`, which consists of whole frames, to the client. Returns the events except `Nothing`, as text.
 fn feed(client: &mut Http2Client, mut input: &[u8]) -> Result<Vec<String>, ErrorCode> {
     let mut all = Vec::new();
     while !input.is_empty() {
@@ -92,7 +92,7 @@ fn lost(client: &mut Http2Client) -> Vec<(u32, RequestFailure)> {
     std::iter::from_fn(|| client.next_failed()).collect()
 }
 
-/// Returns all bytes to send.
+/// Returns and removes all bytes to send.
 fn take(client: &mut Http2Client) -> Vec<u8> {
     client.schedule(usize::MAX);
     drain(client.output())
@@ -110,7 +110,7 @@ fn drain(output: &mut OutputQueue) -> Vec<u8> {
     bytes
 }
 
-/// Returns types and streams of the frames.
+/// Returns the type and stream of each frame.
 fn kinds(mut bytes: &[u8]) -> Vec<(u8, u32)> {
     let mut all = Vec::new();
     while let Some(header) = FrameHeader::read(bytes) {

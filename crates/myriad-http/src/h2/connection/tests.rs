@@ -1,4 +1,4 @@
-//! Tests a connection with hand-written client frames.
+//! Tests of the server with hand-written frames of a client.
 
 mod bodies;
 mod floods;
@@ -58,7 +58,7 @@ fn data(stream: u32, end: bool, payload: &[u8]) -> Vec<u8> {
     frame(kind::DATA, if end { flag::END_STREAM } else { 0 }, stream, payload)
 }
 
-/// Returns a connection after the prefaces of both sides, with empty output.
+/// Returns a connection that has exchanged prefaces with a client, with empty output.
 fn greeted() -> Http2Server {
     let mut connection = Http2Server::new(Http2ServerConfig::default());
     assert_eq!(feed(&mut connection, &hello()), Ok(vec![]));
@@ -66,7 +66,7 @@ fn greeted() -> Http2Server {
     connection
 }
 
-/// Passes all of `input`, which consists of whole frames, to the connection. Returns the events except `Nothing`.
+/// Passes `input`, which consists of whole frames, to the connection. Returns the events except `Nothing`.
 fn feed(connection: &mut Http2Server, mut input: &[u8]) -> Result<Vec<ClientEvent>, ErrorCode> {
     let mut head = RequestHead::new();
     let mut all = Vec::new();
@@ -82,7 +82,7 @@ fn feed(connection: &mut Http2Server, mut input: &[u8]) -> Result<Vec<ClientEven
     Ok(all)
 }
 
-/// Returns the frames in the output.
+/// Returns and removes the frames in the output.
 fn take(connection: &mut Http2Server) -> Vec<SentFrame> {
     connection.schedule(usize::MAX);
     let output = connection.output();

@@ -14,7 +14,7 @@ fn decode(decoder: &mut HpackDecoder, block: &[u8]) -> Result<Vec<String>, Hpack
     Ok(fields)
 }
 
-/// Decodes consecutive blocks and checks the fields and the table size after each.
+/// Decodes consecutive blocks with one decoder, and checks the fields and the table size after each.
 fn check(most: usize, blocks: &[(&str, &[&str], usize)]) {
     let mut decoder = HpackDecoder::new(most);
     for (block, fields, size) in blocks {

@@ -1,5 +1,5 @@
-//! State shared by all field sections of a connection: the dynamic table of the client and the pending decoder
-//! instructions.
+//! State that the field sections of a connection share: the client's dynamic table and the decoder instructions to
+//! send.
 
 use super::dynamic::{OVERHEAD, QpackTable, TableText};
 use super::instruction::{self, EntryName, Instruction};
@@ -10,36 +10,38 @@ use super::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY, QpackError};
 use crate::h2::hpack::integer;
 use crate::h3::error::{Http3Error, Http3ErrorCode};
 
-/// Maximum length in bytes of the name and value of an entry together.
+/// Maximum total length in bytes of the name and value of an entry.
 const LONGEST: usize = MAX_TABLE_CAPACITY - OVERHEAD;
-/// Number of bytes appended to a partial instruction at a time.
+/// Number of bytes that are appended to a partial instruction before it is parsed again.
 const PIECE: usize = 512;
-/// Maximum number of pending bytes of decoder instructions. A larger backlog is an attack: the client has sent
-/// thousands of requests without reading.
+/// Maximum number of decoder instruction bytes that are not sent. More are an attack: the client has sent thousands of
+/// requests without reading.
 const PATIENCE: usize = 8192;
 
-/// Decoder of field sections.
+/// Decoder of the field sections of a connection.
 #[derive(Debug, Default)]
 pub struct QpackDecoder {
     table: QpackTable,
-    /// Number of streams with sections that wait for entries.
+    /// Number of streams whose field section waits for entries.
     blocked: usize,
     /// Number of entries whose arrival has been acknowledged to the client.
     acknowledged: u64,
-    /// Pending decoder instructions to the client.
+    /// Decoder instructions to send to the client.
     out: Vec<u8>,
 }
 
 impl QpackDecoder {
-    /// Returns the number of inserted entries; a section with this required insert count or a lower one can be decoded.
+    /// Returns the number of entries inserted so far. A section whose required insert count is at most this can be
+    /// decoded.
     pub fn inserted(&self) -> u64 {
         self.table.inserted()
     }
 
-    /// Returns whether the last of `required` entries is still in the table.
+    /// Returns whether the last of the first `required` entries is still in the table.
     ///
-    /// A client must not evict entries of a section before the section is acknowledged (RFC 9204 §2.1.1). While this is
-    /// true, a repeated decoding of the insert count in the section has the same result.
+    /// A client must not evict entries of a section before it is acknowledged (RFC 9204 §2.1.1). If the entry is
+    /// missing, the required insert count of the section, which is transmitted modulo a range, would be decoded to
+    /// another value.
     pub(in super::super) fn has_entries(&self, required: u64) -> bool {
         required.checked_sub(1).is_none_or(|last| self.table.get(last).is_some())
     }
@@ -49,18 +51,19 @@ impl QpackDecoder {
         self.blocked > 0
     }
 
-    /// Returns the bytes to send on the server's decoder stream; the sender must remove them.
+    /// Returns the bytes to send on the server's decoder stream. The caller removes those it has sent.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// Decodes a complete field section of a stream and passes each field to `take`.
+    /// Decodes a complete field section of a stream, and passes the name and value of each field to `take`.
     ///
-    /// All names and values together may have at most `total` bytes, and each of them at most `each` bytes. The limits
-    /// are checked before a field is copied.
+    /// Each name and value may have at most `each` bytes, and all together at most `total`. The limits are checked
+    /// before a field is copied.
     ///
     /// # Errors
-    /// With [`QpackError::Blocked`], the stream counts as blocked until [`Self::stream_unblocked`].
+    /// Returns an error if the section cannot be decoded. After [`QpackError::Blocked`], the stream counts as blocked
+    /// until [`Self::stream_unblocked`].
     pub(in super::super) fn section(
         &mut self,
         stream: u64,
@@ -79,33 +82,33 @@ impl QpackDecoder {
         }
         let outcome = section::read(input, prefix, &self.table, (each, total), take);
         if prefix.required > 0 && outcome != Err(QpackError::Broken) {
-            // RFC 9204 §4.4.1: the section acknowledgement also acknowledges the entries.
+            // RFC 9204 §4.4.1: the acknowledgement of a section also acknowledges the entries it refers to.
             integer::write(&mut self.out, 0x80, 7, usize::try_from(stream).unwrap_or(usize::MAX));
             self.acknowledged = self.acknowledged.max(prefix.required);
         }
         outcome
     }
 
-    /// Returns the size of all entries of the table in bytes (RFC 9204 §3.2.1).
+    /// Returns the total size of all table entries in bytes (RFC 9204 §3.2.1).
     #[cfg(test)]
     pub(super) fn table_size(&self) -> usize {
         self.table.used_bytes()
     }
 
-    /// Records that a stream is no longer blocked.
+    /// Records that a stream does not wait for entries any more.
     pub(in super::super) fn stream_unblocked(&mut self) {
         self.blocked = self.blocked.saturating_sub(1);
     }
 
-    /// Queues a stream cancellation: the rest of the stream is not read (RFC 9204 §4.4.2).
+    /// Queues a stream cancellation, because the rest of the stream will not be read (RFC 9204 §4.4.2).
     pub fn cancel(&mut self, stream: u64) {
         integer::write(&mut self.out, 0x40, 6, usize::try_from(stream).unwrap_or(usize::MAX));
     }
 
-    /// Checks that the client reads the decoder stream.
+    /// Checks that the client reads the server's decoder stream.
     ///
     /// # Errors
-    /// Too many bytes are pending; the connection must close.
+    /// Returns an error if too many bytes are not sent; the connection must then be closed.
     pub fn check_pending_output(&self) -> Result<(), Http3Error> {
         if self.out.len() > PATIENCE {
             return Err(Http3Error::connection(
@@ -116,10 +119,11 @@ impl QpackDecoder {
         Ok(())
     }
 
-    /// Processes all of `input`, the next bytes of the client's encoder stream. `kept` stores a partial instruction.
+    /// Processes all of `input`, the next bytes of the client's encoder stream. `partial` stores an incomplete
+    /// instruction between calls.
     ///
     /// # Errors
-    /// The client violated a rule; the connection must close.
+    /// Returns an error if the client violated a rule; the connection must then be closed.
     pub(in super::super) fn instructions(
         &mut self,
         partial: &mut Vec<u8>,
@@ -128,7 +132,7 @@ impl QpackDecoder {
         while !input.is_empty() {
             if partial.is_empty() {
                 self.run_instructions(input)?;
-                // The rest is a partial instruction.
+                // The rest is an incomplete instruction.
                 partial.extend_from_slice(input);
                 *input = &[];
             } else {
@@ -153,7 +157,7 @@ impl QpackDecoder {
         Ok(())
     }
 
-    /// Executes all complete instructions.
+    /// Executes all complete instructions, and removes them from `input`.
     fn run_instructions(&mut self, input: &mut &[u8]) -> Result<(), Http3Error> {
         loop {
             let done = match instruction::read(input, LONGEST) {

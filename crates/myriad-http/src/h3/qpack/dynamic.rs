@@ -1,6 +1,6 @@
-//! Dynamic table, filled by the encoder of a client (RFC 9204 §3.2).
+//! Dynamic table, which a client's encoder fills (RFC 9204 §3.2).
 //!
-//! An instruction that refers to an existing entry copies no data: a byte on the wire must not cause kilobytes of work.
+//! An instruction that refers to an existing entry copies no text: a byte on the wire must not cause kilobytes of work.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 /// Size of an entry in bytes in addition to its name and value (RFC 9204 §3.2.1).
 pub(super) const OVERHEAD: usize = 32;
 
-/// Name or value: from the static table, or shared by the entries created from it.
+/// Name or value of an entry: in the static table, or shared between the entries that were created from each other.
 #[derive(Clone, Debug)]
 pub(super) enum TableText {
     Static(&'static [u8]),
@@ -27,7 +27,7 @@ impl Deref for TableText {
     }
 }
 
-/// Table with the oldest entry first, which is evicted first. A table without entries allocates no memory.
+/// Table of entries, the oldest of which is first and evicted first. An empty table allocates no memory.
 #[derive(Debug, Default)]
 pub(super) struct QpackTable {
     entries: VecDeque<(TableText, TableText)>,
@@ -37,29 +37,29 @@ pub(super) struct QpackTable {
 }
 
 impl QpackTable {
-    /// Returns the total number of inserted entries, including evicted entries.
+    /// Returns the number of entries inserted so far, including evicted ones.
     pub(super) fn inserted(&self) -> u64 {
         self.inserted
     }
 
-    /// Sets the capacity in bytes and evicts excess entries (RFC 9204 §3.2.3).
+    /// Sets the capacity in bytes, and evicts entries beyond it (RFC 9204 §3.2.3).
     pub(super) fn resize(&mut self, capacity: usize) {
         self.capacity = capacity;
         self.make_room(0);
     }
 
-    /// Returns the entry with the absolute index `absolute`; `None` if it is evicted or not inserted yet.
+    /// Returns the entry with an absolute index; `None` if it is evicted or not inserted yet.
     pub(super) fn get(&self, absolute: u64) -> Option<&(TableText, TableText)> {
         let first = self.inserted - self.entries.len() as u64;
         self.entries.get(usize::try_from(absolute.checked_sub(first)?).ok()?)
     }
 
-    /// Returns the entry that is followed by `before` newer entries.
+    /// Returns the entry after which `before` entries were inserted, if it is in the table.
     pub(super) fn newest(&self, before: usize) -> Option<&(TableText, TableText)> {
         self.get(self.inserted.checked_sub(before as u64 + 1)?)
     }
 
-    /// Inserts an entry; returns `None` if it is larger than the table (RFC 9204 §3.2.2).
+    /// Inserts an entry; `None` if it is larger than the capacity (RFC 9204 §3.2.2).
     pub(super) fn insert(&mut self, name: TableText, value: TableText) -> Option<()> {
         let size = name.len() + value.len() + OVERHEAD;
         if size > self.capacity {
@@ -72,7 +72,7 @@ impl QpackTable {
         Some(())
     }
 
-    /// Returns the size of the current entries in bytes.
+    /// Returns the total size of the entries in bytes.
     #[cfg(test)]
     pub(super) fn used_bytes(&self) -> usize {
         self.entries.iter().map(|(name, value)| name.len() + value.len() + OVERHEAD).sum()

@@ -3,19 +3,19 @@
 use super::table::{STATIC, find_name};
 use crate::h2::hpack::integer;
 
-/// Encoder of field sections. It retains no state between sections, except for its buffer.
+/// Encoder of field sections. It only reuses a buffer, and stores no state between sections.
 #[derive(Debug, Default)]
 pub struct QpackEncoder {
     name: Vec<u8>,
 }
 
 impl QpackEncoder {
-    /// Starts a section without references to a dynamic table.
+    /// Starts a section that does not refer to the dynamic table.
     pub fn begin(out: &mut Vec<u8>) {
         out.extend_from_slice(&[0, 0]);
     }
 
-    /// Appends `:status`.
+    /// Appends the field `:status`.
     pub fn status(status: u16, out: &mut Vec<u8>) {
         let known = match status {
             103 => 24,
@@ -41,12 +41,12 @@ impl QpackEncoder {
         integer::write(out, 0xc0, 6, known);
     }
 
-    /// Appends a field; upper-case letters in its name are converted.
+    /// Appends a field. Upper-case letters in its name are converted to lower case.
     pub fn field(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
         self.name.clear();
         self.name.extend(name.iter().map(u8::to_ascii_lowercase));
         let name = &self.name[..];
-        // RFC 9204 §7.1: intermediaries must not index it either.
+        // RFC 9204 §7.1: intermediaries must not add the field to a table either.
         let secret = if matches!(name, b"set-cookie" | b"authorization") { 0x20 } else { 0 };
         if let Some((first, count)) = find_name(name) {
             let first = usize::from(first);
@@ -59,7 +59,7 @@ impl QpackEncoder {
             integer::write(out, 0x20 | secret >> 1, 3, name.len());
             out.extend_from_slice(name);
         }
-        // No Huffman coding: it would save a fifth of a head and cost more than the rest of the encoding.
+        // Without Huffman coding, which would save a fifth of a head and cost more than the rest of the encoding.
         integer::write(out, 0, 7, value.len());
         out.extend_from_slice(value);
     }

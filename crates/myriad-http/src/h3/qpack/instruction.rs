@@ -2,30 +2,31 @@
 
 use super::literal::{Literal, LiteralError, read_integer};
 
-/// Parsed encoder instruction.
+/// Encoder instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction<'a> {
     /// Sets the capacity of the table in bytes.
     Capacity(usize),
     /// Inserts an entry.
     Insert { name: EntryName<'a>, value: Literal<'a> },
-    /// Inserts a copy of the entry that is followed by this number of newer entries.
+    /// Inserts a copy of the entry after which this number of entries were inserted.
     Duplicate(usize),
 }
 
 /// Name of a new entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EntryName<'a> {
-    /// Name of an entry of the static table.
+    /// Name of the static table entry with this index.
     Static(usize),
-    /// Name of the dynamic entry that is followed by this number of newer entries.
+    /// Name of the dynamic table entry after which this number of entries were inserted.
     Dynamic(usize),
     Literal(Literal<'a>),
 }
 
-/// Parses an instruction and removes it from `input`. Its strings may have at most `longest` decoded bytes together.
+/// Parses an instruction, and removes it from `input`. Its decoded strings may have at most `longest` bytes in total.
 ///
-/// If the instruction is incomplete, nothing is removed. It is rejected as soon as it must exceed the limit.
+/// Nothing is removed from an incomplete instruction. An instruction is rejected as soon as it is known to exceed the
+/// limit.
 pub(super) fn read<'a>(input: &mut &'a [u8], longest: usize) -> Result<Instruction<'a>, LiteralError> {
     let mut rest = *input;
     let first = *rest.first().ok_or(LiteralError::Partial)?;

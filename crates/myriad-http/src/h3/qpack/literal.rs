@@ -3,11 +3,12 @@
 use super::error::QpackError;
 use crate::h2::hpack::{huffman, integer};
 
-/// Maximum length of an integer in bytes; any longer integer exceeds all valid values.
+/// Maximum length of an integer in bytes; longer integers are larger than any valid value.
 const LONGEST_INTEGER: usize = 6;
 
-/// Length in bits of the longest Huffman code. [`PADDING`] is the maximum number of bits after the last code.
+/// Length in bits of the longest Huffman code.
 const LONGEST_CODE: usize = 30;
+/// Maximum number of padding bits after the last Huffman code.
 const PADDING: usize = 7;
 
 /// Reason why a value cannot be parsed.
@@ -19,13 +20,13 @@ pub(in super::super) enum LiteralError {
     Broken,
 }
 
-/// Parses an integer with a prefix of `prefix` bits.
+/// Parses an integer with a prefix of `prefix` bits, and removes it from `input`.
 pub(in super::super) fn read_integer(input: &mut &[u8], prefix: u32) -> Result<usize, LiteralError> {
     let fault = if input.len() < LONGEST_INTEGER { LiteralError::Partial } else { LiteralError::Broken };
     integer::read(input, prefix).ok_or(fault)
 }
 
-/// String with or without Huffman coding.
+/// Encoded string, with or without Huffman coding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Literal<'a> {
     bytes: &'a [u8],
@@ -33,9 +34,9 @@ pub(super) struct Literal<'a> {
 }
 
 impl<'a> Literal<'a> {
-    /// Parses a string whose length has a prefix of `prefix` bits; the bit above them is the Huffman flag.
+    /// Parses a string whose length has a prefix of `prefix` bits; the next higher bit is the Huffman flag.
     ///
-    /// The string is rejected before its bytes arrive if it must decode to more than `longest` bytes.
+    /// The string is rejected before its bytes arrive if it must have more than `longest` decoded bytes.
     pub(super) fn read(input: &mut &'a [u8], prefix: u32, longest: usize) -> Result<Self, LiteralError> {
         let coded = input.first().is_some_and(|first| first >> prefix & 1 == 1);
         let length = read_integer(input, prefix)?;
@@ -47,12 +48,12 @@ impl<'a> Literal<'a> {
         Ok(Self { bytes, coded })
     }
 
-    /// Returns the minimum length of the decoded string in bytes.
+    /// Returns the minimum length of the decoded string, in bytes.
     pub(super) fn min_decoded_len(self) -> usize {
         min_len(self.bytes.len(), self.coded)
     }
 
-    /// Appends the decoded string, unless it is longer than `most` bytes.
+    /// Decodes the string and appends it to `out`. Fails if it has more than `most` bytes.
     pub(super) fn append(self, most: usize, out: &mut Vec<u8>) -> Result<(), QpackError> {
         if !self.coded {
             if self.bytes.len() > most {
@@ -67,7 +68,8 @@ impl<'a> Literal<'a> {
     }
 }
 
-/// Returns the minimum decoded length of a string with `length` encoded bytes, assuming the longest codes.
+/// Returns the minimum decoded length of a string of `length` encoded bytes; Huffman codes are assumed to be the
+/// longest.
 fn min_len(length: usize, coded: bool) -> usize {
     if coded { length.saturating_mul(8).saturating_sub(PADDING).div_ceil(LONGEST_CODE) } else { length }
 }

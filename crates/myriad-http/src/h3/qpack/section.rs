@@ -1,4 +1,4 @@
-//! Decodes field sections into fields (RFC 9204 §4.5).
+//! Decoding of field sections (RFC 9204 §4.5).
 
 use super::MAX_TABLE_CAPACITY;
 use super::dynamic::{OVERHEAD, QpackTable};
@@ -9,14 +9,14 @@ use super::table::STATIC;
 /// Prefix of a section (RFC 9204 §4.5.1).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionPrefix {
-    /// Required insert count: the number of insertions needed before the section can be decoded.
+    /// Required insert count: number of table insertions after which the section can be decoded.
     pub(super) required: u64,
-    /// Base of the relative indexes.
+    /// Absolute index to which relative indexes refer.
     base: u64,
 }
 
 impl SectionPrefix {
-    /// Parses a prefix after `inserted` insertions.
+    /// Parses a prefix. `inserted` is the number of table insertions so far. Returns `None` if the prefix is invalid.
     pub(super) fn read(input: &mut &[u8], inserted: u64) -> Option<Self> {
         let required = decode_required_count(read_integer(input, 8).ok()? as u64, inserted)?;
         let is_negative = *input.first()? & 0x80 != 0;
@@ -27,7 +27,7 @@ impl SectionPrefix {
 }
 
 /// Decodes the required insert count, which is transmitted modulo twice the maximum number of entries (RFC 9204
-/// §4.5.1.1).
+/// §4.5.1.1); `None` if it is invalid.
 fn decode_required_count(encoded: u64, inserted: u64) -> Option<u64> {
     const ENTRIES: u64 = (MAX_TABLE_CAPACITY / OVERHEAD) as u64;
     const RANGE: u64 = 2 * ENTRIES;
@@ -45,7 +45,7 @@ fn decode_required_count(encoded: u64, inserted: u64) -> Option<u64> {
 
 type FieldPair<'a> = (&'a [u8], &'a [u8]);
 
-/// Tables used by a section.
+/// Dynamic table, and the prefix that defines which of its entries a section may use.
 #[derive(Clone, Copy)]
 struct SectionTables<'a> {
     dynamic: &'a QpackTable,
@@ -53,7 +53,7 @@ struct SectionTables<'a> {
 }
 
 impl<'a> SectionTables<'a> {
-    /// Returns an entry by its index: in the static table, or in the dynamic table relative to the base.
+    /// Returns an entry of the static table, or of the dynamic table relative to the base.
     fn entry(self, index: usize, is_static: bool) -> Result<FieldPair<'a>, QpackError> {
         if is_static {
             return STATIC.get(index).copied().ok_or(QpackError::Broken);
@@ -61,13 +61,13 @@ impl<'a> SectionTables<'a> {
         self.absolute(self.prefix.base.checked_sub(index as u64 + 1))
     }
 
-    /// Returns an entry by its post-base index.
+    /// Returns an entry of the dynamic table by its post-base index.
     fn post_base(self, index: usize) -> Result<FieldPair<'a>, QpackError> {
         self.absolute(self.prefix.base.checked_add(index as u64))
     }
 
     fn absolute(self, index: Option<u64>) -> Result<FieldPair<'a>, QpackError> {
-        // RFC 9204 §2.2.3: entries beyond the required insert count are invalid.
+        // RFC 9204 §2.2.3: a section must not refer to entries beyond its required insert count.
         let index = index.filter(|index| *index < self.prefix.required);
         let entry = index.and_then(|index| self.dynamic.get(index)).ok_or(QpackError::Broken)?;
         Ok((&entry.0, &entry.1))
@@ -78,10 +78,11 @@ fn number(input: &mut &[u8], prefix: u32) -> Result<usize, QpackError> {
     read_integer(input, prefix).map_err(|_| QpackError::Broken)
 }
 
-/// Decodes the fields after a prefix whose entries are available, and passes each to `take`.
+/// Decodes the fields after a prefix, and passes the name and value of each to `take`. All required entries must have
+/// arrived.
 ///
-/// All names and values together may have at most `total` bytes, and each of them at most `each` bytes. The limits are
-/// checked before a field is copied.
+/// Each name and value may have at most `each` bytes, and all together at most `total`. The limits are checked before a
+/// field is copied.
 pub(super) fn read(
     mut input: &[u8],
     prefix: SectionPrefix,
@@ -112,7 +113,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Decodes a field line that refers to a complete table entry (RFC 9204 §4.5.2, §4.5.3); `None` for other types.
+/// Decodes a field whose name and value are a table entry (RFC 9204 §4.5.2, §4.5.3); `None` for other forms.
 fn read_entry<'a>(
     input: &mut &[u8],
     first: u8,
@@ -125,7 +126,7 @@ fn read_entry<'a>(
     }
 }
 
-/// Decodes the name of a literal (RFC 9204 §4.5.4 to §4.5.6) and returns its length.
+/// Decodes the name of any other field (RFC 9204 §4.5.4 to §4.5.6) into `text`, and returns its length.
 fn read_name(
     input: &mut &[u8],
     first: u8,
@@ -148,7 +149,7 @@ fn read_name(
     Ok(name.len())
 }
 
-/// Decodes a string of at most `most` bytes.
+/// Decodes a string of at most `most` bytes, and appends it to `text`.
 fn read_string(input: &mut &[u8], prefix: u32, most: usize, text: &mut Vec<u8>) -> Result<(), QpackError> {
     Literal::read(input, prefix, usize::MAX).map_err(|_| QpackError::Broken)?.append(most, text)
 }

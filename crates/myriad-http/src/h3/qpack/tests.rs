@@ -1,4 +1,4 @@
-//! Tests the decoder against a simple encoder that follows the RFC literally.
+//! Tests of the decoder, also against a simple encoder that follows the RFC literally.
 
 mod model;
 mod reference;

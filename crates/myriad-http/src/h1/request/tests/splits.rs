@@ -1,4 +1,4 @@
-//! The result does not depend on how the input is split.
+//! Tests that the result of parsing does not depend on how the input is split.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const SAMPLES: &[&[u8]] = &[
     b"GET  /  HTTP/1.12\r\nHost: a\r\nX_Y: dropped\r\nX:\r\n\r\nGET / HTTP/1.1\r\n",
 ];
 
-/// Parses `text` in pieces up to the positions `ends`. Returns the result of the last call that gave one.
+/// Parses `text` in pieces that end at the positions `ends`. Returns the last result, and the head.
 fn feed(
     text: &[u8],
     ends: impl Iterator<Item = usize>,

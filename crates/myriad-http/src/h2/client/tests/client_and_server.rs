@@ -1,4 +1,4 @@
-//! Client and server of this crate together.
+//! Tests of client and server of this crate with each other.
 
 use bytes::Bytes;
 
@@ -6,7 +6,8 @@ use super::*;
 use crate::RequestHead;
 use crate::h2::{ClientEvent, Http2Server, Http2ServerConfig};
 
-/// Transfers bytes in both directions until neither side has any. Returns the events of the server and of the client.
+/// Transfers bytes in both directions until neither side has output. Returns the events of the server and of the
+/// client.
 fn carry(client: &mut Http2Client, server: &mut Http2Server) -> (Vec<String>, Vec<String>) {
     let (mut asked, mut told) = (Vec::new(), Vec::new());
     loop {

@@ -1,9 +1,9 @@
-//! Floods of frames by origins.
+//! Tests of floods of frames by origins.
 
 use super::*;
 
-/// Repeats `input` for a client that sends all its output. Returns the number of repetitions until the connection
-/// fails, at most `most`.
+/// Passes `input` to a client repeatedly, whose output is always sent. Returns the number of repetitions until the
+/// connection fails; `None` if it does not fail within `most`.
 fn patience_with(
     client: &mut Http2Client,
     most: u32,
@@ -155,7 +155,7 @@ fn a_small_block_that_stands_for_much_loses_its_request_or_the_connection() {
     assert_eq!(feed(&mut client, &bomb(10_000)), Err(ErrorCode::EnhanceYourCalm));
 }
 
-/// Encodes a head with a long field that is repeated `times` times at one byte each.
+/// Encodes a head in which a long field is repeated `times` times, with one byte each.
 fn bomb(times: usize) -> Vec<u8> {
     let mut bomb = block(&[(":status", "200")]);
     bomb.extend_from_slice(&[0x40, 1, b'x', 120]);

@@ -1,4 +1,4 @@
-//! Liveness check of a silent origin.
+//! Tests of the liveness check of a silent origin.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Random invalid input from fixed seeds: the result does not depend on how it is split, and the output consists of
-//! whole frames.
+//! Tests with random invalid input from fixed seeds: the result must not depend on how the input is split, and the
+//! output must consist of whole frames.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn input(random: &mut fastrand::Rng) -> Vec<u8> {
     all
 }
 
-/// Returns the events and failures, and the sent bytes.
+/// Passes `input` to a client in pieces of `step` bytes. Returns the events and failures as text, and the output.
 fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     let mut client = Http2Client::new(1000);
     let mut seen = Vec::new();

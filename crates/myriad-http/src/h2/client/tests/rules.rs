@@ -1,8 +1,8 @@
-//! Origins that violate rules.
+//! Tests of origins that violate rules.
 
 use super::*;
 
-/// Returns the failure of a request if the origin sends `input`.
+/// Returns the failure of a request to which the origin responds with `input`.
 fn lost_by(input: &[u8]) -> RequestFailure {
     let mut client = greeted();
     ask(&mut client);

@@ -1,11 +1,11 @@
-//! Windows, scheduling and completion of responses.
+//! Tests of windows, scheduling and completion of responses.
 
 use bytes::Bytes;
 
 use super::*;
 use crate::Fields;
 
-/// Opens streams with GET requests and starts responses with bodies of the given lengths.
+/// Sends GET requests and starts responses: each element of `bodies` is a stream and the length of its response body.
 fn answering(connection: &mut Http2Server, bodies: &[(u32, usize)]) {
     for (stream, length) in bodies {
         feed(connection, &get(*stream)).expect("a request");
@@ -14,7 +14,7 @@ fn answering(connection: &mut Http2Server, bodies: &[(u32, usize)]) {
     }
 }
 
-/// Returns stream, length and end flag of each body frame in the output.
+/// Returns stream, length and end flag of each DATA frame in the output.
 fn pieces(connection: &mut Http2Server) -> Vec<(u32, usize, bool)> {
     let frames = take(connection);
     only(&frames, kind::DATA)

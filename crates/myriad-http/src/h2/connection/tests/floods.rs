@@ -1,9 +1,9 @@
-//! Floods of frames by clients.
+//! Tests of floods of frames by clients.
 
 use super::*;
 
-/// Repeats `input` for a client that reads all output. Returns the number of repetitions until the connection fails, at
-/// most `most`.
+/// Passes `input` to a connection repeatedly, whose output is always read. Returns the number of repetitions until it
+/// fails; `None` if it does not fail within `most`.
 fn patience_with(
     connection: &mut Http2Server,
     most: u32,

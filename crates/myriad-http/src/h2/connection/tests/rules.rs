@@ -1,8 +1,8 @@
-//! Errors defined in RFC 9113.
+//! Tests of the errors that RFC 9113 defines.
 
 use super::*;
 
-/// Returns the error code after which a connection closes if `input` follows the preface.
+/// Returns the code of the connection error that `input` after the preface causes, if any.
 fn ends(input: &[u8]) -> Option<u8> {
     let mut connection = greeted();
     let result = feed(&mut connection, input);

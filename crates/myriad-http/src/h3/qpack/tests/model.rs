@@ -1,4 +1,4 @@
-//! Simulates the decoder with the reference encoder on streams with random reordering.
+//! Simulation: the reference encoder and the decoder exchange streams whose bytes arrive in random order.
 
 use fastrand::Rng;
 
@@ -94,7 +94,8 @@ fn seeds() -> u64 {
     std::env::var("MYRIAD_MODEL_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(300)
 }
 
-/// Every section decodes to the original fields in any order of arrival, and the encoder gets all acknowledgements.
+/// Checks that every section decodes to the original fields, in any order of arrival, and that the encoder gets all
+/// acknowledgements.
 #[test]
 fn sections_mean_what_the_encoder_meant_in_whatever_order_things_come() {
     for seed in 0..seeds() {
@@ -102,7 +103,7 @@ fn sections_mean_what_the_encoder_meant_in_whatever_order_things_come() {
     }
 }
 
-/// Random changes of valid data cause no panic and no unbounded memory.
+/// Checks that random changes of valid data cause no panic and no unbounded use of memory.
 #[test]
 fn no_bytes_make_the_decoder_panic_or_hold_more_than_its_table() {
     for seed in 0..seeds() {

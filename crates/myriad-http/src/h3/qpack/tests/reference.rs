@@ -1,4 +1,4 @@
-//! Naive encoder that retains every entry.
+//! Simple encoder that stores all entries.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ impl Reference {
         self.entries[self.first..].iter().map(|(name, value)| name.len() + value.len() + 32).sum()
     }
 
-    /// Returns the lowest entry that must not be evicted.
+    /// Returns the index of the oldest entry that must not be evicted.
     fn pinned(&self) -> usize {
         let referred = self.outstanding.values().flatten().map(|(lowest, _)| *lowest).min();
         referred.unwrap_or(usize::MAX).min(self.known)
@@ -63,7 +63,7 @@ impl Reference {
         }
     }
 
-    /// Inserts an entry if capacity is available.
+    /// Inserts an entry if there is capacity.
     pub(super) fn insert(&mut self, value: &str, chance: &mut Rng) {
         let live = self.entries.len() - self.first;
         let from = (live > 0).then(|| self.first + chance.usize(..live));
