@@ -1,4 +1,4 @@
-//! Tests of the combined filters of a place.
+//! Tests of the combined filters of a location.
 
 use myriad_exchange::exchange::{Filter, Filters};
 
@@ -39,7 +39,7 @@ impl Filter<()> for Unpacking {
     }
 }
 
-/// Filter like slice, which changes no body.
+/// Filter like `slice`, which does not change bodies.
 struct SmallPieces;
 
 impl Filter<()> for SmallPieces {

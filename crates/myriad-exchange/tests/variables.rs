@@ -1,4 +1,4 @@
-//! Tests of the core variables, which need a compiled site.
+//! Tests of this crate's variables, with compiled configurations.
 
 use bytes::Bytes;
 use myriad_http::HttpVersion;

@@ -1,8 +1,8 @@
-//! Cost of a hit among ten and among a million objects, and the memory of an object in addition to its data.
+//! Measures the cost of a hit among ten and among a million objects, and the memory of an object besides its data.
 //!
 //!     cargo run --release -p myriad-store --example hit_cost
 //!
-//! The resident size comes from `/proc/self/statm`, so the overhead includes the memory that the allocator adds.
+//! The resident size is read from `/proc/self/statm`, so it includes memory that the allocator adds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn fill(objects: usize) -> Zone<HitPage> {
     zone
 }
 
-/// Returns the median nanoseconds of a get whose key is already hashed.
+/// Returns the median duration of a look-up in nanoseconds, without the hashing of the key.
 fn cost(zone: &Zone<HitPage>, objects: usize) -> f64 {
     let keys: Vec<Vec<u8>> = (0..objects).map(key).collect();
     let mut hashed: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
@@ -80,7 +80,7 @@ fn round(zone: &Zone<HitPage>, keys: &[KeyRef<'_>]) -> f64 {
     begun.elapsed().as_nanos() as f64 / GETS as f64
 }
 
-/// Returns the resident bytes of this process; zero without `/proc`.
+/// Returns the resident memory of this process in bytes; 0 without `/proc`.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());

@@ -1,5 +1,5 @@
-//! One million small objects in a zone with a disk tier: memory per object in addition to its data, time until a
-//! restart serves its first page and until it has found all pages, and the cost of a hit.
+//! Measures a zone with a disk tier and one million small objects: memory per object besides its data, times until a
+//! restart serves its first page and has found all pages, and the cost of a hit.
 //!
 //!     cargo run --release -p myriad-store --example million_files [FOLDER [OBJECTS]]
 //!
@@ -100,7 +100,7 @@ fn fill(zone: &Zone<FilePage>, pool: &DiskPool, objects: usize) {
     pool.wait_until_idle(Duration::from_mins(1));
 }
 
-/// Looks a page up on disk and waits for it.
+/// Looks a page up on disk, and waits for the result.
 fn load(zone: &Zone<FilePage>, key: &[u8]) {
     let key = KeyRef::new(key);
     let sought = zone.seek(key, plain).expect("it may be on disk");
@@ -117,7 +117,7 @@ fn wait_for_recovery(zone: &Zone<FilePage>) {
     }
 }
 
-/// Returns the nanoseconds of a look-up in memory, among `hot` stored keys.
+/// Returns the mean duration of a look-up in memory among `hot` stored keys, in nanoseconds.
 fn cost(zone: &Zone<FilePage>, hot: usize) -> f64 {
     const GETS: usize = 2_000_000;
     let keys: Vec<Vec<u8>> = (0..hot).map(key).collect();

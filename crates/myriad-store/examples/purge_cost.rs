@@ -1,9 +1,9 @@
-//! Cost of purges in a zone of a million objects: time until each completes, compared with its `fdatasync`, and the
-//! cost of the next hits.
+//! Measures purges in a zone of a million objects: time until each is complete, compared with the duration of its
+//! `fdatasync`, and the cost of the next hits.
 //!
 //!     cargo run --release -p myriad-store --example purge_cost [FOLDER [OBJECTS]]
 //!
-//! The folder (default: `purge-cost` in the temporary folder) contains only the log of purges, and is created and
+//! The folder (default: `purge-cost` in the temporary folder) will contain only the purge log, and is created and
 //! removed.
 
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ const BODY: usize = 512;
 /// Number of pages with the same tag.
 const TAGGED: usize = 1000;
 
-/// Page with the target that it was fetched for, a label for the target and a label for a tag.
+/// Metadata of a page: the target for which it was fetched, with a label for the target and a label for a tag.
 struct PurgePage {
     target: Box<[u8]>,
     labels: [u64; 2],
@@ -59,7 +59,7 @@ impl Metadata for PurgePage {
         page.labels.into_iter().for_each(each);
     }
 
-    /// Covers all targets with this prefix.
+    /// Parses a rule, which covers all targets that start with it.
     fn covers(rule: &[u8]) -> Option<PurgePredicate<Self>> {
         let prefix: Box<[u8]> = rule.into();
         Some(Box::new(move |_, page| page.target.starts_with(&prefix)))
@@ -98,7 +98,7 @@ fn open(folder: &Path) -> (Zone<PurgePage>, DiskPool) {
     let options = DiskOptions {
         path: folder.to_owned(),
         levels: vec![1, 2],
-        // No page fits on disk: the purge is measured, not the disk.
+        // No page fits on the disk, so that the purge is measured and not the disk.
         limits: DiskLimits { max_bytes: 0, ..DiskLimits::default() },
         clock: Arc::new(|| 1_000_000),
         reference: Arc::new(ClockReference::default),
@@ -137,7 +137,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Returns the milliseconds of a write as short as a purge's, with its `fdatasync`.
+/// Returns the duration of a write as short as that of a purge, with its `fdatasync`, in milliseconds.
 fn sync_cost(folder: &Path) -> f64 {
     let path = folder.join("fdatasync");
     fs::write(&path, vec![0; 64 << 10]).expect("a file");
@@ -152,7 +152,7 @@ fn sync_cost(folder: &Path) -> f64 {
     median((0..51).map(|_| once(&mut file)).collect())
 }
 
-/// Returns the median milliseconds until a purge completes.
+/// Returns the median time until a purge is complete, in milliseconds.
 fn answered(zone: &Zone<PurgePage>, mut covered: impl FnMut(usize) -> (Vec<u8>, Vec<u64>)) -> f64 {
     let once = |n: usize| {
         let (rule, labels) = covered(n);
@@ -168,13 +168,13 @@ fn answered(zone: &Zone<PurgePage>, mut covered: impl FnMut(usize) -> (Vec<u8>, 
     median((0..51).map(once).collect())
 }
 
-/// Returns the nanoseconds of processor time used by this thread.
+/// Returns the processor time that this thread has used, in nanoseconds.
 fn processor_time() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Returns the nanoseconds of processor time of a hit, over all objects in a random order.
+/// Returns the processor time of a hit in nanoseconds, over all objects in random order.
 fn hits(zone: &Zone<PurgePage>, keys: &[KeyRef<'_>]) -> f64 {
     let begun = processor_time();
     for key in keys.iter().cycle().take(GETS) {
@@ -209,7 +209,7 @@ fn main() {
     settle();
     let before = median((0..ROUNDS).map(|_| hits(&zone, &hashed)).collect());
     println!("ns per hit, before               {before:.1}");
-    // Every hit of a round is the first hit on its object since the purge.
+    // Each hit of a round is the first on its object since the purge.
     let first = (0..ROUNDS).map(|n| {
         wait(zone.purge(
             PurgeScope::Rule { name: "a rule", rule: format!("/1998/{n}").as_bytes() },

@@ -1,4 +1,4 @@
-//! Stored body: shared, immutable segments, or a file.
+//! Body of an object: shared, immutable segments in memory, or a file.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use smallvec::SmallVec;
 
 /// Maximum size of a segment, in bytes.
 ///
-/// A page fits into one segment, so that a hit is one `writev` entry. A large body does not need one contiguous
-/// allocation.
+/// Most bodies fit into one segment, which is sent as one `writev` entry. A large body is several segments, and needs
+/// no contiguous allocation.
 const SEGMENT_BYTES: usize = 256 * 1024;
 
-/// Body in shared segments, or a body too long for memory that remains on disk. Cloning it copies no bytes.
+/// Body in shared segments, or body on disk that is too long for memory. Cloning copies no bytes.
 #[derive(Clone, Debug)]
 pub struct Body(BodyContent);
 
-/// Content, no larger than one segment, because most bodies have only one.
+/// Contents of a body. The size of this enum is that of one segment, because most bodies have only one.
 #[derive(Clone, Debug)]
 enum BodyContent {
     One(Bytes),
@@ -30,7 +30,7 @@ struct LongBody {
     stored: Option<Arc<StoredBody>>,
 }
 
-/// Segments of a body, usually one.
+/// Segments of a body in memory, usually one.
 #[derive(Clone, Debug)]
 pub enum Segments {
     /// A single segment, which is not empty.
@@ -52,7 +52,7 @@ impl From<Bytes> for Body {
 }
 
 impl Body {
-    /// Creates a body from segments without copying. Empty segments are omitted.
+    /// Creates a body from segments without copying them. Empty segments are omitted.
     pub fn from_segments(segments: impl IntoIterator<Item = Bytes>) -> Self {
         let segments: SmallVec<[Bytes; 1]> = segments.into_iter().filter(|s| !s.is_empty()).collect();
         Self::of(segments)
@@ -70,16 +70,17 @@ impl Body {
         })))
     }
 
-    /// Creates a body that remains in its file.
+    /// Creates a body that is read from its file in pieces.
     pub(crate) fn on_disk(stored: Arc<StoredBody>) -> Self {
         let long = LongBody { segments: Box::default(), len: stored.len(), stored: Some(stored) };
         Self(BodyContent::Long(Arc::new(long)))
     }
 
-    /// Copies the received pieces into allocations of exactly their size.
+    /// Creates a body from received pieces, copied into segments of exactly their size. `len` is the total length in
+    /// bytes.
     ///
-    /// The pieces are slices of larger read buffers. They would hold these buffers in memory for the lifetime of the
-    /// object, which the zone's cap does not count.
+    /// The pieces are slices of larger read buffers. Without a copy, the object would keep these buffers in memory,
+    /// although the zone's memory limit does not count them.
     pub(crate) fn compact<'a>(arrived: impl IntoIterator<Item = &'a Bytes>, len: u64) -> Self {
         let mut left = len as usize;
         let mut segments: SmallVec<[Bytes; 1]> = SmallVec::new();
@@ -102,7 +103,7 @@ impl Body {
         Self::of(segments)
     }
 
-    /// Returns the file of a body that is not in memory.
+    /// Returns the file of a body that is on disk; `None` for a body in memory.
     pub fn stored(&self) -> Option<&Arc<StoredBody>> {
         match &self.0 {
             BodyContent::One(_) => None,
@@ -110,7 +111,7 @@ impl Body {
         }
     }
 
-    /// Returns the segments in order. None is empty. An empty body or a body on disk has no segments.
+    /// Returns the segments in order, none of them empty. An empty body and a body on disk have no segments.
     pub fn segments(&self) -> &[Bytes] {
         match &self.0 {
             BodyContent::One(bytes) if bytes.is_empty() => &[],
@@ -119,7 +120,7 @@ impl Body {
         }
     }
 
-    /// Returns the segments for sending.
+    /// Converts the body to its segments, for sending. An empty body and a body on disk have no segments.
     pub fn into_segments(self) -> Segments {
         match self.0 {
             BodyContent::One(bytes) if bytes.is_empty() => Segments::Several(Vec::new()),
@@ -141,7 +142,8 @@ impl Body {
         self.len() == 0
     }
 
-    /// Returns the segment that contains byte `offset`, from that byte on; `None` at the end.
+    /// Returns the rest of the segment that contains byte `offset`, from that byte on; `None` at the end or for a body
+    /// on disk.
     pub fn slice_at(&self, offset: u64) -> Option<Bytes> {
         let mut start = 0;
         for segment in self.segments() {
@@ -154,7 +156,8 @@ impl Body {
         None
     }
 
-    /// Returns whether both bodies have the same bytes, regardless of their segments.
+    /// Returns true if both bodies have the same bytes, however divided into segments. Of a body on disk and a body in
+    /// memory, false; of two bodies on disk, true only for the same file contents.
     pub fn same_bytes(&self, other: &Body) -> bool {
         if self.len() != other.len() {
             return false;

@@ -1,21 +1,24 @@
-//! Objects under keys: memory and disk tiers, eviction and in-flight objects, independent of HTTP.
+//! Zones: caches of objects under keys, with a memory and a disk tier, eviction, and in-flight objects. Only the module
+//! `page` knows HTTP.
 //!
 //! A [`Zone`] maps opaque keys to immutable [`Object`]s that carry the caller's metadata. A hit takes one shard lock,
-//! one table probe and one `Arc` clone. A miss is a [`Claim`]: one caller leads and writes a *flight*, the others wait
-//! for it and read the body while it arrives. Objects and arriving bodies count against one cap per zone.
+//! one table probe and one `Arc` clone. A request that finds no usable object makes a *claim* ([`Claim`]): one request
+//! becomes the leader and writes a *flight* (an object while it is fetched), the others wait for the flight and read
+//! its body while it arrives. Objects and arriving bodies share one memory limit per zone.
 //!
-//! Below it are `myriad-index` (keys, tables, eviction, purges) and `myriad-disk` (files). Names that callers need are
-//! re-exported here.
+//! The crate `myriad-disk` provides the files, and in `myriad_disk::index` the data structures for keys, eviction and
+//! purges. Names that callers need are re-exported here.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `zone/` | look-up, claims, purges, removal, eviction, sweep, inspection; the disk tier of a zone |
+//! | `zone/` | look-up, claims, purges, removal, eviction, inspection; the disk tier of a zone |
 //! | `object/`, `body`, `variants` | stored objects |
-//! | `flight/` | the state machine of an object in flight; its writers and readers |
-//! | `shard` | the part of a zone guarded by one lock |
+//! | `flight/` | state machine of an object while it is fetched; its writers and readers |
+//! | `shard` | part of a zone that one lock guards |
 //! | `disk/` | conversion between objects and files |
 //! | `removed_keys` | reasons why keys are no longer stored |
-//! | `limits`, `stats`, `persist` | limits and statistics of a zone; metadata that can be stored on disk |
+//! | `page/` | pages: objects with the metadata of HTTP responses |
+//! | `limits`, `stats`, `persist` | limits and statistics of a zone; metadata that can be written to disk |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. No runtime is required; waiting uses
 //! [`std::task`] wakers.

@@ -1,20 +1,22 @@
 //! Limits of a zone.
 
-/// Limits of a zone. All except the number of shards can be changed at any time ([`crate::Zone::resize`]).
+/// Limits of a zone. They can be changed at any time ([`crate::Zone::resize`]); the number of shards remains that for
+/// the initial memory limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneLimits {
     /// Maximum number of bytes for stored objects, arriving bodies and key notes together (`memory=`).
     pub memory_bytes: usize,
-    /// Time without a hit after which a sweep removes a key (`inactive=`), in milliseconds. The default of nginx is 10
-    /// minutes.
+    /// Time without a hit after which a key is removed (`inactive=`), in milliseconds. nginx's default is 10 minutes.
     pub inactive_ms: u64,
-    /// Maximum length of a stored body, in bytes. A longer body streams through.
+    /// Maximum length of a body that is stored in memory, in bytes. A longer body is passed on to readers and disk as
+    /// it arrives.
     pub max_object_bytes: u64,
-    /// Maximum number of variants under one key. A further variant replaces the variant that was hit least recently.
+    /// Maximum number of variants per key. A further variant replaces the least recently used one.
     pub max_variants: usize,
-    /// Number of bytes that an oversized body may be ahead of its slowest reader.
+    /// Number of bytes by which the origin may be ahead of the slowest reader of a body too long for memory.
     pub stream_window_bytes: usize,
-    /// Time during which claims of a key with an oversized body return [`crate::Claim::PassStatus`], in milliseconds.
+    /// Time after a fetch of a body that was too long to be stored, during which claims of the key return
+    /// [`crate::Claim::Pass`], in milliseconds.
     pub oversized_pass_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Objects: an immutable response body with the caller's metadata.
+//! Objects: immutable response bodies with the caller's metadata.
 
 mod alternative;
 mod weight;
@@ -18,11 +18,11 @@ use crate::{Body, Metadata, Selection};
 use alternative::EncodingList;
 pub use alternative::{ALTERNATIVES, AlternativeEncoding, AttachError};
 
-/// Maximum length of a body inside its object's allocation, in bytes. A longer body has a separate allocation, which
-/// avoids a copy.
+/// Maximum length of a body that is stored in the allocation of its object, in bytes. A longer body has its own
+/// allocation, which avoids copying it.
 const MAX_INLINE_BODY: u64 = 4096;
 
-/// Parts of an object, without its key.
+/// Parts from which an object is made, except its key.
 pub(crate) struct ObjectParts<M: Metadata> {
     pub(crate) meta: M,
     pub(crate) body: Body,
@@ -31,55 +31,56 @@ pub(crate) struct ObjectParts<M: Metadata> {
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
     pub(crate) alternatives: [Option<AlternativeEncoding<M::EncodingMeta>>; ALTERNATIVES],
-    /// Current time, which counts as the last use.
+    /// Current time in milliseconds, which counts as the time of the last use.
     pub(crate) now: u64,
 }
 
-/// Number of bits for the hit counter, and its maximum.
+/// Number of bits of the hit counter, and its maximum.
 const HITS_BITS: u32 = 30;
 const HITS: u32 = (1 << HITS_BITS) - 1;
-/// Maximum number of hits that the eviction queue has not seen yet.
+/// Maximum number of hits that are counted for the eviction queue until it takes them.
 const MAX_UNSEEN: u32 = 3;
 
 /// Size of a cache line, in bytes.
 const LINE: usize = 64;
-/// Number of lines after the fixed part that are prefetched. The processor prefetches the lines after them.
+/// Number of cache lines after the fixed part that are prefetched. The processor's own prefetching follows after these.
 const PREFETCHED_LINES: usize = 12;
 
-/// Reads a byte of each of the first lines.
+/// Reads one byte of each of the first [`PREFETCHED_LINES`] cache lines.
 #[inline]
 fn touch_lines(bytes: &[u8]) -> u8 {
     bytes.iter().step_by(LINE).take(PREFETCHED_LINES).fold(0, |all, byte| all ^ byte)
 }
 
-/// Stored response: an immutable body and metadata, with a validity that a revalidation may extend. This is a handle;
-/// cloning it increments a reference count.
+/// Handle of a stored response: an immutable body and metadata, with a freshness lifetime that a revalidation may
+/// change. Cloning increments a reference count.
 ///
-/// An object is a *generation*: its alternative encodings belong to exactly its bytes, because they are part of it. It
-/// is one contiguous allocation, whose cache lines a hit reads in sequence:
+/// Each fetch makes a new object; its number is its *generation*. Encodings are part of the object, so they always
+/// belong to exactly its bytes. An object is one contiguous allocation, whose cache lines a hit reads in sequence:
 ///
 /// ```text
 ///   count | fixed part | length | key | texts of the metadata | body, unless it is long
 /// ```
 pub struct Object<M: Metadata>(ThinArc<Fixed<M>, u8>);
 
-/// Fixed part of an object. The fields that each hit reads or writes come first, next to the count. Each line contains
-/// a field that can be prefetched.
+/// Fixed part of an object. The fields that each hit reads or writes come first, in the cache line of the reference
+/// count. Each cache line contains a field by which it can be prefetched.
 #[repr(C)]
 struct Fixed<M: Metadata> {
     fresh_until: AtomicU64,
-    /// Number of the newest purge that has been applied to it; initially the number of the fetch.
+    /// Number of the newest purge that the object was checked against; initially its generation.
     last_purge_applied: AtomicU64,
     /// Time of the last use, in milliseconds.
     last_used: AtomicU64,
-    /// Number of hits, and above [`HITS`] the number of hits that the eviction queue has not seen.
+    /// Number of hits in the low [`HITS_BITS`] bits; above, the number of hits that the eviction queue has not taken
+    /// yet.
     hits: AtomicU32,
-    /// Length of the key, in bytes.
+    /// Length of the key, in bytes; the key is at the start of the variable part.
     key_end: u32,
-    /// Length of key and texts, in bytes.
+    /// Length of key and texts together, in bytes.
     texts_end: u32,
-    /// Approximate weight, in units of [`ROUGH_UNIT`] bytes. It is sufficient for the eviction queue, which reads it at
-    /// each step.
+    /// Approximate weight in units of [`ROUGH_UNIT`] bytes. It suffices for the eviction queue, which reads it at each
+    /// step.
     rough_weight: AtomicU32,
     encodings: EncodingList<M::EncodingMeta>,
     extras: Option<Box<ObjectExtras>>,
@@ -89,15 +90,15 @@ struct Fixed<M: Metadata> {
     updating_until: AtomicU64,
 }
 
-/// Parts that few objects have, or only long objects.
+/// Parts that only few objects or only objects with long bodies have.
 #[derive(Default)]
 struct ObjectExtras {
     selection: Option<Selection>,
-    /// Body that is not stored after the texts.
+    /// Body that is not in the object's own allocation.
     separate_body: Option<Body>,
 }
 
-/// Reference to an object for the time that its body is sent.
+/// Reference to an object, held while its body is being sent.
 struct InlineBody<M: Metadata>(Object<M>);
 
 impl<M: Metadata> AsRef<[u8]> for InlineBody<M> {
@@ -139,14 +140,15 @@ impl<M: Metadata> Object<M> {
         object.add_rough_weight(object.base_weight());
         for (index, alternative) in alternatives.into_iter().enumerate() {
             if let Some(alternative) = alternative {
-                // The object is new, so the index is unused.
+                // The object is new, so no index is occupied.
                 let _ = object.set_alternative(index, alternative);
             }
         }
         object
     }
 
-    /// Returns the object with a body on disk; `None` if another handle to it exists.
+    /// Returns the object with `body`, for example on disk, in place of its body; `None` if another handle of the
+    /// object exists.
     pub(crate) fn with_body(mut self, body: Body) -> Option<Self> {
         let is_placed = self.0.with_arc_mut(|shared| {
             let own = triomphe::Arc::get_mut(shared)?;
@@ -160,21 +162,21 @@ impl<M: Metadata> Object<M> {
         &self.0.header.header
     }
 
-    /// Returns the body if it has a separate allocation.
+    /// Returns the body if it is not in the object's own allocation.
     #[inline]
     fn separate_body(&self) -> Option<&Body> {
         self.fixed().extras.as_deref()?.separate_body.as_ref()
     }
 
-    /// Returns the body inside the object's allocation.
+    /// Returns the body in the object's own allocation; empty if it is elsewhere.
     fn inline_body(&self) -> &[u8] {
         &self.0.slice[self.fixed().texts_end as usize..]
     }
 
-    /// Reads a byte of each cache line that a hit will read: of the texts, and of the body, or of its first encoding if
-    /// present, because most clients accept it.
+    /// Prefetches the cache lines that a hit will read, by reading a byte of each: those of the texts, and those of the
+    /// first encoding (which most clients accept) or, without encodings, of the body.
     ///
-    /// Among a million objects each line is a cache miss, and concurrent misses take no longer than one.
+    /// Among a million objects, each line is a cache miss, and concurrent misses take no longer than one.
     #[inline]
     pub(crate) fn prefetch(&self) {
         let fixed = self.fixed();
@@ -186,14 +188,15 @@ impl<M: Metadata> Object<M> {
         std::hint::black_box(first as u8 ^ touch_lines(own) ^ touch_lines(encoded));
     }
 
-    /// Returns whether two handles refer to the same object.
+    /// Returns true if both handles refer to the same object.
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(self.fixed(), other.fixed())
     }
 
-    /// Counts a hit, in the cache line that a look-up reads anyway. The eviction queue reads this count later.
+    /// Counts a hit, in a cache line that a look-up reads anyway. The eviction queue takes the count later.
     ///
-    /// The shard's lock is held, so a load and a store are sufficient and avoid a locked instruction.
+    /// The caller holds the shard's lock, so a load and a store suffice, without an atomic read-modify-write
+    /// instruction.
     #[inline]
     pub(crate) fn count_hit(&self, now: u64) {
         let known = self.fixed().hits.load(Relaxed);
@@ -202,30 +205,29 @@ impl<M: Metadata> Object<M> {
         self.fixed().last_used.store(now, Relaxed);
     }
 
-    /// Returns the number of hits since the last call, at most three. The shard's lock is held.
+    /// Returns the number of hits since the last call, at most three. The caller holds the shard's lock.
     pub(crate) fn take_unseen_hits(&self) -> u8 {
         let known = self.fixed().hits.load(Relaxed);
         self.fixed().hits.store(known & HITS, Relaxed);
         (known >> HITS_BITS) as u8
     }
 
-    /// Returns the time of the last use, in milliseconds. For an object read from disk this includes the time of that
-    /// read.
+    /// Returns the time of the last use, in milliseconds. Reading the object from disk counts as a use.
     pub(crate) fn last_used(&self) -> u64 {
         self.fixed().last_used.load(Relaxed)
     }
 
-    /// Returns the time of the last use, in seconds.
+    /// Returns the time of the last use, in seconds since the epoch.
     pub(crate) fn last_used_s(&self) -> u32 {
         (self.last_used() / 1000) as u32
     }
 
-    /// Marks the object as updating until `until`, in milliseconds.
+    /// Marks the object as being updated until `until`, in milliseconds.
     pub(crate) fn begin_updating(&self, until: u64) {
         self.fixed().updating_until.store(until, Relaxed);
     }
 
-    /// Clears the mark set with `until`, unless a later fetch has replaced it.
+    /// Removes the mark that was set with `until`, unless a later fetch has set another one.
     pub(crate) fn end_updating(&self, until: u64) {
         let _ = self.fixed().updating_until.compare_exchange(until, 0, Relaxed, Relaxed);
     }
@@ -238,12 +240,12 @@ impl<M: Metadata> Object<M> {
         M::view_stored(&fixed.stored_meta, texts)
     }
 
-    /// Calls `each` with each label of the metadata.
+    /// Calls `each` with each label of the metadata: hashes of URL and tags, by which purges find the object.
     pub(crate) fn labels(&self, each: &mut dyn FnMut(u64)) {
         M::labels(self.meta(), each);
     }
 
-    /// Returns the body as received from the origin. No bytes are copied.
+    /// Returns the body as the origin sent it. No bytes are copied.
     pub fn body(&self) -> Body {
         match self.separate_body() {
             Some(body) => body.clone(),
@@ -261,7 +263,7 @@ impl<M: Metadata> Object<M> {
         }
     }
 
-    /// Returns the file of a body that is not in memory.
+    /// Returns the file of a body that is on disk; `None` for a body in memory.
     #[inline]
     pub fn stored_body(&self) -> Option<&Arc<StoredBody>> {
         self.separate_body().and_then(Body::stored)
@@ -273,47 +275,47 @@ impl<M: Metadata> Object<M> {
         &self.0.slice[..self.fixed().key_end as usize]
     }
 
-    /// Returns the variant of the key; `None` if the key has no selector.
+    /// Returns the variant of the object; `None` if its key has no variants.
     pub fn selection(&self) -> Option<&Selection> {
         self.fixed().extras.as_deref()?.selection.as_ref()
     }
 
-    /// Returns the zone's sequence number at the start of the object's fetch. It is unique in the zone, and purges are
-    /// ordered by it.
+    /// Returns the sequence number of the zone at the start of the object's fetch. It is unique in the zone; purges
+    /// with higher numbers may cover the object.
     pub fn generation(&self) -> u64 {
         self.fixed().generation
     }
 
-    /// Returns the time of completion.
+    /// Returns the time at which the object was complete, in milliseconds.
     pub fn stored_at(&self) -> u64 {
         self.fixed().stored_at
     }
 
-    /// Returns the time until which the object is fresh. A revalidation may change it.
+    /// Returns the time until which the object is fresh, in milliseconds. A revalidation may change it.
     ///
-    /// 0 after a soft purge whose time is unknown, as after a restart, or which requires it
-    /// ([`crate::Zone::purge_from`]).
+    /// It is 0 after a soft purge by [`crate::Zone::purge`], and after a soft purge by [`crate::Zone::purge_from`]
+    /// whose time is not known any more, as after a restart.
     pub fn fresh_until(&self) -> u64 {
         self.fixed().fresh_until.load(Relaxed)
     }
 
-    /// Returns whether the object is fresh at `now`.
+    /// Returns true if the object is fresh at `now` (milliseconds).
     pub fn is_fresh(&self, now: u64) -> bool {
         now < self.fresh_until()
     }
 
-    /// Sets the time until which the object is fresh.
+    /// Sets the time until which the object is fresh, in milliseconds.
     pub fn set_fresh_until(&self, at: u64) {
         self.fixed().fresh_until.store(at, Relaxed);
     }
 
-    /// Returns the number of the newest purge that has been applied to it; initially the number of its fetch.
+    /// Returns the number of the newest purge that the object was checked against; initially its generation.
     #[inline]
     pub(crate) fn last_purge_applied(&self) -> u64 {
         self.fixed().last_purge_applied.load(Relaxed)
     }
 
-    /// Returns whether a fetch of a newer object is in progress at `now` (nginx's `UPDATING`).
+    /// Returns true if a fetch to replace the object is in progress at `now` (nginx's cache status `UPDATING`).
     pub fn is_updating(&self, now: u64) -> bool {
         now < self.fixed().updating_until.load(Relaxed)
     }

@@ -1,22 +1,22 @@
-//! Reasons why keys are no longer stored: a table of fixed size, for diagnosis of misses.
+//! Reasons why keys are not stored any more, in a table of fixed size, to explain cache misses.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Maximum number of remembered keys; a power of two.
+/// Number of entries in the table; a power of two.
 const SLOTS: usize = 4096;
 const WHY_BITS: u32 = 1;
 
-/// Reason why a key is no longer stored.
+/// Reason why a key is not stored any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalReason {
-    /// A purge removed it.
+    /// A purge removed the key.
     Purged,
-    /// It was evicted, or not requested within `inactive`.
+    /// The key was evicted, or had no request within `inactive`.
     Evicted,
 }
 
-/// Most recently removed keys, identified by a part of their hashes. A key replaces the previous key in its slot. The
-/// result is wrong if 31 bits of two hashes in a slot are equal.
+/// Recently removed keys, identified by part of their hashes. A key replaces an earlier key with the same slot. The
+/// answer is wrong if 31 further bits of two keys with the same slot are equal.
 #[derive(Debug)]
 pub(crate) struct RemovedKeys(Box<[AtomicU32]>);
 
@@ -27,13 +27,13 @@ impl Default for RemovedKeys {
 }
 
 impl RemovedKeys {
-    /// Records the reason for the removal of a key.
+    /// Records the reason for which a key was removed.
     pub(crate) fn note(&self, hash: u128, why: RemovalReason) {
         let word = part(hash) << WHY_BITS | u32::from(why == RemovalReason::Evicted);
         self.0[slot_index(hash)].store(word, Relaxed);
     }
 
-    /// Returns the reason for the removal of a key, if it is still recorded.
+    /// Returns the reason for which a key was removed; `None` if it is not recorded any more.
     pub(crate) fn of(&self, hash: u128) -> Option<RemovalReason> {
         let word = self.0[slot_index(hash)].load(Relaxed);
         let why = if word & 1 == 1 { RemovalReason::Evicted } else { RemovalReason::Purged };
@@ -45,7 +45,7 @@ fn slot_index(hash: u128) -> usize {
     hash as usize & (SLOTS - 1)
 }
 
-/// Returns bits of the hash that the slot does not use. Never zero, which marks an unused slot.
+/// Returns the part of a hash that identifies a key in its slot. It is never 0, which marks an unused slot.
 fn part(hash: u128) -> u32 {
     ((hash >> 64) as u32 >> WHY_BITS).max(1)
 }

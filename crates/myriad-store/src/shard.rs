@@ -1,4 +1,4 @@
-//! Shard: the part of a zone guarded by one lock, with stored entries, flights and notes.
+//! Shard: a part of a zone that one lock guards, with its entries, flights and key notes.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::flight::Flight;
 use crate::variants::Variants;
 use crate::{Metadata, Object, Selection};
 
-/// Objects of one key: a single object without a selector, or variants that share one selector.
+/// Stored objects of one key: a single object, or variants with the same selector.
 ///
-/// The key is the unit of eviction, because hits are a property of the page.
+/// Eviction removes whole entries, so that all variants of a key share their hits.
 #[derive(Debug)]
 pub(crate) struct KeyEntry<M: Metadata> {
     pub(crate) objects: Variants<M>,
@@ -28,21 +28,21 @@ impl<M: Metadata> KeyEntry<M> {
         self.objects.iter().map(Object::last_used).max().unwrap_or(0)
     }
 
-    /// Returns the approximate weight, in units that are the same for all entries.
+    /// Returns the sum of the objects' approximate weights.
     fn rough_weight(&self) -> u64 {
         self.objects.iter().map(|object| u64::from(object.rough_weight())).sum()
     }
 
-    /// Returns the number of hits on its objects since the last call.
+    /// Returns the number of hits on the objects since the last call.
     fn take_unseen_hits(&self) -> u8 {
         self.objects.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add)
     }
 
-    /// Bytes of an entry without its objects: its slot, and its share of the table.
+    /// Bytes of an entry besides its objects: its slot in the queue, and its share of the table.
     pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + SlotTable::<Object<M>>::BYTES;
 
-    /// Returns the key, which each of its objects contains. It is hashed again: look-ups, which are most frequent,
-    /// already have the hash.
+    /// Returns the key, which each object contains. The hash is computed again instead of being stored; look-ups, the
+    /// most frequent operation, have the hash already.
     pub(crate) fn key(&self, seed: Seed) -> HashedKeyRef<'_> {
         seed.hashed(self.objects.first().map_or(&[], Object::key))
     }
@@ -63,43 +63,44 @@ impl<M: Metadata> KeyEntry<M> {
     }
 }
 
-/// Result of a look-up: the index of the entry, and the object.
+/// Result of a look-up: the index of the entry, and the matching object.
 pub(crate) type LookupResult<M> = (u32, Object<M>);
 
-/// Entry or object that was removed from a shard. It must be dropped, and its bytes released, after the lock is
-/// released.
+/// Entry or object removed from a shard. After the lock is released, it must be dropped, and its bytes released.
 pub(crate) enum RemovedItem<M: Metadata> {
     Entry(KeyEntry<M>),
     Object(Object<M>),
 }
 
-/// Visibility of a flight to claims, and its permission to store its object.
+/// Rights of a flight: whether claims may join it, and whether its object may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlightRole {
-    /// Accepts waiters and may store.
+    /// Claims may join, and the object may be stored.
     Open,
-    /// Accepts no waiters and may store: the flight is older than the lock, or a separate fetch.
+    /// Claims may not join, but the object may be stored: the flight is too old, a purge may cover it, or it is a
+    /// separate fetch.
     Closed,
-    /// Reads from disk. It is invisible to claims, and stores an object that was stored before.
+    /// The flight reads an object from disk. Claims do not find it, and the object may be stored in memory.
     Loading,
-    /// Accepts no waiters; claims pass. It stores its object only if the body was written to disk.
+    /// The body is too long for memory: claims do not join but return [`Claim::Pass`](crate::Claim::Pass), and the
+    /// object is stored only if the body was written to disk.
     Oversized,
-    /// Accepts no waiters and stores nothing. It is invisible to claims.
+    /// A purge covers the flight: claims do not find it, and the object may not be stored.
     Purged,
 }
 
-/// Flight, with its data guarded by the shard's lock.
+/// Flight, with the data that the shard's lock guards.
 #[derive(Debug)]
 pub(crate) struct FlightRecord<M: Metadata> {
     pub(crate) flight: Arc<Flight<M>>,
     pub(crate) role: FlightRole,
-    /// Set if its object can be stored. Cleared if the body is too long for memory and is not written to disk.
+    /// Set if the object can be stored. Cleared if the body is too long for memory and is not written to disk.
     pub(crate) may_store: bool,
-    /// Labels of the requested page, if the claim specified them.
+    /// Labels of the URL being fetched; `None` if the claim did not name them.
     pub(crate) address: Option<[u64; 2]>,
-    /// Head, after admission.
+    /// Response head; `None` before it has arrived.
     pub(crate) head: Option<Arc<M>>,
-    /// Variant that it fetches; `None` for the whole key.
+    /// Variant that is being fetched; `None` if it is unknown or the key has no variants.
     pub(crate) selection: Option<Selection>,
 }
 
@@ -114,20 +115,20 @@ pub(crate) struct ShardCounts {
     pub(crate) purged: u64,
 }
 
-/// Aligned so that two shards do not share a cache line, or a pair of lines that is fetched together.
+/// Shard of a zone. Aligned so that two shards share neither a cache line nor a pair of lines that is fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard<M: Metadata> {
-    /// Entries by the hash of the key, each with its first object, which is usually the only object.
+    /// Entries by key hash, each with its first object, which is usually the only one.
     table: SlotTable<Object<M>>,
-    /// Seed of the zone.
+    /// Seed with which the keys of the zone are hashed.
     pub(crate) seed: Seed,
     pub(crate) queue: S3Fifo<KeyEntry<M>>,
     pub(crate) flights: HashTable<FlightRecord<M>>,
     pub(crate) labels: LabelIndex,
     pub(crate) notes: KeyNotes,
     pub(crate) counts: ShardCounts,
-    /// Buffer for variant keys, so that a hit on a variant does not allocate.
+    /// Buffer for derived variants, so that a hit does not allocate.
     pub(crate) scratch: Vec<u8>,
 }
 
@@ -149,7 +150,7 @@ impl<M: Metadata> Shard<M> {
         self.table.find(key.table_hash(), |first| *first.key() == *key.bytes()).map(|(index, _)| index)
     }
 
-    /// Returns the entry of a key that is known only by its hash.
+    /// Returns the index of an entry by the hash of its key.
     pub(crate) fn find_hash(&self, hash: u128) -> Option<u32> {
         let is_it = |first: &Object<M>| self.seed.hash(first.key()) == hash;
         self.table.find(hash as u64, is_it).map(|(index, _)| index)
@@ -159,7 +160,8 @@ impl<M: Metadata> Shard<M> {
         self.queue.at(self.find(key)?)
     }
 
-    /// Returns the entry of `key` and the object that matches this request.
+    /// Returns the entry of `key` and its object that matches the request. `variant` derives the request's variant from
+    /// a selector.
     #[inline]
     pub(crate) fn lookup(
         &mut self,
@@ -178,7 +180,8 @@ impl<M: Metadata> Shard<M> {
         Some((index, entry.objects[position].clone()))
     }
 
-    /// Like [`Self::lookup`]. An object covered by a purge is removed and returned, so that the caller drops it.
+    /// Like [`Self::lookup`], but does not return an object that a purge has removed. It is returned as second value,
+    /// to be dropped by the caller.
     #[inline]
     pub(crate) fn lookup_unpurged(
         &mut self,
@@ -195,14 +198,15 @@ impl<M: Metadata> Shard<M> {
         (None, position.and_then(|position| self.purge(index, position)))
     }
 
-    /// Like [`Self::remove_object`], for a purge.
+    /// Like [`Self::remove_object`], but counts the object as purged.
     pub(crate) fn purge(&mut self, index: u32, position: usize) -> Option<RemovedItem<M>> {
         let taken = self.remove_object(index, position);
         self.counts.purged += u64::from(taken.is_some());
         taken
     }
 
-    /// Removes an object from an entry, and the entry together with its last object.
+    /// Removes an object from an entry; removes the entry if it was its last object. Returns `None` if there is no such
+    /// entry.
     pub(crate) fn remove_object(&mut self, index: u32, position: usize) -> Option<RemovedItem<M>> {
         let entry = self.queue.at_mut(index)?;
         let Some(object) = entry.objects.take(position) else {
@@ -213,7 +217,7 @@ impl<M: Metadata> Shard<M> {
         Some(RemovedItem::Object(object))
     }
 
-    /// Updates table, labels and queue after `gone` were removed from an entry. The hits on these objects count for the
+    /// Updates table, labels and queue after the objects `gone` were removed from an entry. Their hits count for the
     /// entry.
     pub(crate) fn update_after_removal(&mut self, index: u32, gone: &[Object<M>]) {
         let unseen = gone.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add);
@@ -226,7 +230,8 @@ impl<M: Metadata> Shard<M> {
         }
         self.insert_labels(index);
         let Some(entry) = self.queue.at(index) else { return };
-        // The former first object is not dropped here: if it was removed, `gone` has another handle to it.
+        // This drops the table's handle of the first object, but does not free the object: if it was removed, `gone`
+        // has another handle.
         self.table.replace(entry.key(self.seed).table_hash(), index, entry.objects[0].clone());
     }
 
@@ -243,7 +248,7 @@ impl<M: Metadata> Shard<M> {
         self.counts.hits += 1;
     }
 
-    /// Inserts a key that is not in the table.
+    /// Inserts an entry for a key that is not in the table.
     pub(crate) fn insert(&mut self, entry: KeyEntry<M>) {
         let hash = entry.key(self.seed).table_hash();
         self.counts.objects += entry.objects.len();
@@ -253,7 +258,7 @@ impl<M: Metadata> Shard<M> {
         self.insert_labels(index);
     }
 
-    /// Removes the next entry to evict.
+    /// Removes and returns the next entry to evict; `None` if the shard is empty.
     pub(crate) fn evict(&mut self) -> Option<KeyEntry<M>> {
         let index = self.queue.victim(KeyEntry::rough_weight, KeyEntry::take_unseen_hits)?;
         let hash = self.queue.at(index)?.key(self.seed).table_hash();
@@ -288,14 +293,14 @@ impl<M: Metadata> Shard<M> {
         self.flights.find_mut(flight.key.as_ref().table_hash(), |r| Arc::ptr_eq(&r.flight, flight))
     }
 
-    /// Removes a flight; `None` if it was already removed.
+    /// Removes a flight; `None` if it is not in the shard any more.
     pub(crate) fn remove_flight(&mut self, flight: &Arc<Flight<M>>) -> Option<FlightRecord<M>> {
         let hash = flight.key.as_ref().table_hash();
         let found = self.flights.find_entry(hash, |r| Arc::ptr_eq(&r.flight, flight)).ok()?;
         Some(found.remove().0)
     }
 
-    /// Returns the flights of `key` with any role.
+    /// Returns all flights of `key`, whatever their role.
     pub(crate) fn flights_of_key(
         &mut self,
         key: HashedKeyRef<'_>,

@@ -1,43 +1,44 @@
 //! Statistics of a zone.
 
-/// Snapshot of a zone's counters. Counters start at the creation of the zone unless stated otherwise.
+/// Statistics of a zone at one moment. Counters start at the creation of the zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneStats {
     /// Number of stored keys.
     pub keys: usize,
-    /// Number of stored objects. A key has one object per variant.
+    /// Number of stored objects; each variant of a key is an object.
     pub objects: usize,
-    /// Bytes accounted: objects with their overhead, arriving bodies, key notes.
+    /// Number of bytes in use: objects with their overhead, arriving bodies, and space reserved for key notes.
     pub bytes: usize,
-    /// Bytes of these that are reserved for key notes and unused.
+    /// Number of bytes among `bytes` that are reserved for key notes and unused.
     pub unused_notes: usize,
-    /// Effective cap in bytes: the cap of the limits, or less under memory pressure ([`crate::Zone::press`]).
+    /// Current memory limit in bytes: the configured limit, or less under memory pressure
+    /// ([`crate::Zone::set_pressure_limit`]).
     pub limit_bytes: usize,
     /// Number of look-ups and claims that found an object.
     pub hits: u64,
-    /// Number of look-ups (`get`) that found no object.
+    /// Number of look-ups by `get` that found no object.
     pub misses: u64,
-    /// Number of objects stored.
+    /// Number of objects that were stored.
     pub stored: u64,
-    /// Number of keys evicted because of the cap.
+    /// Number of keys evicted because of the memory limit.
     pub evictions: u64,
-    /// Number of keys removed because they were not requested within `inactive_ms`.
+    /// Number of keys removed because they had no hit within `inactive_ms`.
     pub expired: u64,
     /// Number of objects that purges removed from memory.
     pub purged: u64,
-    /// Number of completed bodies that were not stored because the cap left no room.
+    /// Number of complete objects that were not stored because the memory limit had no space.
     pub rejected: u64,
-    /// Number of flights in progress.
+    /// Number of flights in progress now.
     pub flights: usize,
 }
 
-/// Result of a call of [`crate::Zone::sweep`].
+/// Result of one call of [`crate::Zone::sweep`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepResult {
     /// Number of keys examined.
     pub examined: usize,
     /// Number of keys removed.
     pub removed: usize,
-    /// Set if this call reached the end of the zone. The next call restarts at its beginning.
+    /// Set if this call reached the end of the zone. The next call starts again at its beginning.
     pub finished: bool,
 }

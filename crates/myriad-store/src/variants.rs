@@ -1,10 +1,10 @@
-//! Objects of a key, usually one.
+//! Objects of one key: usually a single object.
 
 use std::ops::Deref;
 
 use crate::{Metadata, Object};
 
-/// Objects of a key, at least one: a single object inline, in two words, or several in a list.
+/// Objects of one key, at least one: a single object inline (two words), or several in a list.
 #[derive(Debug)]
 pub(crate) enum Variants<M: Metadata> {
     One(Object<M>),
@@ -51,7 +51,7 @@ impl<M: Metadata> Variants<M> {
         }
     }
 
-    /// Removes an object; `None` for the last object, which is not removed.
+    /// Removes and returns an object. The last remaining object is not removed; returns `None` then.
     pub(crate) fn take(&mut self, position: usize) -> Option<Object<M>> {
         let Self::Several(objects) = self else { return None };
         if objects.len() < 2 || position >= objects.len() {

@@ -1,4 +1,4 @@
-//! Labels of files that are added and removed.
+//! Tests of the labels of files that are added and removed.
 
 use super::*;
 

@@ -1,11 +1,11 @@
-//! Format tests with systematic damage.
+//! Tests of the file format with systematic damage.
 
 use super::*;
 use crate::clock_reference::ClockReference;
 
 const CLOCK: ClockReference = ClockReference { boot: 8, boot_at_ms: -9, epoch_at_ms: i64::MAX };
 
-/// Returns bytes derived from a seed.
+/// Returns pseudo-random bytes that depend on a seed.
 fn content(seed: u64, len: usize) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(seed);
     (0..len).map(|_| rng.u8(..)).collect()
@@ -32,7 +32,7 @@ fn file(body: &[u8]) -> Vec<u8> {
         encodings: &encodings,
     };
     let mut sums = PieceSums::default();
-    // In pieces of odd lengths, as a body arrives.
+    // The body arrives in parts of odd lengths.
     body.chunks(1000).for_each(|stretch| sums.update(stretch));
     let (header, tail) = sections.around(body.len() as u64, &sums.finish()).unwrap();
     [&header[..], body, &tail].concat()

@@ -1,4 +1,4 @@
-//! Purge log: written, read by another process, lost and damaged.
+//! Tests of the purge log: written, read by another process, lost and damaged.
 
 use super::*;
 use crate::index::{PurgeKind, RulePurge};
@@ -84,7 +84,7 @@ fn what_another_process_adds_is_seen_whatever_its_length() {
     assert_eq!(reopened(&folder).0, one.book);
 }
 
-/// Returns the logs of two processes on one folder.
+/// Returns the purge logs of two processes on one folder.
 fn older_and_newer(folder: &Folder) -> (PurgeLog, PurgeLog) {
     let epochs = [1, 2].map(|start| start * sequence::EPOCH);
     let logs = epochs.map(|epoch| {
@@ -100,7 +100,7 @@ fn of_key(number: u64) -> PurgeRecord {
     PurgeRecord::Exact { number, purge: PurgeKind::Hard, keys: [7].into(), labels: [].into() }
 }
 
-/// Returns whether the key has a new purge, and puts it in force under this number of the start.
+/// Returns true if the log has a new purge of this key, and adopts it with this number.
 fn receives(log: &mut PurgeLog, number: u64) -> bool {
     let news = log.take_news().unwrap();
     let mut numbered = PurgeSet::default();

@@ -1,11 +1,11 @@
 use myriad_serve::testing::{TestSite, immediate_answer};
 
-/// Returns the cache key of a request's page under the cache directives `rules`.
+/// Returns the cache key of the page of a request, with the cache directives `rules`.
 fn key(rules: &str, target: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     let server = format!("location / {{ proxy_pass http://127.0.0.1:1; proxy_cache z; {rules} }}");
     let site = TestSite::new("proxy_cache_path /nowhere/cache keys_zone=z:1m;", &server);
     let mut exchange = site.received_request(myriad_http::HttpVersion::Http11, ("GET", target), fields);
-    // The fetch is a spawned task that is never run.
+    // The fetch is a spawned task, which never runs here.
     let tasks = tokio::task::LocalSet::new();
     let _spawned_there = tasks.enter();
     assert!(immediate_answer(&mut exchange).is_none(), "{target} came to no origin");

@@ -1,4 +1,4 @@
-//! Tests of generated responses, cache keys and subrequests with complete sites.
+//! Tests of generated responses, cache keys and subrequests, with complete configurations.
 
 mod answers;
 mod keys;

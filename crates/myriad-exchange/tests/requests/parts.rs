@@ -78,6 +78,6 @@ fn address_that_a_proxy_gave_has_to_be_covered_and_the_proxys_own_too() {
         "nobody vouches for the proxy"
     );
     assert_eq!(among(&[near, office], Some("192.0.2.7")), Ok(()));
-    // An IPv4-mapped IPv6 address is equal to the IPv4 address.
+    // An IPv4-mapped IPv6 address is treated like the IPv4 address.
     assert_eq!(among(&[near, office], Some("::ffff:192.0.2.7")), Ok(()));
 }

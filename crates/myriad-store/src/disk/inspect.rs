@@ -1,4 +1,4 @@
-//! Inspection of files, without loading objects into the memory tier.
+//! Inspection of files without loading their pages into memory.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use myriad_disk::index::FileName;
 use super::tier::DiskTier;
 use crate::{Metadata, Selection};
 
-/// Description of a page in a file, without the bodies.
+/// Description of the page in a file, without body and bytes of encodings.
 #[derive(Debug)]
 pub struct DiskPage<M: Metadata> {
-    /// Key.
+    /// Key of the page.
     pub key: Box<[u8]>,
     /// Caller's metadata.
     pub meta: M,
-    /// Variant of the key.
+    /// Variant of the page; `None` if the key has no variants.
     pub selection: Option<Selection>,
-    /// Sequence number at the start of its fetch.
+    /// Sequence number at the start of the page's fetch.
     pub generation: u64,
-    /// Time of completion, in milliseconds.
+    /// Time at which the page was complete, in milliseconds.
     pub stored_at: u64,
-    /// Time until which it is fresh, in milliseconds.
+    /// Time until which the page is fresh, in milliseconds; 0 after a soft purge.
     pub fresh_until: u64,
     /// Length of the body, in bytes.
     pub body_len: u64,
@@ -31,7 +31,7 @@ pub struct DiskPage<M: Metadata> {
 }
 
 impl<M: Metadata> DiskTier<M> {
-    /// Reads the description of the page in a file.
+    /// Reads the description of the page in a file; `None` if it cannot be read or has no page.
     pub(crate) fn read_page(&self, name: FileName) -> Option<DiskPage<M>> {
         let head = self.disk.read_head(name)?;
         let encodings = head.encodings.into_iter();

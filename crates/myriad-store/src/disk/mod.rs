@@ -1,9 +1,9 @@
-//! Disk tier with objects; [`myriad_disk`] provides files of bytes.
+//! Disk tier of objects, based on [`myriad_disk`], which stores bytes.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `tier` | conversion between objects and files |
-//! | `inspect` | descriptions of pages in files, for display |
+//! | `inspect` | descriptions of the pages in files, for display |
 
 mod inspect;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Conversion between objects and files.
+//! Disk tier of a zone: conversion between objects and files.
 
 use std::sync::{Arc, Weak};
 
@@ -11,8 +11,8 @@ use myriad_disk::{
 use crate::object::ObjectParts;
 use crate::{ALTERNATIVES, AlternativeEncoding, Body, Metadata, Object, Persist};
 
-/// Conversion of the caller's metadata to bytes: functions of [`Persist`], so that the other parts of a zone do not
-/// require this trait.
+/// Conversion of the caller's metadata to bytes and back. Contains the functions of [`Persist`], so that other parts of
+/// a zone need not require that trait.
 pub(super) struct MetaCodec<M: Metadata> {
     encode: fn(M::MetaView<'_>, &mut Vec<u8>),
     pub(super) decode: fn(&[u8]) -> Option<M>,
@@ -48,7 +48,7 @@ impl<M: Persist> DiskTier<M> {
 }
 
 impl<M: Metadata> DiskTier<M> {
-    /// Returns the identity of an object in the disk tier.
+    /// Returns the identity of an object for the disk tier.
     pub(crate) fn id<'o>(&self, object: &'o Object<M>) -> PageId<'o> {
         PageId {
             key: object.key(),
@@ -58,8 +58,9 @@ impl<M: Metadata> DiskTier<M> {
         }
     }
 
-    /// Reads the object of a key from a file. A body of more than `most_in_memory` bytes remains in the file. A file
-    /// that cannot be that object is removed or quarantined.
+    /// Reads the object of a key from a file. A body longer than `most_in_memory` bytes is left in the file. Returns
+    /// `None` if the file is missing, does not belong to the key, or cannot be used; an unusable file is removed or
+    /// quarantined.
     pub(crate) fn read_object(
         &self,
         name: FileName,
@@ -75,7 +76,7 @@ impl<M: Metadata> DiskTier<M> {
         Some(Object::new(key.bytes(), parts?))
     }
 
-    /// Decodes metadata and adds `shift_ms` to its times.
+    /// Decodes metadata, and adds `shift_ms` milliseconds to its times. Returns `None` if the bytes are invalid.
     pub(super) fn decode(&self, bytes: &[u8], shift_ms: i64) -> Option<M> {
         Some((self.codec.shifted)((self.codec.decode)(bytes)?, shift_ms))
     }
@@ -98,7 +99,8 @@ impl<M: Metadata> DiskTier<M> {
         })
     }
 
-    /// Applies the verdict of the purges up to `number` to a file. Returns whether the object remains.
+    /// Applies the combined verdict of the purges up to `number` to the file of an object. Returns false if the verdict
+    /// is `Removed`.
     pub(crate) fn apply_verdict(
         &self,
         name: FileName,
@@ -109,7 +111,8 @@ impl<M: Metadata> DiskTier<M> {
         self.disk.apply_verdict(name, &self.id(object), verdict, number)
     }
 
-    /// Returns the verdict of `judge` on the page in a file. A page whose metadata cannot be read is removed.
+    /// Returns the verdict of `judge` on the page in a file, from its key and metadata. A page that cannot be read is
+    /// `Removed`.
     pub(crate) fn judge_file_with(
         &self,
         filed: &IndexedFile,
@@ -120,8 +123,8 @@ impl<M: Metadata> DiskTier<M> {
         })
     }
 
-    /// Queues the write of an object. `is_stored` is called after the write has been registered, and returns false
-    /// after a purge; `written` is called with the file.
+    /// Queues the write of an object. `is_stored` is called once the write is registered, and must return false if a
+    /// purge has removed the object meanwhile. `written` is called with the name of the complete file.
     pub(crate) fn write(
         self: &Arc<Self>,
         object: &Object<M>,
@@ -187,10 +190,12 @@ impl<M: Metadata> DiskTier<M> {
         self.disk.commit_file(file, id, &parts, number)
     }
 
-    /// Renames the file of a body too long for memory to its final name.
+    /// Completes the file of a body too long for memory and renames it to its final name. Returns the object, or `None`
+    /// if it was not stored.
     ///
-    /// `make` creates the object from a body on disk. `is_wanted` is called after the write has been registered, and
-    /// returns false after a purge. `passes` is called once the file exists, and returns false if a purge covers it.
+    /// `make` creates the object from its body. `is_wanted` is called once the write is registered, and must return
+    /// false if the object was purged. `passes` is called once the file has its final name, and must return false if a
+    /// purge covers it.
     pub(crate) fn commit_spilled(
         &self,
         file: StagedFile,
@@ -198,7 +203,7 @@ impl<M: Metadata> DiskTier<M> {
         passes: impl FnOnce(&Self, FileName, &Object<M>) -> bool,
         make: impl FnOnce(Body) -> Object<M>,
     ) -> Option<Object<M>> {
-        // The object has no body yet; the body is created from the file.
+        // The object initially has no body; its body is created from the complete file.
         let object = make(Body::default());
         let id = self.id(&object);
         let number = self.disk.begin_write(&id)?;

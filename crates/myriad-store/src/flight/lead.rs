@@ -1,4 +1,4 @@
-//! Lead of a flight: its claim and its reserved bytes, which are released however the flight finishes.
+//! Lead of a flight: represents its claim and its reserved bytes, and releases both when the flight ends.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::{Abort, NotStored};
 use crate::{Metadata, Object, Zone};
 use std::task::Waker;
 
-/// Lead of a flight. Dropping it before the flight has finished aborts the flight.
+/// Lead of a flight. Dropping it before the flight has ended aborts the flight.
 pub(crate) struct FlightLead<M: Metadata> {
     pub(crate) zone: Zone<M>,
     pub(crate) flight: Arc<Flight<M>>,
-    /// Bytes reserved in the zone for the received data.
+    /// Number of bytes reserved in the zone's memory limit for received data.
     charged: usize,
     finished: bool,
 }
@@ -25,7 +25,7 @@ impl<M: Metadata> FlightLead<M> {
         self.flight.previous.as_ref().map(|(object, _)| object)
     }
 
-    /// Reserves room for more of the body; false if no room is left.
+    /// Reserves `bytes` of the zone's memory limit for more of the body. Returns false if they are not available.
     pub(crate) fn charge(&mut self, bytes: usize) -> bool {
         let charged = self.zone.reserve_arriving(self.flight.key.as_ref(), bytes);
         if charged {
@@ -34,42 +34,45 @@ impl<M: Metadata> FlightLead<M> {
         charged
     }
 
-    /// Reserves room for more of an oversized body, if possible.
+    /// Reserves `bytes` for more of a body too long for memory, if they are available.
     pub(crate) fn charge_passing(&mut self, bytes: usize) {
         if self.zone.reserve_passing(self.flight.key.as_ref(), bytes) {
             self.charged += bytes;
         }
     }
 
-    /// Returns the number of reserved bytes.
+    /// Returns the number of bytes reserved for the body.
     pub(crate) fn charged(&self) -> usize {
         self.charged
     }
 
-    /// Releases the bytes reserved beyond `bytes`.
+    /// Releases reserved bytes until at most `bytes` are reserved.
     pub(crate) fn charge_at_most(&mut self, bytes: usize) {
         let surplus = self.charged.saturating_sub(bytes);
         self.charged -= surplus;
         self.zone.release_arriving(surplus);
     }
 
-    /// Releases the claim, then publishes the result: a waiter that wakes and claims again must not find this flight.
+    /// Ends the flight without storing an object: releases the claim, then publishes the final phase. In this order, a
+    /// woken waiter that claims again does not find this flight.
     ///
-    /// `pass` is the current time, and the number of milliseconds during which claims pass.
+    /// `pass` is the current time and a duration, both in milliseconds, during which further claims of the key return
+    /// [`Claim::Pass`](crate::Claim::Pass).
     pub(crate) fn finish(&mut self, phase: Phase<M>, pass: Option<(u64, u64)>) {
         self.zone.retire(&self.flight, pass);
         self.release();
         self.flight.publish(phase);
     }
 
-    /// Finishes an oversized body. Its readers drain the rest.
+    /// Ends the flight of a body too long for memory that is not stored. Its readers read the rest. For `pass_ms` from
+    /// `now`, further claims of the key return [`Claim::Pass`](crate::Claim::Pass).
     pub(crate) fn finish_oversized(&mut self, now: u64, pass_ms: u64) {
         self.zone.retire(&self.flight, Some((now, pass_ms)));
         self.release();
         self.end_stream();
     }
 
-    /// Stores an object that was read from disk and need not be written to disk.
+    /// Stores an object that was read from disk, so that it is not written again, and ends the flight.
     pub(crate) fn store_loaded(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.release();
@@ -77,15 +80,16 @@ impl<M: Metadata> FlightLead<M> {
         stored
     }
 
-    /// Stores the object of an oversized body that has been written to disk. Its readers may still drain it.
+    /// Stores the object of a body too long for memory whose file is complete. Readers of the flight may still be
+    /// reading the body.
     pub(crate) fn store_spilled(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.release();
         stored
     }
 
-    /// Marks the end of an oversized body, whose readers drain the rest. The claim and the bytes reserved for pending
-    /// writes are held until the body is on disk.
+    /// Marks a body too long for memory as complete, so that its readers see the end. The claim, and bytes reserved for
+    /// pending writes, are held until the file is complete.
     pub(crate) fn end_stream(&mut self) {
         let wakers = {
             let mut state = self.flight.state.lock();
@@ -95,9 +99,10 @@ impl<M: Metadata> FlightLead<M> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Stores the object and releases the claim in one step, so that no second leader can intervene.
+    /// Stores the object and releases the claim in one step, so that no other request becomes the leader in between.
+    /// Publishes the object.
     pub(crate) fn store(&mut self, object: &Object<M>) -> Result<(), NotStored> {
-        // The pieces and the object made from them are the same body, so the reservation moves to the object.
+        // The object is made of the received pieces, so their reserved bytes are reused for the object.
         self.zone.finish_arriving(self.charged);
         let stored = self.zone.store(&self.flight, object, std::mem::take(&mut self.charged), true);
         self.release();

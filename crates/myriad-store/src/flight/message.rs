@@ -1,119 +1,120 @@
-//! Messages of a flight, from and to its writer and its readers.
+//! Messages between a flight and its writer and readers.
 
 use std::sync::Arc;
 
 use crate::{ALTERNATIVES, AlternativeEncoding, Metadata, Object, Selection};
 
-/// Reason for a failed fetch, in the caller's numbering (an HTTP status, for example).
+/// Reason for a failed fetch, as a number that the caller defines (such as an HTTP status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchFailure(pub u16);
 
-/// Reason why a flight finished before its body.
+/// Reason why a flight ended before its body was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abort {
-    /// The writer was dropped.
+    /// The writer was dropped, for example because its task was cancelled.
     Dropped,
-    /// The origin failed within the body.
+    /// The origin failed while it sent the body.
     Failed(FetchFailure),
 }
 
-/// First message to a reader.
+/// First result for a reader of a flight.
 #[derive(Debug)]
 pub enum FlightHead<M: Metadata> {
-    /// The response was admitted: `poll_chunk` yields its body from the first byte on.
+    /// The response may be stored: read its body with `poll_chunk`, from the first byte on.
     Head(Arc<M>),
-    /// The complete object is available (stored, or the previous object after a revalidation).
+    /// The complete object is available: newly stored, or the previous object after a revalidation.
     Object(Object<M>),
-    /// The response belongs to another variant of the key: claim again.
+    /// The response is another variant of the key than this request needs: make a new claim.
     Mismatch,
     /// The response may not be shared: fetch separately.
     Uncacheable,
-    /// The origin gave no response.
+    /// The origin sent no usable response.
     Failed(FetchFailure),
-    /// The writer was dropped before the head arrived: claim again.
+    /// The writer was dropped before the response head arrived: make a new claim.
     Aborted,
 }
 
-/// Result of a flight.
+/// Final result of a flight for a reader.
 #[derive(Debug)]
 pub enum FlightEnd<M: Metadata> {
     /// The complete object is available.
     Object(Object<M>),
-    /// The body is too long for memory: read it by `poll_chunk`.
+    /// The body is too long for memory: read it with `poll_chunk`.
     Oversized,
-    /// The response belongs to another variant of the key: claim again.
+    /// The response is another variant of the key than this request needs: make a new claim.
     Mismatch,
     /// The response may not be shared: fetch separately.
     Uncacheable,
-    /// The origin gave no response.
+    /// The origin sent no usable response.
     Failed(FetchFailure),
-    /// The flight finished before its body.
+    /// The flight ended before its body was complete.
     Aborted(Abort),
 }
 
-/// Data that the leader publishes when the response's head is admitted.
+/// Description of a response that may be stored, which the leader publishes when the response head has arrived.
 #[derive(Debug)]
 pub struct Admission<M> {
-    /// Head that waiters send while the body arrives.
+    /// Response head, which waiters send to their clients while the body arrives.
     pub head: Arc<M>,
-    /// Variant of the response; `None` if it has no selector.
+    /// Variant of the response; `None` if it does not vary.
     pub selection: Option<Selection>,
-    /// Announced length of the body, in bytes. A length beyond the limits makes the flight oversized at once.
+    /// Length of the body in bytes, if the origin announced it. Above the limits, the body counts as too long for
+    /// memory from the start.
     pub length: Option<u64>,
 }
 
-/// Data that the leader adds to the completed object.
+/// Description of a complete object, which the leader provides at the end.
 #[derive(Debug)]
 pub struct Completion<M: Metadata> {
-    /// Metadata to store. It may contain more than the head did (a validator made from the bytes).
+    /// Metadata to store. May contain more than the published head, such as a validator computed from the body.
     pub meta: M,
-    /// Current time.
+    /// Current time, in milliseconds.
     pub now: u64,
-    /// Time until which the object is fresh.
+    /// Time until which the object is fresh, in milliseconds.
     pub fresh_until: u64,
-    /// Encodings that are already available.
+    /// Encodings of the body that are already available.
     pub alternatives: [Option<AlternativeEncoding<M::EncodingMeta>>; ALTERNATIVES],
 }
 
-/// Result of a completed flight.
+/// Result of [`crate::BodyWriter::complete`] or [`crate::FlightWriter::renew`].
 #[derive(Debug)]
 pub enum Completed<M: Metadata> {
     /// The object is stored under its key.
     Stored(Object<M>),
-    /// The body is too long for memory: the object is stored once its file is complete.
+    /// The body is too long for memory: the object will be stored once its file is complete.
     Spilled,
-    /// The object serves only the waiters of the flight.
+    /// The object is not stored; only the waiters of the flight receive it.
     Unstored(NotStored),
 }
 
-/// Reason why a completed object was not stored.
+/// Reason why a complete object was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotStored {
-    /// A purge covered the key after the fetch began.
+    /// A purge that came after the start of the fetch covers the object.
     Purged,
-    /// A fetch that began later has already stored its object.
+    /// A fetch that started later has stored its object already.
     Superseded,
-    /// The body was longer than the limits allow.
+    /// The body is longer than the limits permit.
     Oversized,
-    /// The zone's cap left no room.
+    /// The zone's memory limit has not enough space.
     OverCap,
 }
 
-/// State of the collection of a body.
+/// State in which a body is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectState {
-    /// The body is collected and will be stored on completion.
+    /// The body is collected in memory, and will be stored when it is complete.
     Ok,
-    /// The body is too long. Its slowest reader limits the rate from now on: wait for
+    /// The body is too long for memory. It is passed on as fast as its slowest reader reads: call
     /// [`crate::BodyWriter::poll_capacity`] before each push.
     Oversized,
 }
 
-/// State of the demand for the next piece of a body.
+/// Result of [`crate::BodyWriter::poll_capacity`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// The next piece can be pushed.
     Ready,
-    /// The body is oversized and has no reader left: stop the fetch.
+    /// The body is too long for memory and has no reader and no file any more: stop the fetch.
     Abandoned,
 }

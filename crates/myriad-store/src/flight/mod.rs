@@ -1,4 +1,4 @@
-//! Objects in flight: one writer, any number of readers.
+//! Flights: objects while they are fetched, each with one writer and any number of readers.
 
 mod lead;
 mod message;

@@ -10,16 +10,17 @@ use super::state::{Chunk, Flight, Phase, matches_request};
 use super::{Abort, FlightEnd, FlightHead};
 use crate::{Metadata, Selection};
 
-/// Reader of a flight, from the first byte on, regardless of when it joined. Dropping it does not stop the flight.
+/// Reader of a flight, which receives the body from the first byte on, whenever it joined. Dropping it does not stop
+/// the flight.
 pub struct FlightReader<M: Metadata> {
     flight: Arc<Flight<M>>,
     place: usize,
-    /// Set for the reader of the request that started the fetch, which every response matches.
+    /// Set for readers of the request that started the fetch, which every response matches.
     is_leaders: bool,
 }
 
 impl<M: Metadata> FlightReader<M> {
-    /// Joins a flight. The caller has checked that it accepts readers.
+    /// Joins a flight. The caller must have checked that the flight accepts readers.
     pub(crate) fn join(flight: &Arc<Flight<M>>, is_leaders: bool) -> Self {
         let place = flight.state.lock().join();
         Self { flight: Arc::clone(flight), place, is_leaders }
@@ -29,7 +30,8 @@ impl<M: Metadata> FlightReader<M> {
         self.is_leaders || matches_request(selection, variant, &mut Vec::new())
     }
 
-    /// Polls for the head. `variant` derives this request's variant key from a selector, as in [`crate::Zone::get`].
+    /// Polls for the response head. `variant` derives the request's variant from a selector, as in
+    /// [`crate::Zone::get`].
     pub fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
@@ -59,8 +61,8 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(head)
     }
 
-    /// Returns the announced length of the whole body, in bytes; `None` before the head has arrived or if no length was
-    /// announced.
+    /// Returns the announced length of the whole body, in bytes; `None` before the head has arrived, or if the origin
+    /// announced none.
     pub fn announced(&self) -> Option<u64> {
         match &self.flight.state.lock().phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.announced,
@@ -69,16 +71,16 @@ impl<M: Metadata> FlightReader<M> {
         }
     }
 
-    /// Returns another reader of the same flight, from its first byte, to observe the flight's result.
+    /// Returns another reader of the same flight, which starts at the first byte, to observe the result of the flight.
     ///
-    /// Create it before the body is oversized, and drop it when the body becomes oversized, because it prevents the
-    /// release of pieces.
+    /// It must be created before the body becomes too long for memory, and dropped when that happens, because received
+    /// pieces are released only when all readers have read them.
     #[must_use]
     pub fn new_reader(&self) -> Self {
         Self::join(&self.flight, true)
     }
 
-    /// Polls for the next piece of the body; `None` at its end. Call it after [`FlightHead::Head`].
+    /// Polls for the next piece of the body; `None` at its end. To be called after [`FlightHead::Head`].
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Abort>>> {
         let (chunk, writer) = {
             let mut state = self.flight.state.lock();
@@ -96,7 +98,8 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(chunk)
     }
 
-    /// Polls for the complete object, for a caller that prefers it (with its encodings) to the stream.
+    /// Polls for the result of the flight, for a caller that needs the complete object with its encodings rather than
+    /// the stream.
     pub fn poll_end(
         &mut self,
         cx: &mut Context<'_>,
@@ -104,7 +107,7 @@ impl<M: Metadata> FlightReader<M> {
     ) -> Poll<FlightEnd<M>> {
         let mut state = self.flight.state.lock();
         let end = match &state.phase {
-            // A reader that the response does not match need not wait for the rest of the body.
+            // A reader whose request the response does not match need not wait for the rest of the body.
             Phase::Streaming(stream) | Phase::Oversized(stream)
                 if !self.matches(stream.selection.as_ref(), &variant) =>
             {

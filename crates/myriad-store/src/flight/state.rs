@@ -14,15 +14,15 @@ use super::message::{Abort, Completion, FetchFailure};
 use crate::object::ObjectParts;
 use crate::{Body, Metadata, Object, Selection};
 
-/// Fetch of a key.
+/// Fetch of the object for a key.
 ///
-/// Lock order: a shard's lock, then a flight's. Wakers are woken outside both.
+/// Lock order: the lock of a shard before the lock of a flight. Wakers are woken without either.
 pub(crate) struct Flight<M: Metadata> {
     pub(crate) key: HashedKey,
-    /// Zone's sequence number at the start of the fetch.
+    /// Sequence number of the zone at the start of the fetch; the generation of the object.
     pub(crate) generation: u64,
     pub(crate) started_at: u64,
-    /// Stale object that it replaces, and the time until which that object counts as updating, in milliseconds.
+    /// Stale object that the fetch replaces, and the time until which that object counts as updating, in milliseconds.
     pub(crate) previous: Option<(Object<M>, u64)>,
     pub(crate) state: Mutex<State<M>>,
 }
@@ -33,7 +33,7 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
     }
 }
 
-/// Phase of a flight. Only its writer changes it, and only along these edges:
+/// Phase of a flight. Only its writer changes it, and only as shown here:
 ///
 /// ```text
 ///            admit                complete
@@ -50,8 +50,8 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
 ///   `------ drop ---------> Aborted
 /// ```
 ///
-/// The writer's types prevent every other transition: `FlightWriter` has the edges that leave `Waiting`, `BodyWriter`
-/// those that leave `Streaming` and `Oversized`, and each last edge consumes its writer.
+/// The types of the writers prevent all other transitions: `FlightWriter` has those from `Waiting`, `BodyWriter` those
+/// from `Streaming` and `Oversized`, and each transition to a final phase consumes its writer.
 pub(crate) enum Phase<M: Metadata> {
     Waiting,
     Streaming(ArrivingBody<M>),
@@ -66,14 +66,14 @@ pub(crate) enum Phase<M: Metadata> {
 pub(crate) struct ArrivingBody<M: Metadata> {
     pub(crate) head: Arc<M>,
     pub(crate) selection: Option<Selection>,
-    /// Received pieces that have not been released.
+    /// Received pieces that have not been released yet.
     pub(crate) pieces: VecDeque<Bytes>,
-    /// Number of pieces released before the first element of `pieces`.
+    /// Number of pieces that were released, which preceded the first element of `pieces`.
     released: usize,
-    /// Number of bytes in `pieces`.
+    /// Total length of `pieces`, in bytes.
     buffered: usize,
     is_complete: bool,
-    /// Announced length of the whole body.
+    /// Length of the whole body in bytes, if the origin announced it.
     pub(crate) announced: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ impl<M: Metadata> ArrivingBody<M> {
         self.pieces.push_back(piece);
     }
 
-    /// Drops the pieces before number `piece`, which no reader needs any more.
+    /// Releases the pieces with numbers below `piece`, which no reader needs any more.
     fn release_before(&mut self, piece: usize) {
         while self.released < piece
             && let Some(dropped) = self.pieces.pop_front()
@@ -109,9 +109,9 @@ impl<M: Metadata> ArrivingBody<M> {
 /// Position of a reader in a flight.
 #[derive(Default)]
 struct ReaderPosition {
-    /// Number of the next piece.
+    /// Number of the piece to read next.
     next: usize,
-    /// Number of bytes read.
+    /// Number of body bytes read so far.
     offset: u64,
     waker: Option<Waker>,
 }
@@ -121,7 +121,7 @@ pub(crate) type Wakers = SmallVec<[Waker; 4]>;
 pub(crate) struct State<M: Metadata> {
     pub(crate) phase: Phase<M>,
     positions: Vec<Option<ReaderPosition>>,
-    /// Unused indices of `places`.
+    /// Unused indices of `positions`.
     vacant: Vec<usize>,
     writer: Option<Waker>,
 }
@@ -139,7 +139,7 @@ impl<M: Metadata> State<M> {
         Self { phase: Phase::Waiting, positions: Vec::new(), vacant: Vec::new(), writer: None }
     }
 
-    /// Adds a reader at the first byte, and returns its index.
+    /// Adds a reader that starts at the first byte. Returns its index in `positions`.
     pub(crate) fn join(&mut self) -> usize {
         let place = Some(ReaderPosition::default());
         if let Some(vacant) = self.vacant.pop() {
@@ -150,7 +150,7 @@ impl<M: Metadata> State<M> {
         self.positions.len() - 1
     }
 
-    /// Removes a reader. Returns the waker of the writer if it waited for this reader.
+    /// Removes a reader. Returns the waker of the writer if the writer may have been waiting for this.
     #[must_use]
     pub(crate) fn leave(&mut self, reader: usize) -> Option<Waker> {
         self.positions[reader] = None;
@@ -170,13 +170,13 @@ impl<M: Metadata> State<M> {
         }
     }
 
-    /// Takes the wakers of all waiting readers, which must be woken without the lock.
+    /// Removes and returns the wakers of all waiting readers. They must be woken after the lock is released.
     #[must_use]
     pub(crate) fn take_wakers(&mut self) -> Wakers {
         self.positions.iter_mut().flatten().filter_map(|place| place.waker.take()).collect()
     }
 
-    /// Appends a piece, or drops it if no reader can read it any more.
+    /// Appends a piece, or drops it if the body is too long for memory and no reader is left.
     pub(crate) fn push(&mut self, piece: Bytes) {
         let (_, read) = self.backlog();
         match &mut self.phase {
@@ -186,17 +186,17 @@ impl<M: Metadata> State<M> {
         }
     }
 
-    /// Streaming -> Oversized.
+    /// Changes the phase from `Streaming` to `Oversized`.
     pub(crate) fn turn_oversized(&mut self) {
         match std::mem::replace(&mut self.phase, Phase::Waiting) {
             Phase::Streaming(stream) => self.phase = Phase::Oversized(stream),
             other => self.phase = other,
         }
-        // The writer polls the capacity before it waits, so no waker is registered here.
+        // The writer polls for capacity before it waits, so no waker of it can be registered now.
         let _ = self.release_read();
     }
 
-    /// Oversized -> Oversized, finished.
+    /// Marks the body of a flight in phase `Oversized` as complete.
     pub(crate) fn end_oversized(&mut self) {
         if let Phase::Oversized(stream) = &mut self.phase {
             stream.is_complete = true;
@@ -226,8 +226,8 @@ impl<M: Metadata> State<M> {
         chunk
     }
 
-    /// Releases the pieces that all readers of an oversized body have read. Returns the waker of the writer if it
-    /// waited for this.
+    /// Releases the pieces of a body too long for memory that all readers have read. Returns the waker of the writer if
+    /// it is waiting.
     #[must_use]
     pub(crate) fn release_read(&mut self) -> Option<Waker> {
         let Phase::Oversized(stream) = &mut self.phase else { return None };
@@ -236,7 +236,7 @@ impl<M: Metadata> State<M> {
         self.writer.take()
     }
 
-    /// Returns the number of bytes that an oversized flight buffers, and whether it has a reader.
+    /// Returns the number of bytes in pieces that have not been released, and true if the flight has a reader.
     pub(crate) fn backlog(&self) -> (usize, bool) {
         let buffered = match &self.phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.buffered,
@@ -245,20 +245,20 @@ impl<M: Metadata> State<M> {
         (buffered, self.is_read())
     }
 
-    /// Returns whether the flight has a reader.
+    /// Returns true if the flight has a reader.
     pub(crate) fn is_read(&self) -> bool {
         self.positions.len() > self.vacant.len()
     }
 
-    /// Registers the writer's waker. It is woken when the last reader leaves before the head, or when pieces of the
-    /// body are released.
+    /// Registers the waker of the writer. It is woken when the last reader leaves before the head has arrived, or when
+    /// pieces of the body are released.
     pub(crate) fn wait_for_readers(&mut self, cx: &Context<'_>) {
         self.writer = Some(cx.waker().clone());
     }
 }
 
 impl<M: Metadata> Flight<M> {
-    /// Returns the fetched object.
+    /// Creates the object that this flight has fetched.
     pub(crate) fn object(
         &self,
         body: Body,
@@ -278,7 +278,7 @@ impl<M: Metadata> Flight<M> {
         Object::new(self.key.bytes(), parts)
     }
 
-    /// Changes to a final phase and wakes all readers.
+    /// Changes to a final phase, and wakes all readers.
     pub(crate) fn publish(&self, phase: Phase<M>) {
         let (former, wakers) = {
             let mut state = self.state.lock();
@@ -288,7 +288,7 @@ impl<M: Metadata> Flight<M> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Clears the updating mark of the object that this flight was to replace.
+    /// Removes the mark that the object to be replaced is being updated.
     pub(crate) fn end_updating(&self) {
         if let Some((object, until)) = &self.previous {
             object.end_updating(*until);
@@ -296,7 +296,8 @@ impl<M: Metadata> Flight<M> {
     }
 }
 
-/// Returns whether a response with `selection` matches the request whose variant keys `variant` derives.
+/// Returns true if a response that is the variant `selection` (`None`: it does not vary) matches a request. `variant`
+/// derives the request's variant from a selector.
 pub(crate) fn matches_request(
     selection: Option<&Selection>,
     variant: &impl Fn(&[u8], &mut Vec<u8>),

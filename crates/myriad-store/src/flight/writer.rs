@@ -1,4 +1,4 @@
-//! Writers of a flight.
+//! Writers of a flight: before and after the response head has arrived.
 
 use std::fmt;
 use std::task::{Context, Poll, Waker};
@@ -14,10 +14,11 @@ use super::{
 };
 use crate::{Body, Metadata, Object, Selection};
 
-/// Bytes of overhead for a piece of an arriving body.
+/// Bytes of overhead that are accounted for each piece of an arriving body.
 const PIECE_OVERHEAD: usize = 64;
 
-/// Flight whose head has not arrived yet. Dropping it aborts the flight: readers wake, and the claim is released.
+/// Writer of a flight whose response head has not arrived yet. Dropping it aborts the flight: readers are woken, and
+/// the claim is released.
 pub struct FlightWriter<M: Metadata> {
     lead: FlightLead<M>,
 }
@@ -31,25 +32,26 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead
     }
 
-    /// Returns the sequence number at the start of this fetch, which becomes the object's generation.
+    /// Returns the sequence number at the start of this fetch, which will be the object's generation.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }
 
-    /// Returns the stale object that this fetch replaces, for a conditional request to the origin.
+    /// Returns the stale object that this fetch replaces, for a conditional request to the origin; `None` if there is
+    /// none.
     pub fn previous(&self) -> Option<&Object<M>> {
         self.lead.previous()
     }
 
-    /// Returns a reader for the request that started the fetch. It never receives [`super::FlightHead::Mismatch`].
+    /// Returns a reader for the request that started the fetch. It never returns [`super::FlightHead::Mismatch`].
     ///
-    /// Create it before [`Self::admit`], because an oversized body accepts no new readers.
+    /// To be called before [`Self::admit`], because a body too long for memory accepts no new readers.
     pub fn reader(&self) -> FlightReader<M> {
         FlightReader::join(&self.lead.flight, true)
     }
 
-    /// Polls until the flight has no reader. A reader may join at any time until the flight is dropped; it then has to
-    /// claim again.
+    /// Polls until the flight has no reader. A reader may still join until the flight ends; it must claim again if the
+    /// flight is dropped.
     pub fn poll_unread(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lead.flight.state.lock();
         if !state.is_read() {
@@ -59,7 +61,7 @@ impl<M: Metadata> FlightWriter<M> {
         Poll::Pending
     }
 
-    /// Admits a response that may be stored: publishes its head and continues with the body.
+    /// Publishes the head of a response that may be stored, and returns the writer of its body.
     pub fn admit(self, admission: Admission<M>) -> BodyWriter<M> {
         let Admission { head, selection, length } = admission;
         let oversized = length.is_some_and(|len| len > self.lead.zone.limits().max_object_bytes);
@@ -85,10 +87,10 @@ impl<M: Metadata> FlightWriter<M> {
         writer
     }
 
-    /// Stores the previous object again after the origin confirmed it: its body and variant, under the metadata of
-    /// `completion` and with the encodings in it.
+    /// Ends the flight after the origin confirmed the previous object (304): stores its body and variant again, with
+    /// the metadata and encodings in `completion`.
     ///
-    /// `None` if no previous object exists; the flight is then aborted.
+    /// Returns `None`, and aborts the flight, if there is no previous object.
     pub fn renew(mut self, completion: Completion<M>) -> Option<Completed<M>> {
         let previous = self.previous()?.clone();
         let selection = previous.selection().cloned();
@@ -99,59 +101,62 @@ impl<M: Metadata> FlightWriter<M> {
         })
     }
 
-    /// Passes the previous object to the waiters, unchanged, after the origin confirmed it without making it fresh.
+    /// Ends the flight after the origin confirmed the previous object without making it fresh: waiters receive it
+    /// unchanged. Returns it.
     ///
-    /// `None` if no previous object exists; the flight is then aborted.
+    /// Returns `None`, and aborts the flight, if there is no previous object.
     pub fn reuse_previous(mut self) -> Option<Object<M>> {
         let previous = self.previous()?.clone();
         self.lead.finish(Phase::Complete(previous.clone()), None);
         Some(previous)
     }
 
-    /// Releases the waiters of a response that may not be shared. For `pass_ms` from `now`, claims of the key return
-    /// [`crate::Claim::PassStatus`] (hit-for-miss). Zero disables this.
+    /// Ends the flight because the response may not be shared; waiters must fetch separately. For `pass_ms`
+    /// milliseconds from `now` (none if 0), claims of the key return [`crate::Claim::Pass`] (hit-for-miss).
     pub fn uncacheable(mut self, now: u64, pass_ms: u64) {
         self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
     }
 
-    /// Finishes the flight because the origin did not respond.
+    /// Ends the flight because the origin sent no usable response.
     pub fn fail(mut self, failure: FetchFailure) {
         self.lead.finish(Phase::Failed(failure), None);
     }
 }
 
-/// Flight whose body is arriving. Dropping it aborts the flight: readers wake, and the claim is released.
+/// Writer of a flight whose body is arriving. Dropping it aborts the flight: readers are woken, and the claim is
+/// released.
 pub struct BodyWriter<M: Metadata> {
     lead: FlightLead<M>,
     selection: Option<Selection>,
     mode: CollectState,
-    /// Number of bytes pushed.
+    /// Number of body bytes pushed so far.
     len: u64,
-    /// All bytes pushed so far, compacted; `None` before the first request for them, and after each further push.
+    /// All bytes pushed so far, in segments of exact size; `None` until [`Self::body`] is called, and again after each
+    /// push.
     whole: Option<Body>,
-    /// Writer to disk of an oversized body, and the hash of the bytes passed to it.
+    /// Writer to disk and hash of all bytes of a body too long for memory; `None` if the body is not written to disk.
     spill: Option<Box<(SpillWriter, Xxh3Default)>>,
-    /// Set if the last poll found that the next piece has to wait for the disk.
+    /// Set if the last [`Self::poll_capacity`] found that the next piece must wait for the disk.
     waits_for_disk: bool,
 }
 
 impl<M: Metadata> BodyWriter<M> {
-    /// Returns the sequence number at the start of this fetch, which becomes the object's generation.
+    /// Returns the sequence number at the start of this fetch, which will be the object's generation.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }
 
-    /// Returns a reader for the request that started the fetch; `None` once the flight is oversized.
+    /// Returns a reader for the request that started the fetch; `None` once the body is too long for memory.
     pub fn reader(&self) -> Option<FlightReader<M>> {
         (self.mode == CollectState::Ok).then(|| FlightReader::join(&self.lead.flight, true))
     }
 
-    /// Returns whether the body is still collected.
+    /// Returns the state in which the body is being received.
     pub fn state(&self) -> CollectState {
         self.mode
     }
 
-    /// Appends a piece of the body and wakes the readers that wait for a piece.
+    /// Appends a piece of the body, and wakes the readers that wait for it. Returns the resulting state.
     pub fn push(&mut self, piece: Bytes) -> CollectState {
         if piece.is_empty() {
             return self.mode;
@@ -167,7 +172,7 @@ impl<M: Metadata> BodyWriter<M> {
             self.lead.charge_passing(piece.len());
         }
         self.len = len;
-        // A body compacted from fewer pieces is incomplete.
+        // The collected body lacks this piece.
         self.whole = None;
         if let Some(spill) = &mut self.spill {
             spill.1.update(&piece);
@@ -182,13 +187,13 @@ impl<M: Metadata> BodyWriter<M> {
         self.mode
     }
 
-    /// Makes the flight oversized. It first stops accepting readers, which could not read from the start after a
-    /// release.
+    /// Changes to the state for a body too long for memory. New readers are excluded first, because they could not read
+    /// from the start once pieces are released.
     fn turn_oversized(&mut self) {
         self.lead.zone.close_oversized(&self.lead.flight);
         self.begin_spill(self.len);
         if let Some(spill) = &mut self.spill {
-            // No piece has been released so far.
+            // No piece has been released so far, so the file gets all of them.
             if let Phase::Streaming(stream) = &self.lead.flight.state.lock().phase {
                 for piece in &stream.pieces {
                     spill.1.update(piece);
@@ -200,7 +205,7 @@ impl<M: Metadata> BodyWriter<M> {
         self.mode = CollectState::Oversized;
     }
 
-    /// Starts to write a body of at least `len` bytes to disk, if a disk can store it.
+    /// Starts to write a body of at least `len` bytes to disk. Has no effect without a disk tier that can store it.
     fn begin_spill(&mut self, len: u64) {
         self.spill = self.lead.zone.begin_spill(len).map(|spill| Box::new((spill, Xxh3Default::new())));
         if self.spill.is_none() {
@@ -208,34 +213,34 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
-    /// Returns the XXH3-64 of a body too long for memory that is written to disk, to make a validator from; `None` for
-    /// any other body. Call it once the body is complete.
+    /// Returns the XXH3-64 of the bytes pushed so far if the body is being written to disk, otherwise `None`. Once the
+    /// body is complete, a validator can be computed from it.
     pub fn spilled(&self) -> Option<u64> {
         let (spill, hash) = self.spill.as_deref()?;
         spill.is_alive().then(|| hash.digest())
     }
 
-    /// Returns whether the body is being written to disk.
+    /// Returns true if the body is being written to disk.
     pub fn is_spilling(&self) -> bool {
         self.spill.as_deref().is_some_and(|(spill, _)| spill.is_alive())
     }
 
-    /// Returns whether the next piece waits for the disk rather than for readers.
+    /// Returns true if the next piece must wait for the disk (rather than for readers).
     pub fn is_waiting_for_disk(&self) -> bool {
         self.is_spilling() && self.waits_for_disk
     }
 
-    /// Stops writing to a disk that delays the body's readers.
+    /// Gives up the file of the body, because writing it delays the readers or has failed.
     pub fn stop_spilling(&mut self) {
         self.spill = None;
         self.lead.zone.note_unstored(&self.lead.flight);
     }
 
-    /// Polls until the next piece can be pushed: at once while the body is collected.
+    /// Polls until the next piece may be pushed. Always ready while the body is collected in memory.
     ///
-    /// For an oversized body, the unread bytes of the slowest reader must be below the window, and the unwritten bytes
-    /// below the backlog limit of the disk. If the zone has no room for the buffered bytes, no more are accepted until
-    /// they fit into the reservation.
+    /// For a body too long for memory, the slowest reader's unread bytes must be below `stream_window_bytes`, and the
+    /// bytes waiting for the disk below [`MAX_PENDING_BYTES`]. If the memory limit has no space for the buffered bytes,
+    /// no more are accepted until they fit into the bytes already reserved.
     pub fn poll_capacity(&mut self, cx: &mut Context<'_>) -> Poll<Capacity> {
         if self.mode == CollectState::Ok {
             return Poll::Ready(Capacity::Ready);
@@ -252,7 +257,7 @@ impl<M: Metadata> BodyWriter<M> {
             }
             state.backlog()
         };
-        // Readers and disk share the same bytes, so the larger backlog counts.
+        // Readers and disk share the same buffers, so the larger number of bytes counts.
         let held = buffered.max(unwritten.unwrap_or(0));
         self.lead.charge_at_most(held);
         let is_crowded = held > self.lead.charged();
@@ -262,18 +267,18 @@ impl<M: Metadata> BodyWriter<M> {
         match (read, unwritten) {
             (false, None) => Poll::Ready(Capacity::Abandoned),
             _ if is_disk_saturated => Poll::Pending,
-            // No reader is left, but the page is still written to disk.
+            // No reader is left, but the body is still written to disk.
             (false, Some(_)) => Poll::Ready(Capacity::Ready),
             (true, _) if buffered < window && !is_crowded => Poll::Ready(Capacity::Ready),
             (true, _) => Poll::Pending,
         }
     }
 
-    /// Returns the received body in segments of exact size, to make a validator or an encoding from; `None` once
-    /// oversized.
+    /// Returns the bytes received so far in segments of exact size, to compute a validator or an encoding; `None` once
+    /// the body is too long for memory.
     ///
-    /// The first call after the last push creates the body that [`Self::complete`] stores, so the bytes are copied
-    /// once.
+    /// Called after the last push, it creates the body that [`Self::complete`] stores, so that the bytes are copied
+    /// only once.
     pub fn body(&mut self) -> Option<Body> {
         self.compact();
         self.whole.clone()
@@ -289,25 +294,25 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
-    /// Returns whether this fetch replaces an object.
+    /// Returns true if this fetch replaces a stored object.
     pub fn replaces(&self) -> bool {
         self.lead.previous().is_some()
     }
 
-    /// Returns the number of bytes of the body received so far.
+    /// Returns the number of body bytes received so far.
     pub fn length(&self) -> u64 {
         self.len
     }
 
-    /// Returns the object that this fetch replaces if the received bytes are equal to its body. Its validator and its
-    /// encodings remain valid in that case.
+    /// Returns the object that this fetch replaces, if its body equals the bytes received so far, otherwise `None`.
+    /// Validator and encodings of that object then remain valid.
     pub fn unchanged(&mut self) -> Option<Object<M>> {
         let body = self.body()?;
         self.lead.previous().filter(|previous| previous.body().same_bytes(&body)).cloned()
     }
 
-    /// Completes the body: stores the object unless a purge, a later fetch or the cap prevents it, and wakes all
-    /// readers.
+    /// Ends the flight after the last push: stores the object, unless a purge, a later fetch or the memory limit
+    /// prevents it, and wakes all readers.
     pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
         self.compact();
         let Some(body) = self.whole.take() else {
@@ -328,7 +333,8 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
-    /// Completes a body that must not be stored: readers receive all of it, and the previous object remains stored.
+    /// Ends the flight after the last push without storing the object. Readers receive the whole body, and the previous
+    /// object remains stored.
     pub fn discard(mut self, completion: Completion<M>) {
         self.compact();
         let Some(body) = self.whole.take() else {
@@ -338,7 +344,7 @@ impl<M: Metadata> BodyWriter<M> {
         self.lead.finish(Phase::Complete(object), None);
     }
 
-    /// Aborts the flight because the origin failed within the body. Readers receive [`super::Abort::Failed`].
+    /// Ends the flight because the origin failed while it sent the body. Readers receive [`super::Abort::Failed`].
     pub fn fail(mut self, failure: FetchFailure) {
         self.lead.finish(Phase::Aborted(Abort::Failed(failure)), None);
     }

@@ -3,35 +3,35 @@
 use bytes::Bytes;
 use once_cell::race::OnceBox;
 
-/// Maximum number of alternative encodings of an object, in addition to its original body.
+/// Maximum number of alternative encodings of an object, besides its original body.
 pub const ALTERNATIVES: usize = 4;
 
-/// Alternative encoding of an object's body.
+/// Alternative encoding of an object's body, such as gzip.
 #[derive(Debug)]
 pub struct AlternativeEncoding<A> {
-    /// Encoded body. Its allocation should have exactly its size, because only its length is accounted.
+    /// Encoded body. Its allocation should have exactly this length, because only the length is accounted.
     pub bytes: Bytes,
-    /// Caller's metadata (the head for this encoding).
+    /// Caller's metadata of this encoding.
     pub meta: A,
 }
 
-/// Reason why an alternative was not attached.
+/// Reason why an encoding was not added to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachError {
-    /// The object is no longer stored: purged, evicted or replaced by another generation.
+    /// The object is not stored any more: it was purged, evicted or replaced.
     Gone,
-    /// The index already has an alternative.
+    /// The object already has an encoding with this index.
     Occupied,
-    /// The zone's cap leaves no room, or the index is not below [`ALTERNATIVES`].
+    /// The zone's memory limit has no space, or the index is not below [`ALTERNATIVES`].
     NoRoom,
 }
 
-/// Element in the linked list of an object's alternatives. Most objects have one or two, so a table would waste memory.
+/// Node in the linked list of an object's encodings. Most objects have one or two, so an array would waste memory.
 pub(super) struct EncodingNode<A> {
     pub(super) index: usize,
     pub(super) alternative: AlternativeEncoding<A>,
     pub(super) next: EncodingList<A>,
 }
 
-/// First alternative of an object.
+/// Start of the list of an object's encodings; empty until one is added.
 pub(super) type EncodingList<A> = OnceBox<EncodingNode<A>>;

@@ -1,4 +1,4 @@
-//! Accounted weight of an object, and the encodings that add to it.
+//! Accounted memory of an object and its encodings.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,15 +10,15 @@ use super::alternative::{ALTERNATIVES, AlternativeEncoding, EncodingNode};
 use super::{Fixed, Object};
 use crate::{Body, Metadata, Selection};
 
-/// Unit of an object's approximate weight, in bytes. It permits weights up to 64 GB.
+/// Unit of approximate weights, in bytes. It permits weights up to 64 GB in 32 bits.
 const ROUGH_UNIT: usize = 16;
 
 impl<M: Metadata> Object<M> {
-    /// Bytes of an object in addition to its data: the fixed part, the count, the length, and the rounding of the
-    /// allocator.
+    /// Bytes of an object besides its data: fixed part, reference count, length, and rounding by the allocator.
     const OVERHEAD: usize = size_of::<Fixed<M>>() + 16 + 64;
 
-    /// Bytes of a segment in addition to its data: the shared count that `bytes` allocates, and the allocator's header.
+    /// Bytes of a segment besides its data: the shared counter that the crate `bytes` allocates, and the allocator's
+    /// header.
     const SEGMENT_OVERHEAD: usize = 48;
 
     pub(super) fn base_weight(&self) -> usize {
@@ -45,12 +45,12 @@ impl<M: Metadata> Object<M> {
         self.fixed().rough_weight.store(self.rough_weight().saturating_add(units), Relaxed);
     }
 
-    /// Returns the approximate weight, in units that are the same for all objects.
+    /// Returns the approximate weight, in units of [`ROUGH_UNIT`] bytes.
     pub(crate) fn rough_weight(&self) -> u32 {
         self.fixed().rough_weight.load(Relaxed)
     }
 
-    /// Returns the number of bytes that an alternative adds to its object.
+    /// Returns the number of bytes that an encoding adds to the weight of its object.
     pub(crate) fn alternative_cost(alternative: &AlternativeEncoding<M::EncodingMeta>) -> usize {
         size_of::<EncodingNode<M::EncodingMeta>>()
             + 16
@@ -59,10 +59,11 @@ impl<M: Metadata> Object<M> {
             + M::alternative_weight(&alternative.meta)
     }
 
-    /// Returns the number of bytes that the zone accounts for this object, including overhead and alternatives.
+    /// Returns the number of bytes accounted for this object in the zone's memory limit, including overhead and
+    /// encodings.
     ///
-    /// It increases with each attached alternative, under the shard's lock. Every reading that affects the ledger takes
-    /// this lock too.
+    /// It increases with each encoding that is added, which happens under the shard's lock. Wherever the weight changes
+    /// the zone's budget, that lock is held as well.
     pub fn weight(&self) -> usize {
         let alternatives = self.encodings().map(|encoding| Self::alternative_cost(&encoding.alternative));
         self.base_weight() + alternatives.sum::<usize>()
@@ -72,7 +73,7 @@ impl<M: Metadata> Object<M> {
         std::iter::successors(self.fixed().encodings.get(), |encoding| encoding.next.get())
     }
 
-    /// Attaches `alternative` at `index`. Returns false if the index is occupied or out of range.
+    /// Adds an encoding at `index`. Returns false if the index is occupied or out of range.
     pub(crate) fn set_alternative(
         &self,
         index: usize,
@@ -99,7 +100,7 @@ impl<M: Metadata> Object<M> {
         }
     }
 
-    /// Returns the alternative encoding at `index`.
+    /// Returns the encoding at `index`; `None` if there is none.
     pub fn alternative(&self, index: u8) -> Option<&AlternativeEncoding<M::EncodingMeta>> {
         let index = usize::from(index);
         self.encodings().find(|encoding| encoding.index == index).map(|encoding| &encoding.alternative)

@@ -1,18 +1,19 @@
-//! Counters of a worker.
+//! Counter that one thread writes.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counter. Only the thread of its worker changes it; any thread may read it.
+/// Counter of a worker. Only that worker's thread changes it; any thread may read it.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds to the count. Only one thread writes, so a load and a store are sufficient, without a locked instruction.
+    /// Adds to the count. There is only one writing thread, so a load and a store suffice, without an atomic
+    /// read-modify-write instruction.
     pub fn add(&self, count: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(count), Relaxed);
     }
 
-    /// Subtracts from the count.
+    /// Subtracts from the count, which does not become negative.
     pub fn subtract(&self, count: u64) {
         self.0.store(self.0.load(Relaxed).saturating_sub(count), Relaxed);
     }

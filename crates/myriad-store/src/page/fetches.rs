@@ -1,4 +1,4 @@
-//! Fetches into a zone: limits for concurrent and queued fetches.
+//! Limits for concurrent and queued fetches of a zone.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -8,53 +8,53 @@ use std::time::Duration;
 use myriad_log::LogRateLimit;
 use myriad_upstream::{WaitQueue, WaitTicket};
 
-/// Limits of a zone's fetches (`max_fetches=`, `fetch_queue=`).
+/// Limits for fetches of a zone (`max_fetches=`, `fetch_queue=`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchLimits {
     /// Maximum number of concurrent fetches, at least 1.
     pub max_running: usize,
-    /// Maximum number of queued fetches.
+    /// Maximum number of fetches that wait for their turn.
     pub queue: usize,
 }
 
-/// Fetches into a zone. All workers share them, and they outlive reloads.
+/// Limiter of a zone's fetches. All workers share it, and it survives reloads.
 #[derive(Debug, Default)]
 pub struct FetchLimiter {
     max_running: AtomicUsize,
     queue: AtomicUsize,
     running: AtomicUsize,
     waiters: WaitQueue,
-    /// Limits the log lines about a full queue to one a second.
+    /// Limits log messages about a full queue to one per second.
     pub log_limit: LogRateLimit,
 }
 
-/// Fetch in progress, until dropped.
+/// Permission for a fetch in progress, returned on drop.
 #[derive(Debug)]
 pub struct FetchPermit(Arc<FetchLimiter>);
 
-/// Admission of a fetch.
+/// Result of a request for a fetch.
 #[derive(Debug)]
 pub enum FetchAdmission {
     /// The fetch may begin.
     Now(FetchPermit),
-    /// The fetch is queued.
+    /// The fetch must wait for its turn.
     Wait(Arc<FetchLimiter>, WaitTicket),
 }
 
 impl FetchLimiter {
-    /// Sets the limits. Fetches in progress beyond them continue.
+    /// Changes the limits. Fetches in progress beyond a lower limit continue.
     pub fn set_limits(&self, bounds: FetchLimits) {
         self.max_running.store(bounds.max_running, Relaxed);
         self.queue.store(bounds.queue, Relaxed);
         self.waiters.wake_first();
     }
 
-    /// Admits a fetch at once, or returns `None`. It does not overtake queued fetches.
+    /// Returns a permit if a fetch may begin at once and no other fetch is waiting, otherwise `None`.
     pub fn try_begin(self: &Arc<Self>) -> Option<FetchPermit> {
         if self.waiters.is_empty() { self.admit() } else { None }
     }
 
-    /// Admits a fetch at once, or queues it; `None` if the queue is full.
+    /// Returns a permit, or a place in the queue; `None` if the queue is full.
     pub fn begin_or_queue(self: &Arc<Self>) -> Option<FetchAdmission> {
         if let Some(fetching) = self.try_begin() {
             return Some(FetchAdmission::Now(fetching));
@@ -72,7 +72,7 @@ impl FetchLimiter {
 }
 
 impl FetchAdmission {
-    /// Waits for the turn, for at most `patience_ms` milliseconds; `None` after a time-out.
+    /// Waits until the fetch may begin, at most `patience_ms` milliseconds; `None` after that.
     pub async fn wait_for_turn(self, patience_ms: u64) -> Option<FetchPermit> {
         match self {
             Self::Now(fetching) => Some(fetching),

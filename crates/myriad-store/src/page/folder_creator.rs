@@ -1,10 +1,11 @@
-//! Requests of zones to the process that started the worker (the keeper).
+//! Creation of cache folders by the process that started the worker process and has kept its privileges (the
+//! supervisor).
 
 use std::path::Path;
 
-/// Requests to the process that started this process and has retained its privileges.
+/// Sends requests to the process that started this process and has kept its privileges (the supervisor).
 pub trait FolderCreator: Send + Sync {
-    /// Requests that the removed folder of a cache zone is created again. Success is not reported: the keeper logs
+    /// Requests that the removed folder of a cache zone be created again. Returns no result; the supervisor logs
     /// failures.
     fn request_folder(&self, path: &Path);
 }

@@ -1,30 +1,31 @@
-//! Bytes of a key: the value of `*_cache_key`, followed by parts.
+//! Format of cache keys: the value of `*_cache_key`, followed by parts for further distinctions.
 //!
-//! A part begins with NUL and a letter. A NUL in the text before it is doubled, so that no text can imitate a part.
+//! Each part begins with NUL and a letter. NULs in the preceding text are doubled, so that no text can look like a
+//! part.
 
-/// Part for pages in codings that Myriad does not produce, requested by `Accept-Encoding`.
+/// Part of keys of pages for clients that accept only content codings which Myriad does not produce.
 pub const CODINGS: &[u8] = b"\0codings";
-/// Part for a host that `$host` does not contain.
+/// Part for the received `Host`, if it differs from `$host`.
 pub const HOST: &[u8] = b"\0host=";
-/// Part for a subrequest whose URI is not in the key.
+/// Part for the URI of a subrequest, if `*_cache_key` does not contain it.
 pub const SUBREQUEST: &[u8] = b"\0subrequest=";
-/// Arguments of that subrequest.
+/// Part for the arguments of a subrequest; follows [`SUBREQUEST`].
 pub const ARGUMENTS: &[u8] = b"\0args=";
-/// Part for a header field (`cache_key_field`).
+/// Part for the value of a request field (`cache_key_field`).
 pub const FIELD: &[u8] = b"\0field=";
-/// Part for a cookie (`cache_key_cookie`).
+/// Part for the value of a cookie (`cache_key_cookie`).
 pub const COOKIE: &[u8] = b"\0cookie=";
 
-/// Key of a file that pages reference, followed by its path. No text precedes it (`cache_keep_assets`).
+/// Part for the path of a file to which pages refer (`cache_keep_assets`). It is the whole key; no text precedes it.
 pub const ASSET: &[u8] = b"\0asset=";
 
-/// Returns the key for a text set by a directive other than `*_cache_key`.
+/// Returns the key for a text that another directive than `*_cache_key` sets.
 pub fn named(mut text: Vec<u8>) -> Vec<u8> {
     double_nuls(&mut text, 0);
     text
 }
 
-/// Appends a part.
+/// Appends a part: its name and its value, in which NULs are doubled.
 pub fn append(name: &[u8], value: &[u8], key: &mut Vec<u8>) {
     key.extend_from_slice(name);
     let value_at = key.len();
@@ -32,7 +33,7 @@ pub fn append(name: &[u8], value: &[u8], key: &mut Vec<u8>) {
     double_nuls(key, value_at);
 }
 
-/// Doubles each NUL from `from` on.
+/// Doubles each NUL byte of `key` from offset `from` on.
 pub fn double_nuls(key: &mut Vec<u8>, from: usize) {
     if !key[from..].contains(&0) {
         return;
@@ -47,7 +48,8 @@ pub fn double_nuls(key: &mut Vec<u8>, from: usize) {
     }
 }
 
-/// Returns the key for other codings that belongs to the page of `key`. A purge of either key purges both.
+/// Returns the key for other content codings that belongs to the page with key `key`. A purge of one of them purges
+/// both.
 pub fn of_other_codings(key: &[u8]) -> Vec<u8> {
     [key, CODINGS].concat()
 }

@@ -1,28 +1,28 @@
-//! Marks: the URL and the tags by which purges find a page.
+//! Marks of a page: its URL and tags, by which purges find it.
 
 use std::iter;
 
 use myriad_policy::{PurgeSubject, Tags};
 
-/// URL that a page was fetched for, and the tags given by its origin, in one allocation that is written to files
+/// URL for which a page was fetched, and the tags that its origin gave it, in one byte string that is written to files
 /// unchanged.
 ///
-/// A byte of flags, the length of the host (16 bits) and of the target (32), the port (16 bits) if its flag is set,
-/// host and target, then each tag after its length (16 bits); all little-endian.
+/// Format (numbers are little-endian): a byte of flags, the length of the host (16 bits), the length of the target (32
+/// bits), the port (16 bits, only if its flag is set), host, target, and each tag preceded by its length (16 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageMarks<B = Box<[u8]>>(B);
 
-/// Flag: fetched for a URL of `https`.
+/// Flag: the page was fetched for an https URL.
 const HTTPS: u8 = 1;
 /// Flag: the page had more tags than are stored.
 const TAGS_TRUNCATED: u8 = 2;
 /// Flag: the page belongs to one port, which is not the default port of its scheme.
 const PORT: u8 = 4;
-/// Number of bytes before the port, or before the host without a port.
+/// Length of the flags and the two lengths, in bytes.
 const HEAD: usize = 7;
 
 impl PageMarks {
-    /// Creates the marks of a page fetched for `target`, the path and query as sent.
+    /// Creates the marks of a page that was fetched for `target`, the path and query as the client sent them.
     pub fn new(scheme: &str, host: &[u8], target: &[u8], tags: &Tags) -> PageMarks {
         let host = &host[..host.len().min(usize::from(u16::MAX))];
         let mut bytes = vec![
@@ -39,7 +39,7 @@ impl PageMarks {
         PageMarks(bytes.into())
     }
 
-    /// Returns the marks with the port that clients named.
+    /// Returns the marks with the port that the client's request named.
     #[must_use]
     pub fn with_port(&self, port: u16) -> PageMarks {
         let (head, rest) = self.as_bytes().split_at(HEAD);
@@ -48,7 +48,7 @@ impl PageMarks {
         PageMarks(bytes.into())
     }
 
-    /// Parses the result of [`Self::as_bytes`]; `None` if it is damaged.
+    /// Parses bytes that [`Self::as_bytes`] has returned; `None` if they are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<PageMarks> {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
         let (host, target) = lengths(*head);
@@ -66,24 +66,24 @@ impl PageMarks {
 }
 
 impl<'a> PageMarks<&'a [u8]> {
-    /// Creates marks that borrow their bytes.
+    /// Creates marks from valid bytes, which are borrowed.
     pub fn of_stored(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 }
 
 impl<B: AsRef<[u8]>> PageMarks<B> {
-    /// Returns marks that borrow from these.
+    /// Returns marks that borrow the bytes of these.
     pub fn borrowed(&self) -> PageMarks<&[u8]> {
         PageMarks(self.as_bytes())
     }
 
-    /// Returns a copy that owns its bytes.
+    /// Returns a copy with its own bytes.
     pub fn to_owned(&self) -> PageMarks {
         PageMarks(self.as_bytes().into())
     }
 
-    /// Returns the same URL with other tags.
+    /// Returns marks of the same URL with other tags.
     pub fn with_tags(&self, tags: &Tags) -> PageMarks {
         let subject = self.subject();
         let scheme = if subject.scheme == b"https" { "https" } else { "http" };
@@ -94,24 +94,24 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         }
     }
 
-    /// Returns the bytes as stored in memory and files.
+    /// Returns the marks as bytes, as they are stored in memory and files.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_ref()
     }
 
-    /// Returns the URL that the page was fetched for.
+    /// Returns the URL for which the page was fetched, as purges compare it.
     pub fn subject(&self) -> PurgeSubject<'_> {
         let scheme: &[u8] = if self.flags() & HTTPS > 0 { b"https" } else { b"http" };
         PurgeSubject::new(scheme, self.host(), self.target())
     }
 
-    /// Returns the path and query as sent.
+    /// Returns the path and query as the client sent them.
     pub fn target(&self) -> &[u8] {
         self.parts().1
     }
 
-    /// Returns the port that its clients named; `None` for the default port of its scheme, or if all ports share the
-    /// page.
+    /// Returns the port that the client's request named; `None` if it was the default port of the scheme, or if all
+    /// ports share the page.
     pub fn port(&self) -> Option<u16> {
         let bytes = self.as_bytes().get(HEAD..HEAD + port_length(self.flags()))?;
         bytes.first_chunk().map(|port| u16::from_le_bytes(*port))
@@ -122,7 +122,7 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         self.parts().0
     }
 
-    /// Returns the names of its tags.
+    /// Returns the page's tags.
     pub fn tags(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.parts().2;
         iter::from_fn(move || {
@@ -132,12 +132,13 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         })
     }
 
-    /// Returns whether the page had more tags than are stored. Every purge by tags covers such a page.
+    /// Returns true if the page had more tags than are stored. Every purge by tags covers such a page.
     pub fn has_truncated_tags(&self) -> bool {
         self.flags() & TAGS_TRUNCATED > 0
     }
 
-    /// Calls `each` with the labels of its path, of its URL and of each tag.
+    /// Calls `each` with each label of the page: hashes of its path, of its URL with query (if it has one) and of its
+    /// tags, or a common label for pages with too many tags.
     pub fn labels(&self, each: &mut dyn FnMut(u64)) {
         let subject = self.subject();
         each(subject.path_label());
@@ -148,7 +149,7 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         }
     }
 
-    /// Returns the bytes from the host on.
+    /// Returns the bytes from the host on. `rest` are the bytes after the first [`HEAD`].
     fn without_port<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
         rest.get(port_length(self.flags())..).unwrap_or_default()
     }
@@ -166,12 +167,12 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
     }
 }
 
-/// Returns the length of the port, in bytes.
+/// Returns the number of bytes that the port occupies.
 fn port_length(flags: u8) -> usize {
     if flags & PORT > 0 { size_of::<u16>() } else { 0 }
 }
 
-/// Returns the lengths of host and target.
+/// Returns the lengths of host and target, in bytes.
 fn lengths(head: [u8; HEAD]) -> (usize, usize) {
     let [_, host @ .., a, b, c, d] = head;
     (usize::from(u16::from_le_bytes(host)), u32::from_le_bytes([a, b, c, d]) as usize)
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(marks.tags().collect::<Vec<_>>(), [b"one", b"two"]);
         assert_eq!(marks.subject().scheme, b"https");
         let whole = marks.as_bytes();
-        // The marks may be cut after a complete tag.
+        // The bytes may end after a complete tag.
         let ends = [whole.len() - 10, whole.len() - 5];
         for length in (0..whole.len()).filter(|length| !ends.contains(length)) {
             assert!(PageMarks::from_bytes(&whole[..length]).is_none(), "{length} bytes");

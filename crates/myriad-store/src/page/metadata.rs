@@ -1,11 +1,12 @@
-//! Metadata of a page as the store sees it: its form in memory, its labels, and the purges that cover it.
+//! Implementation of the store's [`Metadata`] for pages: their form in memory, their labels, and the purge rules that
+//! cover them.
 
 use crate::page::{PageFacts, PageMeta, PageView, purge_predicate};
 use crate::{Metadata, PurgePredicate};
 use myriad_policy::{EntityTag, PurgeCommand};
 
 impl Metadata for PageMeta {
-    /// Level at which the encoding was made.
+    /// Compression level of the encoding.
     type EncodingMeta = u8;
     type StoredForm = PageFacts;
     type MetaView<'a> = PageView<'a>;

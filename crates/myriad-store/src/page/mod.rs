@@ -1,13 +1,13 @@
-//! Pages of a cache zone: their records, the data by which they are found, and limits for the fetches that fill a zone.
+//! Pages of a cache zone: their metadata, their keys, and limits for the fetches that fill a zone.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `zone`, `zone_counts`, `purge_log` | zones of pages on their store; their counters, and their last purges |
-//! | `page_record`, `texts`, `marks`, `kept_*` | stored data of a page in addition to its body |
-//! | `key` | the bytes of a key and of its parts |
-//! | `variant`, `revalidation` | the variant of a request; the conditions by which a page is revalidated |
-//! | `metadata` | metadata of a page as the store sees it |
-//! | `purge_matching` | decision whether a purge covers a page |
+//! | `zone`, `zone_counts`, `purge_log` | zones of pages; their counters; their last purges |
+//! | `page_record`, `texts`, `marks`, `stored_*` | metadata of a page, in memory and in files |
+//! | `key` | format of cache keys |
+//! | `variant`, `revalidation` | variant of a request; conditions with which a page is revalidated |
+//! | `metadata` | metadata of a page as the store uses it |
+//! | `purge_matching` | rules of purges as functions of a page |
 //! | `fetches` | limits for concurrent and queued fetches |
 
 mod counter;

@@ -1,4 +1,4 @@
-//! Page records: the metadata of a page as bytes in the zone's files.
+//! Page records: the metadata of pages as bytes in files.
 
 use crate::Persist;
 use myriad_policy::{EntityTag, Lifetime, ValiditySource as FreshnessSource};
@@ -7,12 +7,13 @@ use crate::page::{
     PageFacts, PageMarks, PageMeta, PageView, ProxiedFacts, StoredDuration, TextEnds, TextParts,
 };
 
-/// Format: numbers are little-endian, byte strings follow their length, flags are in the order of the fields.
+/// Format: numbers are little-endian, byte strings follow their lengths, flags are in the order of the fields.
 impl Persist for PageMeta {
     const VERSION: u16 = 5;
 
     fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
-        // Every field is named, so that the compiler reports a new field. A new field increments the version.
+        // Every field is named, so that the compiler reports a field that is not handled here. A new field requires a
+        // new version.
         let PageFacts {
             status,
             ends: _,

@@ -1,19 +1,19 @@
-//! Facts about a response for `gzip_proxied`.
+//! Facts about a response on which `gzip_proxied` depends.
 
 use myriad_base::calendar::parse_http_date;
 
-/// Facts about a response for `gzip_proxied`.
+/// Facts about a response on which `gzip_proxied` depends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProxiedFacts {
-    /// Set if `Expires` is in the past; `None` without the field.
+    /// True if `Expires` is in the past; `None` without this field.
     pub expired: Option<bool>,
     /// Set if `Cache-Control` is present.
     pub has_cache_control: bool,
-    /// Set if it contains `no-cache`.
+    /// Set if `Cache-Control` contains `no-cache`.
     pub no_cache: bool,
-    /// Set if it contains `no-store`.
+    /// Set if `Cache-Control` contains `no-store`.
     pub no_store: bool,
-    /// Set if it contains `private`.
+    /// Set if `Cache-Control` contains `private`.
     pub private: bool,
     /// Set if `Last-Modified` is present.
     pub has_last_modified: bool,
@@ -22,8 +22,8 @@ pub struct ProxiedFacts {
 }
 
 impl ProxiedFacts {
-    /// Returns whether an `Expires` is in the past, as nginx decides for `gzip_proxied`: a value that is not a date is
-    /// not in the past.
+    /// Returns true if the value of `Expires` is before `now_s` (seconds since the epoch). A value that is not a date
+    /// is not in the past, as in nginx.
     pub fn is_over(expires: &[u8], now_s: u64) -> bool {
         parse_http_date(expires, now_s).is_some_and(|expires| expires < now_s)
     }

@@ -1,27 +1,27 @@
-//! Last purges of a zone, for administrators.
+//! Log of a zone's last purges, for administrators.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-/// Maximum number of stored purges.
+/// Maximum number of purges in the log.
 const MAX_ENTRIES: usize = 1000;
-/// Maximum length of the text that describes the covered pages, in bytes.
+/// Maximum length of the description of the purged pages, in bytes.
 const MAX_TEXT_LEN: usize = 500;
 
-/// Source of a purge.
+/// Origin of a purge request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeSource {
-    /// A PURGE request, or a request that changes a page (RFC 9111 section 4.4).
+    /// A PURGE request, or a request with an unsafe method that invalidates a page (RFC 9111 section 4.4).
     Request,
-    /// A response of the origin.
+    /// A response of the origin, by a header field.
     Origin,
-    /// An administrator, by the control socket or the API.
+    /// An administrator, through the control socket or the API.
     Administrator,
 }
 
 impl PurgeSource {
-    /// Returns its name.
+    /// Returns the name of the source.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -31,40 +31,40 @@ impl PurgeSource {
     }
 }
 
-/// Purge in force.
+/// Entry of the purge log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeLogEntry {
     /// Time of the purge, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// `url`, `tag`, `wildcard`, `regex`, `host`, `key` or `all`.
+    /// Kind of the purge: `url`, `tag`, `wildcard`, `regex`, `host`, `key` or `all`.
     pub kind: &'static str,
-    /// Readable description of the covered pages, truncated to 500 bytes.
+    /// Readable description of the purged pages, truncated to 500 bytes.
     pub what: String,
-    /// Set if the pages are stale rather than removed.
+    /// Set if the pages become stale instead of being removed.
     pub soft: bool,
     /// Source of the purge.
     pub by: PurgeSource,
-    /// Number in the zone's sequence.
+    /// Number of the purge in the zone's sequence.
     pub number: u64,
-    /// Number of covered pages; `None` while they are being counted.
+    /// Number of pages that the purge covered; `None` while they are still being counted.
     pub pages: Option<u64>,
-    /// Set if more pages may have been covered.
+    /// Set if `pages` is a minimum.
     pub at_least: bool,
 }
 
-/// Last purges of a zone, each with its position in the log, from 1.
+/// Last purges of a zone. Readers refer to a purge by its position among all recorded purges, from 1 on.
 #[derive(Debug, Default)]
 pub struct PurgeLog(Mutex<PurgeLogState>);
 
 #[derive(Debug, Default)]
 struct PurgeLogState {
-    /// Total number of recorded purges.
+    /// Number of purges recorded so far, including those that the log has dropped.
     total: u64,
     last: VecDeque<PurgeLogEntry>,
 }
 
 impl PurgeLog {
-    /// Records a purge.
+    /// Records a purge, dropping the oldest if the log is full.
     pub fn note(&self, mut note: PurgeLogEntry) {
         if note.what.len() > MAX_TEXT_LEN {
             let end = (0..=MAX_TEXT_LEN).rev().find(|at| note.what.is_char_boundary(*at)).unwrap_or(0);
@@ -79,7 +79,7 @@ impl PurgeLog {
         notes.last.push_back(note);
     }
 
-    /// Records the number of pages that a purge has covered, once they are counted.
+    /// Records the number of pages of a purge, once they are counted. `number` is its number in the zone's sequence.
     pub fn end(&self, number: u64, pages: u64) {
         let mut notes = self.0.lock();
         if let Some(note) = notes.last.iter_mut().rev().find(|note| note.number == number) {
@@ -87,7 +87,8 @@ impl PurgeLog {
         }
     }
 
-    /// Returns the total number of recorded purges, and the stored purges after the first `noted`, oldest first.
+    /// Returns the number of purges recorded so far, and those after the first `noted` as far as they are stored,
+    /// oldest first.
     pub fn after(&self, noted: u64) -> (u64, Vec<PurgeLogEntry>) {
         let notes = self.0.lock();
         let news =

@@ -1,5 +1,5 @@
-//! Decision whether a purge covers a page. It is made for each page, at look-ups and by a sweep, if no label finds the
-//! pages.
+//! Rules of purges as functions of a page. They are evaluated for each page, at look-ups and in the background, if the
+//! pages cannot be found by a label.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -9,13 +9,13 @@ use myriad_script::Regex;
 
 use crate::page::PageMeta;
 
-/// Maximum number of pages for which a regex may exceed its limits. After that every page counts as matched.
+/// Maximum number of pages for which a regular expression may exceed its limits. After that, it matches every page.
 const MAX_FAILURES: u32 = 8;
 
-/// Returns the predicate of a purge, which determines whether it covers a page.
+/// Returns a function that determines whether a purge covers a page.
 ///
 /// # Errors
-/// Returns the reason if the pattern is not a valid regex.
+/// Returns the reason if a pattern is not a valid regular expression.
 pub fn purge_predicate(what: &PurgeTarget) -> Result<PurgePredicate<PageMeta>, String> {
     Ok(match what.clone() {
         PurgeTarget::Url { .. } | PurgeTarget::Tags(_) => {
@@ -47,10 +47,11 @@ pub fn purge_predicate(what: &PurgeTarget) -> Result<PurgePredicate<PageMeta>, S
     })
 }
 
-/// Regex of a purge request.
+/// Regular expression of a purge request, with limits on its execution.
 ///
-/// A page for which it exceeds its limits counts as matched, at the cost of one unnecessary fetch. A regex that exceeds
-/// them for many pages is not run any more, so that no pattern stalls a worker.
+/// A page for which it exceeds the limits counts as matched, which costs at most one unnecessary fetch. A regular
+/// expression that exceeds them for [`MAX_FAILURES`] pages is not executed any more, so that no pattern blocks a
+/// worker.
 struct BoundedRegex {
     regex: Regex,
     failures: AtomicU32,
@@ -81,7 +82,7 @@ mod tests {
     fn pattern_that_never_ends_is_given_up() {
         let regex = BoundedRegex::new("^(a+)+$").unwrap();
         let long = [&[b'a'; 4000][..], b"b"].concat();
-        // Without limits this would take 2^4000 steps.
+        // Without limits, this would take 2^4000 steps.
         assert!((0..100_000).all(|_| regex.matches(&long)));
         assert_eq!(regex.failures.load(Relaxed), MAX_FAILURES);
     }

@@ -1,4 +1,4 @@
-//! Conditions by which an origin can confirm a stored page.
+//! Conditions with which an origin can confirm a stored page.
 
 use myriad_http::Known;
 use myriad_policy::EntityTag;
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::page::Page;
 
-/// Condition that an origin may answer with a 304.
+/// Condition in a request to an origin, which may respond with 304.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevalidationCondition {
     /// `If-None-Match`.
@@ -15,11 +15,11 @@ pub enum RevalidationCondition {
     ModifiedSince,
 }
 
-/// Conditions with their values, for one stored page.
+/// Conditions and their values, for one stored page.
 pub type Conditions = SmallVec<[(RevalidationCondition, Vec<u8>); 2]>;
 
 impl RevalidationCondition {
-    /// Returns the header field of the request.
+    /// Returns the header field of the condition.
     pub const fn known_header(self) -> Known {
         match self {
             RevalidationCondition::NoneMatch => Known::IfNoneMatch,
@@ -44,7 +44,7 @@ impl RevalidationCondition {
     }
 }
 
-/// Returns the conditions for a page: none if the origin gave no validator, or for a status other than 200 and 206, as
+/// Returns the conditions for a page: none if the origin sent no validator, or if the status is neither 200 nor 206, as
 /// in nginx.
 pub fn conditions(page: &Page) -> Conditions {
     let meta = page.meta();

@@ -1,14 +1,14 @@
-//! Duration in two bytes, stored with each page.
+//! Duration in two bytes, for storage with each page.
 
-/// Number of bits for the leading digits. The other bits are the shift.
+/// Number of bits for the leading binary digits. The other bits are the exponent.
 const DIGITS: u32 = 12;
 
-/// Duration in milliseconds, accurate to one part in two thousand, up to 37 hours.
+/// Duration up to 37 hours in milliseconds, with an error of at most 1/2000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredDuration(u16);
 
 impl StoredDuration {
-    /// Creates a duration, rounded down.
+    /// Creates a duration, rounded down. Longer durations become the maximum.
     pub fn of_ms(ms: u64) -> Self {
         let shift = (u64::BITS - ms.leading_zeros()).saturating_sub(DIGITS);
         if shift > 15 {
@@ -17,17 +17,17 @@ impl StoredDuration {
         Self((shift as u16) << DIGITS | (ms >> shift) as u16)
     }
 
-    /// Returns the milliseconds.
+    /// Returns the duration in milliseconds.
     pub fn ms(self) -> u32 {
         u32::from(self.0 & ((1 << DIGITS) - 1)) << (self.0 >> DIGITS)
     }
 
-    /// Returns the bytes for a file.
+    /// Returns the duration as bytes in a file.
     pub(crate) fn to_bytes(self) -> [u8; 2] {
         self.0.to_le_bytes()
     }
 
-    /// Creates a duration from the bytes of a file.
+    /// Creates a duration from bytes in a file.
     pub(crate) fn of_bytes(bytes: [u8; 2]) -> Self {
         Self(u16::from_le_bytes(bytes))
     }

@@ -1,18 +1,20 @@
-//! Compact form of a [`Lifetime`], in half the memory, because few origins specify more than the freshness of a page.
+//! Compact form of a [`Lifetime`], which needs half the memory, because few origins specify more than the freshness
+//! lifetime.
 
 use myriad_policy::{Lifetime, ValiditySource};
 
-/// [`Lifetime`] in the form stored with each page.
+/// [`Lifetime`] as it is stored with each page.
 #[derive(Clone, Debug)]
 pub struct StoredLifetime {
     fresh_until: u64,
-    /// Validity in milliseconds. The bits above [`VALID_BITS`] are twice the index of its source in [`SOURCES`], plus 1
-    /// if the page must be revalidated before reuse.
+    /// Freshness lifetime in milliseconds, in [`VALID_BITS`] bits. The bits above are twice the index of its source in
+    /// [`SOURCES`], plus 1 if the page must be revalidated when it is stale.
     valid: u64,
+    /// Values that few pages have; `None` if all are the usual ones.
     rare: Option<Box<LifetimeExtras>>,
 }
 
-/// Number of bits for the validity, enough for two million years.
+/// Number of bits for the freshness lifetime, enough for two million years.
 const VALID_BITS: u32 = 56;
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
 const SOURCES: [ValiditySource; 7] = [
@@ -27,19 +29,19 @@ const SOURCES: [ValiditySource; 7] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LifetimeExtras {
-    // Both equal the end of the validity, unless the origin specified otherwise.
+    // Usually, both equal `fresh_until`.
     stale_updating_until: u64,
     stale_error_until: u64,
     born: Option<u64>,
 }
 
 impl StoredLifetime {
-    /// Returns the owned memory in addition to its size, in bytes.
+    /// Returns the number of heap bytes that it owns.
     pub fn weight(&self) -> usize {
         self.rare.as_ref().map_or(0, |_| size_of::<LifetimeExtras>() + 16)
     }
 
-    /// Returns the lifetime.
+    /// Returns the lifetime in its full form.
     pub fn get(&self) -> Lifetime {
         let rare = self.rare.as_deref();
         Lifetime {

@@ -1,17 +1,17 @@
-//! Compact form of [`ProxiedFacts`], the facts for `gzip_proxied`, in one byte of a page's record.
+//! Compact form of [`ProxiedFacts`], the facts for `gzip_proxied`, in one byte.
 
 use crate::page::ProxiedFacts;
 
-/// [`ProxiedFacts`] in one byte: two bits for `expired`, then one for each other field in order.
+/// [`ProxiedFacts`] in one byte: two bits for `expired`, then one for each further field in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredProxiedFacts(u8);
 
-/// Bits of `expired`: `Expires` is present, and it is in the past.
+/// Bits of `expired`: `Expires` is present; it is in the past.
 const EXPIRES: u8 = 1;
 const EXPIRED: u8 = 2;
 
 impl StoredProxiedFacts {
-    /// Returns the facts.
+    /// Returns the facts in their full form.
     pub fn get(self) -> ProxiedFacts {
         let flag = |place: u8| self.0 >> place & 1 > 0;
         ProxiedFacts {

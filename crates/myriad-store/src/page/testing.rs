@@ -1,25 +1,25 @@
-//! Pages without an origin, for tests.
+//! Construction of pages without an origin, for tests.
 
 use myriad_policy::{EntityTag, Lifetime, Tags, ValiditySource};
 
 use crate::page::{PageFacts, PageMarks, PageMeta, ProxiedFacts, StoredDuration, TextEnds, TextParts};
 
-/// Attributes of a test page.
+/// Properties of a page to be constructed.
 #[derive(Clone, Debug)]
 pub struct PageSpec<'a> {
     /// Status of the response.
     pub status: u16,
-    /// Host for which it was fetched.
+    /// Host in the URL of the page.
     pub host: &'a str,
-    /// Path and arguments for which it was fetched.
+    /// Path and query in the URL of the page.
     pub target: &'a str,
-    /// Tags given by the application.
+    /// Tags of the page.
     pub tags: Tags,
-    /// Text of its `Last-Modified`, or empty.
+    /// Value of `Last-Modified`; empty for none.
     pub last_modified: &'a str,
-    /// Its `ETag`.
+    /// Entity tag of the page.
     pub tag: Option<EntityTag>,
-    /// Time until which it is fresh, in ms since the Unix epoch. It may not be served stale.
+    /// Time until which the page is fresh, in milliseconds. It has no grace.
     pub fresh_until: u64,
 }
 

@@ -12,7 +12,7 @@ use crate::page::{
 };
 use myriad_encode::Coding;
 
-/// Returns the stored page, with encodings at these indices.
+/// Stores a page in a new zone, with encodings at these indices, and returns it.
 fn stored(made: &PageSpec<'_>, encodings: &[u8]) -> Page {
     let zone = Zone::<PageMeta>::new("z", ZoneLimits::default());
     let meta = made.meta();

@@ -1,28 +1,28 @@
-//! Texts stored with a page, joined into one allocation.
+//! Texts that are stored with a page, joined into one allocation.
 
 use crate::page::PageMarks;
 
-/// Parts of [`Texts`], in this order.
+/// Texts of a page, in the order in which they are joined.
 #[derive(Clone, Copy, Debug)]
 pub struct TextParts<'a> {
-    /// Field lines ready to send, except length, encoding, validators and fields added by a place.
+    /// Header field lines to send, except length, encoding, validators and fields that a location adds.
     pub lines: &'a [u8],
     /// [`PageMarks`](crate::page::PageMarks) by which purges find the page.
     pub marks: PageMarks<&'a [u8]>,
-    /// Media type without parameters, lower case, for `gzip_types`.
+    /// Media type without parameters, in lower case.
     pub media_type: &'a [u8],
-    /// `Last-Modified` as sent; empty if absent.
+    /// `Last-Modified` as the origin sent it; empty if absent.
     pub last_modified: &'a [u8],
-    /// Reason phrase, if it is not the standard phrase of the status.
+    /// Reason phrase; empty if it is the standard phrase of the status.
     pub reason: &'a str,
-    /// Origin's field lines that are not sent, but read by `$upstream_http_*`; usually empty.
+    /// Field lines of the origin that are not sent, but read by `$upstream_http_*`; usually empty.
     pub unsent: &'a [u8],
-    /// Parts that were cut out of the page (`myriad_script::esi::Cut`); empty if nothing was cut.
+    /// Parts that were cut out of the page because they are personal (`myriad_script::esi::Cut`); usually empty.
     pub cut: &'a [u8],
 }
 
-/// Bit of the last offset: further parts follow the reason phrase, so its length (16 bits) and that of the unsent lines
-/// (32 bits) precede it. Few pages have such parts; all others pay for one check of the bit, and no byte.
+/// Flag in the last offset: the texts contain `unsent` or `cut`. The lengths of the reason phrase (16 bits) and of the
+/// unsent lines (32 bits) then precede the reason phrase. Pages without them need no byte for this.
 const HAS_MORE: u32 = 1 << 31;
 
 impl TextParts<'_> {
@@ -30,10 +30,10 @@ impl TextParts<'_> {
         [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified]
     }
 
-    /// Joins the parts.
+    /// Joins the texts into one byte string.
     pub fn join(&self) -> Box<[u8]> {
         let mut joined = self.first_four().concat();
-        // A reason phrase fits into a line of a head, which is shorter than that.
+        // A reason phrase comes from one line of a response head, which is shorter than this.
         let reason = &self.reason.as_bytes()[..self.reason.len().min(usize::from(u16::MAX))];
         if self.has_more() {
             joined.extend_from_slice(&(reason.len() as u16).to_le_bytes());
@@ -50,13 +50,13 @@ impl TextParts<'_> {
     }
 }
 
-/// Offset of the end of each part except the last in the result of [`TextParts::join`]. 31 bits are sufficient, because the
-/// parts come from one response head.
+/// End offsets of the first four texts in the result of [`TextParts::join`]. 31 bits suffice, because the texts come
+/// from one response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEnds([u32; 4]);
 
 impl TextEnds {
-    /// Returns the offsets of these parts.
+    /// Returns the end offsets for these texts.
     pub fn of(parts: &TextParts<'_>) -> Self {
         let (texts, mut end) = (parts.first_four(), 0);
         let mut ends = std::array::from_fn(|part| {
@@ -70,7 +70,7 @@ impl TextEnds {
     }
 }
 
-/// Joined texts with access to each part.
+/// Joined texts, with access to each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texts<'a> {
     bytes: &'a [u8],
@@ -78,12 +78,12 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Creates a view of texts that [`TextParts::join`] has joined.
+    /// Creates a view of texts joined by [`TextParts::join`]. `ends` must belong to them.
     pub fn new(bytes: &'a [u8], ends: TextEnds) -> Self {
         Self { bytes, ends }
     }
 
-    /// Returns all parts.
+    /// Returns the texts as separate parts.
     pub fn parts(self) -> TextParts<'a> {
         let (_, unsent, cut) = self.tail();
         TextParts {
@@ -136,7 +136,7 @@ impl<'a> Texts<'a> {
         self.tail().2
     }
 
-    /// Returns the reason phrase, the unsent lines, and the cut parts.
+    /// Returns the reason phrase, the unsent lines and the cut parts.
     fn tail(self) -> (&'a [u8], &'a [u8], &'a [u8]) {
         let tail = &self.bytes[(self.ends.0[3] & !HAS_MORE) as usize..];
         if self.ends.0[3] & HAS_MORE == 0 {

@@ -1,4 +1,4 @@
-//! Zones: a store of pages, with its files, its counters and the fetches that fill it.
+//! Zones of pages: the store of a zone with its folder, counters and fetch limits.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -18,7 +18,8 @@ use crate::page::{
     StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
-/// Metadata of a page outside the store. In the store its texts are next to the body ([`PageView`]).
+/// Metadata of a page outside the store. In the store, its texts are in the allocation of the page's object
+/// ([`PageView`]).
 #[derive(Clone)]
 pub struct PageMeta {
     /// Metadata without the texts.
@@ -26,45 +27,45 @@ pub struct PageMeta {
     pub(super) texts: Box<[u8]>,
 }
 
-/// Metadata of a page without its texts.
+/// Metadata of a page, except texts.
 #[derive(Clone)]
 pub struct PageFacts {
     /// Status of the response.
     pub status: u16,
-    /// Offsets of the parts in the texts.
+    /// End offsets of the texts.
     pub ends: TextEnds,
-    /// `ETag` of the page; `None` while its body is still arriving, unless the origin sent an `ETag`.
+    /// Entity tag of the page; `None` while the body is still arriving, unless the origin sent an `ETag`.
     pub tag: Option<EntityTag>,
-    /// `Last-Modified`, in seconds since the epoch; meaningless if the texts have none.
+    /// `Last-Modified`, in seconds since the epoch; 0 if the texts have none.
     pub modified_s: u64,
-    /// Set if the origin compressed the page: other encodings may then be made of it even with `gzip off`.
+    /// Set if the origin sent the page compressed: the page may then be sent compressed even with `gzip off`.
     pub origin_encoded: bool,
-    /// Set if the page must not be transformed (`Cache-Control: no-transform`).
+    /// Set if the page may not be transformed (`Cache-Control: no-transform`).
     pub no_transform: bool,
-    /// Lifetime: validity and grace in milliseconds, and their source.
+    /// Freshness lifetime and grace, with their source.
     pub stored_lifetime: StoredLifetime,
-    /// Set if `Location` or `Refresh` is present, which `proxy_redirect` may rewrite for each client.
+    /// Set if the page has `Location` or `Refresh`, which `proxy_redirect` may rewrite for each client.
     pub redirects: bool,
-    /// Facts for `gzip_proxied`, such as `Expires` and `no-cache`.
+    /// Facts on which `gzip_proxied` depends.
     pub stored_proxied: StoredProxiedFacts,
-    /// Time that the origin took to send the head of the page's response; 0 if unknown.
+    /// Time that the origin took to send the response head of the page; 0 if unknown.
     pub response_time: StoredDuration,
 }
 
 impl PageMeta {
-    /// Creates metadata from facts and texts. The offsets in `facts` must be those of these texts.
+    /// Creates metadata from facts and joined texts. `facts.ends` must belong to these texts.
     pub fn new(facts: PageFacts, texts: Box<[u8]>) -> Self {
         Self { facts, texts }
     }
 
-    /// Returns the metadata with the parts that were cut out of the page, which are known only when the page is
+    /// Returns the metadata with the parts that were cut out of the page, which are known only once the page is
     /// complete.
     #[must_use]
     pub fn with_cut(&self, cut: &[u8]) -> Self {
         self.with_parts(TextParts { cut, ..self.view().texts().parts() })
     }
 
-    /// Returns the metadata with the origin's field lines that are not sent.
+    /// Returns the metadata with the origin's field lines that are not sent to clients.
     #[must_use]
     pub fn with_unsent(&self, unsent: &[u8]) -> Self {
         self.with_parts(TextParts { unsent, ..self.view().texts().parts() })
@@ -76,16 +77,16 @@ impl PageMeta {
         Self::new(facts, parts.join())
     }
 
-    /// Returns a view of this metadata.
+    /// Returns a view of the metadata.
     pub fn view(&self) -> PageView<'_> {
         PageView { facts: &self.facts, texts: &self.texts }
     }
 }
 
-/// View of a page's metadata, in the store or outside.
+/// View of a page's metadata, whether it is in the store or not.
 #[derive(Clone, Copy)]
 pub struct PageView<'a> {
-    /// Metadata without the texts.
+    /// Metadata except texts.
     pub facts: &'a PageFacts,
     pub(super) texts: &'a [u8],
 }
@@ -99,7 +100,7 @@ impl Deref for PageView<'_> {
 }
 
 impl<'a> PageView<'a> {
-    /// Returns a copy that is independent of the store.
+    /// Returns a copy of the metadata that is independent of the store.
     pub fn to_owned(self) -> PageMeta {
         PageMeta { facts: self.facts.clone(), texts: self.texts.into() }
     }
@@ -109,80 +110,80 @@ impl<'a> PageView<'a> {
         Texts::new(self.texts, self.facts.ends)
     }
 
-    /// Returns the field lines ready to send, except length, encoding, validators and fields added by a place.
+    /// Returns the header field lines to send, except length, encoding, validators and fields that a location adds.
     pub fn lines(self) -> &'a [u8] {
         self.texts().lines()
     }
 
-    /// Returns the media type without parameters, lower case, for `gzip_types`.
+    /// Returns the media type without parameters, in lower case.
     pub fn media_type(self) -> &'a [u8] {
         self.texts().media_type()
     }
 
-    /// Returns the reason phrase if it is not the standard phrase.
+    /// Returns the reason phrase; empty if it is the standard phrase of the status.
     pub fn reason(self) -> &'a str {
         self.texts().reason()
     }
 
-    /// Returns `Last-Modified` as sent, and in seconds.
+    /// Returns `Last-Modified` as the origin sent it, and in seconds since the epoch; `None` if the page has none.
     pub fn last_modified(self) -> Option<(&'a [u8], u64)> {
         let text = self.texts().last_modified();
         (!text.is_empty()).then_some((text, self.facts.modified_s))
     }
 
-    /// Returns the origin's field lines that are not sent, but read by `$upstream_http_*`.
+    /// Returns the origin's field lines that are not sent, but read by `$upstream_http_*`; usually empty.
     pub fn unsent(self) -> &'a [u8] {
         self.texts().unsent()
     }
 
-    /// Returns the parts that were cut out of the page, as in [`TextParts::cut`].
+    /// Returns the parts that were cut out of the page ([`TextParts::cut`]); usually empty.
     pub fn cut(self) -> &'a [u8] {
         self.texts().cut()
     }
 
-    /// Returns the marks by which purges find the page.
+    /// Returns the URL and tags by which purges find the page.
     pub fn marks(self) -> PageMarks<&'a [u8]> {
         self.texts().marks()
     }
 }
 
 impl PageFacts {
-    /// Returns the lifetime: validity and grace in milliseconds, and their source.
+    /// Returns the freshness lifetime and grace, with their source.
     pub fn lifetime(&self) -> Lifetime {
         self.stored_lifetime.get()
     }
 
-    /// Returns the facts for `gzip_proxied`, such as `Expires` and `no-cache`.
+    /// Returns the facts on which `gzip_proxied` depends.
     pub fn proxied(&self) -> ProxiedFacts {
         self.stored_proxied.get()
     }
 }
 
-/// A stored page.
+/// Page in the store of a zone.
 pub type Page = Object<PageMeta>;
 
-/// A zone of pages.
+/// Zone of pages (`*_cache_path`).
 pub struct PageZone {
-    /// Store of the pages.
+    /// Store of the pages, in memory and on disk.
     pub zone: Zone<PageMeta>,
-    /// Folder of its files.
+    /// Folder of the zone's files.
     pub folder: PageFolder,
-    /// Counts of its requests by cache status.
+    /// Counters of requests and stored pages by cache status.
     pub counts: ZoneCounts,
-    /// Results of its purges.
+    /// Numbers of pages covered by recent purges.
     pub purge_results: PurgeResults,
-    /// Its last purges.
+    /// Log of the last purges.
     pub purges: PurgeLog,
-    /// Fetches that fill it.
+    /// Limiter of concurrent fetches into the zone.
     pub fetches: Arc<FetchLimiter>,
 }
 
-/// Folder of a zone's files. It cannot change while the zone exists.
+/// Folder of a zone's files. It does not change while the zone exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageFolder {
     /// Path of the folder.
     pub path: PathBuf,
-    /// `levels=`.
+    /// `levels=`: number of digits in the names of each level of subfolders.
     pub levels: Vec<u8>,
 }
 
@@ -194,8 +195,8 @@ impl PageZone {
         Self { zone, folder, counts, purge_results: ends, purges, fetches }
     }
 
-    /// Opens the disk tier, or changes its limits if it is open. Errors go to `log`. If the folder is removed and the
-    /// worker has no permission to create it, the request goes to `keeper`.
+    /// Opens the disk tier, or only changes its limits if it is already open. Events are written to `log`. If the
+    /// folder was removed and this process cannot create it again, it is requested from `keeper` (the supervisor).
     pub fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog, keeper: Arc<dyn FolderCreator>) {
         let (log, name, keeper) = (log.clone(), self.zone.name().to_owned(), keeper);
         let options = DiskOptions {
@@ -216,14 +217,14 @@ impl PageZone {
     }
 }
 
-/// Formats the error like nginx: number, colon, text.
+/// Formats a system error like nginx: number, colon, text.
 fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     error.raw_os_error().map_or_else(|| text.to_owned(), |number| format!("{number}: {text}"))
 }
 
-/// Returns the reference points of the process clock.
+/// Returns the current reference points of the process clock.
 fn clock_reference() -> ClockReference {
     ClockReference {
         boot: clock::boot(),
@@ -285,7 +286,7 @@ fn log_event(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     }
 }
 
-/// Returns the index of an encoding among a page's alternatives.
+/// Returns the index of a coding among a page's encodings, for gzip that of the fast level.
 pub fn encoding_index(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,
@@ -294,10 +295,11 @@ pub fn encoding_index(coding: Coding) -> u8 {
     }
 }
 
-/// Index of gzip at its strong level. The fast level, made when the page was stored, has a separate index.
+/// Index of the encoding with gzip at a high level. Gzip at the fast level, made when the page was stored, has its own
+/// index.
 pub const STRONG_GZIP: u8 = 3;
 
-/// Returns the best alternative of a page in a coding.
+/// Returns the best encoding of a page in a coding; `None` if there is none, and for the identity coding.
 pub fn alternative(page: &Page, coding: Coding) -> Option<&AlternativeEncoding<u8>> {
     match coding {
         Coding::Identity => None,

@@ -1,4 +1,4 @@
-//! Counters of a zone: its requests by cache status, and the results of its last purges.
+//! Counters of a zone's requests by cache status, and results of its last purges.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,25 +8,25 @@ use parking_lot::Mutex;
 
 use crate::page::Counter;
 
-/// Number of workers with separate counters. Further workers share one set.
+/// Number of workers with their own counters. All further workers share one set of counters.
 const WORKERS: usize = 64;
 const STATUSES: usize = CacheStatus::ALL.len();
-/// Maximum number of purge results stored for commands that wait for them.
+/// Maximum number of purge results that are retained for commands which wait for them.
 const MAX_RESULTS: usize = 1024;
 
-/// Counters of a worker, aligned so that two workers never write to the same cache line.
+/// Counters of one worker, aligned so that no two workers write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct WorkerCounters([[Counter; FIGURES]; STATUSES]);
 
-/// Number of figures per cache status, in the order of the fields of [`CacheZoneCount`].
+/// Number of counters per cache status, in the order of the fields of [`CacheZoneCount`].
 const FIGURES: usize = 4;
 
-/// Requests by `$upstream_cache_status`.
+/// Counters of a zone's requests by cache status.
 #[derive(Debug)]
 pub struct ZoneCounts {
     workers: Box<[WorkerCounters]>,
-    /// Counters of all workers beyond the first [`WORKERS`].
+    /// Counters shared by all workers beyond the first [`WORKERS`].
     others: [[AtomicU64; FIGURES]; STATUSES],
 }
 
@@ -40,12 +40,14 @@ impl Default for ZoneCounts {
 }
 
 impl ZoneCounts {
-    /// Counts a request, and the bytes of its response body. Must be called on the thread of that worker.
+    /// Counts a finished request and the bytes of its body that were sent. Must be called on the thread of worker
+    /// `worker`.
     pub fn add(&self, worker: usize, status: CacheStatus, bytes: u64) {
         self.add_figures(worker, status, [(0, 1), (1, bytes)]);
     }
 
-    /// Counts a page stored for a request of that status. Must be called on the thread of that worker.
+    /// Counts a page of `bytes` bytes that was stored for a request with this status. Must be called on the thread of
+    /// worker `worker`.
     pub fn add_written(&self, worker: usize, status: CacheStatus, bytes: u64) {
         self.add_figures(worker, status, [(2, 1), (3, bytes)]);
     }
@@ -59,7 +61,7 @@ impl ZoneCounts {
         }
     }
 
-    /// Returns the number of requests of a status, of all workers.
+    /// Returns the number of requests with a cache status, of all workers.
     pub fn of(&self, status: CacheStatus) -> u64 {
         self.figure(status as usize, 0)
     }
@@ -69,7 +71,7 @@ impl ZoneCounts {
         own + self.others[status][figure].load(Relaxed)
     }
 
-    /// Returns all counts of the zone, under its name.
+    /// Returns all counts. `name` is the name of the zone.
     pub fn sums(&self, name: &str) -> ZoneSums {
         let by_status = std::array::from_fn(|status| CacheZoneCount {
             responses: self.figure(status, 0),
@@ -86,29 +88,30 @@ impl ZoneCounts {
 pub struct ZoneSums {
     /// Name of the zone.
     pub name: String,
-    /// In the order of [`CacheStatus::ALL`].
+    /// Counts by cache status, in the order of [`CacheStatus::ALL`].
     pub by_status: [CacheZoneCount; STATUSES],
 }
 
-/// Requests of one cache status.
+/// Counts of the requests with one cache status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheZoneCount {
     /// Number of responses.
     pub responses: u64,
-    /// Number of bytes of their bodies that were sent.
+    /// Number of body bytes sent.
     pub bytes: u64,
-    /// Number of pages stored for them.
+    /// Number of pages that were stored for these requests.
     pub responses_written: u64,
-    /// Number of bytes of the bodies of these pages.
+    /// Number of body bytes of the stored pages.
     pub bytes_written: u64,
 }
 
-/// Number of pages covered by the last purges by pattern, by the purge's number in the zone's sequence.
+/// Numbers of pages covered by recent purges that were counted in the background, by the number of the purge in the
+/// zone's sequence.
 #[derive(Debug, Default)]
 pub struct PurgeResults(Mutex<VecDeque<(u64, usize)>>);
 
 impl PurgeResults {
-    /// Records the result of a purge.
+    /// Records the number of pages that purge `number` covered.
     pub fn note(&self, number: u64, count: usize) {
         let mut ends = self.0.lock();
         if ends.len() == MAX_RESULTS {
@@ -117,7 +120,8 @@ impl PurgeResults {
         ends.push_back((number, count));
     }
 
-    /// Returns the number of pages covered by a purge; `None` if it is not complete, or was completed too long ago.
+    /// Returns the number of pages that a purge covered; `None` if they are still being counted, or the result was
+    /// dropped.
     pub fn of(&self, number: u64) -> Option<usize> {
         self.0.lock().iter().find(|(other, _)| *other == number).map(|(_, count)| *count)
     }

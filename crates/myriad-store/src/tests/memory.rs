@@ -217,7 +217,7 @@ fn pressed_zone_shrinks_by_steps_stores_within_its_cap_and_grows_again() {
         assert!(zone.stats().bytes <= 1 << 20);
         assert!(zone.get(KeyRef::new(&key(n)), plain, 3).is_some(), "what is new takes the place of others");
     }
-    // A reload with the same size must not enlarge the cap.
+    // A reload with the same limit must not enlarge the memory limit.
     zone.resize(zone.limits());
     assert_eq!(zone.stats().limit_bytes, 1 << 20);
     zone.set_pressure_limit(usize::MAX);
@@ -243,7 +243,7 @@ fn store_under_lowered_cap_evicts_some_pages_but_not_whole_excess() {
     assert!(less.bytes <= 1 << 20, "{less:?}");
     put(&zone, b"/new", 1, 4000, 11);
     assert!(zone.get(KeyRef::new(b"/new"), plain, 11).is_some());
-    // A small excess is evicted together with the room for the page, which may need more.
+    // A small excess is evicted together with the space for the page, which may need more.
     zone.set_pressure_limit(less.bytes - 20_000);
     put(&zone, b"/large", 2, 400_000, 12);
     assert!(zone.get(KeyRef::new(b"/large"), plain, 12).is_some());

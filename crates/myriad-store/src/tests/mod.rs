@@ -1,4 +1,4 @@
-//! Behaviour of whole zones, through the public interface.
+//! Tests of whole zones, through the public interface.
 
 mod claims;
 mod flights;
@@ -17,15 +17,15 @@ use bytes::Bytes;
 
 use crate::*;
 
-/// Number of labels of pages: a label is the writer's id modulo this number.
+/// Number of different labels of test pages. The label of a page is the number of its writer modulo this number.
 pub(crate) const GROUPS: u64 = 5;
 
-/// Returns the writer's id of a page with this number of additional labels.
+/// Returns a writer's number that gives its page this number of additional labels.
 pub(crate) fn tagged(id: u64, labels: u64) -> u64 {
     labels << 48 | id
 }
 
-/// Metadata that names the writer of an object.
+/// Metadata that contains the number of an object's writer.
 #[derive(Debug)]
 pub(crate) struct TestPage {
     pub(crate) id: u64,
@@ -41,7 +41,7 @@ impl Metadata for TestPage {
         self
     }
 
-    /// Adds the page's id to the texts, too.
+    /// Also adds the number to the texts.
     fn into_stored(self, texts: &mut Vec<u8>) -> Self {
         texts.extend_from_slice(&self.id.to_le_bytes());
         self
@@ -65,7 +65,8 @@ impl Metadata for TestPage {
         Some([page.id % GROUPS; 2])
     }
 
-    /// Parses a rule: the number of a group, and optionally a byte to distinguish it from others.
+    /// Parses a rule: the number of a group, and optionally a byte that distinguishes the rule from others of the
+    /// group.
     fn covers(rule: &[u8]) -> Option<PurgePredicate<Self>> {
         let group = u64::from(*rule.first()?);
         (rule.len() < 3)
@@ -73,7 +74,7 @@ impl Metadata for TestPage {
     }
 }
 
-/// Returns the result of a purge that completes at once.
+/// Returns the result of a purge that is complete when it is first polled.
 #[track_caller]
 pub(crate) fn completed_purge(mut purging: PurgeFuture) -> LoggedPurge {
     match std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop())) {
@@ -90,7 +91,7 @@ pub(crate) fn group(group: u8) -> [u8; 1] {
     [group]
 }
 
-/// Purges labels and returns the number of purged pages.
+/// Purges labels, and returns the number of purged pages.
 #[track_caller]
 pub(crate) fn purge_labels(zone: &Zone<TestPage>, labels: &[u64], purge: PurgeKind) -> usize {
     match completed_purge(zone.purge(labelled(labels), purge)).count {
@@ -99,7 +100,7 @@ pub(crate) fn purge_labels(zone: &Zone<TestPage>, labels: &[u64], purge: PurgeKi
     }
 }
 
-/// Purges the pages covered by a rule.
+/// Purges the pages that a rule covers.
 #[track_caller]
 pub(crate) fn purge_rule(zone: &Zone<TestPage>, name: &str, purge: PurgeKind, number: u8) -> u64 {
     let rule = group(number);
@@ -131,7 +132,7 @@ impl Persist for TestPage {
     }
 }
 
-/// Returns the body of writer `id`. No two writers share a prefix of eight bytes.
+/// Returns a body for the writer with number `id`. Bodies of different writers differ in the first eight bytes.
 pub(crate) fn content(id: u64, len: usize) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(id);
     let mut bytes = id.to_be_bytes().to_vec();
@@ -142,7 +143,7 @@ pub(crate) fn content(id: u64, len: usize) -> Vec<u8> {
 
 pub(crate) fn plain(_: &[u8], _: &mut Vec<u8>) {}
 
-/// Derives a variant key from the selector and the request's value for it.
+/// Derives the variant of a request from the selector and the request's value for it.
 pub(crate) fn asking(value: u8) -> impl Fn(&[u8], &mut Vec<u8>) {
     move |selector, out| {
         out.extend_from_slice(selector);
@@ -208,7 +209,7 @@ pub(crate) fn put(zone: &Zone<TestPage>, key: &[u8], id: u64, len: usize, now: u
     }
 }
 
-/// Waker that counts its calls.
+/// Waker that counts how often it is called.
 #[derive(Default)]
 struct Bell(AtomicUsize);
 
@@ -232,7 +233,7 @@ fn chunk(reader: &mut FlightReader<TestPage>, bell: &Arc<Bell>) -> Poll<Option<R
     reader.poll_chunk(&mut Context::from_waker(&Waker::from(Arc::clone(bell))))
 }
 
-/// Reads a body to its end; every poll must be ready.
+/// Reads a body to its end. Panics if a poll is not ready.
 #[track_caller]
 pub(crate) fn drain(reader: &mut FlightReader<TestPage>) -> Result<Vec<u8>, Abort> {
     let bell = Arc::default();

@@ -1,8 +1,9 @@
-//! Seeded schedules against a model that records, for every writer, its page and the start of its fetch.
+//! Random schedules of operations, compared with a model that records the page and the start of the fetch for each
+//! writer.
 //!
-//! After every step: no key has two leaders (no variant, once the selector is known); every byte read is the byte of
-//! exactly one writer, of the right key and variant; no purged page is found; the cap is not exceeded; and every waiter
-//! is woken by each event that completes its wait.
+//! Checked after every step: no key has two leaders (no variant, once the selector is known); every byte that is read
+//! is the byte of exactly one writer, for the right key and variant; no purged page is found; the memory limit is not
+//! exceeded; and each waiter is woken by every event that ends its wait.
 
 mod streams;
 
@@ -15,14 +16,14 @@ const VALUES: u8 = 3;
 const CAP: usize = 9_000;
 const LOCK_AGE: u64 = 50;
 
-/// Record of the writer with an id.
+/// Writer in the model.
 struct ModelWrite {
     key: u8,
-    /// Value of the request that it fetches for.
+    /// Value of the request for which the writer fetches.
     value: u8,
-    /// Step at which its fetch began.
+    /// Step at which the fetch began.
     begun: u64,
-    /// Start of the fetch by which its origin confirmed the page.
+    /// Step at which the fetch began that found the page confirmed by its origin.
     confirmed: u64,
     len: usize,
 }
@@ -36,9 +37,9 @@ struct Flying {
     id: u64,
     writing: Writing,
     started_at: u64,
-    /// Set while claims may wait for it: not purged, not separate, not oversized, not superseded.
+    /// Set while claims may join: not purged, separate, too long for memory or superseded.
     open: bool,
-    /// Set for the whole key, because its selector is unknown.
+    /// Set if the selector is unknown, so that the fetch is for the whole key.
     whole_key: bool,
 }
 
@@ -47,7 +48,7 @@ struct ModelReader {
     key: u8,
     value: u8,
     joined: u64,
-    /// Id of the fetch that this reader's request started.
+    /// Number of the fetch that the request of this reader started.
     own: Option<u64>,
     id: Option<u64>,
     got: Vec<u8>,
@@ -65,14 +66,14 @@ struct Model {
     flying: Vec<Flying>,
     reading: Vec<ModelReader>,
     purged: HashMap<u8, u64>,
-    /// Last hard and last soft purge of each group of pages.
+    /// Steps of the last hard and the last soft purge of each group of pages.
     purged_groups: HashMap<u64, u64>,
     softened: HashMap<u64, u64>,
     next_id: u64,
     seen: StoreEvents,
 }
 
-/// Number of occurrences of each relevant event, so that a schedule without them fails.
+/// Number of occurrences of each relevant event, so that the test fails if the schedules do not contain one.
 #[derive(Default, Debug)]
 struct StoreEvents {
     hits: u64,
@@ -104,7 +105,7 @@ fn selected(key: u8, value: u8) -> Option<Selection> {
     (key % 2 == 1).then(|| selection(b"s", value))
 }
 
-/// Returns the time of the last purge of a page's group.
+/// Returns the step of the last purge of a page's group.
 fn last(purges: &HashMap<u64, u64>, id: u64) -> u64 {
     purges.get(&(id % GROUPS)).copied().unwrap_or(0)
 }
@@ -216,7 +217,7 @@ impl Model {
         }
     }
 
-    /// Returns whether the zone has a selector for the key, from a stored object or a flight.
+    /// Returns true if the zone knows a selector for the key, from a stored object or a flight.
     fn selector_known(&self, key: u8) -> bool {
         let stored =
             (0..VALUES).any(|v| self.zone.get(KeyRef::new(&name(key)), asking(v), self.now).is_some());
@@ -252,7 +253,7 @@ impl Model {
         }
     }
 
-    /// Asserts that a former leader for the same variant is older than the lock.
+    /// Asserts that an earlier leader for the same variant is older than the lock age.
     fn only_leader(&mut self, key: u8, value: u8) {
         for other in self.flying.iter_mut().filter(|f| f.open) {
             let other_write = &self.writes[&other.id];
@@ -277,7 +278,7 @@ impl Model {
         object.set_fresh_until(self.now);
         let Some(writer) = self.zone.begin_refresh(&object, self.now, LOCK_AGE, None) else { return };
         self.seen.refreshes += 1;
-        // The selector of the refreshed object is known.
+        // The selector of the object to be refreshed is known.
         self.only_leader(key, value);
         self.new_flight(key, value, writer, true, false);
     }
@@ -308,7 +309,7 @@ impl Model {
         }
     }
 
-    /// Purges a group of pages, at once by label or as a rule that is swept later.
+    /// Purges a group of pages: by label, or by a rule that is checked later.
     fn purge_group(&mut self) {
         let group = self.rng.u64(..GROUPS);
         let purge = if self.rng.bool() { PurgeKind::Hard } else { PurgeKind::Soft };
@@ -334,7 +335,7 @@ impl Model {
         };
     }
 
-    /// Returns the pages of a group that can be found.
+    /// Returns the pages of a group that look-ups find.
     fn stored_in(&self, group: u64) -> std::collections::HashSet<u64> {
         let all = (0..KEYS).flat_map(|key| (0..VALUES).map(move |value| (key, value)));
         let found = all.filter_map(|(key, value)| {
@@ -343,7 +344,7 @@ impl Model {
         found.filter(|id| id % GROUPS == group).collect()
     }
 
-    /// Polls waiters that were not woken: they must still be pending.
+    /// Polls the waiters that were not woken, and asserts that they are still pending.
     fn check_no_lost_wakeup(&mut self) {
         for reading in &mut self.reading {
             let Some(rings) = reading.waiting else { continue };
@@ -360,7 +361,7 @@ impl Model {
         }
     }
 
-    /// Drops all writers; every reader must finish, and every byte must be released.
+    /// Drops all writers, and asserts that every reader ends and every byte is released.
     fn finish(&mut self) {
         self.flying.clear();
         self.check_no_lost_wakeup();

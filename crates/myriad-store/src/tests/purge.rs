@@ -19,7 +19,7 @@ fn removed_key_is_gone_with_all_its_variants_and_counted() {
     assert_eq!((zone.stats().purged, zone.stats().bytes), (4, before));
 }
 
-/// Covers each phase of the fetch at the time of the purge.
+/// Tests a purge in each phase of a fetch.
 #[test]
 fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
     for everything in [false, true] {

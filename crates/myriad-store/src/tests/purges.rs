@@ -74,14 +74,14 @@ fn purge_by_rule_takes_effect_at_once_and_is_counted_once_swept() {
     while retired.is_empty() {
         retired = zone.maintain_purges(16);
     }
-    // One of the twenty pages was replaced before the sweep reached it.
+    // One of the twenty pages was replaced before the check against the rule reached it.
     assert_eq!(retired, [FinishedPurge { name: "all of 2".into(), number, count: 19 }]);
     assert!(found(&zone, b"/12"));
     assert_eq!(zone.stats().objects, 81);
     assert_eq!((purge_labels(&zone, &[0, 1, 2, 3, 4], PurgeKind::Hard), zone.stats().bytes), (81, before));
 }
 
-/// Covers each phase of the fetch at the time of the purge.
+/// Tests a purge in each phase of a fetch.
 #[test]
 fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
     for by_label in [false, true] {
@@ -100,7 +100,7 @@ fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
             body.push(content(1, 10).into());
             purge_now(2);
             let _after = lead(claim(&zone, b"/", 11));
-            // The purge waits for the fetch, regardless of the number of sweeps.
+            // The purge is retained for the fetch, however often all objects have been checked.
             (0..4).for_each(|_| assert!(zone.maintain_purges(1000).iter().all(|told| told.count == 0)));
             assert_eq!(zone.live_purges(), 1);
             assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Unstored(NotStored::Purged)));
@@ -178,12 +178,12 @@ fn fetch_of_claimed_address_retains_followers_when_another_address_is_purged() {
     let _after = lead(claim_at(77));
     let mut body = writer.admit(admission(1, None));
     body.push(content(1, 10).into());
-    // Its head shows that the purge does not cover it.
+    // The response head shows that the purge does not cover the page.
     assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Stored(_)));
 }
 
-/// The request may be for another URL with the same key, and the response may be a page of that URL or confirm the old
-/// page.
+/// The request may be for another URL with the same key; the response may then be the page of that URL, or confirm the
+/// old page.
 #[test]
 fn refresh_gets_no_followers_after_purge_of_stored_or_requested_address() {
     let purge = |zone: &Zone<TestPage>, address: u64| {

@@ -1,4 +1,5 @@
-//! Many threads on one zone. The assertions are valid for every interleaving; the coverage varies from run to run.
+//! Tests with many threads on one zone. The assertions hold for every interleaving; what is covered varies from run to
+//! run.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
@@ -7,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// Parks the thread until it is woken. Panics after ten seconds, which means that a wake-up was lost.
+/// Waker that unparks its thread. [`wait`] panics after ten seconds, because a wake-up was
+/// lost then.
 struct Parker(thread::Thread, AtomicBool);
 
 impl Wake for Parker {
@@ -40,7 +42,7 @@ fn read(reader: &mut FlightReader<TestPage>) -> Result<Vec<u8>, Abort> {
     Ok(bytes)
 }
 
-/// Returns the length of writer `id`'s body.
+/// Returns the length of the body of the writer with number `id`.
 fn len(id: u64) -> usize {
     8 + (id as usize * 37) % 3000
 }
@@ -76,12 +78,12 @@ fn two_hundred_waiters_on_other_threads_get_the_bytes_of_one_fetch() {
     });
 }
 
-/// Progress of the workers, and the flag that stops them.
+/// Shared state of the worker threads, with the flag that stops them.
 struct Work {
-    /// Id of the next writer.
+    /// Number of the next writer.
     id: AtomicUsize,
     steps: AtomicUsize,
-    /// Number of leaders of each key.
+    /// Current number of leaders for each key.
     led: [AtomicUsize; 8],
     over: AtomicBool,
 }
@@ -92,14 +94,14 @@ impl Work {
         Self { id, steps, led: Default::default(), over: AtomicBool::new(false) }
     }
 
-    /// Returns whether each possible interaction of the workers has occurred.
+    /// Returns true if each possible interaction of the threads has occurred.
     fn has_met_all(&self, zone: &Zone<TestPage>) -> bool {
         let (stats, steps) = (zone.stats(), self.steps.load(SeqCst));
         steps > 100 && stats.stored > 0 && stats.hits > 0 && self.led.iter().all(|led| led.load(SeqCst) > 0)
     }
 }
 
-/// Runs random operations of a worker on the zone.
+/// Runs random operations on the zone, on one of the worker threads.
 fn work(zone: &Zone<TestPage>, work: &Work, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     while !work.over.load(SeqCst) {
@@ -168,7 +170,7 @@ fn write(writer: FlightWriter<TestPage>, id: u64, rng: &mut fastrand::Rng) {
 
 #[test]
 fn workers_in_any_interleaving_keep_bodies_whole_and_waiters_awake() {
-    // Room for only some of the eight pages, so that eviction occurs too.
+    // The memory suffices only for some of the eight pages, so that evictions occur.
     let zone = zone(12 << 10);
     let done = Work::new();
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Claims: one leader fetches a key, and all others wait for that fetch.
+//! Claims: for each key, one request fetches the object, and all others wait for that fetch.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,18 +14,18 @@ use crate::{KeyRef, Metadata, Object, Selection};
 /// Options of a claim.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimOptions {
-    /// Current time.
+    /// Current time, in milliseconds.
     pub now: u64,
-    /// Age in milliseconds from which an incomplete flight no longer prevents another claim from leading
-    /// (`*_cache_lock_age`; nginx's default is 5000).
+    /// Age of a fetch, in milliseconds, from which another request may start a second fetch (`*_cache_lock_age`;
+    /// nginx's default is 5000).
     ///
-    /// The older flight continues, retains its waiters, and may still store its object unless a later object is stored
-    /// first.
+    /// The older fetch continues and retains its waiters. Its object is still stored, unless a later fetch has stored
+    /// an object before.
     pub lock_age_ms: u64,
-    /// Labels of the requested page, if the caller purges by such labels ([`crate::PurgeScope::Exact`]); the same label
-    /// twice if it has only one.
+    /// Labels of the requested URL, by which purges may name it ([`crate::PurgeScope::Exact`]); the same label twice if
+    /// there is only one. `None` if the URL has no labels.
     ///
-    /// A purge of another address does not prevent claims from waiting for the flight, although its head has not
+    /// With it, a purge of another URL does not prevent requests from joining the fetch while its response head has not
     /// arrived yet.
     pub address: Option<[u64; 2]>,
 }
@@ -33,22 +33,22 @@ pub struct ClaimOptions {
 /// Result of a claim.
 #[derive(Debug)]
 pub enum Claim<M: Metadata> {
-    /// A usable object is stored.
+    /// An object that `usable` accepts is stored.
     Hit(Object<M>),
-    /// No fetch is in progress: the caller leads the fetch, and others wait for it.
+    /// No fetch is in progress: the caller becomes the leader, must fetch the object, and others wait for it.
     Lead(FlightWriter<M>),
-    /// A fetch is in progress.
+    /// A fetch is in progress, and this is its reader.
     Wait(FlightReader<M>),
-    /// The key was uncacheable or oversized recently (hit-for-miss): fetch without waiting for another fetch.
-    /// [`Zone::fetch_unshared`] returns a writer in case the response can be stored this time.
+    /// The key was uncacheable or too long for memory recently (hit-for-miss): fetch without waiting for others.
+    /// [`Zone::fetch_unshared`] returns a writer, in case the response can be stored this time.
     Pass,
 }
 
 impl<M: Metadata> Zone<M> {
-    /// Finds a usable object or a fetch in progress, in one atomic step.
+    /// Finds a usable object or a fetch in progress, or makes the caller the leader of a new fetch, in one atomic step.
     ///
-    /// A key (or a variant, once the selector is known) has at most one leader younger than `lock_age_ms`. `usable`
-    /// checks a stored object under the shard's lock: `|o| o.is_fresh(now)`, or any other policy of the caller.
+    /// Each key (each variant, once the selector is known) has at most one leader that is younger than `lock_age_ms`.
+    /// `usable` decides under the shard's lock whether a stored object may be used, for example `|o| o.is_fresh(now)`.
     pub fn claim(
         &self,
         key: KeyRef<'_>,
@@ -87,15 +87,16 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Returns a writer without waiters, for a fetch after a lock time-out or [`Claim::PassStatus`] whose response may still
-    /// be stored.
+    /// Returns a writer for a fetch without waiters, after waiting for another fetch timed out or after
+    /// [`Claim::Pass`]. The response can still be stored.
     pub fn fetch_unshared(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
         let (key, role) = (self.key(key), FlightRole::Closed);
         let new = NewFlight { now, address: None, previous: None, selection: None, role };
         self.begin_flight(&mut self.shard(key), key, new)
     }
 
-    /// Like [`Zone::fetch_unshared`], to replace `object`, which counts as updating for `updating_ms`.
+    /// Like [`Zone::fetch_unshared`], for a fetch to replace `object`, which counts as updating for `updating_ms`
+    /// milliseconds.
     pub fn refresh_unshared(&self, object: &Object<M>, now: u64, updating_ms: u64) -> FlightWriter<M> {
         let key = self.key_of(object);
         let previous = Some((object.clone(), now.saturating_add(updating_ms)));
@@ -103,10 +104,11 @@ impl<M: Metadata> Zone<M> {
         self.begin_flight(&mut self.shard(key), key, new)
     }
 
-    /// Begins the refresh of a stored object; `None` if it is no longer stored or a refresh is already in progress.
+    /// Starts a fetch to replace a stored object. Returns `None` if the object is not stored any more, or is already
+    /// being fetched.
     ///
-    /// After `updating_ms` without completion another refresh may begin. `address` belongs to the requested page, as in
-    /// [`ClaimOptions`]: it may differ from the address of the stored page under the same key.
+    /// Another fetch may start after `updating_ms` milliseconds. `address` contains the labels of the requested URL, as
+    /// in [`ClaimOptions`], which may differ from the URL of the stored object with the same key.
     pub fn begin_refresh(
         &self,
         object: &Object<M>,
@@ -114,7 +116,7 @@ impl<M: Metadata> Zone<M> {
         updating_ms: u64,
         address: Option<[u64; 2]>,
     ) -> Option<FlightWriter<M>> {
-        // Most requests that find a stale object find it updating, and detect this without the lock.
+        // Most requests that find a stale object find it marked as updating, which they detect without the lock.
         if object.is_updating(now) {
             return None;
         }
@@ -149,7 +151,8 @@ impl<M: Metadata> Zone<M> {
         }
         let flight = Arc::new(Flight {
             key: key.to_owned(),
-            // Taken under the shard's lock, so within a key a later flight has a higher number.
+            // The number is taken under the shard's lock, so that of two flights of a key, the later one has the higher
+            // number.
             generation: self.inner.sequence.fetch_add(1, Relaxed),
             started_at: now,
             previous,
@@ -168,18 +171,18 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// Flight that is about to begin.
+/// Properties of a flight that is about to start.
 pub(super) struct NewFlight<M: Metadata> {
     pub(super) now: u64,
     pub(super) address: Option<[u64; 2]>,
-    /// Object that it replaces, and the time until which that object counts as updating.
+    /// Object to be replaced, and the time until which it counts as updating, in milliseconds.
     pub(super) previous: Option<(Object<M>, u64)>,
     pub(super) selection: Option<Selection>,
     pub(super) role: FlightRole,
 }
 
 impl<M: Metadata> NewFlight<M> {
-    /// Creates a flight that reads a file.
+    /// Properties of a flight that reads a file.
     pub(super) fn load(now: u64) -> Self {
         Self { now, address: None, previous: None, selection: None, role: FlightRole::Loading }
     }
@@ -195,15 +198,15 @@ impl<M: Metadata> NewFlight<M> {
     }
 }
 
-/// Returns the address of a fetch that may confirm a stored object instead. `None` if the two have different addresses,
-/// so that a purge of either address closes the flight.
+/// Returns the URL labels of a fetch that may end with the confirmation of a stored object. Returns `None` if their
+/// URLs differ, so that a purge of either URL affects the flight.
 fn shared_address<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
     address.filter(|address| {
         previous.and_then(|object| M::address(object.meta())).is_none_or(|other| other == *address)
     })
 }
 
-/// Result of the search for a flight of a key.
+/// Result of the search for a flight that a request may join.
 enum RunningFlight<M: Metadata> {
     Flight(Arc<Flight<M>>),
     Oversized,
@@ -211,7 +214,8 @@ enum RunningFlight<M: Metadata> {
 }
 
 impl<M: Metadata> Shard<M> {
-    /// Finds the flight that a request may wait for, and closes the flights that are older than the lock.
+    /// Returns the flight that a request may join. Flights that are too old or may be covered by a purge become
+    /// `Closed`.
     fn find_flight(
         &mut self,
         key: HashedKeyRef<'_>,
@@ -231,7 +235,8 @@ impl<M: Metadata> Shard<M> {
             if purges.any_since(generation)
                 && purges.may_cover(generation, key, record.address, record.head.as_deref().map(M::view))
             {
-                // Its waiters claimed before the purge. It may store its page if the purge turns out not to cover it.
+                // Waiters that joined before the purge remain. The object is stored if the purge turns out not to cover
+                // it.
                 record.role = FlightRole::Closed;
                 continue;
             }
@@ -248,7 +253,8 @@ impl<M: Metadata> Shard<M> {
         running
     }
 
-    /// Returns the probable variant of a new flight, from the selector of a stored object or of a flight.
+    /// Returns the variant that a new flight will probably fetch, derived from the selector of a stored object or of
+    /// another flight; `None` if no selector is known.
     fn expected_selection(
         &mut self,
         key: HashedKeyRef<'_>,

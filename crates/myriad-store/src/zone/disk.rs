@@ -1,4 +1,4 @@
-//! Disk tier of a zone, for callers of the zone.
+//! Operations of a zone on its disk tier.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,14 +13,15 @@ use crate::flight::{Abort, FlightLead, Phase};
 use crate::shard::{FlightRole, KeyEntry};
 use crate::{FlightReader, KeyRef, Metadata, Object, Persist};
 
-/// File that may contain the page for a request. Two values are equal if they are the same file.
+/// File that may contain the page for a request. Values are equal if they refer to the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageFile(FileName);
 
 impl<M: Persist> Zone<M> {
-    /// Opens the disk tier, at most once in the lifetime of a zone and before it stores an object.
+    /// Opens the disk tier. To be called at most once in the lifetime of a zone, before an object is stored; later
+    /// calls have no effect.
     ///
-    /// Returns without waiting until the files are found; they are used from the first look-up on. A folder that cannot
+    /// Returns before the files of the folder are found; look-ups can use the files nevertheless. A folder that cannot
     /// be used is retried periodically.
     pub fn open_disk(&self, options: DiskOptions, pool: &DiskPool) {
         let mut options = Some(options);
@@ -44,20 +45,20 @@ impl<M: Metadata> Zone<M> {
         self.inner.tier.get()
     }
 
-    /// Changes the limits of the disk tier, for example after a reload.
+    /// Changes the limits of the disk tier, if there is one.
     pub fn limit_disk(&self, limits: DiskLimits) {
         if let Some(tier) = self.tier() {
             tier.disk.set_limits(limits);
         }
     }
 
-    /// Returns the statistics of the disk tier, if present.
+    /// Returns the statistics of the disk tier; `None` if there is none.
     pub fn disk_stats(&self) -> Option<DiskStats> {
         Some(self.tier()?.disk.stats())
     }
 
-    /// Waits up to `patience` until stored pages are written, and writes the catalogue for the next start. After this,
-    /// nothing is written.
+    /// Shuts the disk tier down: waits up to `patience` until stored pages are written, and writes the snapshot of the
+    /// file index for the next start. Nothing is written after this.
     pub fn close_disk(&self, patience: Duration) {
         if let Some(tier) = self.tier() {
             tier.disk.wake_maintenance();
@@ -66,19 +67,19 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Returns the file that may contain a page that is not in memory.
+    /// Returns the file that may contain a page which is not in memory; `None` if no file can.
     ///
-    /// Until all files are known, every key may have a file. After that, a key without a file costs one probe of a
-    /// table.
+    /// Until the recovery has found all files, any key may have a file. After that, the result for a key without a file
+    /// costs one table look-up.
     pub fn seek(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<PageFile> {
         self.tier()?.disk.seek(self.key(key), &variant).map(PageFile)
     }
 
-    /// Reads the file into memory on a thread of the disk.
+    /// Reads a file into memory on a disk thread. Concurrent requests for a key share one read.
     ///
-    /// After [`FlightReader::poll_end`] has returned any result, the caller repeats the look-up, and then the seek: the
-    /// file may have named another file for the variant. `None` if the disk's queue is full. Concurrent requests for a
-    /// key share one read.
+    /// After any result of [`FlightReader::poll_end`], the caller must look the key up again, and then call
+    /// [`Self::seek`] again: a marker file may have led to the file of a variant. Returns `None` if the read queue is
+    /// full.
     pub fn load(&self, key: KeyRef<'_>, file: PageFile, now: u64) -> Option<FlightReader<M>> {
         let (tier, key) = (self.tier()?, self.key(key));
         let flight = {
@@ -96,12 +97,12 @@ impl<M: Metadata> Zone<M> {
         tier.disk.on_reader(job).then_some(reader)
     }
 
-    /// Reads a page into memory without a request for it. Returns false if the queue is full.
+    /// Queues the reading of a page into memory, without a request for it. Returns false if the read queue is full.
     pub(super) fn warm(&self, tier: &Arc<DiskTier<M>>, name: FileName, now: u64) -> bool {
         let (zone, of_job) = (self.clone(), Arc::clone(tier));
         tier.disk.on_reader(move || {
-            // The key is in the file. The file is read again after the flight exists, so that a purge of the key is
-            // noticed.
+            // Only the file contains the key. The file is read again once the flight exists, so that a purge of the key
+            // in between is noticed.
             let Some(key) = of_job.disk.key_in(name) else { return };
             if let Some(lead) = zone.begin_load(of_job.disk.seed().hashed(&key), now) {
                 zone.load_now(&of_job, name, zone.limits().max_object_bytes, now, lead);
@@ -119,15 +120,16 @@ impl<M: Metadata> Zone<M> {
     ) {
         let object = tier.read_object(name, most_in_memory, now, lead.flight.key.as_ref());
         if let Some(object) = object.filter(|object| self.survives_purges(tier, name, object, true)) {
-            // Fails after a purge or a newer page, or without room; the waiters look up again.
+            // Storing fails after a purge, if a newer page is stored, or if memory is short; the waiters look up again.
             let _ = lead.store_loaded(&object);
         } else {
             lead.finish(Phase::Aborted(Abort::Dropped), None);
         }
     }
 
-    /// Returns whether a page in a file survives all purges. The file is marked as stale or removed as they require.
-    /// `count` is set if the file existed before, so that the purges count it.
+    /// Applies all purges to a page in a file: marks the page as stale or removes the file if a purge requires it.
+    /// Returns false if the page is removed. With `count`, the purges count the page, because the file existed before
+    /// them.
     pub(super) fn survives_purges(
         &self,
         tier: &DiskTier<M>,
@@ -140,14 +142,14 @@ impl<M: Metadata> Zone<M> {
         judged.is_none_or(|(verdict, number)| tier.apply_verdict(name, object, verdict, number))
     }
 
-    /// Returns the lead of a load without waiters; `None` if the key is already being loaded.
+    /// Starts a flight without waiters that reads a file; `None` if the key is already being read.
     fn begin_load(&self, key: HashedKeyRef<'_>, now: u64) -> Option<FlightLead<M>> {
         let mut shard = self.shard(key);
         let is_loading = shard.flights_of_key(key).any(|record| record.role == FlightRole::Loading);
         (!is_loading).then(|| self.begin_flight(&mut shard, key, NewFlight::load(now)).into_lead())
     }
 
-    /// Removes the entry of a page whose file turned out to be missing, if the page is still stored.
+    /// Removes the entry of a page from memory, if the page is still stored, because its file turned out to be missing.
     pub fn forget(&self, page: &Object<M>) {
         let key = self.key_of(page);
         let removed = {
@@ -161,7 +163,8 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Removes a page that was read from its former file while a later page was being written there.
+    /// Removes an older page of the same key and variant from memory, which was read from the former file while the new
+    /// file of `page` was being written.
     fn forget_older(&self, page: &Object<M>) {
         let key = self.key_of(page);
         let taken = {
@@ -183,13 +186,14 @@ impl<M: Metadata> Zone<M> {
         self.write_if(object, || self.holds(object));
     }
 
-    /// Queues the write of an object, unless `is_stored` returns false after the write has been registered, because of
-    /// a purge.
+    /// Queues the write of an object. `is_stored` is called once the write is registered; if it returns false, because
+    /// of a purge, nothing is written.
     pub(crate) fn write_if(&self, object: &Object<M>, is_stored: impl Fn() -> bool) {
         let Some(tier) = self.tier() else { return };
         let zone = self.clone();
         tier.write(object, is_stored, move |tier, name, object| {
-            // A purge may have found the page neither in memory nor in the catalogue, so the purges are applied now.
+            // A purge may have found the page neither in memory nor in the file index, so the purges are applied to the
+            // file now.
             zone.survives_purges(tier, name, object, false);
             zone.forget_older(object);
         });
@@ -201,9 +205,9 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Records the hits on an evicted entry in the disk tier.
+    /// Records the time of the last hit on an evicted entry in the disk tier.
     pub(super) fn note_evicted(&self, entry: &KeyEntry<M>) {
-        // A page without hits must not appear recently used.
+        // Pages without hits are excluded, so that they do not appear recently used.
         if let Some(tier) = self.tier()
             && entry.objects.iter().any(|object| object.hits() > 0)
         {
@@ -218,7 +222,7 @@ impl<M: Metadata> Zone<M> {
         shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| other.is_same(object)))
     }
 
-    /// Returns a writer to disk for a body of at least `len` bytes.
+    /// Returns a writer to disk for a body of at least `len` bytes; `None` if it cannot be written to disk.
     pub(crate) fn begin_spill(&self, len: u64) -> Option<SpillWriter> {
         self.tier()?.disk.begin_spill(len)
     }

@@ -1,4 +1,4 @@
-//! Inspection of stored objects, in batches that hold no lock longer than a look-up may wait.
+//! Inspection of stored objects, in batches that hold a lock only briefly.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::Zone;
 use crate::disk::DiskPage;
 use crate::{FinishedPurge, KeyRef, Metadata, Object};
 
-/// Number of slots that a call of [`Zone::inspect`] or [`Zone::inspect_disk`] examines.
+/// Number of slots examined per call of [`Zone::inspect`] or [`Zone::inspect_disk`].
 const BATCH: u32 = 64;
 
-/// Position of an inspection of the memory tier.
+/// Position of an inspection of the memory tier. It starts with the default value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Index of the shard.
@@ -22,21 +22,22 @@ pub struct Cursor {
     pub slot: u32,
 }
 
-/// Purge by rule that is not retired.
+/// Purge by rule that is still counting pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LivePurge {
     /// Name given by the caller.
     pub name: Arc<str>,
     /// Number in the zone's sequence.
     pub number: u64,
-    /// Number of objects found so far.
+    /// Number of pages found so far.
     pub count: usize,
 }
 
 impl<M: Metadata> Zone<M> {
-    /// Returns some of the objects in memory, without counting a use, and the next position; `None` at the end.
+    /// Returns the objects of the next slots in memory, without counting a hit, and the position to continue at; `None`
+    /// at the end.
     ///
-    /// Objects that are stored or removed meanwhile may be missing; all others are returned once.
+    /// Objects that are stored or removed during the inspection may be missing; all others are returned once.
     pub fn inspect(&self, at: Cursor) -> (Vec<Object<M>>, Option<Cursor>) {
         let Some(shard) = self.inner.shards.get(at.shard as usize) else { return (Vec::new(), None) };
         let (mut objects, slots): (Vec<_>, u32) = {
@@ -53,7 +54,7 @@ impl<M: Metadata> Zone<M> {
         (objects, ((next.shard as usize) < self.inner.shards.len()).then_some(next))
     }
 
-    /// Returns all variants of a key in memory, without counting a use.
+    /// Returns all variants of a key in memory, without counting a hit.
     pub fn peek(&self, key: KeyRef<'_>) -> Vec<Object<M>> {
         let key = self.key(key);
         let mut objects: Vec<_> = {
@@ -64,14 +65,14 @@ impl<M: Metadata> Zone<M> {
         objects
     }
 
-    /// Returns the result of [`Zone::get`] without counting a use or a miss.
+    /// Returns the same as [`Zone::get`], without counting a hit or a miss.
     pub fn peek_variant(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<M>> {
         let key = self.key(key);
         let found = self.shard(key).lookup(key, &variant);
         found.map(|(_, object)| object).filter(|object| self.is_unpurged(object))
     }
 
-    /// Returns the objects in memory with a label, without counting a use.
+    /// Returns the objects in memory that have a label (hash of a URL or tag), without counting a hit.
     pub fn objects_with_label(&self, label: u64) -> Vec<Object<M>> {
         let mut found = Vec::new();
         for shard in &self.inner.shards {
@@ -85,29 +86,29 @@ impl<M: Metadata> Zone<M> {
         found
     }
 
-    /// Returns the purges by rule whose pages are being counted, oldest first.
+    /// Returns the purges by rule whose pages are still being counted, oldest first.
     pub fn purges_by_rule(&self) -> Vec<LivePurge> {
         let counting = self.inner.purges.unreported().into_iter();
         counting.map(|FinishedPurge { name, number, count }| LivePurge { name, number, count }).collect()
     }
 
-    /// Returns the limits of the disk tier, if present.
+    /// Returns the limits of the disk tier; `None` if there is none.
     pub fn disk_limits(&self) -> Option<DiskLimits> {
         Some(self.tier()?.disk.limits())
     }
 
-    /// Returns the file of an object in memory, if a file of it is known.
+    /// Returns the path of an object's file; `None` if no file of it is known.
     pub fn file_of(&self, object: &Object<M>) -> Option<PathBuf> {
         let tier = self.tier()?;
         let variant = object.selection().map(|selection| &selection.variant[..]);
         tier.disk.file_of(self.key_of(object), variant)
     }
 
-    /// Returns some of the pages that are only on disk, from slot `slot` on (0 at first), and the next slot; `None` at
-    /// the end.
+    /// Returns the pages in the files of the next slots from `slot` on (0 at first) that are only on disk, and the slot
+    /// to continue at; `None` at the end.
     ///
-    /// Reads the heads of their files on this thread, which must be allowed to block. A file that cannot be read is
-    /// omitted: the next look-up of its page handles it.
+    /// Reads the files on the calling thread, which must be allowed to block. A file that cannot be read is omitted;
+    /// the next look-up of its page handles it.
     pub fn inspect_disk(&self, slot: u32) -> (Vec<DiskPage<M>>, Option<u32>) {
         let Some(tier) = self.tier() else { return (Vec::new(), None) };
         let (files, next) = tier.disk.files(slot, BATCH);
@@ -115,33 +116,35 @@ impl<M: Metadata> Zone<M> {
         (pages.filter_map(|page| self.disk_only_page(page)).collect(), next)
     }
 
-    /// Returns all variants of a key that are only on disk. Reads on this thread, like [`Self::inspect_disk`].
+    /// Returns all variants of a key that are only on disk. Reads files on the calling thread, which must be allowed to
+    /// block.
     pub fn peek_disk(&self, key: KeyRef<'_>) -> Vec<DiskPage<M>> {
         let Some(tier) = self.tier() else { return Vec::new() };
         let pages = tier.disk.files_of(self.key(key)).into_iter().filter_map(|name| tier.read_page(name));
         pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.disk_only_page(page)).collect()
     }
 
-    /// Returns the pages that are only on disk and have a label. Reads on this thread, like [`Self::inspect_disk`].
+    /// Returns the pages that are only on disk and have a label. Reads files on the calling thread, which must be
+    /// allowed to block.
     pub fn disk_pages_with_label(&self, label: u64) -> Vec<DiskPage<M>> {
         let Some(tier) = self.tier() else { return Vec::new() };
         let pages = tier.disk.files_with_label(label).into_iter().filter_map(|name| tier.read_page(name));
         pages.filter_map(|page| self.disk_only_page(page)).collect()
     }
 
-    /// Returns whether a soft purge has made the object stale, even if no look-up has applied it yet.
+    /// Returns true if a soft purge covers the object, even if it has not been applied to the object yet.
     pub fn is_made_stale(&self, object: &Object<M>) -> bool {
         self.inner.purges.peek_verdict(object.last_purge_applied(), object.key(), object.meta())
             == PurgeVerdict::Stale
     }
 
-    /// Returns whether no purge has removed the object, even if no look-up has applied it yet.
+    /// Returns false if a hard purge covers the object, even if it has not been applied to the object yet.
     fn is_unpurged(&self, object: &Object<M>) -> bool {
         self.inner.purges.peek_verdict(object.last_purge_applied(), object.key(), object.meta())
             != PurgeVerdict::Removed
     }
 
-    /// Returns the page of a file for display; `None` if it is purged or also in memory.
+    /// Returns the page of a file for display, with soft purges applied; `None` if it is purged or also in memory.
     fn disk_only_page(&self, mut page: DiskPage<M>) -> Option<DiskPage<M>> {
         match self.inner.purges.peek_verdict(page.generation, &page.key, page.meta.view()) {
             PurgeVerdict::Removed => return None,

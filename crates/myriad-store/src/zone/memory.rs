@@ -1,4 +1,4 @@
-//! Memory management: reservations under the cap, eviction, the sweep of inactive keys.
+//! Memory management: reservations within the memory limit, eviction, removal of inactive keys.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -9,19 +9,19 @@ use crate::removed_keys::RemovalReason;
 use crate::shard::KeyEntry;
 use crate::{Metadata, SweepResult};
 
-/// Number of keys that a sweep examines in one hold of a shard's lock: some microseconds.
+/// Number of keys that [`Zone::sweep`] examines per lock of a shard, which takes some microseconds.
 const SWEEP_BATCH: u32 = 64;
-/// Maximum number of keys that a reservation evicts while more is in use than the cap, in addition to its own need.
+/// Maximum number of keys that a reservation evicts because more memory is in use than the limit permits.
 ///
-/// Reservations run on an event loop, and a lowered cap may leave thousands of pages to evict. This takes some tens of
-/// microseconds.
+/// Reservations run on an event loop, and after the limit was reduced, thousands of pages may have to be evicted. This
+/// number takes some tens of microseconds.
 const EXCESS_BATCH: u32 = 32;
 
 impl<M: Metadata> Zone<M> {
-    /// Reserves `bytes` of the cap for `key`, evicting keys if necessary.
+    /// Reserves `bytes` of the memory limit for `key`, evicting keys if necessary.
     ///
-    /// Returns false if no key is left to evict, or if a lowered cap is far exceeded: [`Self::shrink`] evicts the
-    /// excess. No lock may be held.
+    /// Returns false if no key is left to evict, or if the limit is far exceeded because it was reduced;
+    /// [`Self::shrink`] evicts the excess then. The caller must hold no lock.
     pub(super) fn reserve(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         let ledger = &self.inner.ledger;
         let mut excess = 0;
@@ -39,17 +39,18 @@ impl<M: Metadata> Zone<M> {
         true
     }
 
-    /// Reserves `bytes` for an arriving body. Such bodies get at most half of the cap.
+    /// Reserves `bytes` for an arriving body. All such bodies together get at most half of the memory limit.
     pub(crate) fn reserve_arriving(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_reserve_arriving(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves `bytes` for a body that is too long for memory. Such bodies get at most a quarter of the cap.
+    /// Reserves `bytes` for a body too long for memory. Fails if arriving bodies would use more than a quarter of the
+    /// memory limit.
     pub(crate) fn reserve_passing(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_reserve_streamed(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves bytes that are counted as arriving, and reverts the count on failure.
+    /// Reserves bytes that are already counted as arriving. If that fails, they are not counted as arriving any more.
     fn reserve_counted(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         let reserved = self.reserve(key, bytes);
         if !reserved {
@@ -68,10 +69,11 @@ impl<M: Metadata> Zone<M> {
         self.inner.ledger.release(bytes);
     }
 
-    /// Returns the shard to evict from: the shard of the key that needs room, or a shard with clearly more keys.
+    /// Returns the shard from which to evict next: that of the key that needs memory, unless another shard has clearly
+    /// more keys.
     ///
-    /// Each shard thereby retains its own balance of new and other keys. Eviction from one shard after another costs
-    /// 0.8 points of hit rate, because shards pay for a scan that has not reached them yet.
+    /// In this way, each shard retains its own balance of new and main queue. Evicting from all shards in turn would
+    /// cost 0.8 percentage points of hit rate.
     fn shard_to_evict_from(&self, home: Option<usize>) -> usize {
         let shards = &self.inner.shards;
         let next = self.inner.evict_next.fetch_add(1, Relaxed) & (shards.len() - 1);
@@ -81,7 +83,7 @@ impl<M: Metadata> Zone<M> {
         if keys(next) > own + own / 8 + 8 { next } else { home }
     }
 
-    /// Evicts a key. Returns false if none is stored. `home` is the shard of the key that needs room.
+    /// Evicts a key. Returns false if there is none. `home` is the shard of the key that needs memory.
     pub(super) fn evict_one(&self, home: Option<usize>) -> bool {
         let shards = &self.inner.shards;
         let first = self.shard_to_evict_from(home);
@@ -97,10 +99,10 @@ impl<M: Metadata> Zone<M> {
         false
     }
 
-    /// Limits the zone to `bytes` under memory pressure, in addition to the configured limit; [`usize::MAX`] removes
-    /// this limit.
+    /// Limits the memory of the zone to `bytes` under memory pressure, in addition to the configured limit.
+    /// [`usize::MAX`] removes this limit.
     ///
-    /// From now on new objects displace stored objects. [`Self::shrink`] evicts the excess.
+    /// New objects evict stored objects from now on. [`Self::shrink`] evicts the excess.
     pub fn set_pressure_limit(&self, bytes: usize) {
         self.inner.pressure_limit.store(bytes, Relaxed);
         self.update_cap();
@@ -111,41 +113,42 @@ impl<M: Metadata> Zone<M> {
         self.inner.ledger.used()
     }
 
-    /// Returns the effective cap in bytes.
+    /// Returns the current memory limit in bytes: the configured one, or less under memory pressure.
     pub fn cap(&self) -> usize {
         self.inner.ledger.limit()
     }
 
-    /// Evicts at most `keys` keys to reach the cap, and returns their number.
+    /// Evicts up to `keys` keys, as far as more memory is in use than the limit permits. Returns the number of evicted
+    /// keys.
     ///
-    /// Each key is removed under the lock of its shard, which is released before the next, so that a look-up waits for
-    /// at most one removal. Files on disk remain.
+    /// The lock of a shard is released after each key, so that a look-up waits for at most one removal. Files on disk
+    /// remain.
     pub fn shrink(&self, keys: usize) -> usize {
         let ledger = &self.inner.ledger;
         (0..keys).take_while(|_| ledger.used() > ledger.limit() && self.evict_one(None)).count()
     }
 
-    /// Sets and returns the effective cap: the configured limit, or less under memory pressure.
+    /// Computes, sets and returns the current memory limit: the configured one, or less under memory pressure.
     pub(super) fn update_cap(&self) -> usize {
         let cap = self.limits().memory_bytes.min(self.inner.pressure_limit.load(Relaxed));
         self.inner.ledger.set_limit(cap);
         cap
     }
 
-    /// Records why an entry was removed.
+    /// Records the reason for which an entry was removed.
     pub(super) fn note_removal(&self, entry: &KeyEntry<M>, why: RemovalReason) {
         self.inner.removed_keys.note(entry.key(self.inner.seed()).hash(), why);
     }
 
-    /// Drops an entry that was removed, then releases its bytes. No lock may be held.
+    /// Drops a removed entry and then releases its bytes. The caller must hold no lock.
     pub(super) fn release_entry(&self, entry: KeyEntry<M>) {
         let weight = entry.weight();
         drop(entry);
         self.inner.ledger.release(weight);
     }
 
-    /// Removes keys without a hit for `inactive_ms`, examining up to `budget` slots from the end of the last call on.
-    /// Does nothing while another thread sweeps.
+    /// Removes keys without a hit within `inactive_ms`. Examines up to `budget` slots, continuing where the last call
+    /// ended. Does nothing if another thread is in this function.
     pub fn sweep(&self, now: u64, budget: usize) -> SweepResult {
         let inactive_ms = self.limits().inactive_ms;
         let mut swept = SweepResult::default();

@@ -1,4 +1,4 @@
-//! Zones: look-up, claims, purges.
+//! Zones: look-up, claims, purges, memory management.
 
 mod claim;
 mod disk;
@@ -27,59 +27,60 @@ use crate::removed_keys::{RemovalReason, RemovedKeys};
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 
-/// Number of shards of a large zone. With the few threads of a worker process, contention on one of 64 is rare.
+/// Number of shards of a large zone. With the few threads of a worker process, 64 locks are rarely contended.
 const MAX_SHARDS: usize = 64;
 
-/// Minimum cap per shard, in bytes. A smaller zone has fewer shards, which limits their overhead.
+/// Minimum memory limit per shard, in bytes. A zone with less memory has fewer shards, which limits their overhead.
 const SHARD_BYTES: usize = 256 << 10;
 
-/// Divisor of the cap for key notes.
+/// Divisor of the memory limit: the part reserved for key notes.
 const NOTES_PART: usize = 64;
 
-/// Named cache. Cloning returns another handle to it. The caller retains it across reloads.
+/// Named cache. Cloning returns another handle of the same cache, which survives reloads if the caller retains it.
 ///
-/// All shards share one cap, which is never exceeded: bytes are reserved before they are used. Without room, keys are
-/// evicted from one shard after another, or the new object is not stored.
+/// All shards share one memory limit, which is never exceeded: bytes are reserved before they are used. If memory is
+/// short, keys are evicted or the new object is not stored.
 pub struct Zone<M: Metadata> {
     inner: Arc<Inner<M>>,
 }
 
 pub(crate) struct Inner<M: Metadata> {
     name: Box<str>,
-    /// [`Seed`] of its keys' hashes.
+    /// Seed with which keys are hashed.
     seed: AtomicU64,
-    /// Shards; their number is a power of two.
+    /// Shards; the number is a power of two.
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: ZoneBudget,
     limits: RwLock<ZoneLimits>,
-    /// Limit in bytes under memory pressure; [`usize::MAX`] without pressure.
+    /// Memory limit under memory pressure, in bytes; [`usize::MAX`] without pressure.
     pressure_limit: AtomicUsize,
-    /// Sequence that orders fetches and purges.
+    /// Number of the next fetch or purge. The numbers order fetches and purges.
     sequence: AtomicU64,
     purges: LivePurges<M>,
-    /// Current sweep for purge rules: the newest rule at its start, the shard, and the slot.
+    /// Check of all objects against purge rules, if in progress: the number of the newest rule at its start, the next
+    /// shard and slot.
     purge_sweep: Mutex<Option<(u64, usize, u32)>>,
-    /// All objects in memory were checked by the rules up to this number.
+    /// Number up to which rules have been checked against all objects in memory.
     swept_purges: AtomicU64,
-    /// Shard that the next eviction examines first.
+    /// Shard that an eviction without a preferred shard examines next.
     evict_next: AtomicUsize,
-    /// Position of the next sweep: shard and slot.
+    /// Position at which the next [`Zone::sweep`] continues: shard and slot.
     sweep_next: Mutex<(usize, u32)>,
     rejected: AtomicU64,
-    /// Keys that are no longer stored.
+    /// Reasons for which keys were removed recently.
     removed_keys: RemovedKeys,
-    /// The disk tier, once it is opened.
+    /// Disk tier; unset until it is opened.
     tier: OnceLock<Arc<DiskTier<M>>>,
 }
 
 impl<M: Metadata> Zone<M> {
-    /// Creates an empty zone.
+    /// Creates an empty zone without a disk tier.
     pub fn new(name: &str, limits: ZoneLimits) -> Self {
         let shards =
             (limits.memory_bytes / SHARD_BYTES).clamp(1, MAX_SHARDS).next_power_of_two().min(MAX_SHARDS);
         let note_sets = (limits.memory_bytes / NOTES_PART / shards / KeyNotes::SET_BYTES).max(1);
         let ledger = ZoneBudget::new(limits.memory_bytes);
-        // Reserved permanently, although a shard allocates its notes on first use.
+        // Memory for key notes is reserved permanently, although a shard allocates it on first use.
         ledger.try_reserve(shards * note_sets * KeyNotes::SET_BYTES);
         let seed = Seed::random();
         let inner = Inner {
@@ -112,17 +113,18 @@ impl<M: Metadata> Zone<M> {
         *self.inner.limits.read()
     }
 
-    /// Changes the limits, for example after a reload. Evicts down to a smaller cap before it returns.
+    /// Changes the limits, for example after a reload. Evicts keys down to a smaller memory limit before it returns.
     pub fn resize(&self, limits: ZoneLimits) {
         *self.inner.limits.write() = limits;
         let cap = self.update_cap();
         while self.inner.ledger.used() > cap && self.evict_one(None) {}
     }
 
-    /// Returns the object under `key`, fresh or stale.
+    /// Returns the object for `key` and counts a hit or miss. The object may be stale; objects removed by a purge are
+    /// not returned.
     ///
-    /// If the key has a selector, `variant` derives this request's variant key from it by appending to the empty
-    /// buffer. It runs under the shard's lock, so it should only copy.
+    /// If the key has variants, `variant` receives their selector and must append the request's variant to the empty
+    /// buffer. It runs under the shard's lock, so it must be fast.
     #[inline]
     pub fn get(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>), now: u64) -> Option<Object<M>> {
         let key = self.key(key);
@@ -140,19 +142,19 @@ impl<M: Metadata> Zone<M> {
         None
     }
 
-    /// Returns the reason why a key is no longer stored, if it was removed recently.
+    /// Returns the reason for which a key was removed; `None` if it was not removed recently.
     pub fn removal_reason(&self, key: KeyRef<'_>) -> Option<RemovalReason> {
         self.inner.removed_keys.of(self.key(key).hash())
     }
 
     /// Counts a request for `key` and returns the count (`*_cache_min_uses`). The count restarts after `inactive_ms`
-    /// without a request. Counts are stored for a bounded number of keys.
+    /// without a request, and may be lost, because the number of counted keys is limited.
     pub fn count_use(&self, key: KeyRef<'_>, now: u64) -> u32 {
         let (key, inactive_ms) = (self.key(key), self.limits().inactive_ms);
         self.shard(key).notes.count(key.table_hash(), now, inactive_ms)
     }
 
-    /// Returns the current statistics. Shards are read one after another.
+    /// Returns the current statistics. The shards are read one after another, so the figures may not match exactly.
     pub fn stats(&self) -> ZoneStats {
         let mut stats = ZoneStats {
             bytes: self.inner.ledger.used(),
@@ -206,14 +208,14 @@ impl<M: Metadata> Inner<M> {
         Seed(self.seed.load(Relaxed))
     }
 
-    /// Sets the seed of the keys' hashes. No key must have been hashed before.
+    /// Changes the seed with which keys are hashed. Must be called before the first key is hashed.
     fn set_seed(&self, seed: Seed) {
         self.seed.store(seed.0, Relaxed);
         self.purges.set_seed(seed);
         self.shards.iter().for_each(|shard| shard.lock().seed = seed);
     }
 
-    /// Returns the shard of a key that is known only by its hash.
+    /// Returns the shard of the key with a hash.
     fn shard_of(&self, hash: u128) -> &Mutex<Shard<M>> {
         &self.shards[(hash >> 64) as usize & (self.shards.len() - 1)]
     }

@@ -1,4 +1,4 @@
-//! Purges in memory: keys and labels at once, rules at look-ups and by a sweep.
+//! Purges of a zone: keys and labels are applied immediately, rules at look-ups and in the background.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -12,28 +12,29 @@ use crate::{
     LoggedPurge, MAX_RULE_LEN, Metadata, Object, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,
 };
 
-/// Number of entries checked in one hold of a shard's lock.
+/// Number of entries checked per lock of a shard.
 const BATCH: u32 = 64;
 
 impl<M: Metadata> Zone<M> {
-    /// Purges the pages described by `covered`.
+    /// Purges the pages that `covered` describes.
     ///
-    /// The purge is in force for all requests when this returns: each page is checked at its next look-up. Once
-    /// [`PurgeFuture`] is complete, the purge survives a crash, and the pages of keys and labels are counted. In a zone
-    /// with a folder, the caller's thread neither writes nor searches for pages.
+    /// The purge is active when this returns: each page is checked at its next look-up. Once the [`PurgeFuture`]
+    /// completes, the purge survives a crash, and the pages of purged keys and labels have been counted. In a zone with
+    /// a folder, the calling thread neither writes nor searches for pages.
     ///
-    /// A page covered by a soft purge has to be fetched before it is served again ([`Object::fresh_until`] is 0), but
-    /// may be used if the fetch fails. [`Self::purge_from`] makes it stale instead.
+    /// A page covered by a soft purge must be fetched before it is served again ([`Object::fresh_until`] is 0), but may
+    /// be used if that fetch fails. With [`Self::purge_from`], it is stale instead and can be served while it is
+    /// updated.
     pub fn purge(&self, covered: PurgeScope<'_>, purge: PurgeKind) -> PurgeFuture {
         self.purge_from(covered, purge, 0)
     }
 
-    /// Like [`Self::purge`]. Pages covered by a soft purge are stale from `from` on, in ms since the epoch.
+    /// Like [`Self::purge`], but pages covered by a soft purge are stale from `from` on (milliseconds since the epoch).
     pub fn purge_from(&self, covered: PurgeScope<'_>, purge: PurgeKind, from: u64) -> PurgeFuture {
         let (purges, sequence) = (&self.inner.purges, &self.inner.sequence);
         let added = match covered {
             PurgeScope::Exact { keys, addresses, labels } => {
-                // The purge is added first. A page stored before the index of its shard is read is in that index; a
+                // The purge is added first. A page stored before its shard's index is searched is found in the index; a
                 // page stored later is checked against the purge. Both happen under the shard's lock.
                 let add = || purges.add_exact(sequence, purge, keys, addresses, labels);
                 return match self.add_purge(add) {
@@ -72,8 +73,8 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Adds a purge. If the maximum number of purges is reached, the purges that only wait for a fetch are retired
-    /// first, and the pages of those fetches are not stored.
+    /// Adds a purge. If the maximum number of purges is reached, obsolete purges are removed first. For this, older
+    /// fetches in progress are prevented from storing their objects.
     fn add_purge<T>(&self, add: impl Fn() -> Result<T, PurgeError>) -> Result<T, PurgeError> {
         match add() {
             Err(PurgeError::TooMany) => {
@@ -97,7 +98,7 @@ impl<M: Metadata> Zone<M> {
         PurgeFuture::done(Ok(LoggedPurge { number, count }))
     }
 
-    /// Applies a purge of keys and labels to the pages in memory.
+    /// Applies a purge of keys and labels to the objects in memory.
     pub(super) fn apply_exact(&self, exact: &ExactPurge) {
         for key in &exact.keys {
             let taken = {
@@ -112,7 +113,7 @@ impl<M: Metadata> Zone<M> {
         }
         for shard in &self.inner.shards {
             let mut walk = LabelWalk::default();
-            // An object stored in a slot later has been checked against the purge.
+            // An object that is stored in a slot later has been checked against the purge.
             while !walk.is_over(&exact.labels) {
                 let taken = {
                     let mut shard = shard.lock();
@@ -124,15 +125,15 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Returns the number of keys, labels and rules in force, which look-ups check.
+    /// Returns the number of keys, labels and rules with active purges.
     pub fn live_purges(&self) -> usize {
         self.inner.purges.len()
     }
 
-    /// Checks up to `budget` slots against rules, from the end of the last call on. Returns the purges whose pages have
-    /// been counted, in memory and on disk.
+    /// Checks up to `budget` slots in memory against purge rules, continuing where the last call ended. Returns the
+    /// purges by rule that have been completed, in memory and on disk, with the numbers of covered pages.
     ///
-    /// It must be called periodically. It does nothing while another thread runs it.
+    /// Must be called periodically. Does nothing if another thread is in this function.
     pub fn maintain_purges(&self, budget: usize) -> Vec<FinishedPurge> {
         let purges = &self.inner.purges;
         let Some(mut round) = self.inner.purge_sweep.try_lock() else { return Vec::new() };
@@ -166,13 +167,13 @@ impl<M: Metadata> Zone<M> {
         finished
     }
 
-    /// Returns the number up to which rules have checked all pages.
+    /// Returns the highest number up to which rules have been checked against all pages, in memory and on disk.
     fn checked_through(&self) -> u64 {
         let on_disk = self.tier().map_or(u64::MAX, |tier| tier.disk.checked_through());
         on_disk.min(self.inner.swept_purges.load(SeqCst))
     }
 
-    /// Returns the number below which purges concern no stored page.
+    /// Returns the number below which purges can cover no stored page any more.
     fn forgettable(&self) -> u64 {
         let asked = self.checked_through();
         let settled = self.tier().map_or(u64::MAX, |tier| tier.disk.forgotten_through());
@@ -190,7 +191,7 @@ impl<M: Metadata> Zone<M> {
         end
     }
 
-    /// Checks all objects of some entries against the purges, and removes the covered objects.
+    /// Checks all objects in some slots against the purges, and removes and returns those that are purged.
     fn judge_slots(&self, shard: &mut Shard<M>, slots: impl IntoIterator<Item = u32>) -> Vec<RemovedItem<M>> {
         let purges = &self.inner.purges;
         let goes = |object: &Object<M>| {
@@ -207,14 +208,14 @@ impl<M: Metadata> Zone<M> {
         taken
     }
 
-    /// Returns the verdict of the purges since its fetch on a page in a file, and the number of the newest of them;
-    /// `None` without such a purge. Purges after `count` count the page.
+    /// Returns the verdict of the purges since its fetch on a page in a file, and the number of the newest purge;
+    /// `None` if there was no purge since. Purges with numbers above `count` count the page; none if `count` is `None`.
     pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> Option<(PurgeVerdict, u64)> {
         let purges = &self.inner.purges;
         purges.any_since(object.generation()).then(|| purges.judge_filed(object, count))
     }
 
-    /// Returns whether a purge covers an object that is about to be stored. Requires the lock of its shard.
+    /// Returns true if a purge covers an object that is about to be stored. The caller must hold the shard's lock.
     pub(super) fn is_purged(&self, object: &Object<M>) -> bool {
         let purges = &self.inner.purges;
         purges.any_since(object.last_purge_applied())
@@ -227,7 +228,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Drops objects that a purge removed, and their files. No lock may be held.
+    /// Drops an entry or object that a purge removed, and removes its files. The caller must hold no lock.
     pub(super) fn release_taken(&self, taken: Option<RemovedItem<M>>) {
         let Some(taken) = taken else { return };
         match &taken {
@@ -248,7 +249,7 @@ impl<M: Metadata> Zone<M> {
         self.drop_taken(taken);
     }
 
-    /// Drops objects that were removed from memory, without their files. No lock may be held.
+    /// Drops an entry or object that was removed from memory; its files remain. The caller must hold no lock.
     pub(super) fn drop_taken(&self, taken: RemovedItem<M>) {
         match taken {
             RemovedItem::Entry(entry) => self.release_entry(entry),
@@ -261,7 +262,7 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// Returns the number of the oldest fetch in progress whose page may be stored, or the maximum if none is in progress.
+/// Returns the number of the oldest fetch in progress whose object may be stored; `u64::MAX` if there is none.
 pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
     let oldest = |shard: &parking_lot::Mutex<Shard<M>>| {
         let shard = shard.lock();
@@ -273,7 +274,8 @@ pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
 }
 
 impl<M: Metadata> Inner<M> {
-    /// Prevents storing for all fetches that began before `number`, so that no purge has to be retained for them.
+    /// Prevents all fetches that began before `number` from storing their objects, so that no purge must be retained
+    /// for them.
     pub(super) fn prevent_storing_before(&self, number: u64) {
         for shard in &self.shards {
             let mut shard = shard.lock();
@@ -284,7 +286,7 @@ impl<M: Metadata> Inner<M> {
 }
 
 impl<M: Metadata> Shard<M> {
-    /// Prevents storing for the key's fetches in progress, and excludes them from claims.
+    /// Prevents a key's fetches in progress from storing their objects, and excludes them from claims.
     pub(super) fn forget_flights(&mut self, key: u128) {
         let flights = self.flights.iter_hash_mut(key as u64);
         let of_key = flights.filter(|record| record.flight.key.as_ref().hash() == key);

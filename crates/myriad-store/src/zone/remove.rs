@@ -1,7 +1,7 @@
 //! Removal of objects by key, and of all objects.
 //!
-//! Stored objects and flights are changed under the same lock: a fetch that began before the removal is not stored, and
-//! a later claim does not wait for it.
+//! Objects and flights are changed under the same lock: the result of a fetch that began before the removal is not
+//! stored, and later claims do not join it.
 
 use super::Zone;
 use crate::removed_keys::RemovalReason;
@@ -9,8 +9,8 @@ use crate::shard::{FlightRole, Shard};
 use crate::{KeyRef, Metadata, Object};
 
 impl<M: Metadata> Zone<M> {
-    /// Removes all variants of `key` and returns the number of removed objects. Fetches of the key in progress are not
-    /// stored; their waiters still receive the pages.
+    /// Removes all variants of `key`, in memory and on disk, and returns the number of removed objects. Results of
+    /// fetches in progress are not stored; their waiters still receive them.
     pub fn remove(&self, key: KeyRef<'_>) -> usize {
         let key = self.key(key);
         let removed = {
@@ -21,7 +21,7 @@ impl<M: Metadata> Zone<M> {
             shard.counts.purged += removed.as_ref().map_or(0, |entry| entry.objects.len() as u64);
             removed
         };
-        // After memory and flights, so that pages being written to disk are found to be purged.
+        // The disk tier comes after memory and flights, so that pages that are being written are recognised as purged.
         let on_disk = self.tier().map_or(0, |tier| tier.disk.remove(key));
         let Some(entry) = removed else { return on_disk };
         let count = entry.objects.len();
@@ -30,14 +30,14 @@ impl<M: Metadata> Zone<M> {
         count.max(on_disk)
     }
 
-    /// Removes all variants of `key` whose fetch began before number `generation`, and returns the number of removed
-    /// objects. Fetches of the key that began before it are not stored. Objects of later fetches remain.
+    /// Removes the variants of `key` whose fetch began before number `generation`, and returns the number of removed
+    /// objects. Fetches that began before are not stored. Later objects remain.
     pub fn remove_older(&self, key: KeyRef<'_>, generation: u64) -> usize {
         let key = self.key(key);
         let (taken, is_overtaken) = {
             let mut shard = self.shard(key);
             for record in shard.flights_of_key(key) {
-                // A file being read belongs to an earlier fetch, regardless of the number of its flight.
+                // A file that is being read contains an earlier fetch, whatever the number of the flight that reads it.
                 if record.flight.generation < generation || record.role == FlightRole::Loading {
                     record.role = FlightRole::Purged;
                 }
@@ -53,7 +53,7 @@ impl<M: Metadata> Zone<M> {
             (taken, shard.entry(key).is_some())
         };
         let in_memory = taken.len();
-        // After memory and flights, as in `remove`.
+        // The disk tier comes after memory and flights, as in `remove`.
         for object in taken {
             self.release_taken(Some(object));
         }
@@ -61,21 +61,21 @@ impl<M: Metadata> Zone<M> {
         in_memory.max(on_disk)
     }
 
-    /// Removes all objects and returns their number. Fetches in progress are not stored. Shards are cleared one after
-    /// another.
+    /// Removes all objects, in memory and on disk, and returns their number. Results of fetches in progress are not
+    /// stored. The shards are cleared one after another.
     pub fn clear(&self) -> usize {
-        // A page with a lower number that a recovery finds later was stored before this call.
+        // Pages with lower numbers that the recovery finds later were stored before this call, and are ignored.
         let sequence = self.inner.sequence.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let in_memory = self.clear_memory();
-        // An object may be in memory and on disk, so the larger count is the better estimate.
+        // Objects may be both in memory and on disk, so the larger number is the better estimate.
         in_memory.max(self.tier().map_or(0, |tier| tier.disk.clear(sequence)))
     }
 
-    /// Removes all objects in memory. Fetches in progress are not stored.
+    /// Removes all objects from memory and returns their number. Results of fetches in progress are not stored.
     pub(super) fn clear_memory(&self) -> usize {
         let mut count = 0;
         for shard in &self.inner.shards {
-            // The flights are closed first and once: those that begin during the removal are newer than the purge.
+            // Flights are excluded first and only once: those that begin during the removal are newer than the purge.
             shard.lock().forget_arriving();
             let last = shard.lock().queue.slots();
             for slot in 0..last {

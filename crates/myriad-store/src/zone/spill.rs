@@ -1,4 +1,4 @@
-//! Bodies too long for memory, after their files are complete.
+//! Storing of bodies too long for memory, once their files are complete.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::flight::FlightLead;
 use crate::shard::FlightRole;
 use crate::{Body, Completion, Metadata, Object, Selection};
 
-/// Stores the object of a spilled body once its file is complete.
+/// Stores the object of a body too long for memory once its file is complete.
 pub(crate) fn finish_spill<M: Metadata>(
     lead: FlightLead<M>,
     selection: Option<Selection>,
     spill: SpillWriter,
     completion: Completion<M>,
 ) {
-    // The job that finishes the spill may be dropped without running; the dropped lead then aborts the flight.
+    // If the job is dropped without running, the lead is dropped with it, which aborts the flight.
     let parts = Mutex::new(Some((lead, selection, completion)));
     spill.finish(move |stage| {
         let Some((lead, selection, completion)) = parts.lock().take() else { return };

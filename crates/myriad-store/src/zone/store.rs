@@ -1,4 +1,4 @@
-//! Completion of a flight in the zone: its claim is released and its object stored.
+//! End of a flight in the zone: its claim is released, and its object is stored.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,11 +12,11 @@ use crate::shard::{FlightRole, KeyEntry, Shard};
 use crate::variants::Variants;
 use crate::{ALTERNATIVES, AlternativeEncoding, AttachError, Metadata, Object, Selection};
 
-/// Objects removed from a shard, which are dropped after its lock is released.
+/// Objects that were replaced in a shard. They must be dropped after the shard's lock is released.
 pub(super) type ReplacedObjects<M> = SmallVec<[Object<M>; 1]>;
 
 impl<M: Metadata> Zone<M> {
-    /// Records the admitted head, so that claims can match its variant.
+    /// Records the response head of a flight, so that claims can compare their variants with it.
     pub(crate) fn resolve(
         &self,
         flight: &Arc<Flight<M>>,
@@ -34,7 +34,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Excludes new readers from a flight whose body is too long.
+    /// Excludes new readers from a flight whose body became too long for memory.
     pub(crate) fn close_oversized(&self, flight: &Arc<Flight<M>>) {
         let mut shard = self.shard(flight.key.as_ref());
         if let Some(record) = shard.flight_mut(flight)
@@ -44,31 +44,32 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Records that the body of a flight is too long for memory and is not written to disk, so that purges need not
-    /// wait for it.
+    /// Records that the object of a flight cannot be stored, because its body is too long for memory and not written to
+    /// disk. Purges then need not be retained for it.
     pub(crate) fn note_unstored(&self, flight: &Arc<Flight<M>>) {
         if let Some(record) = self.shard(flight.key.as_ref()).flight_mut(flight) {
             record.may_store = false;
         }
     }
 
-    /// Releases the claim of a flight without an object. `pass` is the current time, and the number of milliseconds
-    /// during which claims of the key pass. Both take effect in one step.
+    /// Releases the claim of a flight that stores no object. If `pass` is given (current time and a duration, in
+    /// milliseconds), claims of the key return [`Claim::Pass`](super::Claim::Pass) for that time, from the same moment
+    /// on.
     pub(crate) fn retire(&self, flight: &Arc<Flight<M>>, pass: Option<(u64, u64)>) {
         let key = flight.key.as_ref();
         let mut shard = self.shard(key);
         let record = shard.remove_flight(flight);
         if let Some((now, pass_ms)) = pass
             && pass_ms > 0
-            // A page from before a purge gives no information about the next page.
+            // What was learned before a purge does not apply to the next response.
             && record.is_some_and(|r| r.role != FlightRole::Purged)
         {
             shard.notes.set_pass(key.table_hash(), now, now.saturating_add(pass_ms));
         }
     }
 
-    /// Releases the claim and stores the object in one step. `charged` bytes are already reserved; the zone retains or
-    /// releases them.
+    /// Releases the claim of a flight and stores its object, in one step. `charged` bytes are already reserved for it
+    /// and are used or released. With `to_disk`, the object is written to disk, too.
     pub(crate) fn store(
         &self,
         flight: &Arc<Flight<M>>,
@@ -86,7 +87,7 @@ impl<M: Metadata> Zone<M> {
         }
         let held = wanted.max(charged);
         let max_variants = self.limits().max_variants.max(1);
-        // A later fetch may have been stored and evicted to disk already.
+        // A later object may have been stored already, and may be only on disk by now.
         let is_overtaken = self.tier().is_some_and(|tier| tier.disk.has_or_writes_newer(&tier.id(object)));
         let entered = {
             let mut shard = self.shard(key);
@@ -110,7 +111,8 @@ impl<M: Metadata> Zone<M> {
         entered.map(drop)
     }
 
-    /// Adds an encoding to a stored object.
+    /// Adds an encoding to a stored object. Returns an error if the object is not stored any more, has an encoding with
+    /// this index, or memory is short.
     pub fn attach(
         &self,
         object: &Object<M>,
@@ -148,9 +150,9 @@ impl<M: Metadata> Zone<M> {
 
 /// Result of storing an object in a shard.
 struct InsertResult<M: Metadata> {
-    /// Bytes to release: of replaced objects, and of the entry itself if the key was already stored.
+    /// Number of bytes to release: those of replaced objects, and the overhead of an entry that already existed.
     freed: usize,
-    /// Replaced objects. They are dropped after the lock is released, because dropping a large body may take long.
+    /// Replaced objects. They are dropped after the lock is released, because dropping a large body takes long.
     _replaced: ReplacedObjects<M>,
 }
 
@@ -184,8 +186,9 @@ impl<M: Metadata> Shard<M> {
 }
 
 impl<M: Metadata> KeyEntry<M> {
-    /// Replaces the former generation of the object's variant. A new selector drops all variants of the former
-    /// selector, which no look-up could find.
+    /// Stores an object in place of the former object of the same variant. If its selector differs from that of the
+    /// entry, all objects of the entry are replaced, because look-ups could not find them. Fails if a later object is
+    /// stored.
     fn replace(&mut self, object: &Object<M>, max_variants: usize) -> Result<ReplacedObjects<M>, NotStored> {
         let later = |other: &Object<M>| other.generation() > object.generation();
         let selector = object.selection().map(|s| &s.selector);

@@ -1,4 +1,4 @@
-//! Book of purges: written, read back, torn and damaged.
+//! Tests of the set of logged purges: written, read back, torn and damaged.
 
 use super::log::SECTOR;
 use super::record::frame;
@@ -12,7 +12,7 @@ fn rule(number: u64, purge: PurgeKind, text: Option<&[u8]>) -> PurgeRecord {
     PurgeRecord::Rule(RulePurge { number, purge, name: "a name".into(), rule: text.map(Into::into) })
 }
 
-/// Returns a book of these records, and a log to which they were appended one by one.
+/// Returns the set of these purges, and a log to which they were appended one by one.
 fn written(records: &[PurgeRecord]) -> (PurgeSet, Vec<u8>) {
     let (mut book, mut log) = (PurgeSet::default(), PurgeSet::default().write());
     for record in records {
@@ -108,7 +108,7 @@ fn torn_end_is_damage_but_no_loss_wherever_it_was_torn() {
     exact(9, PurgeKind::Hard, &[], &last).write(&mut log);
     let size = log.len().next_multiple_of(SECTOR) + SECTOR;
     for lost in 1..2_u32.pow(4) {
-        // Some of the sectors of the last write did not reach the disk.
+        // Some sectors of the last write have not reached the disk.
         let mut torn = log.clone();
         torn.resize(size, 0);
         let sectors = (whole.len() / SECTOR..=(log.len() - 1) / SECTOR).take(4).enumerate();

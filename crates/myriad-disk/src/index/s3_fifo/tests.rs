@@ -1,4 +1,4 @@
-//! Eviction order, and consistency of both queues.
+//! Tests of the eviction order, and of the consistency of both queues.
 
 use super::*;
 

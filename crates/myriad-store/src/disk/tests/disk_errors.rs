@@ -1,4 +1,4 @@
-//! Disk failures during operation: a full, unreadable, read-only or intermittently failing disk.
+//! Tests of disk failures during operation: the disk is full, unreadable, read-only, or fails intermittently.
 
 use std::sync::atomic::AtomicBool;
 
@@ -49,7 +49,7 @@ fn start_with_unopenable_folder_is_retried() {
 }
 
 impl Fixture {
-    /// Makes operations fail while the returned switch is on.
+    /// Makes operations fail while the returned flag is set.
     fn failing(&self, operations: &'static [Operation], error: Errno) -> Arc<AtomicBool> {
         let on = Arc::new(AtomicBool::new(true));
         let asked = Arc::clone(&on);
@@ -248,7 +248,7 @@ fn files_that_cannot_be_removed_hold_their_room_and_are_read_no_more() {
     assert_eq!(Fixture::open(folder.path()).id(b"purged"), None);
 }
 
-/// Metadata of the same pages in another build's version.
+/// The same pages' metadata in the version of another program version.
 struct Newer;
 
 impl Metadata for Newer {
@@ -336,7 +336,7 @@ fn quarantined_files_are_bounded_to_latest() {
     assert_eq!((fixture.stats().quarantined, fixture.stats().files, quarantined_files()), (130, 0, 100));
     assert!(folder.files().is_empty() && names.iter().all(|name| fixture.id(name).is_none()));
     drop(fixture);
-    // Files quarantined by a former run count towards the limit, and are not examined again.
+    // Files that a former run quarantined count towards the limit, and are not examined again.
     spoil(&names[..1]);
     let fixture = Fixture::open(folder.path());
     fixture.recover();

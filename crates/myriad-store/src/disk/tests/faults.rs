@@ -1,4 +1,4 @@
-//! Disk failures and killed processes.
+//! Tests of disk failures and killed processes.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn a_folder_that_cannot_be_made_leaves_the_zone_in_memory_until_it_can() {
 fn failed_writes_are_reported_once_and_retried() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
-    // A file in the place of the folder: neither root nor another user can write below it.
+    // A file is in the place of the folder, so that not even root can write below it.
     fs::write(folder.path().join(".tmp"), b"").unwrap();
     for n in 0..20_u64 {
         fixture.put(&n.to_le_bytes(), n, 10);
@@ -60,7 +60,7 @@ fn damage_is_never_served_whatever_byte_it_strikes() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.put(b"/", 1, 300);
-    // A process without the lease would leave the quarantine to the writer.
+    // A process without the lease would leave quarantining to the process that writes.
     drop(fixture);
     let path = folder.files().remove(0);
     let bytes = fs::read(&path).unwrap();
@@ -115,7 +115,8 @@ fn unsynced_writes_that_a_power_loss_drops_serve_nothing_wrong() {
             fixture.put(&n.to_le_bytes(), n, rng.usize(8..9000));
         }
         drop(fixture);
-        // A rename that reached the disk before the blocks: a file of the right length with holes, or a truncated file.
+        // Results of a rename that reached the disk before the file's blocks: a file of the right length with holes, or
+        // a truncated file.
         for path in folder.files() {
             let mut bytes = fs::read(&path).unwrap();
             match rng.u8(..4) {
@@ -135,7 +136,7 @@ fn unsynced_writes_that_a_power_loss_drops_serve_nothing_wrong() {
             fixture.recover();
         }
         for n in 0..8_u64 {
-            // `id` compares every byte.
+            // `id` compares all bytes of the body.
             assert!([None, Some(n)].contains(&fixture.id(&n.to_le_bytes())), "seed {seed}");
         }
     }

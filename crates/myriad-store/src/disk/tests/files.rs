@@ -1,4 +1,4 @@
-//! Pages written to disk and read back.
+//! Tests of writing pages to disk and reading them back.
 
 use super::*;
 use crate::tests::{asking, selection};
@@ -92,7 +92,7 @@ fn variants_come_back_each_to_its_own() {
     for value in 0..5 {
         fixture.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
     }
-    // Marker and five variants.
+    // The marker and five variants.
     assert_eq!(fixture.stats().files, 6);
     drop(fixture);
     for recovered in [false, true] {
@@ -117,9 +117,9 @@ fn a_key_has_no_more_variants_on_disk_than_it_may_and_those_that_are_used_stay()
     for value in 0..60 {
         fixture.now.fetch_add(1000, Relaxed);
         fixture.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
-        // Only memory counts its hits.
+        // These hits are counted only in memory.
         assert_eq!(fixture.get(b"/", asking(0)).unwrap().meta().id, 10);
-        // Marker and variants.
+        // The marker and the variants.
         assert!(folder.files().len() <= 1 + LIMITS.max_variants, "{}", folder.files().len());
     }
     assert_eq!((fixture.stats().files, folder.files().len()), (17, 17));
@@ -142,7 +142,7 @@ fn variants_that_a_former_run_left_beyond_the_limit_go_at_the_start() {
             fixture.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
         }
         assert_eq!(folder.files().len(), 61);
-        // With and without the catalogue of the former run.
+        // With and without a snapshot of the former run.
         if in_order {
             fixture.close();
         } else {
@@ -184,7 +184,7 @@ fn what_is_fetched_after_a_restart_counts_as_later() {
     drop(first);
     let second = Fixture::open(folder.path());
     assert!(second.put(b"/new", 2, 10).generation() > before + 100);
-    // The old page does not replace a newer page.
+    // The old page in the file does not replace a newer page.
     let newer = second.put(b"/", 3, 10);
     assert!(newer.generation() > before);
     assert_eq!(second.id(b"/"), Some(3));
@@ -212,7 +212,7 @@ fn a_later_page_is_not_overtaken_by_the_write_of_an_earlier_one() {
     let fixture = Fixture::open(folder.path());
     put(&fixture.zone, b"/", 1, 10, 1);
     put(&fixture.zone, b"/", 2, 20, 2);
-    // Both writes are queued, and the first is overtaken.
+    // Both writes are queued; the second cancels the first.
     fixture.settle();
     assert_eq!(fixture.stats().writes, 1);
     assert_eq!(Fixture::open(folder.path()).id(b"/"), Some(2));

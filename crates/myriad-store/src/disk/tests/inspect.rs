@@ -1,8 +1,8 @@
-//! Inspection of both tiers.
+//! Tests of the inspection of both tiers.
 
 use super::*;
 
-/// Returns all inspected pages by key and body length: in memory, and only on disk.
+/// Returns all inspected pages as key and body length, sorted: those in memory, and those only on disk.
 fn shown(zone: &Zone<TestPage>) -> (Vec<String>, Vec<String>) {
     let name = |key: &[u8], len: u64| format!("{} {len}", key.escape_ascii());
     let (mut memory, mut disk) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ fn pages_on_disk_alone_are_found_by_their_labels() {
     fixture.close();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
-    // The label of a test page is its number modulo five.
+    // Each test page has one label: its number modulo five.
     let label = 3;
     let found =
         fixture.zone.disk_pages_with_label(label).len() + fixture.zone.objects_with_label(label).len();

@@ -1,4 +1,4 @@
-//! Bodies too long for memory.
+//! Tests of bodies too long for memory.
 
 use super::*;
 
@@ -32,7 +32,8 @@ fn slow_reader_of_long_body_does_not_retain_many_purges() {
     assert_eq!((fixture.id(b"/long"), folder.files().len()), (None, 0));
 }
 
-/// Receives a body of `len` bytes in pieces, as from an origin, and stores it.
+/// Receives a body of `len` bytes in pieces, as from an origin, and stores it. With `read`, a reader receives the body
+/// at the same time and checks it. Returns true if the body was written to disk.
 fn receive(fixture: &Fixture, key: &[u8], id: u64, len: usize, read: bool) -> bool {
     let writer = fixture.zone.fetch_unshared(KeyRef::new(key), fixture.now());
     let mut reader = read.then(|| writer.reader());

@@ -1,4 +1,4 @@
-//! Two processes on one folder, of which only one writes.
+//! Tests of two processes on one folder, of which only one writes.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn the_newer_of_two_knows_every_file_so_that_no_purge_of_one_is_forgotten_too_ea
     assert_eq!(newer.id(b"/early"), Some(1), "files are read from the start");
     newer.put(b"/own", 2, 100);
     assert_eq!(folder.files().len(), 1, "the older one writes as yet");
-    // The older process has not noticed the newer process, and writes another page.
+    // The older process has not noticed the newer one, and writes another page.
     older.put(b"/late", 3, 100);
     assert_eq!((folder.files().len(), newer.stats().recovered), (2, false));
     older.pool.maintain();
@@ -42,7 +42,7 @@ fn a_body_that_arrives_while_the_lease_goes_stays_off_the_disk() {
     let folder = Folder::new();
     let older = Fixture::open(folder.path());
     older.recover();
-    // Queued before the lease is lost, written after it.
+    // The write is queued before the lease is lost, and runs after that.
     put(&older.zone, b"/", 1, 100, older.now());
     let newer = Fixture::open(folder.path());
     older.pool.maintain();
@@ -142,8 +142,8 @@ fn contents(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
     folder.files().into_iter().map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
 }
 
-/// Returns two processes on one folder, of which the newer one writes. Both know the files of these pages and have none
-/// in memory.
+/// Returns two processes on one folder, the older one first; the newer one holds the writer lease. Both know the files
+/// of the given pages and have none of the pages in memory.
 fn older_and_newer(folder: &Folder, keys: &[&[u8]]) -> (Fixture, Fixture) {
     let first = Fixture::open(folder.path());
     first.recover();
@@ -226,7 +226,8 @@ fn what_the_older_one_cannot_read_stays_where_it_is() {
 fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_lease_is_back() {
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
-    // Purged by the older process, which lacks the lease. The newer process shuts down before it reads the purge.
+    // The older process, which does not hold the lease, purges the page. The newer process exits before it reads the
+    // purge.
     older.purge(keyed(&[KeyRef::new(b"/")]), PurgeKind::Hard);
     assert_eq!((older.id(b"/"), folder.files().len()), (None, 2));
     drop(newer);
@@ -262,14 +263,14 @@ fn purge_that_recreates_removed_folder_does_not_wait_for_recovery() {
     let fixture = Fixture::open(folder.path());
     fixture.recover();
     let disk = &fixture.zone.tier().unwrap().disk;
-    // Another process has used the new folder and is gone; the log cannot be written there.
+    // Another process has used the new folder and is gone. The log cannot be written there.
     fs::remove_dir_all(folder.path()).unwrap();
     fs::create_dir_all(folder.path().join(".purges.new")).unwrap();
     let newest = disk.epoch().unwrap() + EPOCH;
     write_start(folder.path(), newest);
     fs::write(folder.path().join(".writer"), newest.to_le_bytes()).unwrap();
     disk.during_recovery(|| {
-        // The recovery may need the log at any time: a thread that holds the log and waits for the recovery would
+        // The recovery may need the log at any time, so a thread that locks the log and waits for the recovery would
         // deadlock.
         let _purging = fixture.zone.purge(keyed(&[KeyRef::new(b"/")]), PurgeKind::Hard);
         assert!(fixture.pool.wait_until_idle(std::time::Duration::from_secs(30)));
@@ -283,7 +284,7 @@ fn a_process_that_does_not_write_counts_its_purges_and_forgets_them() {
     let keys: [&[u8]; 5] = [b"/1", b"/2", b"/3", b"/4", b"/5"];
     let (older, newer) = older_and_newer(&folder, &keys);
     let [by_key, by_rule, soft, heard, kept] = keys;
-    // Rules of another process are not reported here.
+    // Rules that another process purged are not reported here.
     let rule = crate::tests::group(4);
     newer.purge(PurgeScope::Rule { name: "heard", rule: &rule }, PurgeKind::Hard);
     older.purge(keyed(&[KeyRef::new(by_key)]), PurgeKind::Hard);

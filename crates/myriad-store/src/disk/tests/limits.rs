@@ -1,4 +1,4 @@
-//! `max_size`, `min_free`, `keys_zone`, `inactive`.
+//! Tests of the limits `max_size`, `min_free`, `keys_zone` and `inactive`.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn the_labels_of_files_are_bounded_with_their_number() {
     let fixture = Fixture::open_with(folder.path(), LIMITS, limits);
     fixture.recover();
     for n in 0..50_u64 {
-        // Two of the 38 labels are included in the size of a file; the others count as nine files.
+        // The size of a file includes two of the 38 labels; the others count as nine files.
         fixture.put(&n.to_le_bytes(), tagged(n, 37), 10);
         assert_eq!(counted(&fixture), 10 * folder.files().len());
         assert!(folder.files().len() <= 4, "{n}");
@@ -66,7 +66,7 @@ fn the_labels_of_files_are_bounded_with_their_number() {
     for n in 45..50_u64 {
         fixture.put(&n.to_le_bytes(), tagged(n + 1000, 41), 10);
     }
-    // The share of a page is known once it is written.
+    // The share of a page for its labels counts once the page is written.
     assert_eq!((folder.files().len(), counted(&fixture)), (4, 44));
     fixture.close();
     let fixture = Fixture::open_with(folder.path(), LIMITS, limits);
@@ -176,7 +176,7 @@ fn min_free_is_held_through_a_flood_of_misses_while_others_fill_the_disk() {
     assert!(most > 50 * 4096, "room is used: {most}");
     let event_count = fixture.events.lock().iter().filter(|event| event.contains("min_free")).count();
     assert_eq!((folder.bytes(), event_count), (0, 1), "{:?}", fixture.events.lock());
-    // Space is free again.
+    // Space is available again.
     others.store(0, Relaxed);
     fixture.now.fetch_add(60_000, Relaxed);
     fixture.put(b"after", 1000, 100);
@@ -188,7 +188,7 @@ fn pages_that_come_faster_than_they_can_be_written_are_written_later() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
-    // More pages than the queue accepts, without a pause for the disk.
+    // More pages than the write queue accepts are stored, without time for the disk to write them.
     for n in 0..5000_u64 {
         put(&fixture.zone, &n.to_le_bytes(), n, 10, fixture.now());
     }

@@ -1,4 +1,4 @@
-//! Behaviour of zones with a disk tier. The tests determine the order of its work.
+//! Tests of zones with a disk tier. They run the work of the disk tier explicitly, in a determined order.
 
 mod disk_errors;
 mod faults;
@@ -79,7 +79,7 @@ impl Fixture {
         self.pool.wait_until_idle(std::time::Duration::ZERO);
     }
 
-    /// Tends the folder until all files are known.
+    /// Runs maintenance until the recovery has found all files.
     fn recover(&self) {
         for _ in 0..1000 {
             self.pool.maintain();
@@ -101,7 +101,7 @@ impl Fixture {
         object
     }
 
-    /// Stores a variant, as the response to a request with `value`.
+    /// Stores a variant of a key: the response to a request with `value`.
     fn put_variant(&self, key: &[u8], selector: &[u8], value: u8, id: u64) {
         let selection = crate::tests::selection(selector, value);
         let mut body =
@@ -141,7 +141,7 @@ impl Fixture {
         self.zone.get(KeyRef::new(key), plain, self.now()).is_some()
     }
 
-    /// Purges, waits for the result, and returns the count.
+    /// Requests a purge, waits for its result, and returns the number of covered pages.
     #[track_caller]
     fn purge(&self, covered: PurgeScope<'_>, purge: PurgeKind) -> PurgeCount {
         let purging = self.zone.purge(covered, purge);
@@ -149,7 +149,7 @@ impl Fixture {
         crate::tests::completed_purge(purging).count
     }
 
-    /// Checks all pages against the rules, and returns the retired purges.
+    /// Checks all pages against purge rules, and returns the completed purges.
     fn tend(&self) -> Vec<FinishedPurge> {
         let mut reports = self.zone.maintain_purges(usize::MAX);
         for _ in 0..20 {
@@ -160,7 +160,7 @@ impl Fixture {
         reports
     }
 
-    /// Waits until no purge is live any more.
+    /// Runs maintenance until no purge is active any more.
     fn forget_purges(&self) {
         for _ in 0..5 {
             self.now.fetch_add(60_000, Relaxed);
@@ -169,7 +169,7 @@ impl Fixture {
         assert_eq!(self.zone.live_purges(), 0, "a purge outlives what it was for");
     }
 
-    /// Simulates the end of the process: others may write.
+    /// Simulates the exit of the process, after which others may write to the folder.
     fn die(&self) {
         self.zone.tier().unwrap().disk.release_lease();
     }
@@ -179,19 +179,19 @@ impl Fixture {
     }
 }
 
-/// Returns the key of a model page.
+/// Returns the key of a page in the models.
 fn page_key(key: u8) -> Vec<u8> {
     format!("/page/{key}").into_bytes()
 }
 
-/// Returns a small zone for the models, which finds its files a few at a time.
+/// Returns a small zone for the models, whose recovery finds only few files per step.
 fn cramped(folder: &Folder, memory_bytes: usize, max_bytes: u64) -> Fixture {
     let limits = ZoneLimits { memory_bytes, max_object_bytes: 1 << 20, ..LIMITS };
     let loader = WorkPace { files: 3, sleep_ms: 0, threshold_ms: 200 };
     Fixture::open_with(folder.path(), limits, DiskLimits { max_bytes, loader, ..DiskLimits::default() })
 }
 
-/// Returns the number of seeds for a model; `MYRIAD_MODEL_SEEDS` overrides it.
+/// Returns the number of random schedules for a model, which the environment variable `MYRIAD_MODEL_SEEDS` overrides.
 fn seeds(usual: u64) -> u64 {
     std::env::var("MYRIAD_MODEL_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }

@@ -1,8 +1,8 @@
-//! Seeded schedules over both tiers, with restarts and removed files.
+//! Random schedules of operations over both tiers, with restarts and removed files.
 //!
-//! After every step: a page that is found has the bytes of exactly one writer, of the right key and variant; no page
-//! covered by a purge or a removed file is found; memory, the disk accounting and the disk itself stay within their
-//! caps.
+//! Checked after every step: a page that is found has exactly the bytes of one writer, for the right key and variant;
+//! no page that a purge or a removed file covers is found; memory, disk accounting and the disk itself stay within
+//! their limits.
 
 use std::collections::HashMap;
 
@@ -74,7 +74,7 @@ impl Model {
         assert!(self.fixture.zone.stats().bytes <= MEMORY);
         if stats.recovered {
             assert!(stats.bytes <= DISK, "{stats:?}");
-            // A purge before the recovery may have doomed files of unknown length.
+            // A purge before the recovery may have doomed files whose lengths are unknown.
             let buried = self.fixture.zone.tier().unwrap().disk.doomed() == 0;
             assert!(!buried || self.folder.bytes() <= DISK, "{stats:?}");
         }
@@ -114,7 +114,7 @@ impl Model {
     fn purge(&mut self) {
         self.seen.purges += 1;
         if self.rng.u8(..5) == 0 {
-            // Files that no recovery has found yet are void only in this process.
+            // Files that the recovery has not found yet would be ignored only in this process.
             self.fixture.recover();
             self.fixture.zone.clear();
             (0..KEYS).for_each(|key| _ = self.covered.insert(key, self.step));
@@ -125,7 +125,8 @@ impl Model {
         self.covered.insert(key, self.step);
     }
 
-    /// Removes the file of a key from outside. Pending writes would restore it, correctly.
+    /// Removes the file of a key like another program. Pending writes are finished first, because they would correctly
+    /// create it again.
     fn remove_file(&mut self) {
         self.fixture.settle();
         let key = self.rng.u8(..KEYS);
@@ -137,8 +138,8 @@ impl Model {
         }
     }
 
-    /// Restarts after a regular shutdown, or after the process was killed with pending writes. A purge whose files
-    /// still exist would need a record to survive that.
+    /// Restarts after a regular shutdown, or after the process was killed with pending writes. A kill requires that no
+    /// purged file exists, because these purges are not logged.
     fn restart(&mut self) {
         self.seen.evictions += self.fixture.stats().evictions;
         if self.rng.bool() || self.fixture.zone.tier().unwrap().disk.doomed() > 0 {

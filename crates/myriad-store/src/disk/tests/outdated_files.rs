@@ -1,10 +1,10 @@
-//! Pages with outdated files, whose later versions wait to be written.
+//! Tests of pages with outdated files, whose later versions are waiting to be written.
 
 use super::*;
 use myriad_disk::index::FileName;
 use myriad_disk::testing::MAX_UNCHECKED_DOOMED;
 
-/// Returns a zone with a page in its file, and a later version of it only in memory.
+/// Returns a zone with a page in its file and a later version of that page only in memory.
 fn refreshed(folder: &Folder) -> Fixture {
     let limits = ZoneLimits { memory_bytes: 60_000, ..LIMITS };
     let fixture = Fixture::open_with(folder.path(), limits, DiskLimits::default());
@@ -143,7 +143,7 @@ fn an_older_page_that_memory_read_before_a_later_one_was_written_is_not_served_a
     fixture.recover();
     fixture.put(b"/", 1, 500);
     let key = KeyRef::new(b"/");
-    // The later page leaves memory before its write begins.
+    // The later page is evicted from memory before its write begins.
     let later = put(&fixture.zone, b"/", 2, 500, fixture.now());
     let disk = &fixture.zone.tier().unwrap().disk;
     disk.cancel_write(disk.seed().hash(key.bytes()));

@@ -1,4 +1,4 @@
-//! Logged purges: a log that cannot be written, is torn or damaged, is shared by two processes, is emptied.
+//! Tests of the purge log: it cannot be written, is torn or damaged, is used by two processes, is emptied.
 
 use super::purges::{key, keyed, of_group, ruled, small, stored};
 use super::*;
@@ -110,7 +110,7 @@ fn file_that_is_older_than_what_is_known_of_it_is_not_served() {
     let old = fs::read(&path).unwrap();
     fixture.put(b"/", 2, 10);
     fixture.close();
-    // A power loss after the shutdown: the later rename never reached the disk.
+    // Simulates a power loss after the shutdown, before the last rename reached the disk.
     fs::write(&path, &old).unwrap();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
@@ -153,7 +153,7 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
             }
             assert_eq!(newer.id(&id.to_le_bytes()), Some(id));
         }
-        // Alternates between the two processes, without a check of the folder in between.
+        // Both processes purge alternately, without maintenance in between.
         for id in 0..30_u64 {
             let by = if id % 3 == 0 { &older } else { &newer };
             by.purge(keyed(&[KeyRef::new(&id.to_le_bytes())]), PurgeKind::Hard);
@@ -171,7 +171,7 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
         // Both processes are killed.
         drop((older, newer));
         if !ordinary_end {
-            // Independent of the files.
+            // This does not depend on the files.
             assert_eq!(myriad_disk::testing::logged_purges(folder.path()).keys.len(), 30);
         }
         let fixture = Fixture::open(folder.path());
@@ -237,7 +237,7 @@ fn purge_right_after_a_start_counts_all_there_is_in_a_small_folder() {
     stored(&folder);
     let pool = DiskPool::start(1).unwrap();
     let (release, released) = std::sync::mpsc::channel::<()>();
-    // The keeper is busy with another folder, and continues with the next after a signal.
+    // The maintenance thread is busy with another folder, and continues with this folder after the signal.
     let _slow = pool.keep_busy(move || _ = released.recv());
     let zone = Zone::<TestPage>::new("pages", LIMITS);
     let options = DiskOptions {

@@ -1,12 +1,11 @@
-//! Seeded schedules of purges of every kind over both tiers, with fetches in progress, restarts, kills and power
-//! losses.
+//! Random schedules of all kinds of purges over both tiers, with fetches in progress, restarts, kills and power losses.
 //!
-//! After every step: a page that is found has the bytes of exactly one writer; no purge in force covers it; if a soft
-//! purge in force covers it, it is not fresh. A purge is in force from its request on; after a crash, completed purges
-//! are still in force. Counts of pages named exactly are exact.
+//! Checked after every step: a page that is found has exactly the bytes of one writer; no active hard purge covers it;
+//! if an active soft purge covers it, it is not fresh. A purge is active from its request on, and after a crash if it
+//! was completed before. Exact numbers of purged pages are correct.
 //!
-//! A power loss reverts unsynced changes, by file and by sector: pages that were written, replaced, removed or marked
-//! as stale since the last sync have their former state, their new state, or are torn.
+//! A power loss reverts changes since the last sync, by file and by sector: pages that were written, replaced, removed
+//! or marked as stale have their former state, their new state, or are torn.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +21,7 @@ const SECTOR: usize = 512;
 struct ModelPage {
     key: u8,
     value: u8,
-    /// Step at which its fetch began.
+    /// Step at which the page's fetch began.
     begun: u64,
     len: usize,
 }
@@ -47,12 +46,12 @@ impl ModelTarget {
     }
 }
 
-/// Purge in force.
+/// Active purge in the model.
 struct ModelPurge {
     target: ModelTarget,
     purge: PurgeKind,
     step: u64,
-    /// Present until the purge is complete.
+    /// Future of the purge; `None` once it is complete.
     purging: Option<PurgeFuture>,
 }
 
@@ -83,7 +82,7 @@ struct Model {
     expected_pages: HashMap<u64, ModelPage>,
     made: Vec<ModelPurge>,
     flying: Vec<(u64, BodyWriter<TestPage>)>,
-    /// Pages and catalogue at the last sync, and the number of syncs.
+    /// Files and snapshot at the last sync, and the number of syncs.
     durable: FileContents,
     syncs: u64,
     seen: PurgeEvents,
@@ -143,7 +142,7 @@ impl Model {
         }
     }
 
-    /// Begins a fetch. Odd keys have variants.
+    /// Starts a fetch. Odd keys have variants.
     fn begin(&mut self) -> u64 {
         let (key, value, id) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES), self.step);
         let len = self.rng.usize(8..9000);
@@ -166,7 +165,7 @@ impl Model {
         }
     }
 
-    /// Asserts that a page may be served at this moment.
+    /// Asserts that no purge forbids serving a page at this moment.
     fn may_be_found(&self, object: &Object<TestPage>) {
         let id = object.meta().id;
         let model_page = &self.expected_pages[&id];
@@ -213,24 +212,24 @@ impl Model {
             _ => ModelTarget::All,
         };
         let purge = if self.rng.bool() { PurgeKind::Hard } else { PurgeKind::Soft };
-        // A page that a purge has not found yet hides the older page in its file.
+        // If a purge has not found a page yet, the page hides the older page in its file.
         let all_found = self.made.iter().all(|made| made.purging.is_none())
             && self.fixture.zone.purges_by_rule().is_empty();
         let is_known = self.fixture.stats().recovered && all_found;
         let there = self.shown().into_iter().filter(|(id, key)| target.covers(*id, *key)).count();
         let mut purging = self.ask(target, purge);
         if self.rng.bool() {
-            // Runs before all other pending jobs.
+            // This job runs before all other pending jobs.
             assert!(self.fixture.pool.run_one(true));
             let end = crate::tests::completed_purge(std::mem::replace(
                 &mut purging,
                 PurgeFuture::done(Err(PurgeError::Rule)),
             ));
-            // A file that no recovery has found yet is not inspected, but the purge of its key finds it.
+            // A file that the recovery has not found yet is not inspected, but the purge of its key finds it.
             if let PurgeCount::Exact(count) = end.count
                 && is_known
             {
-                // A file torn by the power loss counts as a page until it is read.
+                // A file torn by a power loss counts as a page until it is read.
                 let is_exact = if self.seen.losses == 0 { count == there } else { count >= there };
                 assert!(is_exact, "{count} of {there}: {target:?} {purge:?}");
                 self.seen.counted += count as u64;
@@ -261,7 +260,7 @@ impl Model {
         }
     }
 
-    /// Returns the writers and keys of all pages that an inspection shows.
+    /// Returns writer and key of all pages that an inspection of both tiers returns.
     fn shown(&self) -> Vec<(u64, u8)> {
         let mut ids = Vec::new();
         let mut at = Some(Cursor::default());
@@ -299,7 +298,7 @@ impl Model {
         self.open_again();
     }
 
-    /// Kills the process; its written files remain.
+    /// Kills the process; files that it has written remain.
     fn kill(&mut self) {
         self.seen.kills += 1;
         self.forget_unanswered();
@@ -334,7 +333,7 @@ impl Model {
         let log = self.folder.path().join(".purges");
         let before = fs::read(&log).ok();
         if self.rng.bool() {
-            // The power fails during this write; the purge is never completed.
+            // The power fails during this write, so that the purge is never completed.
             self.fixture.pool.run_one(true);
         }
         let after = fs::read(&log).ok();
@@ -377,13 +376,13 @@ impl Model {
         self.open_again();
     }
 
-    /// Mixes sectors of the former and the new bytes.
+    /// Returns a mixture of sectors of the former and the new bytes.
     fn torn(&mut self, former: &[u8], new: &[u8]) -> Vec<u8> {
         let sectors = former.chunks(SECTOR).zip(new.chunks(SECTOR));
         sectors.flat_map(|(former, new)| if self.rng.bool() { former } else { new }).copied().collect()
     }
 
-    /// Finishes the schedule: no purge is retained any more, and all of them are still in force.
+    /// Ends the schedule: waits until no purge is retained any more, and asserts that all purges still hold.
     fn finish(&mut self) {
         self.flying.clear();
         self.fixture.recover();

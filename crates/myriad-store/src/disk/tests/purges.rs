@@ -1,4 +1,4 @@
-//! Purges that reach pages on disk and outlive the process.
+//! Tests of purges that cover pages on disk and outlive the process.
 
 use super::*;
 use crate::tests::{GROUPS, asking, labelled};
@@ -33,7 +33,7 @@ pub(super) fn small(folder: &Folder) -> Fixture {
     fixture
 }
 
-/// Returns whether a stored page is not covered by a soft purge; `None` if it is not stored.
+/// Returns true if a stored page is fresh, false if a soft purge has made it stale; `None` if it is not stored.
 pub(super) fn is_fresh(fixture: &Fixture, id: u64) -> Option<bool> {
     fixture.get(&key(id), plain).map(|page| page.is_fresh(0))
 }
@@ -42,8 +42,8 @@ pub(super) fn of_group(id: u64, group: u64) -> bool {
     id % GROUPS == group
 }
 
-/// Calls `each` with every kind of purge of the pages of group 1 (all pages for `All`), with whether it counts at once,
-/// and with the predicate of the covered pages.
+/// Calls `each` with every kind of purge of the pages of group 1 (`All`: of all pages), with true if its result
+/// contains the exact number of pages, and with a function that returns true for the pages that it covers.
 pub(super) fn kinds(each: impl Fn(PurgeScope<'_>, bool, &dyn Fn(u64) -> bool)) {
     let keys: Vec<Vec<u8>> = (0..20).filter(|id| of_group(*id, 1)).map(key).collect();
     let keys: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
@@ -58,7 +58,7 @@ pub(super) fn kinds(each: impl Fn(PurgeScope<'_>, bool, &dyn Fn(u64) -> bool)) {
 #[test]
 fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
     let folder = Folder::new();
-    // A file in the place of the folder.
+    // A file is in the place of the folder.
     let path = folder.path().join("taken");
     fs::write(&path, b"").unwrap();
     let zone: Zone<TestPage> = Zone::new("pages", LIMITS);
@@ -125,7 +125,7 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
                 stored(&folder);
                 let fixture = small(&folder);
                 let purging = fixture.zone.purge(covered, purge);
-                // Only the log is written: the process is killed before any file is changed.
+                // Only the log is written; the process is killed before it changes any file.
                 assert!(fixture.pool.run_one(true));
                 crate::tests::completed_purge(purging);
                 fixture.die();
@@ -231,7 +231,7 @@ fn marker_goes_with_the_last_of_its_variants() {
                 (0, 0, 0),
                 "{covered:?} {restarted}"
             );
-            // The next variant creates another marker.
+            // The next variant creates a new marker.
             fixture.put_variant(b"/v", b"Cookie", 1, 9);
             assert_eq!((fixture.stats().files, fixture.get(b"/v", asking(1)).unwrap().meta().id), (2, 9));
         }
@@ -249,7 +249,7 @@ fn page_that_waits_to_be_written_or_left_memory_before_is_purged_too() {
         );
         fixture.recover();
         put(&fixture.zone, b"/1", 1, 10, fixture.now());
-        // Evicted before it was written.
+        // The page is evicted before it is written.
         (2..30).step_by(5).for_each(|id| _ = put(&fixture.zone, &key(id), id, 1000, fixture.now()));
         assert!(!fixture.in_memory(b"/1"));
         let purging =

@@ -1,4 +1,4 @@
-//! Recovery at start.
+//! Tests of the recovery at start.
 
 use super::*;
 
@@ -113,7 +113,7 @@ fn file_too_large_for_quarantine_is_reported_as_removed() {
     stored(&folder, 1);
     fs::write(&folder.files()[0], [b'x'; 600]).unwrap();
     fs::remove_file(folder.path().join(".catalogue")).unwrap();
-    // A sixteenth of this limit is less than the file.
+    // A sixteenth of this limit is less than the length of the file.
     let disk = DiskLimits { max_bytes: 8192, ..DiskLimits::default() };
     let fixture = Fixture::open_with(folder.path(), LIMITS, disk);
     fixture.recover();
@@ -172,7 +172,7 @@ fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_r
     fs::rename(&away, folder.path()).unwrap();
     fixture.events.lock().clear();
     for id in 2..5 {
-        // Earlier trouble is reported first.
+        // An earlier failure is reported first.
         fixture.zone.tier().unwrap().disk.report_recovery();
         fixture.now.fetch_add(5000, Relaxed);
         fixture.pool.maintain();
@@ -205,7 +205,7 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
     let made = fs::read(&seed).unwrap();
     assert_ne!(made, own);
     newer.close();
-    // The number of its start was removed too, so only the seed identifies the run.
+    // The sequence number of the start was removed, too, so only the seed identifies the run.
     fs::remove_file(folder.path().join(".sequence")).unwrap();
     while older.zone.tier().unwrap().disk.holds_lease() {
         older.pool.maintain();
@@ -213,7 +213,7 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
     older.put(b"/unwritten", 2, 10);
     assert_eq!((older.id(b"/unwritten"), folder.files().len()), (Some(2), 1));
     assert_eq!(fs::read(&seed).unwrap(), made);
-    // The seed that the files need is restored from outside.
+    // The seed with which the files were written is restored.
     fs::write(&seed, own).unwrap();
     while folder.files().len() < 2 {
         older.now.fetch_add(2000, Relaxed);
@@ -252,7 +252,7 @@ fn page_stored_by_a_clock_that_was_ahead_counts_as_stored_now() {
     fixture.recover();
     let page = fixture.get(b"/a", plain).expect("the page");
     assert_eq!((page.stored_at(), page.fresh_until()), (at - AHEAD, at - AHEAD + fresh_ms));
-    // `inactive` counts from the start, not from the time of the clock that was ahead.
+    // `inactive` counts from the start, not from times of the clock that was ahead.
     drop(page);
     fixture.now.fetch_add(LIMITS.inactive_ms + 1000, Relaxed);
     while fixture.stats().expired == 0 {

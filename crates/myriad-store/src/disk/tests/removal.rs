@@ -1,4 +1,4 @@
-//! Purges, and files that are removed from outside.
+//! Tests of purges, and of files that other programs remove.
 
 use super::*;
 use crate::tests::asking;
@@ -33,7 +33,7 @@ fn a_purge_reaches_what_no_recovery_has_found_yet() {
     fixture.recover();
     assert_eq!(fixture.id(b"/a"), None);
     assert!(fixture.get(b"/v", asking(1)).is_none());
-    // A new family: the variants of the old family are not found again.
+    // The marker has a new family number, so files of variants of the former family are unreachable.
     fixture.put_variant(b"/v", b"Cookie", 2, 3);
     assert!(fixture.get(b"/v", asking(1)).is_none());
     assert_eq!(fixture.get(b"/v", asking(2)).unwrap().meta().id, 3);
@@ -106,7 +106,7 @@ fn a_file_that_somebody_removes_takes_what_is_about_to_replace_it() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.put(b"abc", 1, 10);
-    // Its write is queued.
+    // The write of this page is queued.
     put(&fixture.zone, b"abc", 2, 10, 1);
     fs::remove_file(folder.path().join(ABC)).unwrap();
     fixture.pool.maintain();
@@ -121,7 +121,7 @@ fn a_file_that_somebody_removes_takes_what_is_being_fetched_of_its_key() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.put(b"abc", 1, 10);
-    // Without this file the folder would be empty, which removes all pages and all fetches in progress.
+    // Without this file, the folder would be empty, which removes all pages and cancels all fetches.
     fixture.put(b"other", 4, 10);
     let mut before = fixture.zone.fetch_unshared(KeyRef::new(b"abc"), 1).admit(admission(2, None));
     fs::remove_file(folder.path().join(ABC)).unwrap();
@@ -234,7 +234,7 @@ fn removing_the_folder_itself_clears_all_pages_and_leaves_a_zone_that_works() {
     let fixture = Fixture::open(folder.path());
     fixture.put(b"abc", 1, 10);
     fixture.recover();
-    // Not on disk yet.
+    // This page is not on disk yet.
     put(&fixture.zone, b"other", 2, 10, 1);
     fs::remove_dir_all(folder.path()).unwrap();
     let labels = [1];

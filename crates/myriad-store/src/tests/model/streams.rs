@@ -1,4 +1,4 @@
-//! Writing and reading the flights of the model.
+//! Writing to and reading from the flights of the model.
 
 use super::*;
 
@@ -96,7 +96,7 @@ impl Model {
         }
     }
 
-    /// Polls a reader once, and retains it unless it has finished.
+    /// Polls a reader once. Keeps it for later steps unless it has ended.
     pub(super) fn read_on(&mut self, mut reading: ModelReader) {
         let waker = Waker::from(Arc::clone(&reading.bell));
         let cx = &mut Context::from_waker(&waker);
@@ -145,7 +145,7 @@ impl Model {
     }
 
     pub(super) fn head_is_right(&self, reading: &ModelReader, id: u64) {
-        // A purge after the reader joined does not affect the reader.
+        // A purge that comes after the reader has joined does not affect the reader.
         let purged_since = self.purged.get(&reading.key).is_some_and(|&p| p > reading.joined);
         let group_since = last(&self.purged_groups, id) > reading.joined;
         if !purged_since && !group_since {
