@@ -1,4 +1,4 @@
-//! Admission of clients: `limit_conn`, then `allow` and `deny`.
+//! Admission of sessions: `limit_conn`, then `allow` and `deny`.
 
 use myriad_access::limit_conn::CountedRequest;
 use myriad_exchange::runtime::LimitDecision;
@@ -7,13 +7,13 @@ use myriad_log::LogLevel;
 use crate::limits::{LimitStatus, SessionLimits};
 use crate::session::StreamSession;
 
-/// Maximum length of a key in bytes, as in nginx.
+/// Maximum length of a `limit_conn` key in bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
 
-/// Counts a session until it is dropped.
+/// Entries of a session in the tables of `limit_conn`; dropping them ends the counting.
 pub(crate) type SessionGuards = Vec<CountedRequest>;
 
-/// Counts a session if it is admitted; otherwise returns the status to close it with.
+/// Admits a session and counts it for `limit_conn`. The error is the status to close the session with.
 pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
     let server = session.server();
     let counted = hold(session)?;
@@ -26,8 +26,8 @@ pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
     Ok(counted)
 }
 
-/// Counts a session in every zone that has a key for it; returns the status to close it with if a zone exceeds its
-/// limit.
+/// Counts a session in each zone of `limit_conn` whose key is not empty. The error is the status to close the session
+/// with, if a zone exceeds its limit.
 fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
     let SessionLimits { zones, level, dry_run } = &session.server().limits;
     let mut held = Vec::with_capacity(zones.len());

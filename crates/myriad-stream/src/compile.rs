@@ -1,4 +1,4 @@
-//! Compilation of the model of a `stream` block to its runtime.
+//! Compilation of the `stream` block to a [`StreamRuntime`].
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::settings::StreamSettings;
 use crate::sockets::PassTargets;
 use crate::variables;
 
-/// State that outlives a reload.
+/// State of `stream` that is kept over reloads.
 #[derive(Default)]
 pub struct StreamReloadState {
     peers: PeerStates,
@@ -32,53 +32,52 @@ pub struct StreamReloadState {
 }
 
 impl StreamReloadState {
-    /// Removes the state that the running configuration does not use.
+    /// Removes the state that the running configuration does not use and applies its zone sizes.
     pub fn settle(&mut self, model: &Model) {
         self.peers.prune();
         self.limits.apply_zone_sizes(model.stream.as_ref());
     }
 }
 
-/// Function that creates the resolver of a level, with its time-out in milliseconds; `None` if no name server is
-/// configured. Errors are added to the list.
+/// Function that returns the `resolver` of a level with its timeout in milliseconds; `None` if there is none. Errors
+/// are appended to the list.
 pub type ResolverFactory = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
 
-/// Function that opens the tables of features.
+/// Function that opens the lookup tables of features for variables.
 pub type TablesFactory = fn(&mut TableMaking<'_>) -> Vec<TableVariable>;
 
-/// Function that returns the zone that counts the sessions of a server; `None` if it has no zone name.
+/// Function that returns the traffic zone that counts the sessions of a server; `None` without `status_zone`.
 pub type TrafficZoneFactory = fn(&Traffic, &ServerConf) -> Option<Arc<TrafficZone>>;
 
-/// Inputs of the compilation of a block.
+/// Everything the compilation needs besides the model.
 pub struct StreamCompileInputs<'a> {
-    /// Base of relative paths.
+    /// Folder against which relative paths are resolved.
     pub prefix: &'a Path,
-    /// Numbers of the sockets, by their names; empty if the configuration is only checked.
+    /// Numbers of the listening sockets by name; empty if the configuration is only checked.
     pub listeners: &'a HashMap<String, u32>,
     /// Open log files.
     pub logs: &'a Logs,
-    /// State that outlives a reload.
+    /// State of earlier configurations.
     pub reload_state: &'a mut StreamReloadState,
-    /// Files named by the TLS settings: certificates, keys, passwords.
+    /// Files that TLS directives name.
     pub files: TlsFileReader<'a>,
-    /// TLS tickets and sessions that outlive a reload.
+    /// TLS state of earlier configurations.
     pub tls: &'a mut myriad_tls::TlsReloadState,
-    /// Creates resolvers.
+    /// Creates the resolvers.
     pub resolver: ResolverFactory,
     /// Folder of the main configuration file.
     pub folder: &'a Path,
-    /// Tables that compute variables.
+    /// Opens the lookup tables for variables.
     pub tables: TablesFactory,
-    /// Counters of traffic.
+    /// Traffic counters of the process.
     pub traffic: &'a Traffic,
-    /// Zone that counts the sessions of a server.
+    /// Returns the traffic zone of a server.
     pub zone: TrafficZoneFactory,
 }
 
-/// Compiles the `stream` block of a model.
+/// Compiles the `stream` block of a configuration; `None` if there is none.
 ///
-/// # Errors
-/// Returns all errors of the block.
+/// # Errors All errors of the block.
 pub fn compile(
     model: &Model,
     around: StreamCompileInputs<'_>,
@@ -129,7 +128,7 @@ impl StreamCompiler<'_> {
         tables
     }
 
-    /// Declares all names defined by the block, so that their order does not matter.
+    /// Declares all variables that the block defines, so that their order does not matter.
     fn declare(&mut self, tables: &[TableVariable]) {
         let stream = self.stream;
         for map in &stream.maps {
@@ -160,7 +159,7 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles the blocks of variables and the formats of logs.
+    /// Compiles `map`, `geo`, `split_clients`, lookup tables and log formats.
     fn define(&mut self, tables: Vec<TableVariable>) {
         let stream = self.stream;
         for map in &stream.maps {
@@ -180,7 +179,7 @@ impl StreamCompiler<'_> {
             self.report(split.span, &spans, defined);
         }
         for TableVariable { variable, sources, table, .. } in tables {
-            // Sessions share no cached values, so it does not matter whether the table changes.
+            // Marked as not changing: values are not cached between sessions, so it does not matter.
             let texts: Vec<_> = sources.iter().map(Text::lossy).collect();
             let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
             let defined = self.scripts.define_table(&variable.lossy(), &texts, &[], table);
@@ -248,7 +247,7 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles the TLS settings of a server.
+    /// Compiles the TLS settings of a server for its clients.
     fn tls(&mut self, server: &ServerConf, own: &StreamSettings) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -270,7 +269,7 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles the certificates of a server whose names contain variables.
+    /// Compiles the certificates of a server if their names contain variables.
     fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
         let settings = &server.settings.tls;
         let files = myriad_tls::named_certificates(settings, self.around.files).unwrap_or_else(|error| {
@@ -305,7 +304,7 @@ impl StreamCompiler<'_> {
         Some(rules.with_resolver(resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms))))
     }
 
-    /// Compiles the TLS settings for the peers of a server; `None` without `proxy_ssl`.
+    /// Compiles the TLS settings for connections to the peers of a server; `None` without `proxy_ssl`.
     fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
         let target = own.pass.as_ref().filter(|_| own.uses_tls)?;
         let origin = settings.stream_origin()?;
@@ -351,7 +350,7 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Creates a group of one address, or of a name that is resolved now.
+    /// Creates a group for one address, or for a name, which is resolved now.
     fn single(&mut self, name: &str, at: Span) -> Arc<StreamGroup> {
         let peers = match PeerAddress::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
@@ -368,7 +367,8 @@ impl StreamCompiler<'_> {
         self.group(config, None)
     }
 
-    /// Returns the number and time-out of the resolver of a level; levels with the same resolver share its cache.
+    /// Returns the index of a level's resolver and its timeout in milliseconds. Equal resolvers share an index and a
+    /// cache.
     fn resolver(&mut self, settings: &Settings) -> Option<(usize, u64)> {
         let (config, timeout_ms) = (self.around.resolver)(settings, &mut self.errors)?;
         let known = self.resolvers.iter().position(|known| **known == config);
@@ -407,14 +407,14 @@ impl StreamCompiler<'_> {
         Some(AccessLog { format, target, condition, sample: log.sample })
     }
 
-    /// Returns the servers of each socket, by its number.
+    /// Returns the servers of each listening socket, by socket number.
     fn listeners(&mut self) -> HashMap<u32, ListenerHosts> {
         let mut listeners: HashMap<u32, ListenerHosts> = HashMap::new();
         let stream = self.stream;
         for (id, server) in stream.servers.iter().enumerate() {
             let id = id as ServerId;
             if self.around.listeners.is_empty() {
-                // A configuration check opens no sockets, but regexes in names must be valid.
+                // A configuration check opens no sockets, but the regular expressions in server names must be valid.
                 self.names(server, id, &mut ServerNames::default());
             }
             for listen in &server.listens {
@@ -462,7 +462,7 @@ impl StreamCompiler<'_> {
     ) -> Result<StreamRuntime, Vec<Diagnostic>> {
         let Self { model, stream, around, scripts, mut errors, groups, formats, resolvers, zones, .. } = self;
         let names = scripts.finish().unwrap_or_else(|found| {
-            // Errors of declared names were already reported with their place.
+            // Errors of declared names have already been reported with their positions.
             if errors.is_empty() {
                 errors.extend(found.into_iter().map(|error| script_diagnostic(Span::default(), error)));
             }
@@ -503,7 +503,7 @@ impl StreamCompiler<'_> {
         self.errors.push(script_diagnostic(span, error));
     }
 
-    /// Reports errors of a block at their lines, and those without a line at the block's head.
+    /// Reports the errors of a block: at their line if it is known, otherwise at the head of the block.
     fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
         for error in defined.err().into_iter().flatten() {
             let line = error.item.and_then(|line| lines.get(line)).copied();
@@ -512,7 +512,7 @@ impl StreamCompiler<'_> {
     }
 }
 
-/// Returns the error of a script with its position.
+/// Converts an error of a script to a diagnostic.
 fn script_diagnostic(span: Span, error: ScriptError) -> Diagnostic {
     let mut diagnostic = Diagnostic::error(span, error.message);
     if let Some(cause) = error.cause {
@@ -524,12 +524,12 @@ fn script_diagnostic(span: Span, error: ScriptError) -> Diagnostic {
     }
 }
 
-/// Returns the machine's name in lower case.
+/// Returns the host name of the machine in lower case.
 fn hostname() -> Vec<u8> {
     rustix::system::uname().nodename().to_bytes().to_ascii_lowercase()
 }
 
-/// Returns the placeholder address of a group whose peers are not known yet.
+/// Returns a placeholder address for a group whose peers are set separately.
 fn nowhere() -> PeerAddress {
     PeerAddress::Unix(PathBuf::new())
 }

@@ -1,9 +1,8 @@
-//! Rate limits: number of bytes of one direction that may be read at a time (`proxy_upload_rate`,
-//! `proxy_download_rate`).
+//! Rate limit of one direction of a session (`proxy_upload_rate`, `proxy_download_rate`).
 
 use myriad_net::clock::monotonic_ms;
 
-/// Rate of one direction of one session.
+/// Rate limit of one direction of a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DirectionRate {
     /// Bytes per second; 0 for no limit.
@@ -12,13 +11,13 @@ pub(crate) struct DirectionRate {
 }
 
 impl DirectionRate {
-    /// Creates a rate that applies from now on.
+    /// Creates a limit of `rate` bytes per second (0 for no limit), starting now.
     pub(crate) fn new(rate: u64) -> Self {
         Self { rate, since_ms: monotonic_ms() }
     }
 
-    /// Returns the number of bytes that may be read now, after `moved` bytes, or the milliseconds until more may be
-    /// read. As in nginx, the allowance of a second is available at its start.
+    /// Returns the number of bytes that may be read after `moved` bytes, or as `Err` the milliseconds to wait. As in
+    /// nginx, the allowance of a second is available at its start.
     pub(crate) fn allowance(&self, moved: u64) -> Result<usize, u64> {
         self.allowance_at(monotonic_ms(), moved)
     }

@@ -13,7 +13,7 @@ use crate::settings::StreamSettings;
 const LEVELS: Contexts = Contexts::STREAM_LEVELS;
 const SERVER: Contexts = Contexts::STREAM_SERVER;
 
-/// Directives of `stream` that `http` does not have, or that have another meaning there.
+/// Directives of `stream` that do not exist in `http` or have another meaning there.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Forwards connections to a server or group."),
     Directive::new(
@@ -239,7 +239,7 @@ const fn tuning(name: &'static str) -> Directive {
         .no_effect("hash tables are sized automatically")
 }
 
-/// Rejects a second directive that handles the connections of a server.
+/// Fails if the server already has a directive that handles its connections.
 fn reject_second_handler(settings: &StreamSettings, args: &Arguments<'_>) -> SetterResult {
     if settings.pass.is_some() || settings.pass_to.is_some() || settings.answer.is_some() {
         let error = "a server must have only one \"proxy_pass\", \"pass\" or \"return\"";
@@ -252,7 +252,7 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let settings = settings.feature_mut::<StreamSettings>();
     reject_second_handler(settings, args)?;
     let target = args.text(0)?;
-    // As in nginx, which checks values with variables only at run time.
+    // nginx checks a value with variables only at run time.
     if !target.has_variables() && target.bytes().windows(3).any(|window| window == b"://") {
         let message = format!("\"{}\" is a URL: a stream is forwarded to an address", target.lossy());
         return Err(args.error(0, message).help("write ADDRESS:PORT, unix:PATH or the name of an upstream"));
@@ -298,7 +298,7 @@ fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Maximum size of a buffer in bytes: a connection has two.
+/// Maximum buffer size in bytes; a connection has two buffers.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 fn buffer(args: &Arguments<'_>, size: &mut u64) -> SetterResult {
@@ -306,7 +306,7 @@ fn buffer(args: &Arguments<'_>, size: &mut u64) -> SetterResult {
     if (1..=LARGEST_BUFFER).contains(size) { Ok(()) } else { Err(args.invalid(0, "from 1 byte to 16m")) }
 }
 
-/// Maximum length of a protocol name in bytes (RFC 7301 section 3.1).
+/// Maximum length of an ALPN protocol name in bytes (RFC 7301 section 3.1).
 const LONGEST_PROTOCOL: usize = 255;
 
 fn protocols(args: &Arguments<'_>, into: &mut Vec<Text>) -> SetterResult {
@@ -324,7 +324,7 @@ fn trust(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let trusted = &mut settings.feature_mut::<StreamSettings>().trusted;
     args.start(trusted);
     if args.bytes(0) == b"all" {
-        // If all peers were trusted, every client could forge its address.
+        // Rejected: if all clients were trusted, each could forge its address.
         return Err(args.invalid(0, "an address, a network such as 10.0.0.0/8, or \"unix:\""));
     }
     let network = network(args, 0, args.bytes(0))?;

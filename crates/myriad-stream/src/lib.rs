@@ -1,4 +1,4 @@
-//! The `stream` block: TCP connections relayed byte by byte, and UDP datagrams.
+//! The `stream` block: relay of TCP connections and UDP datagrams.
 //!
 //! ```text
 //! accepted -> [PROXY header] -> limit_conn -> allow, deny -> [TLS] -> [ssl_preread] -> set -> return
@@ -6,24 +6,24 @@
 //!                                                                                         -> pass -> another listener
 //! ```
 //!
-//! Connections belong to their worker as HTTP connections do: each takes a seat of `worker_connections`, continues
-//! after a reload with the configuration that it started with, and is limited by `worker_shutdown_timeout`. Peers are
-//! selected by the groups of `myriad-upstream`, and connections to them take seats, too.
+//! Connections belong to their worker as HTTP connections do. Each takes a slot of `worker_connections`, keeps the
+//! configuration that it started with after a reload, and is closed after `worker_shutdown_timeout`. Peers are selected
+//! by the groups of `myriad-upstream`; connections to peers take slots as well.
 //!
 //! | module | content |
 //! |---|---|
-//! | `directives`, `settings` | directives of `stream` in addition to those shared with `http` |
-//! | `compile` | the model -> [`StreamRuntime`] |
-//! | `runtime` | servers, their content, and their sockets |
-//! | `session`, `names`, `variables` | a connection, and its values for scripts |
-//! | `tcp` | a connection from its first byte to its log line |
+//! | `directives`, `settings` | directives that `stream` has in addition to those shared with `http` |
+//! | `compile` | compilation of the configuration to a [`StreamRuntime`] |
+//! | `runtime` | compiled servers and their sockets |
+//! | `session`, `names`, `variables` | a session and its variables |
+//! | `tcp` | processing of a TCP connection |
 //! | `preread` | server name and protocols of a TLS client hello, read before the connection is relayed |
-//! | `pass`, `sockets` | connections served by other listening sockets of the configuration |
-//! | `target`, `relay`, `direction_rate` | selection of the peer; relaying in both directions, with rates and time-outs |
+//! | `pass`, `sockets` | connections passed to other listening sockets of the configuration |
+//! | `target`, `relay`, `direction_rate` | selection of the peer; relay in both directions, with rate limits and timeouts |
 //! | `tls` | TLS with clients |
-//! | `udp` | datagrams: sessions of clients |
+//! | `udp` | processing of UDP datagrams |
 //! | `health_check` | health checks of peers |
-//! | `admission`, `limits` | `limit_conn`, `allow` and `deny` |
+//! | `admission`, `limits`, `log` | `limit_conn`, `allow` and `deny`; access logs |
 
 #![forbid(unsafe_code)]
 
@@ -59,5 +59,5 @@ use myriad_exchange::feature::Feature;
 /// The `stream` feature, for the list of features.
 pub const FEATURE: Feature = Feature::new("stream", directives::ROWS);
 
-/// Health checks of peers, for the list of features.
+/// Feature of health checks in `stream`, for the list of features.
 pub const HEALTH_CHECK: Feature = Feature::new("stream", health_check::ROWS);

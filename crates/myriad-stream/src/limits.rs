@@ -1,5 +1,5 @@
-//! `limit_conn`: maximum number of concurrent sessions per key. The directives and the tables are shared with `http`,
-//! the counts are not.
+//! Limits of concurrent sessions per key (`limit_conn`). Directives and tables are the same as in `http`; sessions and
+//! requests are counted separately.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use myriad_exchange::runtime::LimitCounts;
 use myriad_log::LogLevel;
 use myriad_script::Template;
 
-/// Tables that outlive a reload.
+/// Tables of zones, kept over reloads.
 #[derive(Default)]
 pub(crate) struct LimitTables(ZoneTables<ConnectionTable>);
 
 impl LimitTables {
-    /// Applies the sizes of the running configuration to the tables, and drops the tables of removed zones.
+    /// Applies the zone sizes of the running configuration and drops the tables of removed zones.
     pub(crate) fn apply_zone_sizes(&mut self, stream: Option<&HttpConf>) {
         self.0.apply_zones(stream.map_or(&[], limit_zones));
     }
 }
 
-/// Returns the zones of a block.
+/// Returns the `limit_conn_zone` settings of a block.
 pub(crate) fn zones(stream: &HttpConf) -> impl Iterator<Item = &LimitZoneConf> {
     limit_zones(stream).iter().filter(|zone| zone.kind == LimitKind::Connections)
 }
@@ -37,13 +37,13 @@ impl ConnectionLimitZones {
         self.0.insert(conf.name.clone(), kept.0.zone(conf, key));
     }
 
-    /// Returns the decisions of each zone.
+    /// Returns the decision counters of each zone with its name.
     pub(crate) fn counts(&self) -> Vec<(Box<str>, Arc<LimitCounts>)> {
         self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts))).collect()
     }
 }
 
-/// Result of a session's limits (`$limit_conn_status`).
+/// Decision of `limit_conn` for a session (`$limit_conn_status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LimitStatus {
     Passed,
@@ -61,16 +61,16 @@ impl LimitStatus {
     }
 }
 
-/// `limit_conn` of a server.
+/// Compiled `limit_conn` directives of a server.
 pub(crate) struct SessionLimits {
-    /// Zones, each with the maximum number of sessions per key.
+    /// Zones with the maximum number of sessions per key.
     pub zones: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
     pub level: LogLevel,
     pub dry_run: bool,
 }
 
 impl SessionLimits {
-    /// Creates the limits of a server. The zones exist, because the configuration was checked.
+    /// Collects the limits of a server. All zones exist, because the configuration has been checked.
     pub(crate) fn of(settings: &Settings, zones: &ConnectionLimitZones) -> Self {
         let settings = settings.feature::<ConnectionLimitSettings>();
         let limits = settings.limits.iter();

@@ -1,8 +1,8 @@
-//! Line of a session in the access logs of its server.
+//! Access logs of sessions.
 
 use crate::session::StreamSession;
 
-/// Writes a finished session to the access logs.
+/// Writes a finished session to the access logs of its server.
 pub(crate) fn write(session: &StreamSession) {
     let streams = &session.streams;
     for log in &session.server().access_logs {

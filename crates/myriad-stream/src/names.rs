@@ -1,26 +1,26 @@
-//! Names of variables that a configuration may use.
+//! Names of the variables that a `stream` configuration can use.
 
 use myriad_conf::registry::BuildFeature;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, VariableRole};
 
-/// Prefix of all names of PROXY protocol values.
+/// Prefix of the variables for values (TLVs) of the PROXY protocol.
 const TLV: &str = "proxy_protocol_tlv_";
 
-/// Variables that a configuration may use, and the prefixed variables that it uses.
+/// Names of the fixed variables, and the PROXY protocol variables that the configuration uses.
 pub(crate) struct StreamNames {
     known: Vec<&'static str>,
-    /// Values of the PROXY protocol, in the order of their first use.
+    /// PROXY protocol values by name, in the order of their first use; `None` for an unknown name.
     facts: Vec<(String, Option<Tlv>)>,
 }
 
 impl StreamNames {
-    /// Creates the names from the fixed variables, whose indexes are their numbers.
+    /// Creates the names from those of the fixed variables; the position of a name is the number of its variable.
     pub(crate) fn new(known: Vec<&'static str>) -> Self {
         Self { known, facts: Vec::new() }
     }
 
-    /// Returns the PROXY protocol value of a number above the fixed names.
+    /// Returns the PROXY protocol value of a variable; `None` for fixed variables and unknown values.
     pub(crate) fn proxy_protocol_value(&self, id: Builtin) -> Option<Tlv> {
         let at = (id.0 as usize).checked_sub(self.known.len())?;
         self.facts.get(at).and_then(|(_, fact)| *fact)

@@ -1,4 +1,4 @@
-//! `pass`: a connection is served by the servers of another listening socket of the configuration, `http` or `stream`.
+//! `pass`: passes a connection to the servers of another listening socket, of `http` or `stream`.
 
 use std::any::Any;
 
@@ -8,8 +8,8 @@ use myriad_upstream::PeerAddress;
 
 use crate::session::{SessionAddresses, StreamSession};
 
-/// Passes the connection of a session to the socket that `target` evaluates to; `held` is dropped with the connection.
-/// The error is the status of the session.
+/// Passes the connection of a session to the listening socket at the address `target`. `held` is dropped with the
+/// connection. The error is the status of the session.
 pub(crate) fn pass_connection(
     session: &StreamSession,
     target: &Template,
@@ -47,7 +47,7 @@ pub(crate) fn pass_connection(
     Ok(())
 }
 
-/// Logs that datagrams cannot be passed; returns the status of the session.
+/// Logs that UDP datagrams cannot be passed. Returns the status of the session.
 pub(crate) fn refuse_datagrams(session: &StreamSession) -> u16 {
     let message = format_args!("cannot pass udp connection{}", SessionAddresses(session));
     session.server().errors.write(LogLevel::Error, Some(session.connection.id), message);

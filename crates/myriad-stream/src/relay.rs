@@ -1,4 +1,4 @@
-//! Relay in both directions, until one side closes, a time-out expires, or the worker shuts down.
+//! Relay of a TCP connection in both directions, until a side closes, a timeout expires, or the worker shuts down.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,32 +14,32 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::direction_rate::DirectionRate;
 use crate::session::StreamSession;
 
-/// Parameters of a relay.
+/// Settings of a relay.
 pub(crate) struct RelaySettings {
-    /// Maximum silence on both sides, in milliseconds (`proxy_timeout`).
+    /// Maximum time without any transferred byte, in milliseconds (`proxy_timeout`).
     pub silence_ms: u64,
-    /// Maximum number of buffered bytes in one direction (`proxy_buffer_size`).
+    /// Maximum number of buffered bytes per direction (`proxy_buffer_size`).
     pub buffer: usize,
-    /// Set if one side may continue after the other has closed (`proxy_half_close`).
+    /// True if one direction may continue after the other has ended (`proxy_half_close`).
     pub half_close: bool,
     pub upload: DirectionRate,
     pub download: DirectionRate,
 }
 
-/// Reason why a relay has finished.
+/// Reason why a relay has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelayEnd {
-    /// The client closed the connection, or it failed.
+    /// The client has closed the connection or failed.
     Client,
-    /// The peer closed the connection, or it failed.
+    /// The peer has closed the connection or failed.
     Peer,
-    /// No byte was transferred for too long.
+    /// No byte was transferred within the time limit.
     Silence,
-    /// A reload or the shutdown of the worker.
+    /// The worker closes the connection, after a reload or for shutdown.
     Worker,
 }
 
-//   Open ──▶ Ended ──▶ Told     no more bytes from this side; the other side was notified (`proxy_half_close`)
+//   Open ──▶ Ended ──▶ Notified     no more bytes from this side; the other side was notified (`proxy_half_close`)
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SideState {
     Open,
@@ -47,14 +47,14 @@ enum SideState {
     Notified,
 }
 
-/// One direction: bytes that were read and not written yet.
+/// One direction of a relay, with the bytes that are read but not written.
 struct RelayDirection {
     waiting: BytesMut,
     from: SideState,
-    /// Total bytes read.
+    /// Total number of bytes read.
     read: u64,
     pace: DirectionRate,
-    /// Deadline that wakes the relay when the rate allows more.
+    /// Deadline that wakes the task when the rate limit allows more bytes.
     pause: Deadline,
 }
 
@@ -63,7 +63,8 @@ impl RelayDirection {
         Self { waiting: BytesMut::new(), from: SideState::Open, read: 0, pace, pause: Deadline::new() }
     }
 
-    /// Reads once if the buffer is empty. Returns the number of bytes; `None` if nothing can be read now.
+    /// Reads once if the buffer is empty. Returns the number of bytes, 0 if the side has ended; `None` if nothing can
+    /// be read now.
     fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
         if self.from != SideState::Open || !self.waiting.is_empty() {
             return None;
@@ -72,7 +73,7 @@ impl RelayDirection {
             Ok(allowed) => allowed,
             Err(wait_ms) => {
                 self.pause.set(wait_ms);
-                // It was set just now: the poll only registers the task.
+                // Registers the task; the deadline was just set.
                 let _ = self.pause.poll_expired(cx);
                 return None;
             }
@@ -95,7 +96,8 @@ impl RelayDirection {
         }
     }
 
-    /// Writes the buffered bytes once. Returns the number of bytes written; `None` if nothing can be written now.
+    /// Writes the buffered bytes once. Returns the number of bytes written; `None` if there are none or the side
+    /// accepts none.
     fn drain(&mut self, cx: &mut Context<'_>, sink: Pin<&mut impl AsyncWrite>) -> io::Result<Option<usize>> {
         if self.waiting.is_empty() {
             return Ok(None);
@@ -111,7 +113,7 @@ impl RelayDirection {
         }
     }
 
-    /// Returns whether this direction is finished.
+    /// Returns true if this direction has ended and all bytes are written.
     fn is_done(&self) -> bool {
         self.from != SideState::Open && self.waiting.is_empty()
     }
@@ -126,7 +128,7 @@ struct TcpRelay<'a> {
     down: RelayDirection,
 }
 
-/// Relays bytes until the relay finishes.
+/// Relays bytes until the relay ends. Returns the reason.
 pub(crate) async fn relay_tcp(
     session: &StreamSession,
     client: &mut RawClient,
@@ -147,7 +149,7 @@ pub(crate) async fn relay_tcp(
                 Poll::Pending => break,
             }
         }
-        // Both are polled, so that each wakes this task.
+        // Both are polled, so that each can wake this task.
         let worker_stops = relay.client.poll_must_close(cx).is_ready();
         match silence.poll_expired(cx) {
             _ if worker_stops => Poll::Ready(RelayEnd::Worker),
@@ -159,7 +161,8 @@ pub(crate) async fn relay_tcp(
 }
 
 impl TcpRelay<'_> {
-    /// Transfers the available bytes. Returns ready with `None` if bytes were transferred.
+    /// Transfers the available bytes once. Ready with a reason if the relay has ended, or with `None` if there was
+    /// progress.
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<Option<RelayEnd>> {
         let session = self.session;
         let room = self.terms.buffer;
@@ -187,13 +190,12 @@ impl TcpRelay<'_> {
             return Poll::Ready(Some(end));
         }
         let moved = [came_up, came_down, went_up, went_down].iter().any(Option::is_some);
-        // TLS buffers written data until it is flushed.
+        // TLS buffers written bytes until it is flushed.
         let _ = Pin::new(&mut self.peer.link).poll_flush(cx);
         if moved { Poll::Ready(None) } else { Poll::Pending }
     }
 
-    /// Returns the reason if the relay has finished; otherwise shuts down the writing of a side if the other side has
-    /// closed.
+    /// Returns the reason if the relay has ended. Otherwise shuts down writing to a side if the other side has ended.
     fn end(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
         let (up, down) = (self.up.is_done(), self.down.is_done());
         if up && down || !self.terms.half_close && (up || down) {

@@ -1,4 +1,4 @@
-//! Runtime of a `stream` block.
+//! Compiled `stream` block.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,132 +24,133 @@ use crate::names::StreamNames;
 use crate::settings::StreamSettings;
 use crate::sockets::PassTargets;
 
-/// Maximum number of addresses from variables that a worker caches; clients may influence them.
+/// Maximum number of groups for addresses from variables that a worker caches, because clients may influence the
+/// variables.
 const ADDRESSES: u64 = 1024;
 
-/// Compiled `stream` block, shared by workers.
+/// Compiled `stream` block, shared by all workers.
 pub struct StreamRuntime {
-    /// Servers of each socket, by its number.
+    /// Servers of each listening socket, by socket number.
     pub(crate) listeners: HashMap<u32, ListenerHosts>,
-    /// Numbers of the UDP sockets among them.
+    /// Numbers of the UDP sockets.
     pub(crate) datagrams: HashSet<u32>,
     pub(crate) servers: Vec<StreamServer>,
-    /// Sockets for `pass`.
+    /// Listening sockets that `pass` can use.
     pub(crate) sockets: PassTargets,
     pub(crate) groups: HashMap<String, Arc<StreamGroup>>,
     pub(crate) formats: Vec<LogFormat>,
     pub(crate) names: StreamNames,
     pub(crate) resolvers: Vec<Arc<ResolverConfig>>,
     pub(crate) limits: Vec<(Box<str>, Arc<LimitCounts>)>,
-    /// Base of relative paths.
+    /// Folder against which relative paths are resolved.
     pub(crate) prefix: PathBuf,
     pub(crate) hostname: Box<[u8]>,
 }
 
-/// Server of a `stream` block.
+/// Compiled server of a `stream` block.
 pub(crate) struct StreamServer {
     pub settings: StreamSettings,
-    /// Its first name (`$server_name`).
+    /// First server name (`$server_name`).
     pub name: Box<[u8]>,
     pub content: StreamContent,
-    /// Health check of its group's peers; `None` without `health_check`.
+    /// Health check of the group's peers; `None` without `health_check`.
     pub check: Option<StreamCheck>,
-    /// TLS with clients.
+    /// TLS settings for clients.
     pub tls: ServerTls,
-    /// Certificates whose names contain variables; empty if none does.
+    /// Certificates whose names contain variables; empty if there are none.
     pub named: Vec<NamedPair>,
-    /// Verification of client certificates; `None` if they are not requested.
+    /// Verification of client certificates; `None` if none are requested.
     pub clients: Option<ClientRules>,
-    /// TLS with peers (`proxy_ssl`).
+    /// TLS settings for connections to peers; `None` without `proxy_ssl`.
     pub peer_tls: Option<PeerTls>,
     /// `allow` and `deny`: the first rule that matches the client applies.
     pub access: Box<[AccessRule]>,
     pub limits: SessionLimits,
-    /// `set`, in their order.
+    /// `set` directives in order.
     pub assignments: Vec<(Arc<Variable>, Template)>,
     pub bind: Option<Template>,
     pub upload_rate: Template,
     pub download_rate: Template,
-    /// Number of its resolver, and its time-out in milliseconds.
+    /// Index of the resolver, and its timeout in milliseconds; `None` without `resolver`.
     pub resolver: Option<(usize, u64)>,
     pub access_logs: Vec<AccessLog>,
     pub errors: ErrorLog,
-    /// Zone that counts its sessions; `None` without `status_zone`.
+    /// Traffic zone that counts the sessions; `None` without `status_zone`.
     pub traffic: Option<Arc<TrafficZone>>,
 }
 
 impl StreamServer {
-    /// Returns whether client addresses from this proxy are trusted.
+    /// Returns true if the client address in the PROXY protocol header of this proxy is trusted (`set_real_ip_from`).
     pub(crate) fn trusts(&self, proxy: Option<std::net::IpAddr>) -> bool {
         self.settings.trusted.iter().any(|network: &Network| network.contains(proxy))
     }
 }
 
-/// TLS settings for peers.
+/// TLS settings for connections to peers.
 pub(crate) struct PeerTls {
     pub config: Arc<ClientConfig>,
-    /// `proxy_ssl_certificate`, if its name contains variables.
+    /// Client certificate (`proxy_ssl_certificate`) if its name contains variables.
     pub certificate: Option<NamedPair>,
-    /// Verification of a peer; `None` if every peer is accepted.
+    /// Verification of the peer's certificate; `None` if any certificate is accepted.
     pub check: Option<Arc<dyn PeerVerifier>>,
-    /// Name that a peer must have (`proxy_ssl_name`, otherwise the name in `proxy_pass`).
+    /// Name for which the peer's certificate must be valid: `proxy_ssl_name`, or the name in `proxy_pass`.
     pub name: Template,
-    /// Identifies the settings.
+    /// Unique identifier of the settings.
     pub id: u64,
 }
 
-/// Action of a server for a connection.
+/// Directive that handles the connections of a server.
 pub(crate) enum StreamContent {
-    /// No action: connections are closed, as in nginx.
+    /// None: connections are closed, as in nginx.
     Nothing,
     /// `return`.
     Return(Template),
     /// `pass`.
     Pass(Template),
-    /// `proxy_pass` to an `upstream` block, or a fixed address.
+    /// `proxy_pass` to an `upstream` block or a fixed address.
     Group(Arc<StreamGroup>),
     /// `proxy_pass` with variables.
     Named(Template),
 }
 
-/// Group of peers, and the key of `hash`.
+/// Group of peers, with the key of `hash` if it has one.
 pub(crate) struct StreamGroup {
     pub group: Group,
     pub key: Option<Template>,
 }
 
 impl StreamRuntime {
-    /// Returns the decisions of its limits.
+    /// Returns the names of the `limit_conn` zones with their decision counters.
     pub fn limits(&self) -> &[(Box<str>, Arc<LimitCounts>)] {
         &self.limits
     }
 
-    /// Returns the zones that count its sessions, each once, in the order of the names.
+    /// Returns the traffic zones that count the sessions, each once, sorted by name.
     pub fn traffic_zones(&self) -> Vec<Arc<TrafficZone>> {
         let zones = self.servers.iter().filter_map(|server| server.traffic.as_ref());
         let by_name: BTreeMap<&str, _> = zones.map(|zone| (zone.name(), zone)).collect();
         by_name.into_values().cloned().collect()
     }
 
-    /// Returns its resolvers.
+    /// Returns the resolver settings of the block.
     pub fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         &self.resolvers
     }
 
-    /// Returns whether a socket, by its number, is a UDP socket.
+    /// Returns true if the listening socket with this number is a UDP socket.
     pub fn is_datagram(&self, number: u32) -> bool {
         self.datagrams.contains(&number)
     }
 
-    /// Starts to resolve the names of groups periodically, unless another worker does so already; `tell` gets the
-    /// failures.
+    /// Starts to resolve the host names of groups periodically, unless another worker does. Failures are passed to
+    /// `tell`.
     pub fn start_resolving(&self, tell: &UnresolvedLogger) {
         for group in self.groups.values() {
             group.group.follow_names(tell);
         }
     }
 
-    /// Returns its groups, for administrators.
+    /// Returns the controls of all groups, for administration.
     pub fn controls(&self) -> Vec<GroupControl> {
         self.groups.values().map(|group| group.group.control()).collect()
     }
@@ -159,18 +160,18 @@ impl StreamRuntime {
     }
 }
 
-/// `stream` block in one worker, from one reload to the next.
+/// `stream` block of one configuration in one worker.
 pub struct WorkerStreams {
     pub(crate) runtime: Arc<StreamRuntime>,
     pub(crate) worker: Rc<WorkerState>,
-    /// Resolvers, by their number in the runtime.
+    /// Resolvers, at their indexes in the runtime.
     pub(crate) resolvers: Vec<Resolver>,
-    /// Groups of addresses from variables, by the value of the variable.
+    /// Groups for addresses from variables, by the name (and addresses) that the variable evaluates to.
     pub(crate) addressed: RefCell<Lru<String, Arc<StreamGroup>>>,
 }
 
 impl WorkerStreams {
-    /// Creates a block without connections.
+    /// Creates the worker's part of a block.
     pub fn new(runtime: Arc<StreamRuntime>, worker: Rc<WorkerState>) -> Rc<Self> {
         let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config))).collect();
         Rc::new(Self { runtime, worker, resolvers, addressed: RefCell::new(Lru::new(ADDRESSES)) })

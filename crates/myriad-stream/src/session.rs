@@ -1,4 +1,4 @@
-//! Connection as seen by scripts and logs.
+//! Session: a connection as seen by variables and logs.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -18,29 +18,29 @@ use crate::limits::LimitStatus;
 use crate::preread::PrereadHello;
 use crate::runtime::{StreamServer, WorkerStreams};
 
-/// TCP connection, or the UDP datagrams of one client.
+/// Session: a TCP connection, or the UDP datagrams of one client.
 pub(crate) struct StreamSession {
     pub streams: Rc<WorkerStreams>,
-    /// Server; changes if the client requests another server name.
+    /// Current server. It changes if the client requests another server name.
     pub server: Cell<ServerId>,
-    /// TCP connection, or the connection that represents a UDP client.
+    /// TCP connection, or the connection object that represents a UDP client.
     pub connection: Rc<Connection>,
-    /// Set for UDP.
+    /// True for UDP.
     pub is_datagram: bool,
-    /// Client address from a trusted proxy.
+    /// Client address from the PROXY protocol header of a trusted proxy.
     pub real: Cell<Option<SocketAddr>>,
     pub began_ms: u64,
-    /// Bytes from the client.
+    /// Number of bytes received from the client.
     pub received: Cell<u64>,
-    /// Bytes to the client.
+    /// Number of bytes sent to the client.
     pub sent: Cell<u64>,
-    /// `$status`; 0 while the session is active.
+    /// Status (`$status`); 0 while the session is active.
     pub status: Cell<u16>,
-    /// Client hello read by `ssl_preread`; unset if the client does not use TLS.
+    /// Client hello read by `ssl_preread`; unset if there is none.
     pub hello: OnceCell<PrereadHello>,
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
-    /// Zone that counts the active session.
+    /// Traffic zone that counts the active session.
     pub counted: Cell<Option<Arc<TrafficZone>>>,
     pub frame: RefCell<Frame>,
 }
@@ -74,14 +74,14 @@ impl StreamSession {
         self.streams.runtime.server(self.server.get())
     }
 
-    /// Counts the session as started, once its server is known.
+    /// Counts the start of the session, once its server is known.
     pub(crate) fn count_start(&self) {
         let Some(zone) = &self.server().traffic else { return };
         zone.begin(self.streams.worker.number);
         self.counted.set(Some(Arc::clone(zone)));
     }
 
-    /// Counts a finished TLS handshake, for its server and in total.
+    /// Counts a TLS handshake in total and for the server.
     pub(crate) fn count_handshake(&self, end: TlsEnd) {
         let worker = &self.streams.worker;
         worker.counters.served.count_handshake(end);
@@ -90,12 +90,12 @@ impl StreamSession {
         }
     }
 
-    /// Returns the client's address; `None` on a unix socket.
+    /// Returns the IP address of the client, or that reported by a trusted proxy; `None` on a unix socket.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.real.get().map_or_else(|| self.connection.peer.ip(), |real| Some(real.ip()))
     }
 
-    /// Returns the client's address and port.
+    /// Returns the address and port of the client, or those reported by a trusted proxy; `None` on a unix socket.
     pub(crate) fn client_socket(&self) -> Option<SocketAddr> {
         self.real.get().or(match self.connection.peer {
             ClientAddress::Inet(peer) => Some(peer),
@@ -103,17 +103,17 @@ impl StreamSession {
         })
     }
 
-    /// Returns the PROXY protocol header of the client.
+    /// Returns the client's PROXY protocol header; `None` if there is none.
     pub(crate) fn proxied(&self) -> Option<&ProxyHeader> {
         self.connection.proxied.get().map(|header| &**header)
     }
 
-    /// Returns the TLS parameters of the client.
+    /// Returns the properties of the client's TLS session; `None` without TLS.
     pub(crate) fn tls(&self) -> Option<&TlsFacts> {
         self.connection.tls()
     }
 
-    /// Returns the last tried peer, or the group if it has none.
+    /// Returns the address of the last peer that was tried; empty if there is none.
     pub(crate) fn last_peer(&self) -> Arc<str> {
         self.attempts.get().last().map(|attempt| attempt.address.clone()).unwrap_or_default()
     }
@@ -125,7 +125,7 @@ impl StreamSession {
         Ok(value)
     }
 
-    /// Writes to the error log of the server, with the client's address.
+    /// Writes a message with the addresses of the session to the error log of the server.
     pub(crate) fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         let log = &self.server().errors;
         if log.enabled(level) {
@@ -139,7 +139,7 @@ impl StreamSession {
     }
 }
 
-/// Counts the session as finished, with its status unless the worker shut down before.
+/// Counts the end of the session with its status, which is 0 if the worker has dropped the session.
 impl Drop for StreamSession {
     fn drop(&mut self) {
         if let Some(zone) = self.counted.take() {
@@ -149,7 +149,7 @@ impl Drop for StreamSession {
     }
 }
 
-/// Addresses of both sides of a connection, in the format of the error log.
+/// Formats the addresses of client and server for the error log.
 pub(crate) struct SessionAddresses<'a>(pub &'a StreamSession);
 
 impl fmt::Display for SessionAddresses<'_> {

@@ -1,51 +1,50 @@
-//! Values of the directives.
+//! Settings of the directives of `stream`.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Network;
 
-/// Directives of a level of `stream`. Times in ms, sizes in bytes.
+/// Settings of one level of `stream`. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamSettings {
-    /// `proxy_pass` of a server.
+    /// `proxy_pass`: address or group that connections are forwarded to.
     pub pass: Option<Text>,
-    /// `pass` of a server.
+    /// `pass`: listening socket that connections are passed to.
     pub pass_to: Option<Text>,
-    /// `return` of a server.
+    /// `return`: text that is sent.
     pub answer: Option<Text>,
-    /// `set` of a server, in their order: variable and value.
+    /// `set` directives in order: variable and value.
     pub assignments: Vec<(Text, Text)>,
     /// `proxy_connect_timeout`.
     pub connect_timeout: u64,
-    /// `proxy_timeout`: maximum silence on both sides.
+    /// `proxy_timeout`: maximum time without data in either direction.
     pub timeout: u64,
     /// `proxy_next_upstream`.
     pub next_upstream: bool,
-    /// `proxy_next_upstream_tries`; 0 for all.
+    /// `proxy_next_upstream_tries`; 0 for no limit.
     pub next_upstream_tries: u32,
-    /// `proxy_next_upstream_timeout`; 0 for none.
+    /// `proxy_next_upstream_timeout`; 0 for no limit.
     pub next_upstream_timeout: u64,
     /// `proxy_buffer_size`, for each direction.
     pub buffer_size: u64,
-    /// `proxy_bind`; none for any address.
+    /// `proxy_bind`; `None` for any local address.
     pub bind: Option<Text>,
-    /// `proxy_protocol`: sends the client's address to the peer.
+    /// `proxy_protocol`: sends a PROXY protocol header to the peer.
     pub sends_proxy_header: bool,
-    /// `proxy_ssl`: uses TLS with peers.
+    /// `proxy_ssl`: uses TLS for connections to peers.
     pub uses_tls: bool,
-    /// `proxy_ssl_alpn`.
+    /// `proxy_ssl_alpn`: protocols offered to peers.
     pub peer_alpn: Vec<Text>,
     /// `proxy_socket_keepalive`.
     pub socket_keepalive: bool,
     /// `proxy_half_close`.
     pub half_close: bool,
-    /// `proxy_upload_rate`, bytes per second; may contain variables.
+    /// `proxy_upload_rate` in bytes per second; may contain variables.
     pub upload_rate: Text,
-    /// `proxy_download_rate`, bytes per second; may contain variables.
+    /// `proxy_download_rate` in bytes per second; may contain variables.
     pub download_rate: Text,
-    /// `proxy_requests`: number of datagrams of a client after which its next datagram starts a new session; 0 for no
-    /// limit.
+    /// `proxy_requests`: number of client datagrams after which the next datagram starts a new session; 0 for no limit.
     pub requests: u64,
-    /// `proxy_responses`: number of datagrams of the peer for each of a client; `None` for no limit.
+    /// `proxy_responses`: expected number of peer datagrams per client datagram; `None` for any number.
     pub responses: Option<u64>,
     /// `tcp_nodelay`.
     pub tcp_nodelay: bool,
@@ -65,7 +64,7 @@ pub(crate) struct StreamSettings {
     pub trusted: Vec<Network>,
 }
 
-// The content of a server is not inherited.
+// The directives that handle the connections of a server are not inherited.
 myriad_conf::feature_settings!(StreamSettings, |around| Some(StreamSettings {
     pass: None,
     pass_to: None,

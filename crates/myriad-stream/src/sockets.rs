@@ -1,4 +1,4 @@
-//! Listening sockets of a configuration that `pass` finds by their address.
+//! Listening sockets that `pass` can find by address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,18 +10,18 @@ use myriad_upstream::PeerAddress;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassTarget {
     pub number: u32,
-    /// Set if the socket has `ssl`.
+    /// True if the socket has `ssl`.
     pub secure: bool,
-    /// Set if the socket has `proxy_protocol`.
+    /// True if the socket has `proxy_protocol`.
     pub proxy_protocol: bool,
 }
 
-/// TCP and unix sockets of a configuration, by their names.
+/// TCP and unix sockets of a configuration, by socket name.
 #[derive(Debug, Default)]
 pub(crate) struct PassTargets(HashMap<String, PassTarget>);
 
 impl PassTargets {
-    /// Collects the sockets of a model; `numbers` are those of its listeners, by their names.
+    /// Collects the listening sockets of a configuration; `numbers` maps socket names to socket numbers.
     pub(crate) fn from_model(model: &Model, numbers: &HashMap<String, u32>) -> Self {
         let mut sockets: HashMap<String, PassTarget> = HashMap::new();
         for listen in
@@ -37,8 +37,8 @@ impl PassTargets {
         Self(sockets)
     }
 
-    /// Returns the socket that accepts connections to an address, with nginx's rule: the socket bound to the address,
-    /// or to every address of its family and port.
+    /// Returns the socket for an address, by nginx's rule: the socket bound to the address itself, or to the wildcard
+    /// address with that port. `None` if there is neither.
     pub(crate) fn find(&self, address: &PeerAddress) -> Option<PassTarget> {
         let at = |name: &str| self.0.get(name).copied();
         match address {

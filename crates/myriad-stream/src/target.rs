@@ -1,4 +1,4 @@
-//! Selection of the peer of a session.
+//! Selection of the peer of a session, and the options of the connection to the peer.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use myriad_upstream::{
 use crate::runtime::StreamGroup;
 use crate::session::StreamSession;
 
-/// Returns the group of a target with variables; the error is the status of the session.
+/// Returns the group for a `proxy_pass` with variables: an `upstream` block, an address, or a host name that is
+/// resolved. The error is the status of the session.
 pub(crate) async fn group_for_target(
     session: &StreamSession,
     target: &Template,
@@ -44,7 +45,7 @@ async fn resolve_group(session: &StreamSession, name: &str, host: &str) -> Resul
         session.log(LogLevel::Error, format_args!("no resolver defined to resolve {host}"));
         return Err(500);
     };
-    // The name has been parsed as host and port before.
+    // The port is valid: the name was parsed as host and port before.
     let port: u16 = name.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or_default();
     let resolver = session.streams.resolvers[index].clone();
     match resolver.resolve(host, timeout_ms).await {
@@ -61,7 +62,7 @@ async fn resolve_group(session: &StreamSession, name: &str, host: &str) -> Resul
     }
 }
 
-/// Returns the cached group of addresses with this name, or creates it. Failures of its peers are not recorded.
+/// Returns the cached group with this name, or creates a group of addresses. Failures of its peers are not counted.
 fn cached_group(
     session: &StreamSession,
     name: String,
@@ -82,7 +83,7 @@ fn cached_group(
     group
 }
 
-/// Returns the key by which `hash` selects a peer.
+/// Returns the key by which the group selects a peer: that of `hash`, or the client's address.
 pub(crate) fn affinity(session: &StreamSession, group: &StreamGroup) -> Affinity {
     let Some(key) = &group.key else {
         return Affinity::Client(session.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
@@ -91,7 +92,7 @@ pub(crate) fn affinity(session: &StreamSession, group: &StreamGroup) -> Affinity
     session.eval(key).map_or(Affinity::None, |key| Affinity::Key(Bytes::from(key)))
 }
 
-/// Returns the TLS settings for peers of this session; `None` without `proxy_ssl`. The error is the status of the
+/// Returns the TLS settings for the connection to a peer; `None` without `proxy_ssl`. The error is the status of the
 /// session.
 pub(crate) fn peer_tls(session: &StreamSession) -> Result<Option<OriginTls>, u16> {
     let Some(tls) = &session.server().peer_tls else { return Ok(None) };
@@ -111,19 +112,19 @@ pub(crate) fn peer_tls(session: &StreamSession) -> Result<Option<OriginTls>, u16
         config,
         name: without_port(&name).into(),
         check: tls.check.clone(),
-        // Connections are not reused for other sessions, so they need not be distinguished by their certificate.
+        // Connections are not reused for other sessions, so the client certificate need not be part of the identity.
         identity: tls.id | 1,
     }))
 }
 
-/// Removes the port of a host; the colons of an IPv6 address are part of the host.
+/// Removes the port from a host; an IPv6 address must be in brackets.
 fn without_port(name: &str) -> &str {
     let from = name.rfind(']').unwrap_or(0);
     name[from..].find(':').map_or(name, |at| &name[..from + at])
 }
 
-/// Returns the source address of a connection (`proxy_bind`), with port 0 if it has none; `None` if the text is empty
-/// or `off`. The error is the status of the session.
+/// Returns the local address for the connection to a peer (`proxy_bind`), with port 0 unless it specifies one; `None`
+/// if the value is empty or `off`. The error is the status of the session.
 pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>, u16> {
     let Some(bind) = &session.server().bind else { return Ok(None) };
     let text = session.eval(bind).map_err(|_| 500_u16)?;
@@ -139,7 +140,7 @@ pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>
     })
 }
 
-/// Returns a rate in bytes per second; an invalid value means no limit.
+/// Evaluates a rate in bytes per second; 0 (no limit) if the value is invalid.
 pub(crate) fn eval_rate(session: &StreamSession, rate: &Template) -> u64 {
     let text = session.eval(rate).unwrap_or_default();
     myriad_conf::number::parse_size(&text).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! TCP connection, from its first byte to its log line.
+//! Processing of TCP connections.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::tls::tls_handshake;
 use crate::{log, pass, target};
 
 impl WorkerStreams {
-    /// Returns the driver of a connection; `None` if the connection does not belong to this block.
+    /// Returns the future that processes a connection; `None` if its listening socket does not belong to this block.
     pub fn driver_for(self: &Rc<Self>, connection: &Rc<Connection>) -> Option<RawDriver> {
         let listener = self.runtime.listeners.get(&connection.listener())?;
         let default = listener.hosts(connection)?.default;
@@ -29,10 +29,11 @@ impl WorkerStreams {
     }
 }
 
-/// Status of a session that finishes early: 200 if it is not an error.
+/// Status of a session that ends before it is handled; 200 if it is not an error.
 type EarlyStatus = u16;
 
-/// Serves a connection until it closes or is passed to another listener. As in nginx, a passed session is not logged.
+/// Processes a connection until it closes or is passed to another listening socket. As in nginx, a passed session is
+/// not logged.
 async fn serve(streams: Rc<WorkerStreams>, connection: Rc<Connection>, default: ServerId) -> RawEnd {
     let session = StreamSession::new(streams, Rc::clone(&connection), default, false);
     let mut client = RawClient::new(connection);
@@ -55,7 +56,7 @@ async fn serve(streams: Rc<WorkerStreams>, connection: Rc<Connection>, default: 
     RawEnd::Closed
 }
 
-/// Logs the addresses of a new client.
+/// Logs the connection of a client.
 pub(crate) fn log_new_client(session: &StreamSession) {
     let log = &session.server().errors;
     if log.enabled(LogLevel::Info) {
@@ -72,15 +73,15 @@ pub(crate) fn log_new_client(session: &StreamSession) {
     }
 }
 
-/// Records the status of a finished session and logs it.
+/// Sets the status of a finished session and writes it to the logs.
 pub(crate) fn finish(session: &StreamSession, status: u16) {
     session.status.set(status);
     session.log(LogLevel::Debug, format_args!("finalize stream session: {status}"));
     log::write(session);
 }
 
-/// Runs the phases before the content: client address, admission, requested server. Returns the guard that counts the
-/// session.
+/// Runs the phases before the server handles the connection: PROXY protocol, admission, TLS or preread, `set`. Returns
+/// the guards that count the session.
 async fn admit_session(session: &StreamSession, client: &RawClient) -> Result<SessionGuards, EarlyStatus> {
     let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
@@ -99,7 +100,7 @@ async fn admit_session(session: &StreamSession, client: &RawClient) -> Result<Se
     Ok(counted)
 }
 
-/// Reads the PROXY protocol header of the preceding proxy.
+/// Reads the PROXY protocol header and uses its client address if the proxy is trusted.
 async fn read_proxy_header(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     match client.read_proxy_header(session.server().settings.header_timeout).await {
         PeekResult::Judged(true) => {}
@@ -121,14 +122,15 @@ async fn read_proxy_header(session: &StreamSession, client: &RawClient) -> Resul
     Ok(())
 }
 
-/// Enables Nagle's algorithm if configured. It is disabled on the listener, and connections inherit that.
+/// Clears `TCP_NODELAY` if `tcp_nodelay` is off. Connections inherit the option from the listening socket, where it is
+/// set.
 fn set_nodelay(session: &StreamSession) {
     if !session.server().settings.tcp_nodelay {
         session.connection.set_nodelay(false);
     }
 }
 
-/// Reads the server name and protocols that the client requests by TLS, and selects its server.
+/// Reads the client hello without consuming it, and selects the server by the requested name.
 async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     let settings = &session.server().settings;
     let most = settings.preread_buffer_size as usize;
@@ -146,7 +148,7 @@ async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), Earl
     };
     let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
-    // As in nginx, the variables of a client without TLS are not found.
+    // As in nginx, the `ssl_preread` variables are not found for a client without TLS.
     let Some(hello) = hello else { return Ok(()) };
     let name = hello.server_name.to_ascii_lowercase();
     if let Some(hosts) = hosts.filter(|_| !name.is_empty()) {
@@ -166,8 +168,8 @@ pub(crate) fn set_variables(session: &StreamSession) -> Result<(), EarlyStatus> 
     Ok(())
 }
 
-/// Runs the content of the server. Returns the status of the session; `None` if the connection was passed to another
-/// listener. `counted` lives while the connection counts for `limit_conn`.
+/// Handles the connection as the server specifies. Returns the status; `None` if the connection was passed to another
+/// listening socket. `counted` counts the session until it is dropped.
 async fn run_content(session: &StreamSession, client: &mut RawClient, counted: SessionGuards) -> Option<u16> {
     let status = match &session.server().content {
         StreamContent::Nothing => log_no_handler(session),
@@ -184,7 +186,7 @@ async fn run_content(session: &StreamSession, client: &mut RawClient, counted: S
     Some(status)
 }
 
-/// Logs that a server has no directive for its connections; returns the status.
+/// Logs that a server has no directive to handle connections. Returns the status.
 pub(crate) fn log_no_handler(session: &StreamSession) -> u16 {
     let message =
         format_args!("no handler for server: write proxy_pass, pass or return{}", SessionAddresses(session));
@@ -192,7 +194,7 @@ pub(crate) fn log_no_handler(session: &StreamSession) -> u16 {
     500
 }
 
-/// Sends a text; the client must read it in time.
+/// Sends the text of `return`, for at most `proxy_timeout`. Returns the status.
 async fn send_text(session: &StreamSession, client: &mut RawClient, text: &myriad_script::Template) -> u16 {
     let Ok(text) = session.eval(text) else { return 500 };
     let limit = Duration::from_millis(session.server().settings.timeout.max(1));
@@ -202,7 +204,7 @@ async fn send_text(session: &StreamSession, client: &mut RawClient, text: &myria
     200
 }
 
-/// Returns the connection parameters for a peer of a group.
+/// Returns the options for the connection to a peer of a group.
 pub(crate) fn dial_for(session: &StreamSession, group: &StreamGroup) -> Result<DialOptions, EarlyStatus> {
     let settings = &session.server().settings;
     Ok(DialOptions {
@@ -219,7 +221,7 @@ pub(crate) fn dial_for(session: &StreamSession, group: &StreamGroup) -> Result<D
     })
 }
 
-/// Returns the PROXY protocol header for a peer (`proxy_protocol`).
+/// Returns the PROXY protocol header to send to a peer.
 fn peer_proxy_header(session: &StreamSession) -> Bytes {
     let ends = session.client_socket().zip(session.connection.local());
     proxy_protocol::version_1_line(ends).into()
@@ -240,7 +242,7 @@ pub(crate) fn log_connect_error(session: &StreamSession, error: &OriginError) {
     );
 }
 
-/// Relays a connection to a peer of a group.
+/// Connects to a peer of a group and relays the connection. Returns the status.
 async fn proxy(session: &StreamSession, client: &mut RawClient, group: &StreamGroup) -> u16 {
     let dial = match dial_for(session, group) {
         Ok(dial) => dial,
@@ -270,7 +272,7 @@ async fn proxy(session: &StreamSession, client: &mut RawClient, group: &StreamGr
     200
 }
 
-/// Closes the connection to a peer; with TLS, sends the close notification.
+/// Closes the connection to a peer; sends a TLS close notification, for at most one second.
 async fn close_peer(mut peer: DialedConnection<PeerStream>) {
     if let PeerStream::Tls(stream) = &mut peer.link {
         let goodbye = stream.shutdown();

@@ -13,14 +13,14 @@ use rustls::sign::CertifiedKey;
 
 use crate::session::StreamSession;
 
-/// Selects the server requested by a client.
+/// Callbacks of a handshake: select the TLS settings by the requested server name.
 struct StreamTlsCallbacks<'a> {
     session: &'a StreamSession,
     hosts: &'a Hosts,
 }
 
 impl StreamTlsCallbacks<'_> {
-    /// Returns the server of a name; the default server for unknown names.
+    /// Returns the server with a name; the default server if the name is missing or unknown.
     fn server(&self, name: Option<&str>) -> ServerId {
         let named = name.map(str::to_ascii_lowercase);
         let found = named.and_then(|name| {
@@ -30,8 +30,8 @@ impl StreamTlsCallbacks<'_> {
         found.unwrap_or(self.hosts.default)
     }
 
-    /// Loads the certificates of a server whose names contain variables; `None` if one of them cannot be loaded, which
-    /// is logged. The variables are evaluated for a separate session, so that values changed by the handshake are not
+    /// Loads the certificates of a server whose names contain variables; `None` if one cannot be loaded, which is
+    /// logged. The variables are evaluated for a temporary session, so that values that the handshake changes are not
     /// cached.
     fn certificates(&self, server: ServerId, name: Option<&str>) -> Option<Vec<Arc<CertifiedKey>>> {
         let greeting = self.session.connection.handshake_placeholder(name);
@@ -68,7 +68,8 @@ impl HandshakeCallbacks for StreamTlsCallbacks<'_> {
     }
 }
 
-/// Performs the handshake with a client and selects its server. The error is the status of the session.
+/// Performs the handshake with a client, selects the server and verifies the client certificate. The error is the
+/// status of the session.
 pub(crate) async fn tls_handshake(
     session: &StreamSession,
     client: &RawClient,
@@ -101,7 +102,7 @@ pub(crate) async fn tls_handshake(
     verify_client_certificate(session)
 }
 
-/// Checks the revocation of a client's certificate, if the server requires it (`ssl_ocsp`).
+/// Checks by OCSP that the client certificate is not revoked, if the server requires it (`ssl_ocsp`).
 async fn check_revocation(session: &StreamSession) {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     let asked = session.tls().zip(session.server().clients.as_ref());
@@ -118,12 +119,12 @@ async fn check_revocation(session: &StreamSession) {
     }
 }
 
-/// Checks the client's certificate as required by the server (`ssl_verify_client`).
+/// Rejects a client whose certificate does not satisfy `ssl_verify_client`. The error is the status of the session.
 fn verify_client_certificate(session: &StreamSession) -> Result<(), u16> {
     let Some(rules) = &session.server().clients else { return Ok(()) };
     let (code, refused) = match verification_result(session) {
         None if rules.mandatory => (0, "client sent no required SSL certificate".to_owned()),
-        // Codes 18 to 21: the signer is unknown, which `optional_no_ca` allows.
+        // Errors 18 to 21 mean an unknown CA, which `optional_no_ca` accepts.
         Some(Err((18..=21, _))) if rules.accepts_unknown_authority => return Ok(()),
         Some(Err((code, why))) => (code, format!("client SSL certificate verify error: ({code}:{why})")),
         None | Some(Ok(())) => return Ok(()),
@@ -133,7 +134,7 @@ fn verify_client_certificate(session: &StreamSession) -> Result<(), u16> {
     Err(500)
 }
 
-/// Returns the verification result of the client's certificate; `None` if it has none.
+/// Returns the verification result of the client certificate; `None` if the client has sent none.
 pub(crate) fn verification_result(session: &StreamSession) -> Option<Result<(), (u32, &'static str)>> {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     session.tls().and_then(|tls| myriad_tls::verify_client(tls, session.server().clients.as_ref(), now_s))

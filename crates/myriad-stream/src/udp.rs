@@ -1,12 +1,12 @@
-//! UDP datagrams: those of one client are a session, which has a separate socket to its peer.
+//! Processing of UDP datagrams. The datagrams of one client form a session, with its own socket to the peer.
 //!
 //! ```text
-//! datagram of a new client -> seat -> admitted -> set -> return: one datagram back
+//! datagram of a new client -> slot -> admission -> set -> return: one datagram back
 //!                                                     -> proxy_pass: relayed in both directions
 //!   --proxy_responses received, silence, or shutdown of the worker--> logged
 //! ```
-//! A session takes two seats of `worker_connections`, its own and its peer's, so that a flood of senders with forged
-//! addresses is limited as connections are. Without a free seat, datagrams are dropped.
+//! A session takes two slots of `worker_connections`, for itself and its peer, so that a flood of forged sender
+//! addresses is limited as connections are. If no slot is free, datagrams are dropped.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -35,29 +35,28 @@ use crate::session::StreamSession;
 use crate::target;
 use crate::tcp::{dial_for, finish, log_connect_error, log_new_client, log_no_handler, set_variables};
 
-/// Maximum number of queued datagrams of one client; further datagrams are dropped.
+/// Maximum number of queued datagrams of a session. Further ones are dropped.
 const MOST_WAITING: usize = 64;
-/// Maximum number of bytes of queued datagrams in all sessions of a worker; further datagrams are dropped, so that
-/// senders without responses cannot fill the memory.
+/// Maximum number of bytes of queued datagrams in all sessions of a worker. Further ones are dropped.
 const MOST_WAITING_BYTES: usize = 16 << 20;
 /// Maximum size of a datagram in bytes.
 const LONGEST: usize = 65_536;
 
 thread_local! {
-    /// Number of sessions of this worker.
+    /// Number of open sessions of this worker.
     static SESSIONS: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of queued datagrams.
+    /// Number of bytes of all queued datagrams.
     static WAITING: Cell<usize> = const { Cell::new(0) };
-    /// Buffer for datagrams of unknown length.
+    /// Buffer for receiving datagrams from peers.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the number of UDP sessions of this worker. They finish automatically when it drains.
+/// Returns the number of UDP sessions of this worker. They end when the worker drains.
 pub fn sessions() -> usize {
     SESSIONS.get()
 }
 
-/// Counts a session until it is dropped.
+/// Counts a session until dropped.
 struct UdpSessionGuard;
 
 impl UdpSessionGuard {
@@ -73,11 +72,11 @@ impl Drop for UdpSessionGuard {
     }
 }
 
-/// Queued datagram of a client, counted until it is dropped.
+/// Queued datagram of a client; its bytes count for the limit until dropped.
 struct QueuedDatagram(Bytes);
 
 impl QueuedDatagram {
-    /// Returns `None` if the queues are full.
+    /// Queues a copy of the bytes; `None` if the queues of the worker are full.
     fn new(bytes: &[u8]) -> Option<Self> {
         let waiting = WAITING.get() + bytes.len();
         if waiting > MOST_WAITING_BYTES {
@@ -94,17 +93,17 @@ impl Drop for QueuedDatagram {
     }
 }
 
-/// Addresses of both sides of a session.
+/// Addresses of client and server, which identify a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct DatagramAddresses {
     client: SocketAddr,
     local: SocketAddr,
 }
 
-/// Sessions of a socket that accept datagrams of their clients.
+/// Sessions of a listening socket that accept datagrams, with the queues to them.
 type OpenSessions = Rc<RefCell<HashMap<DatagramAddresses, mpsc::Sender<QueuedDatagram>>>>;
 
-/// Socket as seen by its sessions.
+/// Listening socket with its sessions.
 #[derive(Clone)]
 struct UdpListener {
     streams: Rc<WorkerStreams>,
@@ -114,7 +113,8 @@ struct UdpListener {
 }
 
 impl WorkerStreams {
-    /// Returns a future that serves the datagrams of a socket until it is dropped; started sessions continue.
+    /// Returns a future that processes the datagrams of a listening socket. If it is dropped, sessions that have
+    /// started continue.
     pub fn receive(
         self: &Rc<Self>,
         number: u32,
@@ -137,17 +137,17 @@ impl UdpListener {
                 }
             };
             if self.socket.receive(&mut buffer, take).await.is_err() {
-                // An error of an earlier sent datagram: the socket remains usable.
+                // The error concerns a datagram that was sent earlier; the socket remains usable.
                 tokio::task::yield_now().await;
             }
         }
     }
 
-    /// Passes a datagram to its session, or starts one.
+    /// Passes a datagram to its session, or starts a session.
     fn dispatch(&self, ends: DatagramAddresses, datagram: QueuedDatagram) {
         let known = self.open.borrow().get(&ends).cloned();
         let Some(session) = known else { return self.start_session(ends, datagram) };
-        // A session that accepts no more datagrams has finished just now.
+        // The queue is closed if the session has just ended.
         if let Err(mpsc::error::TrySendError::Closed(datagram)) = session.try_send(datagram) {
             self.start_session(ends, datagram);
         }
@@ -170,7 +170,7 @@ impl UdpListener {
         });
     }
 
-    /// Removes a session from those that accept datagrams: the client's next datagram starts another.
+    /// Removes a session from the open sessions, so that the client's next datagram starts another.
     fn remove_session(&self, ends: DatagramAddresses, sender: &mpsc::Sender<QueuedDatagram>) {
         let mut open = self.open.borrow_mut();
         if open.get(&ends).is_some_and(|known| known.same_channel(sender)) {
@@ -270,17 +270,17 @@ impl UdpListener {
     }
 }
 
-/// Event of a session.
+/// Event of a UDP session.
 enum RelayEvent {
     /// Datagram of the client.
     Request(QueuedDatagram),
-    /// Datagram of the peer, or an error because its port is closed.
+    /// Datagram of the peer, or an error, such as a closed port.
     Response(io::Result<Bytes>),
     Silence,
     Worker,
 }
 
-/// Session that is relayed.
+/// Relay of a UDP session.
 struct UdpRelay<'a> {
     listener: &'a UdpListener,
     session: &'a StreamSession,
@@ -288,18 +288,18 @@ struct UdpRelay<'a> {
     peer: &'a DialedConnection<PeerSocket>,
     requests: u64,
     responses: u64,
-    /// Set if the peer does not respond or its port is closed.
+    /// Set if the peer has failed: it does not respond, or its port is closed.
     failed: bool,
     upload: DirectionRate,
     download: DirectionRate,
-    /// Deadlines that wake the session when its rates allow more.
+    /// Deadlines that wake the task when the upload or download rate allows more.
     pauses: [Deadline; 2],
-    /// Bytes from the peer.
+    /// Number of bytes received from the peer.
     came: u64,
 }
 
 impl UdpRelay<'_> {
-    /// Relays datagrams until the session finishes; returns its status.
+    /// Relays datagrams until the session ends. Returns the status.
     async fn run(&mut self, datagrams: &mut mpsc::Receiver<QueuedDatagram>) -> u16 {
         let settings = &self.session.server().settings;
         let silence = Deadline::new();
@@ -335,7 +335,7 @@ impl UdpRelay<'_> {
                         self.session.sent.set(self.session.sent.get() + length as u64);
                     }
                 }
-                // As in nginx, it counts as a response, because none will follow.
+                // As in nginx, an error counts as a response, because none will follow.
                 RelayEvent::Response(Err(error)) => {
                     self.responses += 1;
                     self.failed = true;
@@ -357,7 +357,7 @@ impl UdpRelay<'_> {
         }
     }
 
-    /// Accepts no more datagrams of the client: queued and later datagrams belong to another session.
+    /// Stops accepting datagrams of the client. Queued and later datagrams start another session.
     fn close_queue(&self, datagrams: &mut mpsc::Receiver<QueuedDatagram>) {
         datagrams.close();
         while let Ok(datagram) = datagrams.try_recv() {
@@ -393,7 +393,7 @@ impl UdpRelay<'_> {
         silence.poll_expired(cx).map(|()| RelayEvent::Silence)
     }
 
-    /// Returns whether the expected number of datagrams has been received from the peer.
+    /// Returns true if `proxy_responses` is set and the peer has sent the expected number of datagrams.
     fn is_done(&self) -> bool {
         let settings = &self.session.server().settings;
         let are_all = settings.requests == 0 || self.requests >= settings.requests;
@@ -433,10 +433,10 @@ impl UdpRelay<'_> {
     }
 }
 
-/// Socket of a session to its peer.
+/// Socket of a session for its peer.
 type PeerSocket = tokio::net::UdpSocket;
 
-/// Waits for the first ICMP error, such as a closed port, which does not make the socket readable.
+/// Waits for an ICMP error, such as a closed port. Such errors do not make the socket readable.
 async fn wait_for_icmp_error(socket: &PeerSocket) -> io::Error {
     loop {
         if socket.ready(Interest::ERROR).await.is_err() {
@@ -445,19 +445,19 @@ async fn wait_for_icmp_error(socket: &PeerSocket) -> io::Error {
         if let Ok(Some(error)) = socket.take_error() {
             return error;
         }
-        // Another call has consumed the error: wait for the next.
+        // Another operation has taken the error: waits for the next.
         let again = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
         let _ = socket.try_io(Interest::ERROR, again);
     }
 }
 
-/// Returns whether a rate allows more now; otherwise the task is woken when it does.
+/// Returns true if the rate allows more bytes now. Otherwise wakes the task when it does.
 fn rate_allows(pace: DirectionRate, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
     match pace.allowance(moved) {
         Ok(_) => true,
         Err(wait_ms) => {
             pause.set(wait_ms);
-            // It was set just now: the poll only registers the task.
+            // Registers the task; the deadline was just set.
             let _ = pause.poll_expired(cx);
             false
         }

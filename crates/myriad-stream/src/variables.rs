@@ -1,4 +1,4 @@
-//! Variables of streams, one row each: name and value.
+//! Variables of `stream`: a table of names and functions.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,10 +15,10 @@ use crate::preread::PrereadHello;
 use crate::session::StreamSession;
 use crate::tls::verification_result;
 
-/// Appends a value; returns `false` if it has none.
+/// Function that appends the value of a variable. Returns false if the variable is not set.
 type VariableWriter = fn(&StreamSession, &mut Vec<u8>) -> bool;
 
-/// Version of nginx that is emulated, same as `$nginx_version` in `http`.
+/// Value of `$nginx_version`: the emulated version of nginx, as in `http`.
 const VERSION: &str = "1.31.4";
 
 const ROWS: &[(&str, VariableWriter)] = &[
@@ -116,7 +116,7 @@ const ROWS: &[(&str, VariableWriter)] = &[
     }),
 ];
 
-/// Returns the names, for the configuration.
+/// Returns the names of all variables.
 pub(crate) fn names() -> StreamNames {
     StreamNames::new(ROWS.iter().map(|(name, _)| *name).collect())
 }
@@ -188,7 +188,7 @@ fn write_timestamp<const N: usize>(out: &mut Vec<u8>, format: fn(u64, i32) -> [u
     true
 }
 
-/// Appends the values of all attempts, separated by commas.
+/// Appends a value for each connection attempt, separated by commas. Returns false if there were none.
 fn write_attempts(
     session: &StreamSession,
     out: &mut Vec<u8>,

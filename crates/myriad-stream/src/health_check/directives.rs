@@ -1,4 +1,4 @@
-//! Directives, and the parser of `match` blocks.
+//! Directives of health checks, and parsing of `match` blocks.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least, block, pattern_of_match,
@@ -75,7 +75,7 @@ fn parse_expect(line: &Node, words: &[myriad_conf::Word]) -> Result<ExpectSettin
     }
 }
 
-/// Decodes a text with `\xHH` for any byte, as nginx does.
+/// Replaces `\xHH` with the byte of that hexadecimal value, as nginx does.
 fn decode_escapes(text: &[u8]) -> Vec<u8> {
     let digit =
         |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).map(|digit| digit as u8);

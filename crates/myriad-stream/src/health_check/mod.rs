@@ -1,8 +1,7 @@
-//! Health checks of the servers of `stream` groups: `health_check`, `health_check_timeout` and `match`, as in NGINX
-//! Plus.
+//! Health checks of the peers of `stream` groups: `health_check`, `health_check_timeout` and `match`, as in NGINX Plus.
 //!
 //! A check connects to a peer as a session does, with TLS if `proxy_ssl` is on. With `match` it sends a text and
-//! expects a response.
+//! expects a response. `directives` parses the configuration, `probe` performs the checks.
 
 mod directives;
 mod probe;
@@ -13,14 +12,14 @@ use myriad_script::Regex;
 
 pub(crate) use directives::ROWS;
 
-/// `health_check` of a server with its related settings.
+/// Settings of health checks at one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckSettings {
     /// `health_check`.
     pub check: Option<HealthCheck>,
-    /// `health_check_timeout`, ms.
+    /// `health_check_timeout`, in milliseconds.
     pub timeout: u64,
-    /// The `match` blocks.
+    /// All `match` blocks.
     blocks: Vec<MatchBlock>,
 }
 
@@ -31,9 +30,9 @@ feature_settings!(CheckSettings);
 struct MatchBlock {
     name: String,
     span: Span,
-    /// `send`: text sent to a peer.
+    /// `send`: bytes sent to the peer; empty for none.
     send: Vec<u8>,
-    /// `expect`: content of its response, as bytes or a pattern.
+    /// `expect`: what the response must contain; `None` if no response is expected.
     expect: Option<ExpectSetting>,
 }
 
@@ -45,7 +44,7 @@ enum ExpectSetting {
     Fits(Text),
 }
 
-/// Compiled check of a server.
+/// Compiled health check of a server.
 pub(crate) struct StreamCheck {
     pub check: HealthCheck,
     timeout_ms: u64,
@@ -67,8 +66,8 @@ impl CompiledExpect {
     }
 }
 
-/// Compiles the check of a server that relays to a group (`has_group`); `None` if it has no check or an error, which is
-/// added to the list.
+/// Compiles the health check of a server. `has_group` is true if the server proxies to a group without variables, which
+/// is required. `None` if there is no check or an error, which is appended to the list.
 pub(crate) fn compile(
     settings: &CheckSettings,
     has_group: bool,

@@ -16,16 +16,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::StreamCheck;
 use crate::runtime::{StreamContent, StreamGroup, StreamServer, WorkerStreams};
 
-/// Maximum number of bytes of a response that are checked.
+/// Maximum number of bytes of a response that are compared.
 const MOST_ANSWER: usize = 16 << 10;
-/// Default datagram for a UDP peer, as in nginx.
+/// Datagram sent to UDP peers if `match` has no `send`, as in nginx.
 const DATAGRAM: &[u8] = b"nginx health check";
-/// PROXY protocol header for a peer that expects one (`proxy_protocol`).
+/// PROXY protocol header for peers that expect one (`proxy_protocol`): a check has no client.
 const NO_CLIENT: &[u8] = b"PROXY UNKNOWN\r\n";
 
 impl WorkerStreams {
-    /// Starts the configured checks of the servers of groups, unless another worker does so already; `tell` gets the
-    /// changes. Groups without a check drop earlier results.
+    /// Starts the configured health checks of groups, unless another worker has started them. Changes of health are
+    /// passed to `tell`. Groups without a check discard earlier results.
     pub fn begin_checks(self: &Rc<Self>, tell: &HealthLogger) {
         for group in self.runtime.groups.values() {
             let servers = self.runtime.servers.iter().enumerate();
@@ -44,7 +44,7 @@ impl WorkerStreams {
     }
 }
 
-/// Returns the check of a server if it belongs to this group.
+/// Returns the health check of a server if the server proxies to this group.
 fn check_for<'a>(server: &'a StreamServer, group: &Arc<StreamGroup>) -> Option<&'a StreamCheck> {
     match &server.content {
         StreamContent::Group(own) if Arc::ptr_eq(own, group) => server.check.as_ref(),
@@ -56,9 +56,9 @@ fn check_rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRu
     CheckRules::of(check, format!("{}#{index}", check.words))
 }
 
-/// Check of a server in one worker.
+/// Health check of a server, as run by one worker.
 struct StreamProbe {
-    /// Weak reference, so that a check does not retain an old configuration.
+    /// Weak, so that the check does not keep an old configuration alive.
     streams: Weak<WorkerStreams>,
     server: usize,
 }
@@ -79,7 +79,7 @@ impl Probe for StreamProbe {
             };
             match tokio::time::timeout(longest, asked).await {
                 Ok(finding) => finding,
-                // A silent UDP peer passes unless a response is expected.
+                // A UDP peer that does not respond is healthy unless a response is expected.
                 Err(_) if check.check.udp && check.expect.is_none() => ProbeResult::Passed,
                 Err(_) => ProbeResult::Failed("it did not respond in time".to_owned()),
             }
@@ -147,7 +147,7 @@ fn failed_finding(call: &str, error: &io::Error) -> ProbeResult {
     ProbeResult::Failed(format!("{call}() failed ({error})"))
 }
 
-/// Returns the connection parameters for a peer, without a client.
+/// Returns the options of a check's connection, which has no client.
 fn dial(server: &StreamServer, check: &StreamCheck) -> DialOptions {
     let tls = server.peer_tls.as_ref().map(|tls| OriginTls {
         config: Arc::clone(&tls.config),

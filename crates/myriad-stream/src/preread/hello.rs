@@ -1,46 +1,45 @@
-//! Parser of a TLS client hello (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2), without I/O, limited by the length
-//! of its input.
+//! Parser of TLS client hellos (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). Does no I/O.
 
 use std::net::Ipv4Addr;
 
-/// Record type of a handshake (RFC 8446 section 5.1).
+/// Type of TLS records with handshake messages (RFC 8446 section 5.1).
 const HANDSHAKE: u8 = 22;
-/// Type of the message (RFC 8446 section 4).
+/// Type of the client hello message (RFC 8446 section 4).
 const CLIENT_HELLO: u8 = 1;
-/// Extensions: RFC 6066 section 3, RFC 7301 section 3.1, RFC 8446 section 4.2.1.
+/// Types of extensions: RFC 6066 section 3, RFC 7301 section 3.1, RFC 8446 section 4.2.1.
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
 const SUPPORTED_VERSIONS: u16 = 43;
 /// Maximum length of a host name in bytes (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
 
-/// Values of a client hello for variables.
+/// Values of a client hello, for variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrereadHello {
-    /// Server name (`$ssl_preread_server_name`).
+    /// Requested server name (`$ssl_preread_server_name`); empty if there is none.
     pub server_name: Vec<u8>,
     /// ALPN protocols, separated by commas (`$ssl_preread_alpn_protocols`).
     pub alpn: Vec<u8>,
-    /// Highest version of TLS (`$ssl_preread_protocol`).
+    /// Highest TLS version that the client supports (`$ssl_preread_protocol`).
     pub protocol: &'static str,
 }
 
 /// Result of parsing the first bytes of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HelloProgress {
-    /// The hello is incomplete.
+    /// The client hello is incomplete.
     Partial,
-    /// The hello is complete; `None` if the bytes are not a valid client hello, as from a client without TLS.
+    /// The result is final; `None` if the bytes are not a valid client hello.
     Done(Option<PrereadHello>),
 }
 
-/// Parses the first bytes of a connection.
+/// Parses the first bytes of a connection as a TLS client hello.
 pub fn parse_hello(bytes: &[u8]) -> HelloProgress {
     if let [first, _, 1, version, minor, ..] = bytes
         && first & 0x80 != 0
         && matches!(version, 0 | 3)
     {
-        // SSL 2.0 client hello, which old TLS clients sent first.
+        // Client hello in SSL 2.0 format, which old clients send even if they support TLS.
         let protocol =
             if *version == 0 { "SSLv2" } else { version_name(u16::from_be_bytes([*version, *minor])) };
         return HelloProgress::Done(Some(PrereadHello { protocol, ..PrereadHello::default() }));
@@ -78,17 +77,17 @@ pub fn parse_hello(bytes: &[u8]) -> HelloProgress {
     }
 }
 
-/// Returns the body of a message if it is complete.
+/// Returns the body of a handshake message; `None` if it is incomplete.
 fn message_body(message: &[u8]) -> Option<&[u8]> {
     let [_, high, middle, low, body @ ..] = message else { return None };
     body.get(..u32::from_be_bytes([0, *high, *middle, *low]) as usize)
 }
 
-/// Parses a hello; `None` if it is truncated.
+/// Parses the body of a client hello; `None` if it is malformed.
 fn parse_hello_body(body: &[u8]) -> Option<PrereadHello> {
     let mut body = HelloReader(body);
     let mut version = body.number()?;
-    // Random bytes, session, suites, compression.
+    // Skips the random bytes, session ID, cipher suites and compression methods.
     body.take(32)?;
     let session = body.byte()?;
     body.take(session.into())?;
@@ -99,7 +98,7 @@ fn parse_hello_body(body: &[u8]) -> Option<PrereadHello> {
     let mut extensions = if body.0.is_empty() { HelloReader(&[]) } else { body.list()? };
     while !extensions.0.is_empty() {
         let kind = extensions.number()?;
-        // A truncated last extension is parsed as far as it is available, as in nginx.
+        // A truncated last extension is parsed as far as it goes, as in nginx.
         let length = extensions.number()?;
         let content = HelloReader(extensions.take(usize::from(length).min(extensions.0.len()))?);
         match kind {
@@ -113,7 +112,7 @@ fn parse_hello_body(body: &[u8]) -> Option<PrereadHello> {
     Some(hello)
 }
 
-/// Returns the host name of a list of names; empty if it has none.
+/// Returns the host name in the server name extension; empty if it contains none, `None` if it is malformed.
 fn server_name(mut content: HelloReader<'_>) -> Option<&[u8]> {
     let mut names = content.list()?;
     while !names.0.is_empty() {
@@ -126,9 +125,9 @@ fn server_name(mut content: HelloReader<'_>) -> Option<&[u8]> {
     Some(b"")
 }
 
-/// Returns a name that consists of valid characters and is not an address, otherwise an empty name (RFC 6066 section
-/// 3). A configuration may relay a connection to this name: a client must not be able to specify a port, a socket path
-/// or an address.
+/// Returns the name if it is a valid host name and not an IP address; otherwise an empty name (RFC 6066 section 3). A
+/// configuration may relay the connection to this name, so a client must not be able to choose a port, a socket path or
+/// an address.
 fn host_name(name: &[u8]) -> &[u8] {
     let is_of_a_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     let is_address = || std::str::from_utf8(name).is_ok_and(|name| name.parse::<Ipv4Addr>().is_ok());
@@ -148,8 +147,8 @@ fn alpn_protocols(mut content: HelloReader<'_>) -> Option<Vec<u8>> {
     Some(joined)
 }
 
-/// Returns the highest known version of a list, otherwise the given version; clients add meaningless versions (RFC
-/// 8701).
+/// Returns the highest known version of a list, or `otherwise` if it has none. Unknown versions are ignored, because
+/// clients add random ones (RFC 8701).
 fn highest_version(mut content: HelloReader<'_>, otherwise: u16) -> Option<u16> {
     let length = content.byte()?;
     let mut list = HelloReader(content.take(length.into())?);
@@ -169,13 +168,13 @@ fn version_name(version: u16) -> &'static str {
         0x0301 => "TLSv1",
         0x0302 => "TLSv1.1",
         0x0303 => "TLSv1.2",
-        // Drafts use 0x7f00 and above.
+        // Drafts of TLS 1.3 use 0x7f00 and above.
         0x0304 | 0x7f00..=0x7fff => "TLSv1.3",
         _ => "",
     }
 }
 
-/// Bytes read from the front.
+/// Reader that takes bytes from the front.
 #[derive(Clone, Copy)]
 struct HelloReader<'a>(&'a [u8]);
 
@@ -194,7 +193,7 @@ impl<'a> HelloReader<'a> {
         self.take(2).map(|taken| u16::from_be_bytes([taken[0], taken[1]]))
     }
 
-    /// Reads a list with a length of two bytes.
+    /// Reads a list that is preceded by its length in two bytes.
     fn list(&mut self) -> Option<Self> {
         let length = self.number()?;
         self.take(length.into()).map(Self)

@@ -1,4 +1,4 @@
-//! TLS client hello read before a connection is relayed (`ssl_preread`). No response is sent and no byte is consumed.
+//! TLS client hello read before a connection is relayed (`ssl_preread`). Nothing is sent, and no byte is consumed.
 
 mod hello;
 #[cfg(test)]

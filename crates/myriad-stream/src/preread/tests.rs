@@ -9,7 +9,7 @@ fn extension(kind: u16, content: &[u8]) -> Vec<u8> {
     [&kind.to_be_bytes()[..], &sized(2, content)].concat()
 }
 
-/// Returns the message of a hello with these extensions.
+/// Encodes a client hello message with these extensions.
 fn message(version: u16, extensions: &[u8]) -> Vec<u8> {
     let mut body = version.to_be_bytes().to_vec();
     body.extend([7; 32]);
