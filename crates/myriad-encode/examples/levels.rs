@@ -1,6 +1,5 @@
-//! Prints the cost and savings of each level of each coding, for the page in a given file, or for a generated page:
-//! `cargo run --release -p myriad-encode --example levels [FILE]`. The levels in `src/level.rs` are based on its
-//! figures.
+//! Measures the size and CPU time of each level of each coding, for a given file or a generated page: `cargo run
+//! --release -p myriad-encode --example levels [FILE]`. The levels in `src/level.rs` are based on the results.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use myriad_encode::{Coding, CompressionLevel, compress};
 
-/// Duration of a measurement; the minimum of several runs excludes disturbances.
+/// Duration of each measurement. The fastest run counts, to exclude disturbances.
 const TIME: Duration = Duration::from_millis(150);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -49,8 +48,8 @@ fn measure(
     Ok((len, best))
 }
 
-/// Generates a page like a WordPress home page, 41 KB that gzip reduces to a sixth: a head full of inline styles, then
-/// posts with repetitive markup around varying words.
+/// Generates a page like a WordPress home page: 41 KB, which gzip reduces to a sixth. It has a head with inline styles,
+/// then posts with repetitive markup around different words.
 fn sample_page() -> String {
     let mut random = fastrand::Rng::with_seed(1);
     let words: Vec<String> =

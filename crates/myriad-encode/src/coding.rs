@@ -1,12 +1,12 @@
-//! Sets of content codings, and their names in `Content-Encoding`.
+//! Parsing of content coding names, and sets of content codings.
 
 pub use myriad_http::accept::Coding;
 
-/// Every coding, identity first.
+/// All codings, identity first.
 const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Parses a `Content-Encoding`: any case, `x-gzip` as `gzip` (RFC 9110 §8.4.1.3), an empty value as identity. `None`
-/// for an unsupported coding, or for several codings.
+/// Parses a `Content-Encoding` value in any case. `x-gzip` means gzip (RFC 9110 §8.4.1.3), and an empty value identity.
+/// `None` for an unsupported coding or a list of several codings.
 pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     let token = token.trim_ascii();
     let is = |name: &str| token.eq_ignore_ascii_case(name.as_bytes());
@@ -19,14 +19,14 @@ pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     ALL.into_iter().find(|coding| is(coding.as_str()))
 }
 
-/// Set of codings in one byte, by [`Coding::bit`].
+/// Set of codings, stored in one byte with the bits of [`Coding::bit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CodingSet(u8);
 
 impl CodingSet {
     /// Empty set.
     pub const EMPTY: CodingSet = CodingSet(0);
-    /// Every coding.
+    /// All codings.
     pub const ALL: CodingSet = CodingSet(0b1111);
 
     /// Returns the set with `coding`.
@@ -51,7 +51,7 @@ impl CodingSet {
         self.0 &= !coding.bit();
     }
 
-    /// Returns whether the set contains `coding`.
+    /// Returns true if the set contains `coding`.
     pub const fn contains(self, coding: Coding) -> bool {
         self.0 & coding.bit() != 0
     }
@@ -62,7 +62,7 @@ impl CodingSet {
         CodingSet(self.0 & other.0)
     }
 
-    /// Returns whether the set is empty.
+    /// Returns true if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -72,7 +72,8 @@ impl CodingSet {
         self.0.count_ones() as usize
     }
 
-    /// Returns the set in the form of [`AcceptEncoding::best`](myriad_http::accept::AcceptEncoding::best).
+    /// Returns the set as bits, in the form that [`AcceptEncoding::best`](myriad_http::accept::AcceptEncoding::best)
+    /// expects.
     pub const fn bits(self) -> u8 {
         self.0
     }

@@ -1,8 +1,8 @@
-//! Errors of codings.
+//! Errors of encoding and decoding.
 
 use std::fmt;
 
-/// Reason why bytes could not be encoded.
+/// Reason why a body could not be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
@@ -23,15 +23,15 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Reason why an origin's encoded bytes could not be decoded.
+/// Reason why the body of an upstream response could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContentDecodeError {
-    /// The decoded body would exceed the limit of the caller.
+    /// The decoded body exceeds the limit of the caller.
     TooLong,
     /// The bytes are not valid for their `Content-Encoding`.
     Corrupt,
-    /// The bytes are truncated.
+    /// The encoded body ends early.
     Truncated,
 }
 

@@ -1,6 +1,6 @@
-//! Compression levels, selected by measurement: `examples/levels.rs` prints all figures.
+//! Compression levels, chosen by measurements with `examples/levels.rs`.
 //!
-//! For a WordPress-like page of 35 KB, on one core of a small shared machine (bytes, CPU):
+//! Results for a WordPress-like page of 35 KB on one core of a small shared machine (level: bytes, CPU time):
 //!
 //! | | fast | strong | beyond |
 //! |---|---|---|---|
@@ -8,24 +8,25 @@
 //! | brotli | 5: 5,679, 0.24 ms | 10: 5,369, 7 ms | 11: 5,212, 52 ms |
 //! | zstd | 4: 5,942, 0.05 ms | 15: 5,740, 2 ms | 19: 5,734, 11 ms |
 //!
-//! Brotli 11 saves 3 % more than 10 for seven times its CPU time: with a fifth of a core, four pages per second instead
-//! of thirty.
+//! Brotli 11 saves 3 % more than level 10 and takes seven times as long: with a fifth of a core, four pages per second
+//! instead of thirty.
 
 use crate::Coding;
 
-/// CPU cost of a compression.
+/// Effort of a compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompressionLevel {
     /// Cheap enough to run while a page is being stored.
     Fast,
-    /// For pages requested by many clients; runs in the background.
+    /// For frequently requested pages, compressed in the background.
     Strong,
-    /// Level of the coding (`gzip_comp_level`, `brotli_comp_level`), clamped to its range.
+    /// Level number of the coding (`gzip_comp_level`, `brotli_comp_level`), limited to its range.
     Number(u8),
 }
 
 impl CompressionLevel {
-    /// Returns the level of the coding: gzip 1-12 (whole) or 1-9 (streaming), brotli 0-11, zstd 1-19; 0 for identity.
+    /// Returns the level number for a coding: 1 to 12 for gzip (streaming uses at most 9), 0 to 11 for brotli, 1 to 19
+    /// for zstd; 0 for identity.
     pub const fn number(self, coding: Coding) -> u8 {
         match (self, coding) {
             (_, Coding::Identity) => 0,

@@ -1,9 +1,10 @@
-//! Content codings: gzip, brotli and zstd, whole and streaming, and the background pool for the strong levels.
+//! Content codings gzip, brotli and zstd, for whole and streamed bodies, and a thread pool for compression in the
+//! background.
 //!
-//! A stored page is compressed whole ([`compress`]): at the fast level when it is stored, at the strong level later, by
-//! the [`CompressionPool`]. A response that is not stored is encoded by a [`StreamEncoder`] or [`gzip_small`]. A response
-//! compressed by an origin is decoded to identity by [`decompress`] or a [`StreamDecoder`], both with a limit against
-//! decompression bombs.
+//! Stored pages are compressed as a whole ([`compress`]): at the fast level when they are stored, and at the strong
+//! level later by the [`CompressionPool`]. Responses that are not stored are encoded by [`StreamEncoder`] or
+//! [`gzip_small`]. Compressed responses of origins are decoded by [`decompress`] or [`StreamDecoder`], with a size
+//! limit against decompression bombs.
 
 mod coding;
 mod error;

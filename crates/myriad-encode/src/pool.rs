@@ -1,4 +1,4 @@
-//! Threads for background compression: low priority, a bounded queue, a CPU budget.
+//! Thread pool for background compression, with low priority, a bounded queue and a CPU budget.
 
 mod budget;
 mod queue;
@@ -19,48 +19,49 @@ use queue::{PoolShared, PoolState};
 /// Resource limits of a [`CompressionPool`].
 #[derive(Clone, Debug)]
 pub struct PoolOptions {
-    /// Number of threads; at least one.
+    /// Number of threads; 0 counts as 1.
     pub threads: usize,
     /// Maximum number of queued jobs; further jobs are dropped.
     pub queue: usize,
     /// CPU budget of all threads together over time, in cores: 0.2 is a fifth of one core.
     pub budget: f64,
-    /// CPU time that an idle pool may use before the budget limits it.
+    /// Long-term CPU limit of all threads together, in cores: 0.2 is a fifth of one core.
     pub burst: Duration,
-    /// Niceness of the threads, from 0 (same as the workers) to 19 (only CPU time unused by the workers).
+    /// Niceness of the threads, from 0 (priority of the workers) to 19 (only CPU time that others do not use).
     pub nice: i32,
 }
 
 impl Default for PoolOptions {
-    /// Returns the defaults: one thread at the lowest priority, a fifth of a core, 1024 jobs.
+    /// Returns the defaults: one thread with the lowest priority, 1024 queued jobs, a fifth of a core.
     fn default() -> PoolOptions {
         PoolOptions { threads: 1, queue: 1024, budget: 0.2, burst: Duration::from_millis(250), nice: 19 }
     }
 }
 
-/// Result of submitting a job.
+/// Result of [`CompressionPool::submit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubmitResult {
     /// The job is queued.
     Queued,
-    /// A job with the same key is queued or running; this job is dropped.
+    /// A job with the same key is queued or running; the new job was dropped.
     Duplicate,
-    /// The queue is full; the job is dropped.
+    /// The queue is full; the job was dropped.
     Full,
-    /// The pool is paused; the job is dropped.
+    /// The pool is paused; the job was dropped.
     Resting,
-    /// The pool is stopped; the job is dropped.
+    /// The pool is stopped; the job was dropped.
     Stopped,
 }
 
-/// Background threads that run jobs by key; submitting never blocks.
+/// Pool of background threads that run jobs, at most one at a time per key. Submitting never blocks. Dropping the pool
+/// stops it.
 pub struct CompressionPool {
     shared: Arc<PoolShared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl CompressionPool {
-    /// Starts the threads. Fails only if the system cannot create a thread.
+    /// Starts the threads. Fails if the system cannot create one.
     pub fn start(options: &PoolOptions) -> io::Result<CompressionPool> {
         let shared = Arc::new(PoolShared {
             state: Mutex::new(PoolState {
@@ -86,8 +87,8 @@ impl CompressionPool {
         Ok(pool)
     }
 
-    /// Queues `job` unless a job with the same `key` (for example, a hash of object and coding) is queued or running,
-    /// or the queue is full.
+    /// Queues `job` unless a job with the same `key` is queued or running, the queue is full, or the pool is paused or
+    /// stopped. The key can be, for example, a hash of page and coding.
     pub fn submit(&self, key: u64, job: impl FnOnce() + Send + 'static) -> SubmitResult {
         let mut state = self.shared.state.lock();
         if state.stopping {
@@ -111,31 +112,32 @@ impl CompressionPool {
         SubmitResult::Queued
     }
 
-    /// Returns the counters of the pool.
+    /// Returns the counters since the start, and the current numbers of queued and running jobs.
     pub fn counters(&self) -> PoolCounters {
         let state = self.shared.state.lock();
         PoolCounters { waiting: state.waiting.len(), running: state.running.len(), ..state.counters }
     }
 
-    /// Requests each thread to reclaim its memory freed by other threads ([`myriad_base::memory::collect_freed_blocks`]).
+    /// Asks each thread to collect its memory blocks that other threads have freed (see
+    /// [`myriad_base::memory::collect_freed_blocks`]).
     pub fn collect_freed_blocks(&self) {
         self.shared.state.lock().take_ins += 1;
         self.shared.wake.notify_all();
     }
 
-    /// Pauses or resumes the pool because of a memory shortage: while it is paused, queued and new jobs are dropped.
-    /// Running jobs continue.
+    /// Pauses (`true`) or resumes the pool, for a shortage of memory. A paused pool drops queued and new jobs; running
+    /// jobs continue.
     pub fn set_paused(&self, rests: bool) {
         let dropped = {
             let mut state = self.shared.state.lock();
             state.resting = rests;
             if rests { std::mem::take(&mut state.waiting) } else { VecDeque::new() }
         };
-        // Jobs own pages: they are dropped after the lock is released.
+        // Dropped without the lock, because jobs own whole pages.
         drop(dropped);
     }
 
-    /// Drops the queued jobs and returns when the running jobs have finished. A job must not call this.
+    /// Drops the queued jobs and waits for the running jobs. Must not be called by a job.
     pub fn stop(&self) {
         let dropped = {
             let mut state = self.shared.state.lock();
@@ -143,11 +145,11 @@ impl CompressionPool {
             std::mem::take(&mut state.waiting)
         };
         self.shared.wake.notify_all();
-        // Jobs may own anything: they are dropped after the lock is released.
+        // Dropped without the lock, because jobs may own anything.
         drop(dropped);
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
-            // A worker catches panics of its jobs, so joining fails only if the worker itself has a bug.
+            // The thread catches panics of jobs, so an error means a bug in the thread itself.
             let _ = thread.join();
         }
     }

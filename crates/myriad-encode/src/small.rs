@@ -1,29 +1,30 @@
-//! gzip of a body that fits in one packet: one block with DEFLATE's fixed codes (RFC 1951 §3.2.6).
+//! gzip for bodies that fit in one packet, with the fixed codes of DEFLATE (RFC 1951 §3.2.6).
 //!
-//! A library prepares for bodies of any length: it clears a hash table of 128 KB and computes dynamic codes, which
-//! takes nine times as long as the compression of the body. The fixed codes need neither. For markup, JSON and English
-//! text of 1 KB the result is a fifth to a third longer than that of a library, but still fits in one packet in most
-//! cases. Texts without repetitions (tokens, Base64) are hardly shortened, and non-ASCII bytes may become longer.
+//! Libraries prepare for bodies of any length: they clear a hash table of 128 KB and compute dynamic codes, which takes
+//! nine times as long as compressing a small body. Fixed codes need neither. For markup, JSON and English text of 1 KB,
+//! the result is a fifth to a third longer than that of a library, and still fits in one packet in most cases. Texts
+//! without repetitions (tokens, Base64) hardly become shorter, and non-ASCII text may become longer.
 
 use libdeflater::crc32;
 
-/// Maximum length of a body for [`gzip_small`] in bytes: with a head it fits in an Ethernet packet even uncompressed.
+/// Maximum length of a body for [`gzip_small`] in bytes. Even uncompressed, such a body and its head fit in an Ethernet
+/// packet.
 pub const SMALL_MAX: usize = 1200;
 
-/// Minimum length of a match: the number of bytes that are hashed.
+/// Minimum length of a match in bytes: the number of hashed bytes.
 const MATCH_MIN: usize = 4;
-/// Maximum length of a match (RFC 1951 §3.2.5).
+/// Maximum length of a match in bytes (RFC 1951 §3.2.5).
 const MATCH_MAX: usize = 258;
-/// Shortest match with a code, the first of [`LENGTHS`].
+/// Shortest match that DEFLATE can encode, in bytes: the first of [`LENGTHS`].
 const LENGTH_FIRST: usize = 3;
 
-/// Base-2 logarithm of the size of the position table: 2 KB are cleared for each body.
+/// Base-2 logarithm of the number of hash table entries. The table of 2 KB is cleared for each body.
 const HASH_BITS: u32 = 10;
 
-/// Header of a member (RFC 1952 §2.3): deflate, no name, no time, "fastest", unknown system.
+/// gzip header (RFC 1952 §2.3): deflate, no name, no time, no extra flags, unknown operating system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
-/// Bits in the order of transmission, the first is the lowest, and their number.
+/// Bits of a code, the first to be sent in the lowest bit, and their number.
 #[derive(Clone, Copy)]
 struct HuffmanCode {
     bits: u16,
@@ -33,7 +34,7 @@ struct HuffmanCode {
 impl HuffmanCode {
     const NONE: Self = Self { bits: 0, count: 0 };
 
-    /// Returns the fixed code of a literal, of the end-of-block symbol, or of a range of lengths.
+    /// Returns the fixed code of a symbol: a literal, the end of the block, or a range of lengths.
     const fn fixed(symbol: u16) -> Self {
         let (code, count) = match symbol {
             0..=143 => (0b0011_0000 + symbol, 8),
@@ -44,7 +45,7 @@ impl HuffmanCode {
         Self { bits: sent_first_to_last(code, count), count }
     }
 
-    /// Returns the code of a length with the extra bits of its range.
+    /// Returns the code of a match length, including the extra bits of its range.
     const fn of_length(length: usize) -> Self {
         if length == MATCH_MAX {
             return Self::fixed(285);
@@ -56,7 +57,7 @@ impl HuffmanCode {
     }
 }
 
-/// Reverses a code: codes are sent from their highest bit, all other values from their lowest.
+/// Reverses the bits of a code: codes are sent starting with the highest bit, all other values with the lowest.
 const fn sent_first_to_last(code: u16, count: u8) -> u16 {
     code.reverse_bits() >> (16 - count)
 }
@@ -81,7 +82,7 @@ const LENGTHS: [HuffmanCode; MATCH_MAX - LENGTH_FIRST + 1] = {
     codes
 };
 
-/// Codes of the ranges of distances, of five bits each.
+/// Codes of the distance ranges, five bits each.
 const DISTANCES: [u8; 32] = {
     let mut codes = [0; 32];
     let mut range = 0;
@@ -92,9 +93,9 @@ const DISTANCES: [u8; 32] = {
     codes
 };
 
-/// Encodes a body of at most [`SMALL_MAX`] bytes with gzip in about a microsecond; returns `None` for a longer body.
+/// Compresses a body of at most [`SMALL_MAX`] bytes with gzip, in about a microsecond; `None` for a longer body.
 ///
-/// An incompressible body becomes an eighth plus 20 bytes longer.
+/// Incompressible bytes become up to an eighth plus 20 bytes longer.
 pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
     if body.len() > SMALL_MAX {
         return None;
@@ -111,7 +112,7 @@ pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Writes a body as literals and references, each to the last position with the same bytes.
+/// Writes a body as literals and as references to the last position with the same four bytes.
 fn deflate(body: &[u8], out: &mut BitWriter) {
     let mut places = HashPositions([0; 1 << HASH_BITS]);
     let mut at = 0;
@@ -124,8 +125,8 @@ fn deflate(body: &[u8], out: &mut BitWriter) {
             continue;
         };
         out.put_reference(length, at - earlier);
-        // Only the first and the last position inside a match are stored: storing all of them increases the time by
-        // half and finds no more.
+        // Of the positions inside a match, only the second and the last are stored: storing all takes half as long
+        // again and finds no more matches.
         for inside in [at + 1, at + length - 1] {
             places.replace(body, inside);
         }
@@ -133,11 +134,12 @@ fn deflate(body: &[u8], out: &mut BitWriter) {
     }
 }
 
-/// Last position of each hash of four bytes, counted from one; zero if the hash has not occurred.
+/// Last position of each hash of four bytes, plus one; 0 if there is none.
 struct HashPositions([u16; 1 << HASH_BITS]);
 
 impl HashPositions {
-    /// Stores a position and returns the previous position with the same hash; `None` near the end of the body.
+    /// Stores a position. Returns the previous position with the same hash; `None` if there is none or fewer than four
+    /// bytes are left.
     fn replace(&mut self, body: &[u8], at: usize) -> Option<usize> {
         let bytes = body.get(at..)?.first_chunk::<MATCH_MIN>()?;
         let hash = u32::from_le_bytes(*bytes).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS);
@@ -146,7 +148,7 @@ impl HashPositions {
     }
 }
 
-/// Returns the number of equal bytes at two positions of a body, at most [`MATCH_MAX`].
+/// Returns the number of equal bytes at two positions of a body; at most [`MATCH_MAX`].
 fn common_length(body: &[u8], earlier: usize, later: usize) -> usize {
     let most = (body.len() - later).min(MATCH_MAX);
     let (earlier, later) = (&body[earlier..earlier + most], &body[later..later + most]);
@@ -161,7 +163,7 @@ fn common_length(body: &[u8], earlier: usize, later: usize) -> usize {
     whole + earlier[whole..].iter().zip(&later[whole..]).take_while(|(byte, other)| byte == other).count()
 }
 
-/// Writer of bits into bytes.
+/// Writer of bits into a byte vector.
 struct BitWriter {
     bytes: Vec<u8>,
     held: u64,
@@ -169,7 +171,7 @@ struct BitWriter {
 }
 
 impl BitWriter {
-    /// Appends at most 32 bits.
+    /// Appends the lowest `count` bits of `bits`; at most 32.
     fn put(&mut self, bits: u32, count: u32) {
         self.held |= u64::from(bits) << self.count;
         self.count += count;
@@ -184,7 +186,7 @@ impl BitWriter {
         self.put(code.bits.into(), code.count.into());
     }
 
-    /// Appends a length and a distance (RFC 1951 §3.2.5): at most 13 and 15 bits.
+    /// Appends a reference: its length and distance (RFC 1951 §3.2.5), at most 13 and 18 bits.
     fn put_reference(&mut self, length: usize, distance: usize) {
         let length = LENGTHS[length - LENGTH_FIRST];
         let over = distance as u32 - 1;
@@ -195,7 +197,7 @@ impl BitWriter {
         self.put(u32::from(length.bits) | distance << count, count + 5 + extra);
     }
 
-    /// Returns the bytes, the last padded with zeros.
+    /// Returns the bytes; the last is padded with zero bits.
     fn finish(mut self) -> Vec<u8> {
         let rest = self.held.to_le_bytes();
         self.bytes.extend_from_slice(&rest[..self.count.div_ceil(8) as usize]);
@@ -218,7 +220,7 @@ mod tests {
     fn bodies_of_all_lengths_and_kinds_come_back() {
         let mut random = fastrand::Rng::with_seed(7);
         for length in (0..300).chain((300..=SMALL_MAX).step_by(36)) {
-            // Bodies of few letters have matches at all distances; bodies of 256 letters have hardly any.
+            // With few different letters, bodies have matches at all distances; with 256, hardly any.
             for letters in [1, 2, 4, 30, 256] {
                 let body: Vec<u8> = (0..length).map(|_| random.u32(..letters) as u8).collect();
                 let packed = comes_back(&body);

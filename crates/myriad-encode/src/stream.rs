@@ -1,4 +1,4 @@
-//! Codings of bodies that arrive in pieces.
+//! Encoding and decoding of bodies that arrive in pieces.
 
 mod decode;
 mod encode;

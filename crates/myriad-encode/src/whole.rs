@@ -1,4 +1,4 @@
-//! Compression of a body that is completely in memory, which is cheaper and denser than streaming.
+//! Compression and decompression of whole bodies. Compressing a whole body is faster and denser than streaming.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -7,7 +7,7 @@ use libdeflater::{CompressionLvl, Compressor};
 
 use crate::{Coding, CompressionLevel, ContentDecodeError, EncodeError, StreamDecoder};
 
-/// Encodes the whole `body`; identity copies it.
+/// Encodes a whole body. Identity copies it.
 pub fn compress(coding: Coding, level: CompressionLevel, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let number = i32::from(level.number(coding));
     match coding {
@@ -19,7 +19,7 @@ pub fn compress(coding: Coding, level: CompressionLevel, body: &[u8]) -> Result<
 }
 
 thread_local! {
-    /// Last compressor used by this thread, with its level: creating a compressor costs the time of compressing a small
+    /// Last gzip compressor used by this thread, with its level. Creating one takes as long as compressing a small
     /// page.
     static LAST: RefCell<Option<(i32, Compressor)>> = const { RefCell::new(None) };
 }
@@ -53,13 +53,13 @@ fn brotli(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// Returns the size of the brotli window (RFC 7932 §9.1) in bits: enough for the body, but at least 18. Up to 16 bits
-/// the encoder uses a match finder that takes 20 ms instead of 1 ms (level 5, 40 KB) and finds less.
+/// Returns the brotli window in bits (RFC 7932 §9.1): enough for the body, from 18 to 22. With 16 bits or fewer, the
+/// encoder uses a match finder that takes 20 ms instead of 1 ms (level 5, 40 KB) and finds fewer matches.
 fn window_bits(len: usize) -> i32 {
     (len.max(1).ilog2() as i32 + 1).clamp(18, 22)
 }
 
-/// Decodes the whole `body` to at most `max_len` bytes; identity copies it, with the same limit.
+/// Decodes a whole body. More than `max_len` output bytes are an error, for identity as well.
 pub fn decompress(coding: Coding, body: &[u8], max_len: usize) -> Result<Vec<u8>, ContentDecodeError> {
     let mut out = Vec::new();
     let mut decoder = StreamDecoder::new(coding, max_len as u64)?;

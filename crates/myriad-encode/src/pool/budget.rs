@@ -1,36 +1,35 @@
-//! Token bucket of CPU time, filled at the rate of the budget.
+//! CPU budget of the pool: a token bucket of CPU time.
 
 use std::time::{Duration, Instant};
 
-/// Minimum rate in cores: a pool that never runs would retain the memory of its jobs forever.
+/// Minimum rate in cores. A pool that never ran would keep the memory of its jobs forever.
 const LEAST_RATE: f64 = 0.001;
 
-/// CPU budget of jobs; the caller passes the time, the clock is never read.
+/// CPU budget. The caller passes the current time; no clock is read.
 pub(super) struct CpuBudget {
     /// Rate in cores.
     rate: f64,
-    /// Capacity of the bucket, in seconds of CPU time.
+    /// Capacity in seconds of CPU time.
     burst: f64,
-    /// Level of the bucket, in seconds of CPU time; negative after a job that cost more than the level.
+    /// Available seconds of CPU time; negative if a job took more than was available.
     level: f64,
     filled: Instant,
 }
 
 impl CpuBudget {
-    /// Creates a full bucket.
+    /// Creates a full bucket. `rate` is in cores.
     pub(super) fn new(rate: f64, burst: Duration, now: Instant) -> CpuBudget {
         let rate = if rate.is_finite() { rate.max(LEAST_RATE) } else { LEAST_RATE };
         let burst = burst.as_secs_f64();
         CpuBudget { rate, burst, level: burst, filled: now }
     }
 
-    /// Returns the pause before the next job; `None` if it may start.
+    /// Refills the bucket. Returns the pause before the next job; `None` if it may start now.
     pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
         let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
         self.filled = self.filled.max(now);
         self.level = (self.level + elapsed * self.rate).min(self.burst);
-        // The cost of a job is known only afterwards: it may start while the level is not negative, and is paid off
-        // later.
+        // The cost of a job is known only afterwards. A job may start while the level is not negative.
         (self.level < 0.0).then(|| Duration::from_secs_f64((-self.level / self.rate).clamp(1e-4, 60.0)))
     }
 

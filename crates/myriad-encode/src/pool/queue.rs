@@ -1,4 +1,4 @@
-//! State shared by the threads of a pool: jobs, the budget, counters.
+//! State shared by the threads of a pool.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,36 +16,37 @@ pub struct PoolCounters {
     pub running: usize,
     /// Number of completed jobs.
     pub done: u64,
-    /// Number of panicked jobs; the thread continues.
+    /// Number of jobs that panicked. Their thread continues.
     pub panicked: u64,
     /// Number of jobs dropped because their key was queued or running.
     pub duplicates: u64,
-    /// Number of jobs dropped because the queue was full or the pool was paused.
+    /// Number of jobs dropped because the queue was full or the pool was paused. Jobs dropped from the queue by a pause
+    /// are not counted.
     pub dropped: u64,
-    /// CPU time used by jobs.
+    /// Total CPU time of the jobs.
     pub cpu: Duration,
 }
 
-/// Job: it owns its input and delivers its result itself.
+/// Job, which owns its input and delivers its result itself.
 pub(super) type CompressionJob = Box<dyn FnOnce() + Send>;
 
-/// State shared by the threads.
+/// State shared by the threads of a pool.
 pub(super) struct PoolShared {
     pub(super) state: Mutex<PoolState>,
     pub(super) wake: Condvar,
     pub(super) capacity: usize,
 }
 
-/// Queued and running jobs.
+/// Jobs, budget and counters of a pool.
 pub(super) struct PoolState {
     pub(super) waiting: VecDeque<(u64, CompressionJob)>,
-    /// Keys of the running jobs; at most one per thread, so a list suffices.
+    /// Keys of the running jobs, at most one per thread.
     pub(super) running: Vec<u64>,
     pub(super) budget: CpuBudget,
     pub(super) counters: PoolCounters,
     pub(super) stopping: bool,
-    /// Set while no job is accepted because of a memory shortage.
+    /// Set while the pool is paused: no job is accepted.
     pub(super) resting: bool,
-    /// Number of requests to the threads to reclaim memory freed by other threads.
+    /// Number of requests to collect memory; each thread compares it with the last number that it has seen.
     pub(super) take_ins: u64,
 }

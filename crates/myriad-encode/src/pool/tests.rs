@@ -3,20 +3,21 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::*;
 
-/// Time limit for the slowest machine; reached only if the pool has a bug.
+/// Time limit for slow machines; reached only if the pool has a bug.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn unlimited(threads: usize, queue: usize) -> PoolOptions {
     PoolOptions { threads, queue, budget: 64.0, ..PoolOptions::default() }
 }
 
-/// Returns a job that reports its start and runs until it is released.
+/// Returns a job that reports its start and waits for a message, the receiver of the report, and the sender of the
+/// message.
 fn gate() -> (impl FnOnce() + Send + 'static, Receiver<()>, Sender<()>) {
     let (began, has_begun) = channel();
     let (end, may_end) = channel();
     let job = move || {
         began.send(()).unwrap();
-        // An error means that the test has finished.
+        // An error means that the test has ended.
         let _ = may_end.recv();
     };
     (job, has_begun, end)
@@ -36,7 +37,7 @@ fn a_key_that_waits_or_runs_is_not_taken_again() {
     assert_eq!((counters.waiting, counters.running, counters.duplicates), (1, 1, 2));
     end.send(()).unwrap();
     has_run.recv_timeout(PATIENCE).unwrap();
-    // After completion the same key is accepted again, once the worker has removed it.
+    // A key is accepted again after its job is finished and the thread has removed the key.
     let (ran, has_run) = channel();
     loop {
         let ran = ran.clone();
@@ -152,7 +153,7 @@ fn the_budget_holds_a_busy_pool_back() {
     }
     let elapsed = start.elapsed();
     pool.stop();
-    // The last job is not paid for yet, but the others, and so almost all of the CPU time, are.
+    // The last job may not be paid for yet, so at least 80 % of the CPU time is.
     let paid = pool.counters().cpu.as_secs_f64() * 0.8;
     assert!(paid > 0.0);
     assert!(elapsed.as_secs_f64() >= paid / budget, "{paid} s of CPU within {elapsed:?}");

@@ -1,4 +1,4 @@
-//! Thread of the pool.
+//! Thread of a compression pool.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ pub(super) fn run(shared: &PoolShared, niceness: i32) {
     }
 }
 
-/// Waits for a job and for the budget to allow it; `None` when the pool stops.
+/// Waits for a job that the budget allows; `None` once the pool is stopped.
 fn next(shared: &PoolShared, take_ins: &mut u64) -> Option<(u64, CompressionJob)> {
     let mut state: MutexGuard<'_, PoolState> = shared.state.lock();
     loop {
@@ -55,14 +55,14 @@ fn next(shared: &PoolShared, take_ins: &mut u64) -> Option<(u64, CompressionJob)
     }
 }
 
-/// Lowers the priority of this thread; on Linux niceness belongs to the thread, so the workers are not affected.
+/// Lowers the priority of this thread. On Linux niceness is per thread, so the workers are not affected.
 #[cfg(target_os = "linux")]
 fn lower_priority(niceness: i32) {
-    // Fails only if niceness would decrease; the budget limits the pool anyway.
+    // Errors are ignored; the budget limits the pool anyway.
     let _ = setpriority_process(None, niceness.clamp(0, 19));
 }
 
-/// Does nothing on other systems, where niceness belongs to the process.
+/// Does nothing on other systems, where niceness applies to the whole process.
 #[cfg(not(target_os = "linux"))]
 fn lower_priority(_niceness: i32) {}
 

@@ -1,4 +1,4 @@
-//! Decoding to identity with a limit of the caller: a few kilobytes may decode to gigabytes.
+//! Streaming decoder with a limit of the output size, because a few kilobytes can decode to gigabytes.
 
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
@@ -7,18 +7,18 @@ use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, Operation};
 
 use crate::{Coding, ContentDecodeError};
 
-/// Maximum output of one step in bytes: limits both the work between two checks of the limit and the scratch memory.
+/// Maximum number of output bytes per step: the size of the scratch buffer, and the interval of limit checks.
 const STEP: usize = 16 << 10;
 
-/// Maximum zstd window for HTTP in bits (RFC 9659): 8 MB.
+/// Maximum window of zstd as a content coding in bits (RFC 9659): 8 MB.
 const ZSTD_WINDOW_BITS: u32 = 23;
 
-/// Streaming decoder of an origin's response.
+/// Streaming decoder of an upstream response.
 pub struct StreamDecoder {
     inner: DecoderKind,
-    /// Set once the coding is complete; only another gzip member or zstd frame may follow.
+    /// Set once the data is complete. After that only another gzip member or zstd frame may follow.
     is_complete: bool,
-    /// Remaining number of output bytes.
+    /// Number of further output bytes that the limit allows.
     left: u64,
     scratch: Box<[u8]>,
 }
@@ -30,7 +30,7 @@ enum DecoderKind {
     Zstd(ZstdDecoder<'static>),
 }
 
-/// Input and output length of one step of a decoder.
+/// Bytes read and written by one step of a decoder.
 struct DecodeStep {
     read: usize,
     written: usize,
@@ -38,7 +38,7 @@ struct DecodeStep {
 }
 
 impl StreamDecoder {
-    /// Creates a decoder that outputs at most `max_len` bytes.
+    /// Creates a decoder. More than `max_len` output bytes are an error.
     pub fn new(coding: Coding, max_len: u64) -> Result<StreamDecoder, ContentDecodeError> {
         let inner = match coding {
             Coding::Identity => DecoderKind::Identity,
@@ -54,14 +54,14 @@ impl StreamDecoder {
         Ok(StreamDecoder { inner, is_complete: coding == Coding::Identity, left: max_len, scratch })
     }
 
-    /// Decodes `bytes` and appends the output to `out`. After an error the decoder is unusable.
+    /// Decodes `bytes` and appends the output to `out`. After an error the decoder must not be used any more.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ContentDecodeError> {
         self.push_up_to(bytes, out, usize::MAX).map(drop)
     }
 
-    /// Same as [`push`](Self::push), but returns once `out` has `most` bytes or slightly more. Returns the number of
-    /// consumed `bytes`, and whether their output is complete; if not, call it again with the rest, even if that is
-    /// empty.
+    /// Same as [`push`](Self::push), but stops once `out` contains `most` bytes or slightly more. Returns the number of
+    /// consumed bytes, and true if all their output was written. If false, call it again with the rest of `bytes`, even
+    /// if the rest is empty.
     pub fn push_up_to(
         &mut self,
         bytes: &[u8],
@@ -83,7 +83,7 @@ impl StreamDecoder {
             self.left = self.left.checked_sub(step.written as u64).ok_or(ContentDecodeError::TooLong)?;
             out.extend_from_slice(&self.scratch[..step.written]);
             self.is_complete |= step.is_complete;
-            // A full scratch buffer may be followed by more output, even if all input is consumed.
+            // If the scratch buffer is full, more output may follow although all input is consumed.
             let drained = step.written < self.scratch.len() || self.is_complete;
             if rest.is_empty() && drained {
                 return Ok((bytes.len(), true));
@@ -97,7 +97,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Checks that the coding is complete.
+    /// Returns an error if the data is truncated.
     pub fn finish(self) -> Result<(), ContentDecodeError> {
         if self.is_complete { Ok(()) } else { Err(ContentDecodeError::Truncated) }
     }
@@ -114,14 +114,14 @@ impl StreamDecoder {
                 Ok(DecodeStep {
                     read: status.bytes_read,
                     written: status.bytes_written,
-                    // An empty push before the first byte also reports nothing remaining, but read nothing.
+                    // A call before the first input byte also reports that nothing remains.
                     is_complete: status.remaining == 0 && status.bytes_read > 0,
                 })
             }
         }
     }
 
-    /// Starts another gzip member (RFC 1952 §2.2) or zstd frame (RFC 8878 §3.1); any other trailing data is corrupt.
+    /// Starts the next gzip member (RFC 1952 §2.2) or zstd frame (RFC 8878 §3.1). Other trailing data is an error.
     fn start_next_member(&mut self, rest: &[u8]) -> Result<(), ContentDecodeError> {
         match &mut self.inner {
             DecoderKind::Gzip(state) if rest[0] == 0x1f => *state = gzip_member(),
@@ -133,7 +133,7 @@ impl StreamDecoder {
     }
 }
 
-/// Creates a decoder for the gzip format with a window of 32 KB, the only window of the format.
+/// Creates a gzip decoder. 15 bits (32 KB) is the only window size of the format.
 fn gzip_member() -> Decompress {
     Decompress::new_gzip(15)
 }

@@ -1,4 +1,4 @@
-//! Streaming encoder, with a flush for responses that clients display while they grow.
+//! Streaming encoder, with a flush for responses that clients display as they arrive.
 
 use std::io::{self, Write};
 use std::mem::swap;
@@ -9,14 +9,15 @@ use zstd::stream::raw::CParameter;
 
 use crate::{Coding, CompressionLevel, EncodeError};
 
-/// Window of a streamed brotli or zstd body, in bits. 256 KB is enough for any page, and limits one brotli or zstd
-/// stream to about one megabyte of memory, instead of several with their defaults.
+/// Window of streamed brotli and zstd bodies in bits. 256 KB is enough for pages and limits a stream to about 1 MB of
+/// memory, instead of several MB with the default windows.
 const WINDOW_BITS: u8 = 18;
 
-/// Highest level of zlib; libdeflate, which encodes whole bodies, supports up to 12.
+/// Maximum level of the streaming gzip encoder (zlib). libdeflate, which encodes whole bodies, supports levels up to
+/// 12.
 const GZIP_STREAM_MAX: u8 = 9;
 
-/// Streaming encoder of a body that is not stored.
+/// Streaming encoder of a response that is not stored.
 pub struct StreamEncoder(EncoderKind);
 
 enum EncoderKind {
@@ -27,7 +28,7 @@ enum EncoderKind {
 }
 
 impl StreamEncoder {
-    /// Creates an encoder; gzip supports levels up to 9 here, as `gzip_comp_level` does.
+    /// Creates an encoder. Higher gzip levels than 9 count as 9.
     pub fn new(coding: Coding, level: CompressionLevel) -> Result<StreamEncoder, EncodeError> {
         let number = level.number(coding);
         Ok(StreamEncoder(match coding {
@@ -46,7 +47,7 @@ impl StreamEncoder {
         }))
     }
 
-    /// Encodes `bytes` and appends the available output, possibly nothing, to `out`.
+    /// Encodes `bytes` and appends the available output to `out`, which may be none.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match &mut self.0 {
             EncoderKind::Identity => {
@@ -61,7 +62,7 @@ impl StreamEncoder {
         }
     }
 
-    /// Appends the output required to decode all bytes pushed so far to `out`; reduces the compression.
+    /// Appends all output needed to decode the bytes pushed so far. Frequent flushes reduce the compression.
     pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match &mut self.0 {
             EncoderKind::Identity => Ok(()),
@@ -71,7 +72,7 @@ impl StreamEncoder {
         }
     }
 
-    /// Finishes the body and appends the last bytes to `out`.
+    /// Ends the body and appends the last bytes to `out`.
     pub fn finish(self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self.0 {
             EncoderKind::Identity => Ok(()),
@@ -92,7 +93,7 @@ impl StreamEncoder {
     }
 }
 
-/// Runs `step` with the caller's buffer as the writer's buffer, so that encoded bytes are written to it directly.
+/// Runs `step` while the writer uses the buffer of the caller, so that encoded bytes are not copied.
 fn with_output<W>(
     writer: &mut W,
     buffer: impl Fn(&mut W) -> &mut Vec<u8>,

@@ -4,7 +4,7 @@ use crate::{Coding, CompressionLevel, ContentDecodeError, compress, decompress};
 const ENCODED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Returns random bytes: noise, one repeated byte, or words as in pages.
+/// Returns a random body: noise, a repeated byte, or words.
 fn body(random: &mut fastrand::Rng) -> Vec<u8> {
     let len = match random.u8(0..4) {
         0 => random.usize(0..4),
@@ -35,7 +35,7 @@ fn level(random: &mut fastrand::Rng) -> CompressionLevel {
     }
 }
 
-/// Splits `bytes` into pieces of random size.
+/// Splits `bytes` into pieces of random sizes.
 fn pieces<'a>(bytes: &'a [u8], random: &mut fastrand::Rng) -> Vec<&'a [u8]> {
     let (mut rest, mut pieces) = (bytes, Vec::new());
     let most = if random.bool() { 50_000 } else { 300 };
