@@ -1,4 +1,4 @@
-//! Cache of path states, shared by all workers (`open_file_cache` of nginx, and the memory for small files).
+//! Cache of path states, shared by all workers: nginx's `open_file_cache`, and the contents of small files.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -13,20 +13,21 @@ use crate::entry::{CachedFileTotals, FileEntry, PathEntry};
 use crate::symlinks::PathResolution;
 
 const SHARDS: usize = 16;
-/// Maximum number of paths per shard. Without it, requests for many missing names would exhaust the memory.
+/// Maximum number of paths per shard, so that requests for many missing names cannot exhaust memory.
 const PATHS_PER_SHARD: usize = 2048;
-/// Maximum size of contents and encodings per shard: 64 MB in total.
+/// Maximum number of bytes of contents and encodings per shard: 64 MB in total.
 const BYTES_PER_SHARD: usize = 4 << 20;
 
-/// Maximum number of open files per shard if enough descriptors are available: 1024 in total.
+/// Maximum number of open files per shard if there are enough file descriptors: 1024 in total.
 const OPEN_PER_SHARD: usize = 64;
 /// Idle time after which an entry is evicted, in milliseconds (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;
 
-/// Entries by path. If a path is looked up with a second rule of links, that entry is stored under [`PathResolution::key`].
+/// Entries by path. If a path is looked up with two different [`PathResolution`]s, the second entry is stored under
+/// [`PathResolution::key`].
 type Entries = HashMap<Box<[u8]>, CachedPath, RandomState>;
 
-/// Entry, and the rule of links with which it was looked up: a path may be permitted by one rule and rejected by
+/// Entry with the [`PathResolution`] by which it was looked up, because a path may be allowed by one and rejected by
 /// another.
 struct CachedPath {
     walk: PathResolution,
@@ -39,21 +40,21 @@ struct Shard {
     totals: Arc<CachedFileTotals>,
 }
 
-/// Validity of entries before they are checked again, in milliseconds.
+/// Validity of cache entries before they are checked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// Validity of an existing path (`open_file_cache_valid`).
+    /// Validity of an existing path in milliseconds (`open_file_cache_valid`).
     pub found_ms: u64,
-    /// Validity of a missing path (`open_file_cache_errors`).
+    /// Validity of a missing path in milliseconds (`open_file_cache_errors`).
     pub missing_ms: u64,
-    /// Minimum age of the last change: a path that changed less than this before its check is checked on each use. It
-    /// may be in the middle of a change, and two changes within one clock tick are indistinguishable. 0 if the
-    /// configuration sets a validity.
+    /// Time in milliseconds after the last change of a path during which its entry is checked at each use: the path may
+    /// be in the middle of a change, and two changes within a clock tick cannot be distinguished. 0 disables this; used
+    /// if the configuration sets a validity.
     pub settling_ms: u64,
 }
 
 impl Validity {
-    /// Returns the time from which an entry must be checked again, in milliseconds since the epoch.
+    /// Returns the time from which an entry must be checked again, in milliseconds since the Unix epoch.
     pub fn until_ms(self, entry: &PathEntry) -> u64 {
         let unsettled = entry.checked_ms() < entry.changed_ms().saturating_add(self.settling_ms);
         let valid_ms = match entry.exists() {
@@ -65,8 +66,8 @@ impl Validity {
     }
 }
 
-/// Entries by path: at most 32768 paths, 64 MB of contents and 1024 open files, in addition to the files that are being
-/// sent.
+/// Cache of path states: at most 32768 paths, 64 MB of contents and 1024 open files. Evicted files that are being sent
+/// are not included.
 pub struct FileCache {
     shards: [Shard; SHARDS],
     open_per_shard: AtomicUsize,
@@ -86,8 +87,8 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// Returns the entry of `path`, reached according to `walk` and valid by `validity` at `now`, in milliseconds since
-    /// the epoch. An expired entry is checked without reading the file: this blocks for one `stat`.
+    /// Returns the entry of `path`, resolved by `walk`. `now` is in milliseconds since the Unix epoch. Blocks for one
+    /// `stat` if there is no entry or it must be checked; does not read the file.
     pub fn lookup(&self, path: &[u8], walk: PathResolution, validity: Validity, now: u64) -> Arc<PathEntry> {
         let shard = self.shard(path);
         let known = shard.cached_entry(path, walk);
@@ -106,24 +107,24 @@ impl FileCache {
         entry
     }
 
-    /// Invalidates `entry`, because the file turned out to be a different file.
+    /// Makes the next lookup check the entry, because the file turned out to have changed.
     pub fn forget(entry: &PathEntry) {
         entry.checked_ms.store(0, Relaxed);
     }
 
-    /// Removes the entries of `path` and, if it is a folder, of all files in it, for all rules of links. It scans every
-    /// entry, so it is intended for changes of files, which are rare compared to lookups.
+    /// Removes the entries of `path` and of all paths below it, for all [`PathResolution`]s. Scans all entries, so it
+    /// is meant for changes of files, which are rare compared to lookups.
     pub fn forget_below(&self, path: &[u8]) {
         for shard in &self.shards {
-            // In a key, a zero byte precedes the rule, and a slash precedes a name in the folder.
+            // In a key, a zero byte precedes the resolution, and a slash precedes a name in the folder.
             shard.entries.lock().retain(|key, _| {
                 !key.strip_prefix(path).is_some_and(|rest| matches!(rest.first(), None | Some(0 | b'/')))
             });
         }
     }
 
-    /// Removes idle entries, and entries beyond the bounds: contents and encodings are added after the entry, so the
-    /// bounds are enforced here.
+    /// Removes idle entries, and entries beyond the limits, which are also exceeded when contents are loaded after the
+    /// lookup. To be called periodically.
     pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
@@ -132,28 +133,29 @@ impl FileCache {
         }
     }
 
-    /// Limits the open files to `most`, but at least one per shard. Files that are being sent remain open.
+    /// Limits the number of open files to `most` in total, but at least one and at most 64 per shard. Evicted files
+    /// that are being sent stay open.
     pub fn keep_open(&self, most: usize) {
         self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
     }
 
-    /// Limits contents and encodings to the given fraction of their maximum of 64 MB. With 0, only files that are being
-    /// sent remain in memory. The next [`Self::sweep`] enforces it.
+    /// Limits contents and encodings to a fraction of 64 MB from the next [`Self::sweep`] on. With 0, only the contents
+    /// of files that are being sent stay in memory.
     pub fn keep_part(&self, numerator: usize, denominator: usize) {
         self.bytes_per_shard.store(BYTES_PER_SHARD * numerator / denominator.max(1), Relaxed);
     }
 
-    /// Returns the size of contents and encodings in memory in bytes, including files that are being sent.
+    /// Returns the number of bytes of contents and encodings in memory, including evicted files that are being sent.
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| shard.totals.bytes.load(Relaxed)).sum()
     }
 
-    /// Returns the bounds of a shard: open files, and bytes of contents.
+    /// Returns the limits per shard: number of open files, and bytes of contents.
     fn bounds(&self) -> (usize, usize) {
         (self.open_per_shard.load(Relaxed), self.bytes_per_shard.load(Relaxed))
     }
 
-    /// Removes the entries of all open files except files that are being sent; returns `true` if any was removed.
+    /// Removes the entries of all open files that are not being sent. Returns true if there were any.
     pub fn close_unused(&self) -> bool {
         let mut found = false;
         for shard in &self.shards {
@@ -173,7 +175,7 @@ impl FileCache {
 }
 
 impl Shard {
-    /// Returns the entry of a path that was looked up with the same rule of links.
+    /// Returns the entry of a path that was resolved in the same way; `None` if there is none.
     fn cached_entry(&self, path: &[u8], walk: PathResolution) -> Option<Arc<PathEntry>> {
         let entries = self.entries.lock();
         let first = entries.get(path)?;
@@ -192,12 +194,12 @@ impl Shard {
         }
     }
 
-    /// Evicts the least recently used entries until the shard is within its bounds.
+    /// Evicts the least recently used entries until the shard is within its limits.
     fn enforce_bounds(&self, entries: &mut Entries, (open, bytes): (usize, usize)) {
         while entries.len() > PATHS_PER_SHARD {
             evict_older_half(entries, |_| true);
         }
-        // The totals include evicted files that are still being sent; only the entries of the shard can be evicted.
+        // The totals include evicted files that are being sent, so the entries are summed up before any is evicted.
         if self.totals.bytes.load(Relaxed) > bytes {
             while sum_over_files(entries, FileEntry::weight) > bytes {
                 evict_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
@@ -215,7 +217,8 @@ fn sum_over_files(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize 
     entries.values().filter_map(|known| known.entry.file()).map(of).sum()
 }
 
-/// Evicts the least recently used half of the entries selected by `meant`; more if many have the same age.
+/// Evicts the least recently used half of the entries for which `meant` returns true; more if several have the same
+/// age.
 fn evict_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
     let mut ages: Vec<u64> = entries
         .values()
@@ -283,7 +286,7 @@ mod tests {
         assert_eq!(length(now + 1_999), 3);
         std::fs::write(&path, "other").unwrap();
         assert_eq!(length(now + 1_999), 5, "asked anew at the same moment");
-        // The entry is valid, because its last change was old enough at its check.
+        // The entry is valid: its last change was old enough when it was checked.
         assert_eq!(length(now + 60_000), 5);
         std::fs::write(&path, "much longer").unwrap();
         assert_eq!(length(now + 60_999), 5);
@@ -319,7 +322,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// Temporary folder of a test; removed on drop.
+    /// Temporary folder of a test, removed when dropped.
     struct CacheTestFolder(std::path::PathBuf);
 
     impl CacheTestFolder {
@@ -381,7 +384,7 @@ mod tests {
         for index in 0..2_000u64 {
             folder.load(&cache, &index.to_string(), 2 << 20, index);
         }
-        // One file may have been added to each shard since its last enforcement, and one file is being sent.
+        // One file may have been added to each shard since its limit was enforced, and one file is being sent.
         assert!(cache_totals(&cache).1 <= SHARDS * (OPEN_PER_SHARD + 1) + 1, "{:?}", cache_totals(&cache));
         cache.sweep(2_000);
         let open_files: usize = cache

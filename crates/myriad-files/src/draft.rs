@@ -1,4 +1,4 @@
-//! Atomic creation of a file: it is written under a temporary name in the destination folder, and renamed when it is
+//! Atomic creation of files: a file is written under a temporary name in its destination folder and renamed when
 //! complete.
 
 use std::fs::File;
@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, 
 
 use crate::path::as_path;
 
-/// File that is not yet at its destination; removed on drop unless it was placed.
+/// File under a temporary name. Dropping it removes the file unless [`Self::place`] has succeeded.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -20,11 +20,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Creates the file in its destination folder. The temporary name begins with a dot and contains 64 random bits, so
+    /// Creates the file in its destination folder. The temporary name starts with a dot and contains 64 random bits, so
     /// that it is neither listed nor guessed.
     ///
-    /// # Errors
-    /// Returns errors of the system.
+    /// # Errors Errors of the system.
     pub fn begin(folder: &OwnedFd) -> io::Result<Self> {
         let name = format!(".myriad-{:016x}", RandomState::new().hash_one(0));
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -33,16 +32,15 @@ impl Draft {
         Ok(Self { file: File::from(file), folder, name, placed: false })
     }
 
-    /// Returns the file for writing.
+    /// Returns the file, to write its contents.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Sets the permissions and, if given, the modification time, and renames the file in the folder, replacing an
-    /// existing file.
+    /// Sets the permissions and the modification time (if given), and renames the file to `name`, replacing an existing
+    /// file.
     ///
-    /// # Errors
-    /// Returns errors of the system; the file is then removed.
+    /// # Errors Errors of the system; the file is then removed.
     pub fn place(mut self, name: &[u8], mode: u32, modified: Option<Timespec>) -> io::Result<()> {
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         if let Some(modified) = modified {

@@ -1,4 +1,4 @@
-//! Cache entries: the state of one path.
+//! State of a path in the cache, with the contents or descriptor of its file.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -18,35 +18,35 @@ use rustix::fs::OFlags;
 
 use crate::system_error::SystemError;
 
-/// Maximum size of a file that is cached in memory, in bytes; larger files are sent with `sendfile`.
+/// Maximum size in bytes of a file whose contents are cached. Larger files are sent with `sendfile`.
 const IN_MEMORY: u64 = 1 << 20;
 
-/// Kind of a path.
+/// Type of a path.
 pub enum PathKind {
     /// Regular file.
     File(Box<FileEntry>),
     /// Directory.
     Directory,
-    /// Neither file nor directory: socket or device.
+    /// Neither file nor directory, such as a socket or device.
     Other,
-    /// The path cannot be served, for this reason.
+    /// The path cannot be accessed, for this reason.
     Missing(SystemError),
 }
 
-/// State of a path at the last check.
+/// State of a path at its last check.
 pub struct PathEntry {
     /// Kind of the path.
     pub kind: PathKind,
-    /// Set if any execute bit is set.
+    /// True if any execute permission is set.
     pub executable: bool,
-    /// Time of the last check, in milliseconds since the epoch.
+    /// Time of the last check in milliseconds since the Unix epoch; 0 forces a check.
     pub(crate) checked_ms: AtomicU64,
-    /// Time of the last use, in milliseconds since the epoch, accurate to a second.
+    /// Time of the last use in milliseconds since the Unix epoch, with a precision of a second.
     used_ms: AtomicU64,
     pub(crate) identity: FileIdentity,
 }
 
-/// State of a file: two states with equal values are considered identical.
+/// Identity and version of a file. A file with equal values is considered unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileIdentity {
     device: u64,
@@ -61,13 +61,13 @@ pub(crate) struct FileIdentity {
 
 /// Regular file.
 pub struct FileEntry {
-    /// Length, in bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Modification time, in seconds since the epoch.
+    /// Modification time in seconds since the Unix epoch; 0 if it is before.
     pub modified_s: u64,
-    /// `Last-Modified`: the modification time as an HTTP date.
+    /// Modification time as an HTTP date, for `Last-Modified`.
     pub modified: Box<[u8]>,
-    /// `ETag` in the format of nginx: time and length in hexadecimal.
+    /// Entity tag in the format of nginx: modification time and length in hexadecimal.
     pub tag: EntityTag,
     identity: FileIdentity,
     weight: FileWeight,
@@ -76,14 +76,14 @@ pub struct FileEntry {
     encoded: Mutex<[Option<EncodedContents>; 4]>,
 }
 
-/// Totals of the files of one shard of the cache, including evicted files that are still being sent.
+/// Totals of the files in one shard of the cache, including evicted files that are being sent.
 #[derive(Default)]
 pub(crate) struct CachedFileTotals {
     pub(crate) bytes: AtomicUsize,
     pub(crate) descriptors: AtomicUsize,
 }
 
-/// Share of one file in the totals; subtracted when the file is dropped.
+/// Share of a file in the totals. Subtracted when the file is dropped.
 struct FileWeight {
     total: Arc<CachedFileTotals>,
     bytes: AtomicUsize,
@@ -140,7 +140,7 @@ impl FileIdentity {
 }
 
 impl PathEntry {
-    /// Creates an entry from the metadata of a path.
+    /// Creates an entry from the result of a `stat` at `now`.
     pub(crate) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<CachedFileTotals>) -> Self {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match metadata {
@@ -167,7 +167,7 @@ impl PathEntry {
         }
     }
 
-    /// Returns whether the path is unchanged. An unchanged entry retains its contents and encodings.
+    /// Returns true if the path is unchanged, so that the entry with its contents and encodings remains valid.
     pub(crate) fn is_unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
         match metadata {
             Ok(metadata) => self.identity == FileIdentity::of(metadata),
@@ -175,7 +175,7 @@ impl PathEntry {
         }
     }
 
-    /// Returns the result of the nginx tests `-f`, `-d`, `-e` and `-x`.
+    /// Returns the result of nginx's tests `-f`, `-d`, `-e` and `-x`.
     pub fn passes(&self, test: FileTest) -> bool {
         match test {
             FileTest::File => self.file().is_some(),
@@ -185,7 +185,7 @@ impl PathEntry {
         }
     }
 
-    /// Returns the regular file, if the path is a regular file.
+    /// Returns the file; `None` if the path is not a regular file.
     pub fn file(&self) -> Option<&FileEntry> {
         match &self.kind {
             PathKind::File(file) => Some(file),
@@ -193,36 +193,36 @@ impl PathEntry {
         }
     }
 
-    /// Returns whether the path is a directory.
+    /// Returns true if the path is a directory.
     pub fn is_directory(&self) -> bool {
         matches!(self.kind, PathKind::Directory)
     }
 
-    /// Returns whether the path exists.
+    /// Returns true if the path exists and can be accessed.
     pub fn exists(&self) -> bool {
         !matches!(self.kind, PathKind::Missing(_))
     }
 
-    /// Returns the time of the last check, in milliseconds since the epoch.
+    /// Returns the time of the last check in milliseconds since the Unix epoch.
     pub fn checked_ms(&self) -> u64 {
         self.checked_ms.load(Relaxed)
     }
 
-    /// Records a use, accurate to a second: workers share the entry, and each write would invalidate its cache line on
-    /// the other cores.
+    /// Records a use, at most once a second: the workers share the entry, and each write would invalidate its cache
+    /// line on other CPU cores.
     pub(crate) fn mark_used(&self, now: u64) {
         if now >= self.used_ms().saturating_add(1000) {
             self.used_ms.store(now, Relaxed);
         }
     }
 
-    /// Returns the time of the last change of the file or of its inode, in milliseconds since the epoch, accurate to a
-    /// second.
+    /// Returns the time of the last change of the file or its inode in milliseconds since the Unix epoch, rounded down
+    /// to a second.
     pub(crate) fn changed_ms(&self) -> u64 {
         u64::try_from(self.identity.modified_s.max(self.identity.changed_s)).unwrap_or(0).saturating_mul(1000)
     }
 
-    /// Returns the time of the last use, in milliseconds since the epoch, accurate to a second.
+    /// Returns the time of the last use in milliseconds since the Unix epoch, with a precision of a second.
     pub(crate) fn used_ms(&self) -> u64 {
         self.used_ms.load(Relaxed)
     }
@@ -247,22 +247,22 @@ impl FileEntry {
         }
     }
 
-    /// Returns the contents, if they are in memory.
+    /// Returns the contents; `None` if they are not in memory.
     pub fn contents(&self) -> Option<&Bytes> {
         self.contents.get()
     }
 
-    /// Returns whether the file is small enough to be cached in memory.
+    /// Returns true if the file is small enough for its contents to be cached.
     pub fn is_small(&self) -> bool {
         self.length <= IN_MEMORY
     }
 
-    /// Opens the file, and reads it if it is small. This blocks, and must be called on the blocking thread pool.
+    /// Opens the file, and reads its contents if it is small. Blocks, so it must be called on the blocking thread pool.
     ///
-    /// A file that has changed since the entry was created is an error of kind `Other`: a response must consist of one
-    /// state of the file, with the length and the tag of that state.
+    /// Fails with kind `Other` if the file has changed since the entry was created: a response must match the length
+    /// and entity tag of the entry.
     pub fn load(&self, path: &Path) -> io::Result<()> {
-        // `O_NONBLOCK`, because a pipe may have replaced the file, and opening a pipe waits for a writer.
+        // `O_NONBLOCK`, because the file may have been replaced by a named pipe, whose opening would wait for a writer.
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let mut file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
         if FileIdentity::of(&file.metadata()?) != self.identity {
@@ -286,23 +286,23 @@ impl FileEntry {
         Ok(())
     }
 
-    /// Returns the descriptor of a large file, after [`FileEntry::load`].
+    /// Returns the descriptor of a large file; `None` before [`FileEntry::load`].
     pub fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
         self.descriptor.get()
     }
 
-    /// Returns whether the file can be served without a read or an open.
+    /// Returns true if the file can be sent without reading or opening it.
     pub fn is_loaded(&self) -> bool {
         self.contents.get().is_some() || self.descriptor.get().is_some()
     }
 
-    /// Returns the encoded contents in a coding, with the compression level.
+    /// Returns the encoded contents in a coding with their compression level; `None` if there are none.
     pub fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
         let encoded = self.encoded.lock();
         encoded[coding as usize].as_ref().map(|encoded| (encoded.level, encoded.bytes.clone()))
     }
 
-    /// Stores encoded contents, unless an encoding of a higher level exists.
+    /// Stores encoded contents, unless there are some with the same or a higher level.
     pub fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
@@ -314,7 +314,7 @@ impl FileEntry {
         }
     }
 
-    /// Returns the size of the contents and their encodings in memory, in bytes.
+    /// Returns the number of bytes of contents and encodings in memory.
     pub(crate) fn weight(&self) -> usize {
         self.weight.bytes.load(Relaxed)
     }

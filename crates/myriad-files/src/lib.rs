@@ -1,14 +1,14 @@
-//! Files below the roots of a site: path states, small files in memory, symbolic links, temporary files.
+//! Access to files: cached path states, contents of small files, symbolic links, temporary files.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `cache` | cache of path states for all workers, bounded in size and time (`open_file_cache` of nginx) |
+//! | `cache` | cache of path states for all workers (nginx's `open_file_cache`) |
 //! | `entry` | state of one path: a file with its contents or its descriptor, a directory, or an error |
 //! | `symlinks` | rules for symbolic links (`disable_symlinks` of nginx) |
-//! | `draft` | files that are moved to their destination when they are complete |
+//! | `draft` | atomic creation of files |
 //! | `temp_file` | temporary files, written and read on the blocking thread pool |
 //! | `system_error` | system errors in the log format of nginx |
-//! | `path` | bytes as paths |
+//! | `path` | conversion of bytes to paths |
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
-//! Conversion of bytes to paths: the path of a request need not be UTF-8.
+//! Conversion of bytes to paths, because the path of a request need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Returns the bytes as a path.
+/// Returns the bytes as a path, without a check.
 pub fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

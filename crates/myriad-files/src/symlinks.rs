@@ -1,4 +1,5 @@
-//! `disable_symlinks`: paths are opened component by component, so that each symbolic link in the path is checked.
+//! Rules for symbolic links (`disable_symlinks`). Paths are opened component by component, so that each link is
+//! checked.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -13,25 +14,25 @@ use crate::path::as_path;
 /// Symbolic links that are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkRule {
-    /// `on`: all links.
+    /// All links (`disable_symlinks on`).
     Any,
-    /// `if_not_owner`: links whose owner differs from the owner of their target.
+    /// Links whose owner differs from that of their target (`disable_symlinks if_not_owner`).
     ForeignOwner,
 }
 
-/// Method of opening a path.
+/// Way in which a path is resolved to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathResolution {
-    /// The kernel resolves the path and follows links.
+    /// By the kernel, which follows all links.
     Free,
-    /// Component by component, after this number of leading bytes (`from=`), which must not exceed the length of the
-    /// path.
+    /// Component by component by the rule, after a trusted prefix of this length in bytes (`from=`), which must not be
+    /// longer than the path.
     Checked(LinkRule, usize),
 }
 
 impl PathResolution {
-    /// Returns the walk to `path`, whose leading part `from` is trusted. As in nginx, `from` matches only whole
-    /// components.
+    /// Returns the resolution of `path`, whose prefix `from` is trusted. As in nginx, `from` must end at a component
+    /// boundary; otherwise the whole path is checked.
     pub fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
         let trusted = match path.strip_prefix(from) {
             Some([]) if !from.is_empty() => return Self::Free,
@@ -42,9 +43,9 @@ impl PathResolution {
         Self::Checked(rule, trusted)
     }
 
-    /// Returns a key of `path` in the cache that is unique for this rule and differs from every path.
+    /// Returns a cache key for `path` that is unique for this resolution and cannot be a path.
     pub(crate) fn key(self, path: &[u8]) -> Vec<u8> {
-        // A zero byte terminates the path, because a path cannot contain it.
+        // A zero byte ends the path, because paths cannot contain one.
         let mut key = [path, &[0]].concat();
         if let Self::Checked(rule, trusted) = self {
             key.push(rule as u8);
@@ -53,8 +54,8 @@ impl PathResolution {
         key
     }
 
-    /// Opens the folder at `path`. Operations on a name in an open folder cannot be redirected by a link that is
-    /// created in the path in the meantime. The descriptor is `O_PATH`.
+    /// Opens the folder `path` as an `O_PATH` descriptor. Operations on names in it cannot be redirected by links that
+    /// are created in the path afterwards.
     pub fn folder(self, path: &[u8]) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match self {
@@ -63,7 +64,7 @@ impl PathResolution {
         }
     }
 
-    /// Returns whether a link is followed to its target; both are given by their metadata.
+    /// Returns true if a link may be followed, given the metadata of the link and of its target.
     pub fn follows(self, link: &Stat, target: &Stat) -> bool {
         match self {
             Self::Free => true,
@@ -72,10 +73,10 @@ impl PathResolution {
         }
     }
 
-    /// Opens a folder like [`PathResolution::folder`], and creates up to `most` missing folders with the permissions `mode`.
+    /// Opens a folder as [`PathResolution::folder`] does. Creates up to `most` missing folders with the permissions
+    /// `mode`.
     ///
-    /// # Errors
-    /// Returns errors of the system; `ELOOP` for a link that the rule rejects.
+    /// # Errors Errors of the system; `ELOOP` for a link that the rule rejects.
     pub fn create_folders(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
@@ -84,7 +85,7 @@ impl PathResolution {
         let (around, name) = split(path);
         let around = self.create_folders(around, mode, most - 1)?;
         match mkdirat(&around, as_path(name), Mode::from_raw_mode(mode)) {
-            // Another request may have created it in the meantime.
+            // Another request may have created the folder meanwhile.
             Ok(()) | Err(Errno::EXIST) => self.folder(path),
             Err(error) => Err(error.into()),
         }
@@ -92,12 +93,11 @@ impl PathResolution {
 
     /// Opens a regular file for reading.
     ///
-    /// The path is first resolved to an `O_PATH` descriptor, which has no effect on a pipe or a device. Only a regular
-    /// file is then opened for reading, by its descriptor, so that no other file can replace it in the meantime.
+    /// The path is first resolved to an `O_PATH` descriptor, which has no effect on named pipes and devices. If it is a
+    /// regular file, it is opened for reading through this descriptor, so that the file cannot be replaced in between.
     ///
-    /// # Errors
-    /// Returns errors of the system; `ELOOP` for a link that the rule rejects, `InvalidInput` for anything but a
-    /// regular file.
+    /// # Errors Errors of the system; `ELOOP` for a link that the rule rejects, `InvalidInput` if it is not a regular
+    /// file.
     pub fn open(self, path: &[u8]) -> io::Result<File> {
         let found = match self {
             Self::Free => {
@@ -108,18 +108,16 @@ impl PathResolution {
         reopen_regular(&found)
     }
 
-    /// Reads a regular file that is opened like [`PathResolution::open`].
+    /// Opens a regular file as [`PathResolution::open`] does, and returns its contents.
     ///
-    /// # Errors
-    /// Returns errors of [`PathResolution::open`]; `FileTooLarge` if the file has more than `limit` bytes.
+    /// # Errors Those of [`PathResolution::open`]; `FileTooLarge` if the file has more than `limit` bytes.
     pub fn read(self, path: &[u8], limit: u64) -> io::Result<Vec<u8>> {
         read_limited(self.open(path)?, limit)
     }
 
-    /// Returns the metadata of `path`.
+    /// Returns the metadata of the file that `path` refers to, after following links.
     ///
-    /// # Errors
-    /// Returns errors of the system; `ELOOP` for a link that the rule rejects.
+    /// # Errors Errors of the system; `ELOOP` for a link that the rule rejects.
     pub fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {
             Self::Free => std::fs::metadata(as_path(path)),
@@ -128,7 +126,7 @@ impl PathResolution {
     }
 }
 
-/// Splits a path into its folder and its last component.
+/// Splits a path into its folder (`.` if there is none) and its last component.
 pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(0) => (b"/", &path[1..]),
@@ -137,17 +135,16 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Reads a regular file in an open folder. A link is rejected; the file is opened like [`PathResolution::open`].
+/// Returns the contents of a regular file in an open folder. A symbolic link is rejected.
 ///
-/// # Errors
-/// Returns errors of [`PathResolution::read`].
+/// # Errors Those of [`PathResolution::read`].
 pub fn read_at(folder: impl AsFd, name: &[u8], limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = File::from(openat(folder, as_path(name), flags, Mode::empty())?);
     read_limited(reopen_regular(&found)?, limit)
 }
 
-/// Opens the regular file of an `O_PATH` descriptor for reading.
+/// Opens a regular file for reading, given its `O_PATH` descriptor.
 fn reopen_regular(found: &File) -> io::Result<File> {
     if !found.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -167,7 +164,7 @@ fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Opens `path`: the first `trusted` bytes by the kernel, then one component at a time.
+/// Resolves `path`: the first `trusted` bytes by the kernel, then one component at a time.
 fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let (start, rest) = path.split_at(trusted);
@@ -192,8 +189,8 @@ fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// Opens a name that must not be a link. As in nginx, a link instead of a directory is "not a directory" (404), and a
-/// link instead of the file is a loop (403).
+/// Opens a name that must not be a link. As in nginx, a link to a directory in the path gives "not a directory" (404),
+/// and a link in place of the file gives `ELOOP` (403).
 fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let opened = openat(at, as_path(name), flags | OFlags::NOFOLLOW, Mode::empty())?;
     if FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode).is_symlink() {
@@ -202,8 +199,8 @@ fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd>
     Ok(opened)
 }
 
-/// Follows a name, then compares the owner of the name with the owner of the opened file. Names that are not links are
-/// compared as well: a check before the open would be a race condition.
+/// Opens a name, following links, and fails unless its owner is that of the opened file. Names that are not links are
+/// compared as well, because a check before the opening would be a race condition.
 fn open_own(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let opened = File::from(openat(at, as_path(name), flags, Mode::empty())?);
     let named = statat(at, as_path(name), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -291,7 +288,7 @@ mod tests {
             assert_eq!(kind(walk, "file", 4).unwrap(), b"text");
             assert_eq!(kind(walk, "link", 4).unwrap(), b"text");
             assert_eq!(kind(walk, "file", 3).unwrap_err(), io::ErrorKind::FileTooLarge);
-            // An open for reading would wait for a writer of the pipe.
+            // Opening it for reading would wait for a writer of the pipe.
             assert_eq!(kind(walk, "pipe", 4).unwrap_err(), io::ErrorKind::InvalidInput);
             assert_eq!(kind(walk, "folder", 4).unwrap_err(), io::ErrorKind::InvalidInput);
             assert_eq!(kind(walk, "none", 4).unwrap_err(), io::ErrorKind::NotFound);

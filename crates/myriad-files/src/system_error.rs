@@ -5,15 +5,15 @@ use std::io;
 
 use rustix::io::Errno;
 
-/// Number of an error that the system returned, or would have returned.
+/// Error number (`errno`) of the system, or the number that corresponds to an error without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemError(i32);
 
 impl SystemError {
-    /// Returns the number of `error`.
+    /// Returns the number of an error; the closest one if the error does not come from the system.
     pub fn of(error: &io::Error) -> Self {
         let same_kind = || match error.kind() {
-            // A name with a zero byte: no file can have this name.
+            // `InvalidInput` means a name with a zero byte, which no file can have.
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Errno::NOENT,
             io::ErrorKind::PermissionDenied => Errno::ACCESS,
             _ => Errno::IO,
@@ -21,7 +21,7 @@ impl SystemError {
         Self(error.raw_os_error().filter(|number| *number > 0).unwrap_or_else(|| same_kind().raw_os_error()))
     }
 
-    /// Returns the response status of nginx for a file that cannot be opened.
+    /// Returns the status with which nginx responds to this error: 403, 404 or 500.
     pub fn status(self) -> u16 {
         if self.is_one_of(&[Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG]) {
             404
@@ -36,7 +36,7 @@ impl SystemError {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
-    /// Returns whether the file does not exist: `log_not_found` controls the logging of such errors.
+    /// Returns true if the file does not exist. `log_not_found` controls the logging of such errors.
     pub fn is_absence(self) -> bool {
         self.status() == 404
     }
@@ -59,7 +59,7 @@ mod tests {
         let missing = SystemError::of(&io::Error::from_raw_os_error(2));
         assert_eq!(missing.to_string(), "2: No such file or directory");
         assert_eq!((missing.status(), missing.is_absence()), (404, true));
-        // A name that is rejected before any system call, such as a name that leaves the folder.
+        // Error without a number, as for a name that is rejected before any system call.
         let refused = SystemError::of(&io::ErrorKind::NotFound.into());
         assert_eq!((refused, SystemError::of(&io::Error::other("x")).status()), (missing, 500));
         let denied = SystemError::of(&io::Error::from_raw_os_error(13));

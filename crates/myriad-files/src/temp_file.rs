@@ -1,4 +1,4 @@
-//! Temporary files for bodies that are too large for memory; read and written on the blocking thread pool.
+//! Temporary files for large bodies. They are written and read on the blocking thread pool.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,29 +14,29 @@ use myriad_http::body::{Body, BodyError};
 use rustix::fs::{Mode, OFlags};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Maximum number of bytes per read.
+/// Maximum number of bytes of one read.
 const PIECE: u64 = 64 << 10;
 
-/// Temporary file; removed when its last handle is dropped, unless its [`Naming`] is `Stays`.
+/// Handle of a temporary file. Dropping the last handle removes the file, unless its [`Naming`] is `Stays`.
 #[derive(Clone)]
 pub struct TempFile(Arc<Inner>);
 
 struct Inner {
     file: File,
     name: Option<(PathBuf, Naming)>,
-    /// Bytes of [`CHARGED`] that were charged for this file.
+    /// Share of this file in [`CHARGED`], in bytes.
     charged: AtomicU64,
 }
 
-/// Bytes charged for all temporary files of the process. Process-wide, because files outlive the configuration that
-/// created them.
+/// Total number of bytes charged for temporary files of the process, independent of configurations, because files can
+/// outlive the configuration that created them.
 static CHARGED: AtomicU64 = AtomicU64::new(0);
 
 impl Drop for Inner {
     fn drop(&mut self) {
         CHARGED.fetch_sub(self.charged.load(Relaxed), Relaxed);
         if let Some((path, Naming::WhileUsed)) = &self.name {
-            // This blocks for one system call. An origin that reads the file by its name must expect its removal.
+            // Blocks for one system call. An upstream that opens the file by name must expect that it is removed.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -45,21 +45,21 @@ impl Drop for Inner {
 /// Name and lifetime of a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Naming {
-    /// No name: the kernel removes the file even if the process is killed.
+    /// No name. The kernel removes the file even if the process is killed.
     Nameless,
-    /// Named until the last handle is dropped.
+    /// The name exists until the last handle is dropped.
     WhileUsed,
-    /// Named permanently: the application that receives the path removes the file.
+    /// The name stays. The application that receives the path must remove the file.
     Stays,
 }
 
 impl TempFile {
-    /// Creates a file without a name in a folder of the system: `TMPDIR`, `/var/tmp` or `/tmp`.
+    /// Creates a file without a name in `TMPDIR`, `/var/tmp` or `/tmp`.
     pub async fn create() -> io::Result<Self> {
         Self::create_in(None, Naming::Nameless).await
     }
 
-    /// Creates a file in `folder`; without a name in a folder of the system if `folder` is `None`.
+    /// Creates a file in `folder`. If `folder` is `None`, same as [`Self::create`].
     pub async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
         let folder = folder.cloned();
         let made = spawn_blocking(move || match (folder, naming) {
@@ -75,13 +75,13 @@ impl TempFile {
         Ok(Self(Arc::new(Inner { file, name, charged: AtomicU64::new(0) })))
     }
 
-    /// Returns the path of the file, if it has a name.
+    /// Returns the path of the file; `None` if it has no name.
     pub fn name(&self) -> Option<&Path> {
         self.0.name.as_ref().map(|(path, _)| path.as_path())
     }
 
-    /// Charges the file for bytes that are about to be written. Returns `false` if all files together would exceed
-    /// `most` bytes (0: no bound). The charge is released when the file is dropped.
+    /// Charges the file for bytes that are about to be written. Returns false, without a charge, if the total of all
+    /// files would exceed `most` bytes (0 for no limit). The charge is released when the file is dropped.
     pub fn charge(&self, bytes: u64, most: u64) -> bool {
         let fits = |all: u64| all.checked_add(bytes).filter(|sum| most == 0 || *sum <= most);
         let charged = CHARGED.fetch_update(Relaxed, Relaxed, fits).is_ok();
@@ -91,7 +91,7 @@ impl TempFile {
         charged
     }
 
-    /// Writes the pieces in sequence from byte `offset` on. After an error some of them may have been written.
+    /// Writes the pieces one after another, starting at `offset`. After an error a part of them may have been written.
     pub async fn write(&self, pieces: Vec<Bytes>, offset: u64) -> io::Result<()> {
         let file = Arc::clone(&self.0);
         let written = spawn_blocking(move || {
@@ -105,8 +105,8 @@ impl TempFile {
         written.await.unwrap_or_else(|_| Err(io::Error::other("writing was cancelled")))
     }
 
-    /// Begins to read bytes `offset..end`, at most 64 KB; `end` must not be less than `offset`. Like every read and
-    /// write of this module it must be called on a Tokio runtime.
+    /// Starts to read the bytes `offset..end`, at most 64 KB of them. `end` must not be less than `offset`. Must be
+    /// called on a Tokio runtime.
     pub fn read(&self, offset: u64, end: u64) -> PendingRead {
         let file = Arc::clone(&self.0);
         let length = (end - offset).min(PIECE) as usize;
@@ -118,17 +118,17 @@ impl TempFile {
     }
 }
 
-/// Folder of temporary files with names (`client_body_temp_path`).
+/// Folder for named temporary files (`client_body_temp_path`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TempFolder {
     /// Path of the folder.
     pub path: PathBuf,
-    /// Lengths of the names of the subfolder levels, which are the last digits of the file number.
+    /// Lengths of the subfolder names at each level; the names are the last digits of the file number.
     pub levels: Vec<u8>,
 }
 
 impl TempFolder {
-    /// Creates a file with the next free number.
+    /// Creates a file with the next unused number.
     fn create(&self) -> io::Result<(File, PathBuf)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         loop {
@@ -137,7 +137,7 @@ impl TempFolder {
                 || OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
             match create() {
                 Ok(file) => return Ok((file, path)),
-                // A file of an earlier process has this number.
+                // There is a file of an earlier process with this number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     NUMBER.fetch_add(u64::from(std::process::id()), Relaxed);
                 }
@@ -151,7 +151,7 @@ impl TempFolder {
         }
     }
 
-    /// Returns the path of a number, like nginx: ten digits, in folders named by the last of these digits.
+    /// Returns the path of a file number as in nginx: ten digits, in subfolders named by its last digits.
     fn path_of(&self, number: u64) -> PathBuf {
         let name = format!("{:010}", number % 10_000_000_000);
         let mut path = self.path.clone();
@@ -166,11 +166,11 @@ impl TempFolder {
     }
 }
 
-/// Read in progress.
+/// Read in progress on the blocking thread pool.
 pub struct PendingRead(JoinHandle<io::Result<Bytes>>);
 
 impl PendingRead {
-    /// Polls for the bytes.
+    /// Returns the bytes once they are read.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
         let read = ready!(Pin::new(&mut self.0).poll(cx));
         let read = read.unwrap_or_else(|_| Err(io::Error::other("reading was abandoned")));
@@ -178,7 +178,7 @@ impl PendingRead {
     }
 }
 
-/// Body of the first bytes of a file.
+/// Body that consists of the first bytes of a temporary file.
 pub struct FileBody {
     file: TempFile,
     at: u64,
@@ -213,8 +213,8 @@ impl Body for FileBody {
     }
 }
 
-/// Returns the folders of the system. `/var/tmp` precedes `/tmp`, which is often in memory, because temporary files
-/// must not use memory.
+/// Returns the system's folders for temporary files, in order. `/var/tmp` comes before `/tmp`, which is often in
+/// memory.
 fn folders() -> Vec<PathBuf> {
     let own = std::env::var_os("TMPDIR").map(PathBuf::from);
     own.into_iter().chain(["/var/tmp".into(), "/tmp".into()]).collect()
@@ -228,7 +228,7 @@ fn open(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// Creates a named file and removes its name at once; for file systems without `O_TMPFILE`.
+/// Creates a named file and removes its name immediately, for file systems without `O_TMPFILE`.
 fn open_and_unlink(folder: &Path) -> io::Result<File> {
     use std::hash::{BuildHasher, RandomState};
     let number = RandomState::new().hash_one(std::process::id());
@@ -354,7 +354,7 @@ mod tests {
         let folder = TempFolder { path: path.clone(), levels: Vec::new() };
         let (_, first) = folder.create().unwrap();
         let first: u64 = first.file_name().unwrap().to_str().unwrap().parse().unwrap();
-        // Files of an earlier process; other tests may take numbers in the meantime.
+        // Files of an earlier process. Other tests may use up numbers meanwhile.
         let left: Vec<_> = (first + 1..first + 50).map(|number| folder.path_of(number)).collect();
         for path in &left {
             std::fs::write(path, "left").unwrap();

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Temporary file of a test; removed on drop.
+/// Temporary file of a test, removed when dropped.
 struct Temporary(std::path::PathBuf);
 
 impl Temporary {
