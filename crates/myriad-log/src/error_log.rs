@@ -1,4 +1,4 @@
-//! Error log in nginx's line format, with several targets, each with a separate level.
+//! Error logs in nginx's line format, with several targets that have separate levels.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -16,13 +16,13 @@ use crate::log_file::LogFile;
 use crate::repeats::{RepeatedMessages, SuppressedMessage};
 use crate::syslog::Syslog;
 
-/// Recent messages of standard error.
+/// Recent messages on standard error.
 static STDERR: RepeatedMessages = RepeatedMessages::new();
 
-/// Destination of lines.
+/// Destination of error log lines.
 #[derive(Clone, Debug)]
 pub enum LogSink {
-    /// Shared file.
+    /// File, which several logs may share.
     File(Arc<LogFile>),
     /// Standard error of the process (`error_log stderr`).
     Stderr,
@@ -30,7 +30,7 @@ pub enum LogSink {
     Syslog(Arc<Syslog>),
 }
 
-/// Compares identity: equal sinks use the same open file or the same server.
+/// Sinks are equal if they use the same open file or syslog server.
 impl PartialEq for LogSink {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -53,7 +53,7 @@ impl LogSink {
         }
     }
 
-    /// Writes a line. Errors are ignored, because no other place to report them exists.
+    /// Writes a line. Errors are ignored, because there is nowhere to report them.
     fn write(&self, level: LogLevel, line: &str) {
         match self {
             Self::File(file) => drop(file.append(line.as_bytes())),
@@ -62,8 +62,8 @@ impl LogSink {
         }
     }
 
-    /// Writes the number of suppressed repetitions of each message whose interval is over at `now_ms`, in milliseconds
-    /// since the epoch.
+    /// Writes the numbers of suppressed repetitions whose interval is over at `now_ms` (milliseconds since the Unix
+    /// epoch).
     pub(crate) fn write_repeats(&self, now_ms: u64) {
         for held in self.repeats().due(now_ms) {
             self.write_suppressed(&held);
@@ -83,7 +83,7 @@ impl LogSink {
         } else {
             let mut line = String::with_capacity(128);
             begin_line(&mut line, now_s, held.level, None);
-            // Wording of syslog daemons, which tools recognize.
+            // The wording of syslog daemons, which tools recognize.
             let _ = write!(line, "message repeated {} times: [", held.lines);
             push_escaped(&mut line, &held.text);
             line.push_str("]\n");
@@ -93,74 +93,74 @@ impl LogSink {
     }
 }
 
-/// Target of an `error_log` directive: a sink with its level and line format.
+/// Compiled `error_log` directive: a sink with its level and line format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLogTarget {
     /// Destination of the lines.
     pub sink: LogSink,
     /// Least severe level that is written.
     pub level: LogLevel,
-    /// Writes lines as JSON (`format=json`).
+    /// True to write lines as JSON (`format=json`).
     pub is_json: bool,
-    /// Writes every repetition of a message (`repeat=all`).
+    /// True to write all repetitions of a message (`repeat=all`).
     pub repeats_all: bool,
 }
 
 impl ErrorLogTarget {
-    /// Creates a target with lines in nginx's format.
+    /// Creates a target in nginx's line format that suppresses repetitions.
     pub fn new(sink: LogSink, level: LogLevel) -> Self {
         Self { sink, level, is_json: false, repeats_all: false }
     }
 }
 
-/// Targets of a context; cheap to clone.
+/// Error log of a context, with any number of targets. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
     targets: Arc<[ErrorLogTarget]>,
     threshold: Option<LogLevel>,
 }
 
-/// Message for all targets.
+/// Message to be written to several targets.
 struct ErrorMessage {
     now_ms: u64,
     level: LogLevel,
     connection: Option<u64>,
-    /// Message with the request context.
+    /// Message, followed by the request context.
     text: String,
-    /// Position of the request context in `text`.
+    /// Byte offset of the request context in `text`.
     context: usize,
 }
 
 impl ErrorLog {
-    /// Creates a log that writes each line to every target whose level admits it.
+    /// Creates a log that writes each message to all targets whose level admits it.
     pub fn new(targets: Vec<ErrorLogTarget>) -> Self {
         let threshold = targets.iter().map(|target| target.level).max();
         Self { targets: targets.into(), threshold }
     }
 
-    /// Creates a log on standard error, used until the configuration sets another.
+    /// Creates a log that writes to standard error, for use before the configuration is read.
     pub fn stderr(level: LogLevel) -> Self {
         Self::new(vec![ErrorLogTarget::new(LogSink::Stderr, level)])
     }
 
-    /// Returns whether any target accepts this level. Callers should test it before formatting a message; it costs a
-    /// single comparison.
+    /// Returns true if any target accepts messages of this level. Costs one comparison; to be tested before a message
+    /// is formatted.
     pub fn enabled(&self, level: LogLevel) -> bool {
         self.threshold.is_some_and(|threshold| level <= threshold)
     }
 
-    /// Returns whether a line of this level is written to standard error.
+    /// Returns true if a message of this level is written to standard error.
     pub fn reaches_stderr(&self, level: LogLevel) -> bool {
         self.targets.iter().any(|target| matches!(target.sink, LogSink::Stderr) && level <= target.level)
     }
 
-    /// Writes `date [level] pid#tid: *connection message`. Write errors are ignored, because no other place to report
-    /// them exists. `connection` is the serial number of the client connection.
+    /// Writes a line `date [level] pid#tid: *connection message`. `connection` is the serial number of the client
+    /// connection. Errors are ignored, because there is nowhere to report them.
     pub fn write(&self, level: LogLevel, connection: Option<u64>, message: fmt::Arguments<'_>) {
         self.write_with(level, connection, message, format_args!(""));
     }
 
-    /// Writes like [`ErrorLog::write`], followed by nginx's request context: `, client: …`.
+    /// Same as [`ErrorLog::write`], with nginx's request context (`, client: …`) after the message.
     pub fn write_with(
         &self,
         level: LogLevel,
@@ -177,8 +177,8 @@ impl ErrorLog {
         }
     }
 
-    /// Writes like [`ErrorLog::write_with`], but to every target regardless of its level, and without suppressing
-    /// repetitions (`debug_connection`).
+    /// Same as [`ErrorLog::write_with`], but writes to all targets regardless of their levels and does not suppress
+    /// repetitions (for `debug_connection`).
     pub fn write_everywhere(
         &self,
         level: LogLevel,
@@ -201,7 +201,7 @@ impl ErrorMessage {
         context: fmt::Arguments<'_>,
     ) -> Self {
         let mut text = String::with_capacity(192);
-        // Writing to a String cannot fail; if a Display implementation returns an error, only its text is lost.
+        // Fails only if a `Display` implementation fails; then a part of the text is missing.
         let _ = text.write_fmt(message);
         let begin = text.len();
         let _ = text.write_fmt(context);
@@ -243,7 +243,7 @@ impl ErrorMessage {
     }
 }
 
-/// Returns the milliseconds since the epoch.
+/// Returns the system time in milliseconds since the Unix epoch.
 fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }

@@ -1,18 +1,17 @@
-//! Escaping of messages: each remains on a single line, regardless of client-controlled text in it.
+//! Escaping of messages, so that each stays on one line even if it contains text from clients.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Returns whether a character must be escaped: a client could use it to start a new line, to send commands to the
-/// terminal of the reader, or to reverse the text direction.
+/// Returns true if a character must be escaped, because it could start a new line, control the reader's terminal, or
+/// change the text direction.
 pub(crate) fn is_unsafe(character: char) -> bool {
-    // Control characters: C0 except the tab, DEL, C1 (U+009B starts a terminal command like ESC [); line separators and
-    // bidirectional controls.
+    // Control characters (U+009B starts terminal commands), line separators and bidirectional controls.
     (character.is_control() && character != '\t')
         || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the message on a single line: each byte of a control character is written as `\xXX`.
+/// Returns the message on one line: each byte of an unsafe character becomes `\xXX`.
 pub fn escaped(message: &str) -> Cow<'_, str> {
     if !message.chars().any(is_unsafe) {
         return Cow::Borrowed(message);
@@ -41,7 +40,7 @@ mod tests {
         assert_eq!(escaped("\u{202e}x\u{2028}"), "\\xE2\\x80\\xAEx\\xE2\\x80\\xA8");
         let letters = "\tÀ\u{a0}é 日本 – “x” 🦀";
         assert!(matches!(escaped(letters), Cow::Borrowed(same) if same == letters));
-        // Bytes that are not UTF-8 were replaced by U+FFFD before.
+        // Invalid UTF-8 was replaced by U+FFFD before.
         assert_eq!(escaped(&String::from_utf8_lossy(b"\x9b\x85")), "\u{fffd}\u{fffd}");
     }
 

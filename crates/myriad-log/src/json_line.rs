@@ -1,4 +1,4 @@
-//! Error log lines as JSON (`error_log … format=json`): an object per line.
+//! Error log lines in JSON (`error_log … format=json`): one object per line.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use myriad_conf::settings::LogLevel;
 use crate::escape::is_unsafe;
 use crate::local_time;
 
-/// Fields of a line in addition to its message.
+/// Fields of a line before the message.
 pub(crate) struct JsonLineHead {
     pub(crate) now_s: u64,
     pub(crate) level: LogLevel,
     pub(crate) connection: Option<u64>,
-    /// Number of suppressed lines, if the line reports repetitions.
+    /// Number of suppressed lines; `None` unless the line reports repetitions.
     pub(crate) repeated: Option<u64>,
 }
 
-/// Fields of nginx's request context in order: the text before the value, the name, and whether the value is quoted.
+/// Fields of nginx's request context in order: text before the value, name in JSON, and true if the value is quoted.
 const FIELDS: [(&str, &str, bool); 7] = [
     (", client: ", "client", false),
     (", server: ", "server", false),
@@ -28,8 +28,7 @@ const FIELDS: [(&str, &str, bool); 7] = [
     (", referrer: \"", "referrer", true),
 ];
 
-/// Returns the line of a message, including its terminator. `context` is nginx's request context, which is split into
-/// fields.
+/// Formats a line, including the line break. `context` is nginx's request context, which is split into fields.
 pub(crate) fn line(head: &JsonLineHead, message: &str, context: &str) -> String {
     let mut line = String::with_capacity(160 + message.len() + context.len());
     let time = format_time_iso8601(head.now_s, local_time::offset_minutes(head.now_s));
@@ -55,8 +54,8 @@ pub(crate) fn line(head: &JsonLineHead, message: &str, context: &str) -> String 
     line
 }
 
-/// Returns the fields of a request context. A value extends to the start of the next possible field. Client-controlled
-/// text in the request line cannot change the client address, because the address precedes it.
+/// Splits a request context into names and values. A value ends at the next field. Text in the request line, which
+/// clients control, cannot change the client address, because the address comes first.
 fn fields(context: &str) -> Vec<(&'static str, &str)> {
     let mut found: Vec<(&'static str, usize, usize, bool)> = Vec::new();
     let mut from = 0;

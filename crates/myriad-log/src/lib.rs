@@ -2,19 +2,18 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `error_log` | lines of the error log and their targets |
-//! | `repeats`, `json_line` | suppression of repeated messages; lines as JSON |
+//! | `error_log` | error logs and their targets |
+//! | `repeats`, `json_line` | suppression of repeated messages; lines in JSON |
 //! | `escape` | escaping of messages to a single line |
-//! | `rate_limit` | rate limit for repeated lines |
-//! | `log_file` | file shared by any number of logs, whose descriptor is replaced when logs are reopened |
-//! | `access` | access logs: format, escaping, buffers of a worker, writer threads, logs with variables in their path |
+//! | `rate_limit` | limit of one line per second for an event |
+//! | `log_file` | file that several logs share; its descriptor is replaced when logs are reopened |
+//! | `access` | access logs: formats, buffers of workers, writer threads, logs with variables in their path |
 //! | `logs` | log files and syslog servers of a process, each opened once |
-//! | `syslog` | lines as datagrams to syslog servers (RFC 3164) |
-//! | [`local_time`] | time zone |
+//! | `syslog` | log lines as datagrams to syslog servers (RFC 3164) |
+//! | [`local_time`] | local time zone |
 //!
-//! A line that cannot be written is lost: a full disk or an unavailable syslog server must not stop the site. This
-//! crate does not depend on the type of requests: an access log gets the values of its line from a
-//! `myriad_script::Environment`.
+//! A line that cannot be written is lost: a full disk or an unavailable syslog server must not stop the server. The
+//! crate does not depend on the type of requests: access logs get variables from a `myriad_script::Environment`.
 
 #![forbid(unsafe_code)]
 
@@ -39,9 +38,9 @@ pub use logs::Logs;
 pub use rate_limit::LogRateLimit;
 pub use syslog::Syslog;
 
-/// Mode of new log files. URLs in them contain password reset keys and API secrets, so other users of the machine must
-/// not read them.
+/// Permissions of new log files. Other users must not read them, because URLs can contain password reset keys and API
+/// secrets.
 pub const MODE: u32 = 0o640;
 
-/// Severity of a line; re-exported for crates that log and need nothing else from `myriad-conf`.
+/// Severity of a line, for crates that need nothing else from `myriad-conf`.
 pub use myriad_conf::settings::LogLevel;

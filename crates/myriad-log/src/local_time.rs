@@ -1,4 +1,4 @@
-//! Local time zone for the logs, `$time_local` and `expires @…`: read once from `TZ` or `/etc/localtime` (RFC 9636).
+//! Local time zone for logs, `$time_local` and `expires @…`, read once from `TZ` or `/etc/localtime` (RFC 9636).
 
 use std::cell::Cell;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::sync::OnceLock;
 
 use myriad_base::calendar::TimeZone;
 
-/// A quarter of an hour in seconds. Offsets only change at multiples of it, so a cached offset is valid until the next.
+/// 15 minutes in seconds. Offsets change only at multiples of it, so a cached offset is valid until the next multiple.
 const QUARTER_S: u64 = 900;
 
 thread_local! {
     static LATEST: Cell<(u64, i32)> = const { Cell::new((u64::MAX, 0)) };
 }
 
-/// Returns the offset in minutes east of UTC at `now_s`, in seconds since the epoch.
+/// Returns the local offset in minutes east of UTC at `now_s` (seconds since the Unix epoch).
 pub fn offset_minutes(now_s: u64) -> i32 {
     static ZONE: OnceLock<TimeZone> = OnceLock::new();
     let quarter = now_s / QUARTER_S;
@@ -26,7 +26,7 @@ pub fn offset_minutes(now_s: u64) -> i32 {
     offset
 }
 
-/// Returns the zone of `TZ`, otherwise that of `/etc/localtime`, otherwise UTC.
+/// Returns the zone of `TZ`; if that is not set, the zone of `/etc/localtime`, or UTC.
 fn of_system() -> TimeZone {
     match std::env::var("TZ") {
         Ok(name) if !name.is_empty() => named(name.trim_start_matches(':')),
@@ -34,8 +34,8 @@ fn of_system() -> TimeZone {
     }
 }
 
-/// Returns a zone by its name: a file below `/usr/share/zoneinfo`, an absolute path, or a rule
-/// (`CET-1CEST,M3.5.0,M10.5.0/3`).
+/// Returns a zone by name: a file below `/usr/share/zoneinfo`, an absolute path, or a rule such as
+/// `CET-1CEST,M3.5.0,M10.5.0/3`. UTC if there is none.
 fn named(name: &str) -> TimeZone {
     let file = of_file(&Path::new("/usr/share/zoneinfo").join(name));
     file.or_else(|| TimeZone::from_posix_rule(name)).unwrap_or_default()
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn cached_offset_of_quarter_hour_matches_time_zone() {
         let zone = of_system();
-        // Alternates between quarters, so that most results are for a different quarter than the one cached before.
+        // Alternates between quarters of an hour, so that most calls do not find their quarter in the cache.
         for at in [1_774_745_999, 1_774_746_000, 1_774_746_899, 1_774_746_900, 1_774_745_999, 0] {
             assert_eq!(offset_minutes(at), zone.offset_s(at.cast_signed()) / 60, "{at}");
         }

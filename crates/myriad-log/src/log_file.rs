@@ -1,4 +1,4 @@
-//! Log files shared by any number of logs.
+//! Log files, which several logs can share.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
@@ -14,20 +14,20 @@ use crate::repeats::RepeatedMessages;
 /// Number of the next file.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// File opened for appending, shared by every log that uses it.
+/// File opened for appending, shared by all logs with its path.
 #[derive(Debug)]
 pub struct LogFile {
     number: u32,
     path: PathBuf,
-    /// Locked only to read or replace the descriptor, never during a write: a slow disk does not block reopening.
+    /// Locked only to get or replace the descriptor, not during writes, so that a slow disk does not block reopening.
     file: Mutex<Arc<File>>,
-    /// True if a write stopped within a line, for instance on a full disk.
+    /// Set if the last write ended within a line, for example because the disk was full.
     ends_within_line: AtomicBool,
-    /// Repeated messages of error logs.
+    /// Recent messages of error logs, for the suppression of repetitions.
     pub(crate) repeats: RepeatedMessages,
 }
 
-/// Partial write: the rest of the bytes was not written.
+/// Failed write, of which only a part was written.
 #[derive(Debug)]
 pub struct PartialWrite {
     /// Number of bytes written before the error.
@@ -37,7 +37,7 @@ pub struct PartialWrite {
 }
 
 impl LogFile {
-    /// Creates a log file from a descriptor opened with `O_APPEND`; `path` is its name in the configuration.
+    /// Creates a log file. `descriptor` must have been opened with `O_APPEND`; `path` is its absolute path.
     pub fn new(path: PathBuf, descriptor: OwnedFd) -> Self {
         Self {
             number: NEXT.fetch_add(1, Relaxed),
@@ -48,21 +48,20 @@ impl LogFile {
         }
     }
 
-    /// Returns the configured path, made absolute with the prefix.
+    /// Returns the absolute path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the number of the file, counted from 0 in each process. The numbers are small enough to index a list.
+    /// Returns the number of the file, counted from 0 in each process, so that it can be used as an index.
     pub fn number(&self) -> usize {
         self.number as usize
     }
 
-    /// Appends bytes with a single system call if the disk accepts all of them, so that lines of several processes
-    /// never interleave. The line after a truncated line starts on a new line.
+    /// Appends bytes. Uses one system call if the system accepts all bytes, so that lines of several processes do not
+    /// mix. If the last line was truncated, starts a new line first.
     ///
-    /// # Errors
-    /// A write error, for instance a full disk.
+    /// # Errors The write failed, for example because the disk is full.
     pub fn append(&self, bytes: &[u8]) -> Result<(), PartialWrite> {
         let file = Arc::clone(&self.file.lock());
         if self.ends_within_line.swap(false, Relaxed) && (&*file).write_all(b"\n").is_err() {
@@ -87,7 +86,7 @@ impl LogFile {
         PartialWrite { written, error }
     }
 
-    /// Replaces the descriptor with a newly opened one; a write in progress finishes on the old descriptor.
+    /// Replaces the descriptor with a newly opened one. A write in progress uses the old one.
     pub fn replace(&self, descriptor: OwnedFd) {
         let file = Arc::new(File::from(descriptor));
         drop(std::mem::replace(&mut *self.file.lock(), file));

@@ -18,7 +18,7 @@ use crate::error_log::{ErrorLog, ErrorLogTarget, LogSink};
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
-/// Log files and syslog servers of a process. Each is opened once, regardless of the number of logs that use it.
+/// Log files and syslog servers of a process. Each is opened only once, however many logs use it.
 #[derive(Default)]
 pub struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
@@ -28,7 +28,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Creates an instance that opens no file and no socket, for configuration tests.
+    /// Creates an instance that writes nothing, for configuration tests.
     pub fn without_outputs() -> Self {
         Self { nowhere: true, ..Self::default() }
     }
@@ -38,8 +38,8 @@ impl Logs {
         &self.threads
     }
 
-    /// Writes the suppressed repetitions of error logs whose interval is over at `now_ms`, in milliseconds since the
-    /// epoch, and reports lost access log lines to `log`. Should be called about once per second.
+    /// Writes the numbers of suppressed error log messages whose interval is over at `now_ms` (milliseconds since the
+    /// Unix epoch), and reports lost access log lines to `log`. To be called about once a second.
     pub fn maintain(&self, now_ms: u64, log: &ErrorLog) {
         let files: Vec<_> = self.files.lock().values().map(Arc::clone).collect();
         for file in files {
@@ -55,8 +55,8 @@ impl Logs {
         }
     }
 
-    /// Adds files opened with `O_APPEND` under their absolute paths. A known file gets the new descriptor, and the logs
-    /// that share it continue with it.
+    /// Adds files that were opened with `O_APPEND`, by their absolute paths. A file that is known already gets the new
+    /// descriptor, which all logs that share it then use.
     pub fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
         let mut files = self.files.lock();
         for (path, descriptor) in opened {
@@ -69,8 +69,8 @@ impl Logs {
         }
     }
 
-    /// Returns the file at an absolute path, which is opened unless it was passed to [`Logs::take`]; `None` if it
-    /// cannot be opened.
+    /// Returns the file with an absolute path; opens it unless it was added by [`Logs::take`]. `None` if it cannot be
+    /// opened.
     pub fn file(&self, path: &Path) -> Option<Arc<LogFile>> {
         let mut files = self.files.lock();
         if let Some(file) = files.get(path) {
@@ -83,21 +83,21 @@ impl Logs {
         Some(file)
     }
 
-    /// Returns the syslog server of a configuration, with a single socket for all logs with the same parameters.
-    /// Returns `None` if its name cannot be resolved. Blocks during the resolution.
+    /// Returns the syslog server with these settings; logs with equal settings share it. `None` if its name cannot be
+    /// resolved. Blocks during the resolution.
     pub fn syslog(&self, conf: &SyslogConf) -> Option<Arc<Syslog>> {
         let mut servers = self.syslogs.lock();
         if let Some((_, known)) = servers.iter().find(|(known, _)| known == conf) {
             return Some(Arc::clone(known));
         }
-        // A configuration test does not wait for name servers.
+        // A configuration test uses no syslog server.
         let syslog = Arc::new(Syslog::new(conf.clone()).ok().filter(|_| !self.nowhere)?);
         servers.push((conf.clone(), Arc::clone(&syslog)));
         Some(syslog)
     }
 
-    /// Creates the error log for `error_log` directives; their paths are relative to `prefix`. Targets that cannot be
-    /// opened are omitted.
+    /// Creates the error log of `error_log` directives. Relative paths are resolved against `prefix`; targets that
+    /// cannot be opened are omitted.
     pub fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
         let targets = targets.iter().filter_map(|conf| {
             let sink = match &conf.syslog {
@@ -172,7 +172,7 @@ mod tests {
         logs.file(&folder.path("a.log")).expect("a file").append(b"x").expect("written");
         assert!(!folder.path("a.log").exists());
         assert!(logs.syslog(&server(514)).is_none());
-        // A file in a missing folder is not an error yet.
+        // In a configuration test, a missing folder is not an error.
         assert!(logs.file(&folder.path("missing/a.log")).is_some());
     }
 

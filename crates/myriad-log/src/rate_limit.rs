@@ -1,20 +1,20 @@
-//! Rate limit of one log line per second, so that a flood of the same event does not fill the log.
+//! Rate limit of one log line per second, so that frequent events do not fill the log.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Minimum time between two lines about the same event, in milliseconds.
+/// Minimum time between two lines in milliseconds.
 const INTERVAL_MS: u64 = 1000;
 
-/// Rate limit of one line per second for an event, shared by any number of threads.
+/// Rate limit for the lines about one event, shared by several threads.
 #[derive(Debug, Default)]
 pub struct LogRateLimit {
-    /// Time of the last written line in milliseconds since the epoch.
+    /// Time of the last line in milliseconds since the Unix epoch.
     last_written_ms: AtomicU64,
 }
 
 impl LogRateLimit {
-    /// Returns whether to write a line at `now_ms`, in milliseconds since the epoch. With `true`, the line of this
-    /// second is used up, so the caller must write it.
+    /// Returns true if a line may be written at `now_ms` (milliseconds since the Unix epoch). The caller must then
+    /// write it, because the line of this second is used up.
     pub fn admits(&self, now_ms: u64) -> bool {
         let last_ms = self.last_written_ms.load(Relaxed);
         now_ms >= last_ms.saturating_add(INTERVAL_MS)

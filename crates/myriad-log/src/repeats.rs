@@ -1,4 +1,4 @@
-//! Repeated messages of the error log: the first repetitions are written, the rest is counted.
+//! Suppression of repeated error log messages: the first ones are written, the others are counted.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -6,20 +6,20 @@ use std::sync::OnceLock;
 use myriad_conf::settings::LogLevel;
 use parking_lot::Mutex;
 
-/// Interval in milliseconds in which the same message counts as a repetition.
+/// Interval in milliseconds, from the first occurrence, in which equal messages count as repetitions.
 pub(crate) const INTERVAL_MS: u64 = 10_000;
-/// Number of times the same message is written in this interval: more than tools such as fail2ban need (5 by default).
+/// Number of equal messages that are written per interval: more than tools such as fail2ban need (5 by default).
 pub(crate) const WRITTEN: u64 = 10;
-/// Maximum number of remembered messages per file. A new message replaces the least frequent one, whose count is
-/// written then.
+/// Maximum number of messages remembered per file. A new message replaces the least frequent one, whose number of
+/// suppressed lines is then written.
 const MOST_MESSAGES: usize = 16;
-/// Maximum length of a remembered message in bytes; longer messages are always written.
+/// Maximum length of a remembered message in bytes. Longer messages are always written.
 const LONGEST: usize = 1024;
 
-/// Hasher of messages for all files of a process.
+/// Hasher for messages, shared by all files.
 static STATE: OnceLock<RandomState> = OnceLock::new();
 
-/// Recent messages of a file.
+/// Recent messages of a log file.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedMessages {
     messages: Mutex<Vec<RecentMessage>>,
@@ -29,20 +29,20 @@ pub(crate) struct RepeatedMessages {
 struct RecentMessage {
     hash: u64,
     began_ms: u64,
-    /// Number of occurrences, written or not.
+    /// Number of occurrences, written or suppressed.
     count: u64,
     suppressed: SuppressedMessage,
 }
 
-/// Message with suppressed repetitions.
+/// Message whose repetitions were suppressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SuppressedMessage {
     pub(crate) level: LogLevel,
-    /// Text after the connection number.
+    /// Message with the request context.
     pub(crate) text: String,
-    /// Position of the request context in the text.
+    /// Byte offset of the request context in `text`.
     pub(crate) context: usize,
-    /// True if its target uses JSON.
+    /// True if the message was written as JSON.
     pub(crate) is_json: bool,
     /// Number of suppressed lines.
     pub(crate) lines: u64,
@@ -54,7 +54,8 @@ impl RepeatedMessages {
         Self { messages: Mutex::new(Vec::new()) }
     }
 
-    /// Records a message. Returns whether it must be written, and the suppressed messages to write before it.
+    /// Records a message at `now_ms`. Returns true if it must be written, and suppressed messages to report before it.
+    /// Debug messages are always written.
     pub(crate) fn admit(
         &self,
         level: LogLevel,
@@ -86,15 +87,16 @@ impl RepeatedMessages {
         (true, due)
     }
 
-    /// Returns the suppressed messages whose interval is over.
+    /// Removes and returns the suppressed messages whose interval is over at `now_ms`.
     pub(crate) fn due(&self, now_ms: u64) -> Vec<SuppressedMessage> {
         take_due(&mut self.messages.lock(), now_ms)
     }
 }
 
-/// Removes the messages whose interval is over; the messages are sorted by their start.
+/// Removes the messages whose interval is over, and returns those with suppressed repetitions. `messages` must be
+/// sorted by their start.
 fn take_due(messages: &mut Vec<RecentMessage>, now_ms: u64) -> Vec<SuppressedMessage> {
-    // If the clock was set back, all intervals are over.
+    // If the clock was set back, all intervals count as over.
     let is_over = |message: &RecentMessage| {
         now_ms < message.began_ms || now_ms.saturating_sub(message.began_ms) >= INTERVAL_MS
     };

@@ -1,4 +1,4 @@
-//! Log lines to a syslog server: datagrams of RFC 3164, in the format of nginx.
+//! Log lines as datagrams to a syslog server (RFC 3164), in nginx's format.
 
 use std::fmt::Write;
 use std::io;
@@ -13,15 +13,15 @@ use parking_lot::Mutex;
 use crate::local_time;
 use crate::repeats::RepeatedMessages;
 
-/// Syslog server. Messages that its socket does not accept immediately are lost.
+/// Connection to a syslog server. Messages that the socket does not accept immediately are lost.
 #[derive(Debug)]
 pub struct Syslog {
     conf: SyslogConf,
     hostname: String,
-    /// Address, resolved once at the start, so that logging never waits for a name server.
+    /// Address of a UDP server, resolved once, so that logging never waits for a name server.
     address: Option<SocketAddr>,
     socket: Mutex<Option<SyslogSocket>>,
-    /// Repeated messages of error logs.
+    /// Recent messages of error logs, for the suppression of repetitions.
     pub(crate) repeats: RepeatedMessages,
 }
 
@@ -34,8 +34,7 @@ enum SyslogSocket {
 impl Syslog {
     /// Resolves the address of the server. Blocks during the resolution.
     ///
-    /// # Errors
-    /// The name of the server cannot be resolved.
+    /// # Errors The name cannot be resolved.
     pub fn new(conf: SyslogConf) -> io::Result<Self> {
         let address = match &conf.server {
             SyslogServer::Unix(_) => None,
@@ -48,12 +47,12 @@ impl Syslog {
         Ok(Self { conf, hostname, address, socket: Mutex::new(None), repeats: RepeatedMessages::default() })
     }
 
-    /// Sends an access-log line.
+    /// Sends an access log line with the configured severity.
     pub fn send_line(&self, line: &[u8]) {
         self.send(self.conf.severity, line);
     }
 
-    /// Sends an error-log line with the severity of its level.
+    /// Sends an error log line with the severity of its level.
     pub fn send_error(&self, level: LogLevel, line: &[u8]) {
         self.send(level as u8, line);
     }
@@ -62,8 +61,7 @@ impl Syslog {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         let message = self.message(severity, now_s, line.trim_ascii_end());
         let mut socket = self.socket.lock();
-        // Sends twice at most: the first error may belong to an earlier datagram, and a restarted server has a
-        // different socket.
+        // Tries twice: the first error may concern an earlier datagram, and a restarted server has another socket.
         for _ in 0..2 {
             if socket.is_none() {
                 *socket = self.open().ok();
@@ -75,10 +73,10 @@ impl Syslog {
         }
     }
 
-    /// Formats `<PRI>Nov 21 01:02:03 HOST TAG: LINE`.
+    /// Formats a message as `<PRI>Nov 21 01:02:03 HOST TAG: LINE`.
     fn message(&self, severity: u8, now_s: u64, line: &[u8]) -> Vec<u8> {
         let priority = u32::from(self.conf.facility) * 8 + u32::from(severity);
-        // `21/Nov/2026:01:02:03 +0000`
+        // Format of `time`: `21/Nov/2026:01:02:03 +0000`
         let time = format_time_local(now_s, local_time::offset_minutes(now_s));
         let text = |range: std::ops::Range<usize>| String::from_utf8_lossy(&time[range]);
         let day = text(0..2);
@@ -250,7 +248,7 @@ mod tests {
         let server = UnixDatagram::bind(folder.path("log")).unwrap();
         let path = folder.path("log").to_str().unwrap().to_owned();
         let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
-        // More datagrams than any queue can store: the rest is lost.
+        // More datagrams than any queue can hold: the rest is lost.
         for _ in 0..10_000 {
             syslog.send_line(b"x");
         }
@@ -260,7 +258,7 @@ mod tests {
             taken += 1;
         }
         assert!((1..10_000).contains(&taken), "{taken}");
-        // After the server reads again, new lines are not lost.
+        // Once the server reads again, new lines are not lost.
         syslog.send_line(b"after");
         let mut buffer = [0; 64];
         let length = server.recv(&mut buffer).unwrap();

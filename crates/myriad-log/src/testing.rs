@@ -1,4 +1,4 @@
-//! Temporary folder of a test.
+//! Test helper: temporary folder.
 
 use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::log_file::LogFile;
 
-/// Folder that is removed with the test that created it.
+/// Temporary folder of a test, removed when dropped.
 pub(crate) struct LogTestFolder(PathBuf);
 
 impl LogTestFolder {
@@ -21,7 +21,7 @@ impl LogTestFolder {
         self.0.join(name)
     }
 
-    /// Opens a file for appending and creates it if necessary.
+    /// Opens a file for appending; creates it if necessary.
     pub(crate) fn open(&self, name: &str) -> OwnedFd {
         OpenOptions::new().create(true).append(true).open(self.path(name)).expect("a file").into()
     }

@@ -6,12 +6,12 @@ use myriad_script::ValueForm;
 
 use crate::escape::is_unsafe;
 
-/// Appends an escaped value, which cannot terminate its line or, except with `none`, the quotes around it.
+/// Appends an escaped value. The result cannot end the log line or, except with `none`, the quotes around it.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
     Escaped(escape).append(value, out);
 }
 
-/// Values of a log line, escaped so that they cannot terminate the line or, except with `none`, the quotes around them.
+/// Form of the values in a log line: escaped as [`write_escaped`] does.
 pub(super) struct Escaped(pub(super) LogEscape);
 
 impl ValueForm for Escaped {
@@ -37,7 +37,7 @@ impl ValueForm for Escaped {
 }
 
 impl Escaped {
-    /// Returns whether the value needs no escaping.
+    /// Returns true if the value needs no escaping.
     fn is_plain(&self, value: &[u8]) -> bool {
         match self.0 {
             LogEscape::None => true,
@@ -55,8 +55,8 @@ impl Escaped {
     }
 }
 
-/// Returns whether any byte of a value is marked. Tests eight bytes at a time; if the length is not a multiple of
-/// eight, the last eight bytes overlap with those before them.
+/// Returns true if `marks` marks any byte of a value. Tests eight bytes at a time; the last eight may overlap with
+/// those before.
 #[inline]
 fn any(value: &[u8], marks: impl Fn(u64) -> u64) -> bool {
     let is_marked = |bytes: [u8; 8]| marks(u64::from_le_bytes(bytes)) != 0;
@@ -64,7 +64,7 @@ fn any(value: &[u8], marks: impl Fn(u64) -> u64) -> bool {
     is_marked(*last) || value.as_chunks().0.iter().any(|bytes| is_marked(*bytes))
 }
 
-/// Returns fewer than eight bytes as a word, some of them repeated, padded with spaces.
+/// Pads fewer than eight bytes to a word with spaces and repetitions of the bytes.
 #[inline]
 fn padded(value: &[u8]) -> [u8; 8] {
     let mut word = [b' '; 8];
@@ -77,15 +77,15 @@ fn padded(value: &[u8]) -> [u8; 8] {
     word
 }
 
-/// Marks quotes, backslashes, control bytes below 32, and bytes from 128: they may be UTF-8 that [`write_json`]
-/// escapes, or invalid UTF-8.
+/// Sets the high bits of the bytes that [`write_json`] may change: quotes, backslashes, bytes below 32, and bytes from
+/// 128, which may be invalid or escaped UTF-8.
 #[inline]
 const fn marks_json(word: u64) -> u64 {
-    // Like `below(word, 32)`, but bytes from 128 remain marked. A borrow only affects a byte above a marked byte.
+    // Like `below(word, 32)`, but bytes from 128 stay marked. A borrow affects only a byte above a marked byte.
     (word.wrapping_sub(ONES * 32) | word) & HIGH | equal(word, b'"') | equal(word, b'\\')
 }
 
-/// Marks bytes for which [`is_escaped_by_default`] returns true: adding 1 to 127 sets its high bit.
+/// Sets the high bits of the bytes for which [`is_escaped_by_default`] returns true. Adding 1 to 127 sets its high bit.
 #[inline]
 const fn marks_default(word: u64) -> u64 {
     marks_json(word) | ((word & !HIGH) + ONES) & HIGH
@@ -105,9 +105,9 @@ fn write_default(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the characters of a JSON string (RFC 8259 section 7). Characters that control a terminal or the text
-/// direction are escaped; a JSON parser returns the same text. Bytes that are not UTF-8 become U+FFFD, because JSON is
-/// UTF-8.
+/// Appends a value as the content of a JSON string (RFC 8259 section 7). Characters that control terminals or the text
+/// direction are escaped, so that a JSON parser still returns the same text. Invalid UTF-8 becomes U+FFFD, because JSON
+/// is UTF-8.
 fn write_json(value: &[u8], out: &mut Vec<u8>) {
     for chunk in value.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -118,7 +118,7 @@ fn write_json(value: &[u8], out: &mut Vec<u8>) {
                 '\t' => out.extend_from_slice(b"\\t"),
                 '\x08' => out.extend_from_slice(b"\\b"),
                 '\x0c' => out.extend_from_slice(b"\\f"),
-                // As in nginx: DEL is not a control character of JSON.
+                // As in nginx: DEL is not a control character in JSON.
                 '\x7f' => out.push(0x7f),
                 _ if is_unsafe(character) => write_unit(character as u32, out),
                 _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -130,7 +130,7 @@ fn write_json(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a character of the Basic Multilingual Plane as `\uXXXX`.
+/// Appends a code point below U+10000 as `\uXXXX`.
 fn write_unit(unit: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\\u");
     for shift in [12, 8, 4, 0] {

@@ -1,22 +1,22 @@
-//! Compiled log formats (`log_format`).
+//! Log formats (`log_format`).
 
 use myriad_conf::model::LogEscape;
 use myriad_script::{Environment, EvalError, Frame, Template};
 
 use super::escape::Escaped;
 
-/// Compiled `log_format`.
+/// Compiled log format.
 pub struct LogFormat {
-    /// Name used by `access_log`.
+    /// Name of the format.
     pub name: String,
-    /// Text of a line with variables.
+    /// Text of a line, with variables.
     pub template: Template,
     /// Escaping of the values (`escape=`).
     pub escape: LogEscape,
 }
 
 impl LogFormat {
-    /// Appends the line of a request, including its terminator.
+    /// Appends the line of a request, including its line break.
     pub fn write_line(
         &self,
         request: &impl Environment,

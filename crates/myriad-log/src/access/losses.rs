@@ -1,4 +1,4 @@
-//! Lost access log lines and their messages for the error log.
+//! Access log lines that could not be written, and the messages about them for the error log.
 
 use std::fmt;
 use std::io;
@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::settings::LogLevel;
 
-/// Maximum number of files reported separately between two reports; further files are reported together.
+/// Maximum number of files with a separate entry per report. Losses of further files are added to the last entry.
 const MOST_FILES: usize = 32;
 
-/// Reason for lost lines.
+/// Reason why lines were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LossReason {
-    /// Too many bytes were already queued.
+    /// The queue of the file was full; the number of queued bytes.
     QueueFull(usize),
     /// `write()` failed.
     WriteFailed(String),
-    /// `open()` failed for a path with variables.
+    /// `open()` failed for a path that contains variables.
     OpenFailed(String),
 }
 
-/// Lost lines of a file.
+/// Lines lost for one file since the last report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     path: PathBuf,
-    /// Number of lines.
+    /// Number of lost lines.
     pub lines: u64,
     why: LossReason,
 }
@@ -42,7 +42,8 @@ impl Loss {
         Self::of(LossReason::OpenFailed(system_error_text(error)))
     }
 
-    /// Returns the level of the message, as in nginx: a client may be the cause of a failed `open()`.
+    /// Returns the log level of the message, as in nginx. It is lower if `open()` failed, because a client may have
+    /// caused that.
     pub(crate) fn level(&self) -> LogLevel {
         if matches!(self.why, LossReason::OpenFailed(_)) { LogLevel::Crit } else { LogLevel::Alert }
     }
@@ -52,7 +53,7 @@ impl Loss {
     }
 }
 
-/// Formats a system error like nginx: `28: No space left on device`.
+/// Formats a system error as nginx does: `28: No space left on device`.
 fn system_error_text(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -94,14 +95,14 @@ impl fmt::Display for LineCount {
     }
 }
 
-/// Losses since the last report, with a single entry for each file.
+/// Losses since the last report, with one entry per file.
 #[derive(Default)]
 pub(super) struct Losses {
     files: Vec<Loss>,
 }
 
 impl Losses {
-    /// Counts the lines in `bytes`.
+    /// Adds the number of complete lines in `bytes` to the losses of a file; `why` is the reason.
     pub(super) fn add(&mut self, path: &Path, bytes: &[u8], why: Loss) {
         let lines = bytes.split(|&byte| byte == b'\n').count().saturating_sub(1) as u64;
         if lines == 0 {

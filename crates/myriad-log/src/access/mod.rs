@@ -1,4 +1,13 @@
-//! The access log (nginx's `access_log`, `log_format`).
+//! Access logs (`access_log`, `log_format`).
+//!
+//! | file | content |
+//! |---|---|
+//! | `format`, `escape` | log formats, and escaping of values |
+//! | `target` | destinations of lines, and conditions for logging a request |
+//! | `writer` | lines of one worker, gathered in buffers |
+//! | `threads` | threads that write the lines of all workers |
+//! | `open_files` | logs whose path contains variables |
+//! | `losses` | lines that could not be written |
 
 mod escape;
 mod format;

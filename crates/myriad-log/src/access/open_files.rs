@@ -1,4 +1,4 @@
-//! Logs with variables in their path: opened for each line, or cached according to `open_log_file_cache`.
+//! Logs whose path contains variables. They are opened for each line, or kept open by `open_log_file_cache`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,9 +10,9 @@ use myriad_conf::settings::OpenLogFileCache;
 
 use crate::MODE;
 
-/// Cache of open logs.
+/// Cache of open log files.
 pub(crate) struct OpenLogs {
-    /// Cached files; `open_log_file_cache` of each added log sets the maximum number of entries.
+    /// Files by path. The maximum number is that of the `open_log_file_cache` of the log added last.
     files: Lru<PathBuf, OpenLogFile>,
 }
 
@@ -23,7 +23,7 @@ impl Default for OpenLogs {
 }
 
 struct OpenLogFile {
-    /// Open file; `None` until the path has been used `min_uses` times.
+    /// Open file; `None` before the path has been used `min_uses` times.
     file: Option<File>,
     uses: u64,
     first_ms: u64,
@@ -32,7 +32,7 @@ struct OpenLogFile {
 }
 
 impl OpenLogs {
-    /// Appends a line to the file at `path`, which is created if it does not exist.
+    /// Appends a line to the file at `path`, which is created if necessary. Without `rules` the file is closed again.
     pub(crate) fn append(
         &mut self,
         path: &Path,
@@ -41,7 +41,7 @@ impl OpenLogs {
         line: &[u8],
     ) -> io::Result<()> {
         let Some(rules) = rules else { return open(path)?.write_all(line) };
-        // Opened before other files are evicted: a path that cannot be opened must not close another file.
+        // Opened before any eviction, so that a path that cannot be opened does not close another file.
         let mut opened = None;
         if self.files.get(path).is_none() {
             opened = Some(open(path)?);
@@ -73,26 +73,27 @@ impl OpenLogs {
         Ok(())
     }
 
-    /// Closes logs without a line for `inactive=`, and sets the limit to `max=`: beyond it, a new log replaces the
-    /// least recently used one.
+    /// Closes files that were not used for `inactive=`, and applies the maximum `max=`, beyond which the least recently
+    /// used file is closed.
     fn make_room(&mut self, rules: &OpenLogFileCache, now: u64) {
         while self.files.remove_oldest_if(|kept| now.saturating_sub(kept.used_ms) > rules.inactive) {}
         self.files.set_max_weight(rules.max.max(1));
     }
 
-    /// Closes all logs because their files were renamed.
+    /// Closes all files, because they may have been renamed.
     pub(crate) fn close(&mut self) {
         self.files.clear();
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // Opening a pipe without a reader fails: waiting for a reader would stop the logs of all sites.
+    // `O_NONBLOCK`: opening a named pipe without a reader fails instead of waiting, which would stop the logs of all
+    // sites.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().append(true).create(true).mode(MODE).custom_flags(nonblocking).open(path)
 }
 
-/// Returns whether the path still refers to the open file.
+/// Returns true if the path still refers to the open file.
 fn is_same_file(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),

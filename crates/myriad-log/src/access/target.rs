@@ -1,4 +1,4 @@
-//! Targets of access logs: conditions for logging a request, and the destination of the lines.
+//! Destinations of access logs, and conditions for logging a request.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,16 +11,16 @@ use myriad_script::{Environment, Frame, Predicates, Template};
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
-/// `access_log` directive.
+/// Compiled `access_log` directive.
 #[derive(PartialEq)]
 pub struct AccessLog {
-    /// Index of its [`LogFormat`](super::LogFormat) in the configuration.
+    /// Index of the log's [`LogFormat`](super::LogFormat) in the configuration.
     pub format: usize,
     /// Destination of the lines.
     pub target: LogTarget,
-    /// `if=`: the request is logged if any of these is neither empty nor `0`.
+    /// `if=`: a request is logged only if one of these values is neither empty nor `0`.
     pub condition: Option<Predicates>,
-    /// `sample=1/N`: logs one in N successful requests.
+    /// `sample=1/N`: one of N successful requests is logged.
     pub sample: Option<u32>,
 }
 
@@ -40,14 +40,14 @@ impl AccessLog {
 
 /// Destination of an `access_log`.
 pub enum LogTarget {
-    /// File that is opened once.
+    /// File whose path has no variables.
     File {
         /// Log file.
         file: Arc<LogFile>,
-        /// `buffer=` and related parameters.
+        /// `buffer=` and related parameters; `None` without them.
         buffer: Option<LogBuffering>,
     },
-    /// Path with variables.
+    /// Path with variables, and `open_log_file_cache`.
     Variable(Template, Option<OpenLogFileCache>),
     /// Syslog server.
     Syslog(Arc<Syslog>),
@@ -56,15 +56,15 @@ pub enum LogTarget {
 /// Buffering of lines before they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogBuffering {
-    /// `buffer=`, in bytes.
+    /// `buffer=`: size of the buffer in bytes.
     pub size: usize,
-    /// `flush=`, in milliseconds.
+    /// `flush=`: maximum age of a line in the buffer in milliseconds; `None` for no limit.
     pub flush_ms: Option<u64>,
-    /// `gzip=`: compression level of a full buffer.
+    /// `gzip=`: compression level of the written buffers; `None` for no compression.
     pub gzip: Option<u8>,
 }
 
-/// Compares identity: equal targets use the same open file or the same server.
+/// Targets are equal if they use the same open file or syslog server with the same parameters.
 impl PartialEq for LogTarget {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -79,15 +79,15 @@ impl PartialEq for LogTarget {
 }
 
 impl LogTarget {
-    /// Returns the path for a request of a target with variables in its path, relative to `prefix`.
+    /// Returns the path for a request, if this target's path has variables; relative paths are resolved against
+    /// `prefix`.
     ///
-    /// Returns `None` for other targets and for unusable paths: empty, with a NUL byte, with a component `..`, or if
-    /// the evaluation fails.
+    /// `None` for other targets, and for unusable paths: empty, with a zero byte or a component `..`, or not evaluable.
     pub fn path(&self, request: &impl Environment, frame: &mut Frame, prefix: &Path) -> Option<PathBuf> {
         let Self::Variable(template, _) = self else { return None };
         let mut path = Vec::new();
         template.eval(request, frame, &mut path).ok()?;
-        // The path may contain a client-controlled value, which must not escape from the folder.
+        // The path may contain values that a client controls; these must not lead out of the folder.
         let climbs = path.split(|byte| *byte == b'/').any(|part| part == b"..") || path.contains(&0);
         (!climbs && !path.is_empty()).then(|| prefix.join(OsStr::from_bytes(&path)))
     }
@@ -129,7 +129,7 @@ mod tests {
                 "{plain:?}"
             );
         }
-        // Two dots within a name do not refer to the parent folder.
+        // Two dots within a name are allowed.
         let values = TestVariables { plain: b"a..b", ..TestVariables::default() };
         assert_eq!(path("logs/$plain", &values), Some("/srv/logs/a..b".into()));
     }

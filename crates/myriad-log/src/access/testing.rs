@@ -1,4 +1,4 @@
-//! Request for tests with four variables.
+//! Test helper: a request with four variables.
 
 use myriad_script::{Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Template, VariableRole};
 
@@ -12,7 +12,7 @@ impl Catalogue for TestCatalogue {
     }
 }
 
-/// Values of `$plain` and `$other`; `$absent` does not exist, and the evaluation of `$broken` fails.
+/// Values of `$plain` and `$other`. `$absent` is not set, and the evaluation of `$broken` fails.
 #[derive(Default)]
 pub(crate) struct TestVariables {
     pub(crate) plain: &'static [u8],
@@ -48,7 +48,7 @@ impl Environment for TestVariables {
     fn rewrite(&mut self, _: &[u8], _: &[u8]) {}
 }
 
-/// Compiles a template that can use the variables of [`TestVariables`].
+/// Compiles a template with the variables of [`TestVariables`].
 pub(crate) fn template(text: &str) -> Template {
     let mut compiler = Compiler::new(TestCatalogue);
     let template = compiler.template(text).expect("a template");

@@ -1,8 +1,8 @@
-//! Threads that write access logs: workers queue lines here and never wait for the disk.
+//! Threads that write access logs. Workers queue lines and never wait for a disk.
 //!
 //! ```text
-//! worker: LogWriter --batches--> LogThreads: a queue for each file --> thread --> LogFile
-//!                                   | queue full: dropped, counted
+//! worker: LogWriter --batches--> LogThreads: one queue per file --> thread --> LogFile
+//!                                  | queue full: batch dropped and counted
 //! ```
 
 use std::collections::{HashMap, VecDeque};
@@ -21,15 +21,15 @@ use super::losses::{Loss, Losses};
 use super::open_files::OpenLogs;
 use crate::log_file::LogFile;
 
-/// Maximum number of threads: a disk that hangs blocks one of them, and only its own files.
+/// Maximum number of threads. A hanging disk blocks one of them per file.
 const MOST_THREADS: usize = 4;
 
-/// Maximum number of queued bytes.
+/// Maximum numbers of queued bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// For one file.
+    /// Maximum for one file.
     pub(crate) file: usize,
-    /// For all files.
+    /// Maximum for all files together.
     pub(crate) all: usize,
 }
 
@@ -39,13 +39,13 @@ impl Default for Bounds {
     }
 }
 
-/// Senders for connections that wait until their lines are written. They are dropped with the last batch that contains
-/// such lines, which wakes the receivers.
+/// Senders of the connections that wait until their lines are written. They are dropped with the last batch that
+/// contains such lines; this wakes the receivers.
 pub(crate) type Waiters = Arc<Vec<oneshot::Sender<()>>>;
 
-/// Queued lines.
+/// Unit of work in a queue.
 pub(crate) enum Batch {
-    /// Lines of a file; with `gzip`, they form a gzip member.
+    /// Lines of one file. With `gzip` they are compressed to one gzip member.
     Lines {
         file: Arc<LogFile>,
         gzip: Option<u8>,
@@ -53,11 +53,11 @@ pub(crate) enum Batch {
         #[expect(dead_code, reason = "it is dropped, not read")]
         waiters: Option<Waiters>,
     },
-    /// Connections that wait for earlier lines of logs with variables in their path.
+    /// Connections that wait until earlier lines of logs with variables in their path are written.
     Waiters(#[expect(dead_code, reason = "it is dropped, not read")] Waiters),
     /// Line of a log with variables in its path.
     Line { path: PathBuf, rules: Option<OpenLogFileCache>, now_ms: u64, line: Vec<u8> },
-    /// Closes the logs with variables in their path, so that they are reopened.
+    /// Request to close the logs with variables in their path, so that they are opened again.
     Reopen,
 }
 
@@ -86,11 +86,11 @@ impl Batch {
     }
 }
 
-/// Key of the queue of a batch.
+/// Key of the queue to which a batch belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum QueueKey {
     File(usize),
-    /// All logs with variables in their path, which share a table of open files.
+    /// Queue of all logs with variables in their path, which share a cache of open files.
     Variable,
 }
 
@@ -98,14 +98,15 @@ enum QueueKey {
 struct WriteQueue {
     batches: VecDeque<Batch>,
     bytes: usize,
-    /// True while a thread writes batches of this queue: a single thread at a time preserves the order of lines.
+    /// True while a thread writes batches of this queue. Only one thread at a time does, to preserve the order of
+    /// lines.
     is_taken: bool,
 }
 
 #[derive(Default)]
 struct State {
     queues: HashMap<QueueKey, WriteQueue>,
-    /// Non-empty queues that no thread has taken.
+    /// Queues with batches that no thread has taken.
     ready: VecDeque<QueueKey>,
     bytes: usize,
     idle: usize,
@@ -116,16 +117,16 @@ struct State {
 
 struct Shared {
     state: Mutex<State>,
-    /// Signals a ready queue or the shutdown.
+    /// Signals a queue in `ready`, or the shutdown.
     wake: Condvar,
-    /// Signals that a thread has written a queue.
+    /// Signals that a queue has become empty.
     written: Condvar,
     open: Mutex<OpenLogs>,
     bounds: Bounds,
 }
 
-/// Threads that write the access logs of a process, started with the first line. When this is dropped, they write the
-/// queued lines and stop.
+/// Threads that write the access logs of a process. They start on demand. After this is dropped, they write the queued
+/// lines and stop.
 pub struct LogThreads {
     shared: Arc<Shared>,
 }
@@ -137,7 +138,7 @@ impl Default for LogThreads {
 }
 
 impl LogThreads {
-    /// Creates the threads with limits on the queued bytes.
+    /// Creates an instance with limits of the queued bytes; starts no thread yet.
     pub(crate) fn within(bounds: Bounds) -> Self {
         let shared = Shared {
             state: Mutex::default(),
@@ -149,7 +150,7 @@ impl LogThreads {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Queues a batch. If its queue is full, the batch is dropped and counted.
+    /// Queues a batch. If its queue is full, drops the batch and counts its lines as lost.
     pub(crate) fn enqueue(&self, batch: Batch) {
         let (key, bytes) = (batch.key(), batch.bytes().len());
         let mut state = self.shared.state.lock();
@@ -157,7 +158,7 @@ impl LogThreads {
         let waiting = state.queues.get(&key).map_or(0, |queue| queue.bytes);
         let has_room =
             waiting + bytes <= self.shared.bounds.file && state.bytes + bytes <= self.shared.bounds.all;
-        // A batch that exceeds the limit is accepted if its queue is empty.
+        // A batch that is larger than the limit is accepted if its queue is empty.
         if !has_room && waiting > 0 {
             state.losses.add(batch.path(), batch.bytes(), Loss::queue_full(waiting));
             return;
@@ -172,7 +173,7 @@ impl LogThreads {
         }
     }
 
-    /// Wakes an idle thread or starts another.
+    /// Wakes an idle thread, or starts one if none is idle and the maximum is not reached.
     fn wake_or_start_thread(&self, state: &mut State) {
         if state.idle >= state.ready.len() || state.threads == MOST_THREADS {
             self.shared.wake.notify_one();
@@ -180,14 +181,14 @@ impl LogThreads {
         }
         let shared = Arc::clone(&self.shared);
         let name = format!("log-{}", state.threads);
-        // If no further thread can be started, the existing threads do the work. Without any thread, lines are dropped
-        // once the queues are full.
+        // If no thread can be started, the existing threads do the work. If there are none, lines are lost once the
+        // queues are full.
         let started = std::thread::Builder::new().name(name).spawn(move || shared.write_queues());
         state.threads += usize::from(started.is_ok());
         self.shared.wake.notify_one();
     }
 
-    /// Waits at most `most` until everything queued before is written. Returns whether it is.
+    /// Waits until all queued batches are written, for at most `most`. Returns true if they are.
     pub fn wait_until_written(&self, most: Duration) -> bool {
         let end = Instant::now() + most;
         let mut state = self.shared.state.lock();
@@ -199,7 +200,7 @@ impl LogThreads {
         true
     }
 
-    /// Returns the losses since the last call, with a single entry for each file.
+    /// Returns the losses since the last call, with one entry per file.
     pub fn losses(&self) -> Vec<Loss> {
         self.shared.state.lock().losses.take()
     }
@@ -255,17 +256,17 @@ impl Shared {
         }
     }
 
-    /// Writes a batch. The error contains the number of written bytes and the reason.
+    /// Writes a batch. The error contains the number of bytes written and the reason.
     fn write(&self, batch: &Batch) -> Result<(), (usize, Loss)> {
         match batch {
             Batch::Waiters(_) => Ok(()),
             Batch::Lines { file, gzip, lines, .. } => {
-                // Each batch is a separate member of the file; concatenated members are a valid gzip file (RFC 1952
-                // section 2.2).
+                // Each batch becomes a separate gzip member; concatenated members are a valid file (RFC 1952 section
+                // 2.2).
                 let packed = gzip
                     .and_then(|level| compress(Coding::Gzip, CompressionLevel::Number(level), lines).ok());
                 let cut = match &packed {
-                    // No part of a truncated member can be read.
+                    // Of a truncated member nothing can be read.
                     Some(packed) => file.append(packed).map_err(|cut| (0, cut.error)),
                     None => file.append(lines).map_err(|cut| (cut.written, cut.error)),
                 };
@@ -297,7 +298,7 @@ mod tests {
         Batch::Lines { file: Arc::clone(file), gzip: None, lines: lines.to_vec(), waiters: None }
     }
 
-    /// Returns a pipe as a log file: a reader must drain it before more can be written.
+    /// Returns a pipe as a log file, and its reading end. Once it is full, writes block until it is read.
     fn pipe(name: &str) -> (Arc<LogFile>, std::fs::File) {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         (Arc::new(LogFile::new(name.into(), writer)), std::fs::File::from(reader))
@@ -324,7 +325,7 @@ mod tests {
         let threads = LogThreads::within(Bounds { file: 1 << 20, all: 4 << 20 });
         let (slow, mut reader) = pipe("slow.log");
         let line = [[b'x'; 1023].as_slice(), b"\n"].concat();
-        // More than the pipe and the queue can store.
+        // More lines than the pipe and the queue can hold.
         let put = 4096;
         (0..put).for_each(|_| threads.enqueue(lines(&slow, &line)));
         let quick = folder.log("quick.log");
@@ -336,7 +337,7 @@ mod tests {
         assert_eq!(lost.len(), 1);
         let count = lost[0].lines;
         assert!(count > 0 && lost[0].to_string().contains("slow.log"), "{}", lost[0]);
-        // The lines that were not lost arrive once the pipe is drained.
+        // The lines that were not lost arrive once the pipe is read.
         let mut arrived = vec![0; (put - count as usize) * line.len()];
         reader.read_exact(&mut arrived).expect("the rest");
         assert!(threads.wait_until_written(LONG) && threads.losses().is_empty());

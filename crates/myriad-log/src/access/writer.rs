@@ -1,4 +1,4 @@
-//! Access log lines of a worker, gathered until they are passed to the writer threads.
+//! Access log lines of one worker, gathered in buffers and then passed to the writer threads.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -11,36 +11,35 @@ use super::target::{LogBuffering, LogTarget};
 use super::threads::{Batch, LogThreads, Waiters};
 use crate::log_file::LogFile;
 
-/// Pending lines of a worker. No method waits for the disk, except [`LogWriter::finish`].
+/// Buffered lines of a worker. Only [`LogWriter::finish`] waits for the disk.
 pub struct LogWriter {
     threads: Arc<LogThreads>,
-    /// Buffers by file number.
+    /// Buffers, at the numbers of their files.
     buffers: RefCell<Vec<Option<Buffer>>>,
     /// Numbers of the files with non-empty buffers.
     filled: RefCell<Vec<usize>>,
-    /// Wakes `keep_flushing` when a buffer with a `flush=` time gets its first line.
+    /// Wakes `keep_flushing` when a buffer with a flush time gets its first line.
     flush_needed: Notify,
-    /// Shortest `flush=` time of these buffers in milliseconds.
+    /// Shortest flush time of the buffers that were filled since the last flush, in milliseconds.
     soonest_ms: Cell<u64>,
-    /// Connections that wait until the lines of logs without `buffer=` are written.
+    /// Connections that wait until the lines of unbuffered logs are written.
     waiters: RefCell<Vec<oneshot::Sender<()>>>,
-    /// Lines were queued for logs with variables in their path, and no connection has waited for them yet.
+    /// Set if lines were queued for logs with variables in their path since a connection last waited for such lines.
     has_put_lines: Cell<bool>,
-    /// Time until which connections do not wait because the disk was slow, in monotonic milliseconds.
+    /// Time until which connections do not wait because a disk is slow, in milliseconds since boot.
     slow_until_ms: Cell<u64>,
 }
 
-/// Maximum delay of a flush after its `flush=` time in milliseconds.
+/// Maximum interval between flushes in milliseconds.
 const LONGEST_WAIT_MS: u64 = 1000;
 
-/// Parameters of a log without `buffer=`: lines are gathered for ten milliseconds, so that a busy worker rarely wakes a
-/// thread.
+/// Buffering of logs without `buffer=`: lines are gathered for 10 ms, so that a busy worker rarely wakes a thread.
 const UNBUFFERED: LogBuffering = LogBuffering { size: 64 << 10, flush_ms: Some(10), gzip: None };
 
-/// Time in milliseconds for which connections do not wait for their lines after one has waited too long.
+/// Time in milliseconds during which connections do not wait for their lines, after one has waited for too long.
 const SLOW_MS: u64 = 10_000;
 
-/// Maximum time that a stopping worker waits for its lines to be written.
+/// Maximum time that a stopping worker waits until its lines are written.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
 impl Default for LogWriter {
@@ -54,12 +53,12 @@ struct Buffer {
     lines: Vec<u8>,
     since_ms: u64,
     rules: LogBuffering,
-    /// The log has no `buffer=`: connections wait for its lines before they close.
+    /// True if the log has no `buffer=`, so that connections wait for its lines before they close.
     is_unbuffered: bool,
 }
 
 impl LogWriter {
-    /// Creates a writer without lines; `threads` are those of the process.
+    /// Creates a writer without lines. `threads` are the writer threads of the process.
     pub fn new(threads: Arc<LogThreads>) -> Self {
         Self {
             threads,
@@ -73,13 +72,13 @@ impl LogWriter {
         }
     }
 
-    /// Returns the writer threads.
+    /// Returns the writer threads of the process.
     pub fn threads(&self) -> &LogThreads {
         &self.threads
     }
 
-    /// Logs a line. `write` appends it with its terminator, or returns `false` to discard it. `path` is the path of a
-    /// target with variables.
+    /// Adds a line to a log. `write` appends the line with its line break, or returns false to discard it. `path` is
+    /// the result of [`LogTarget::path`]; a line for a target with variables is dropped without it.
     pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         match target {
             LogTarget::File { file, buffer } => self.append_to_buffer(file, *buffer, write),
@@ -112,7 +111,7 @@ impl LogWriter {
             buffers.resize_with(number + 1, || None);
         }
         let buffer = buffers[number].get_or_insert_with(|| Buffer::new(file, rules));
-        // A reload may have changed the parameters of the log.
+        // A reload may have changed the buffering.
         buffer.rules = rules;
         buffer.is_unbuffered = buffered.is_none();
         let began = buffer.lines.len();
@@ -136,11 +135,11 @@ impl LogWriter {
         }
     }
 
-    /// Flushes buffers after their `flush=` time; never returns.
+    /// Flushes the buffers when their flush time is over; never returns.
     pub async fn keep_flushing(&self) {
         loop {
             self.flush_needed.notified().await;
-            // A buffer that gets its first line during the wait may have a shorter time.
+            // A buffer that gets its first line during the wait may have a shorter flush time.
             let wait_ms = self.soonest_ms.replace(LONGEST_WAIT_MS);
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             self.flush(false);
@@ -151,7 +150,7 @@ impl LogWriter {
         }
     }
 
-    /// Returns the shortest `flush=` time of non-empty buffers.
+    /// Returns the shortest flush time of non-empty buffers in milliseconds; `None` if there are none.
     fn next_flush_ms(&self) -> Option<u64> {
         let buffers = self.buffers.borrow();
         let filled = self.filled.borrow();
@@ -159,7 +158,7 @@ impl LogWriter {
         filled.filter_map(|buffer| buffer.rules.flush_ms).min()
     }
 
-    /// Passes lines older than their `flush=` time to the threads; with `all`, all lines.
+    /// Passes the lines whose flush time is over to the threads; all lines if `all` is true.
     pub fn flush(&self, all: bool) {
         self.write_for_waiters();
         let now = myriad_net::clock::monotonic_ms();
@@ -175,10 +174,10 @@ impl LogWriter {
         });
     }
 
-    /// Returns a receiver that completes once the lines gathered so far of logs without `buffer=` are written, provided
+    /// Returns a receiver that completes once the current lines of unbuffered logs are written. The caller must ensure
     /// that [`LogWriter::write_for_waiters`] is called.
     ///
-    /// Returns `None` without such lines, or shortly after [`LogWriter::note_slow_disk`].
+    /// `None` if there are no such lines, or for ten seconds after [`LogWriter::note_slow_disk`].
     pub fn wait(&self) -> Option<oneshot::Receiver<()>> {
         let buffers = self.buffers.borrow();
         let is_unbuffered =
@@ -194,13 +193,12 @@ impl LogWriter {
         Some(receiver)
     }
 
-    /// Disables waiting for lines for some seconds because the threads are overloaded.
+    /// Lets connections not wait for their lines for ten seconds, because the disk is slow.
     pub fn note_slow_disk(&self) {
         self.slow_until_ms.set(myriad_net::clock::monotonic_ms() + SLOW_MS);
     }
 
-    /// Passes the lines of logs without `buffer=` to the threads for all waiting connections; does nothing if none
-    /// waits.
+    /// Passes the lines of unbuffered logs to the threads if any connection waits for them.
     pub fn write_for_waiters(&self) {
         let waiters = self.waiters.take();
         if waiters.is_empty() {
@@ -220,13 +218,13 @@ impl LogWriter {
         });
     }
 
-    /// Closes the logs with variables in their path, so that they are reopened.
+    /// Passes all lines to the threads and closes the logs with variables in their path, so that they are opened again.
     pub fn reopen(&self) {
         self.flush(true);
         self.threads.enqueue(Batch::Reopen);
     }
 
-    /// Writes all lines and waits for completion, at most five seconds. Returns whether all are written.
+    /// Writes all lines and waits until they are written, for at most five seconds. Returns true if they are.
     pub fn finish(&self) -> bool {
         self.flush(true);
         self.threads.wait_until_written(AT_THE_END)
@@ -242,7 +240,7 @@ impl Buffer {
         if self.lines.is_empty() {
             return;
         }
-        // The next batch probably has a similar size.
+        // The next batch will probably have a similar size.
         let next = Vec::with_capacity(self.lines.len());
         let lines = std::mem::replace(&mut self.lines, next);
         let (file, gzip) = (Arc::clone(&self.file), self.rules.gzip);
@@ -286,7 +284,7 @@ mod tests {
         });
     }
 
-    /// Returns the contents of the file once the threads are idle.
+    /// Returns the contents of the file once all lines are written.
     fn read(writer: &LogWriter, folder: &LogTestFolder, name: &str) -> String {
         assert!(writer.threads.wait_until_written(Duration::from_mins(1)));
         folder.read(name)
@@ -350,7 +348,7 @@ mod tests {
         write(&writer, &target(3_600_000), "one\n");
         writer.flush(false);
         assert_eq!(read(&writer, &folder, "a.log"), "");
-        // A reload may shorten the time of pending lines.
+        // A reload may shorten the flush time of buffered lines.
         write(&writer, &target(0), "2\n");
         writer.flush(false);
         assert_eq!(read(&writer, &folder, "a.log"), "one\n2\n");
