@@ -1,10 +1,10 @@
 //! X.509: fields of certificates (`$ssl_client_*`), and verification of certificate chains (`ssl_verify_client`,
 //! `proxy_ssl_verify`).
 //!
-//! Private CAs issue certificates that the public web no longer allows: version 1, without a subject alternative name, or a
-//! root used as a server certificate. nginx accepts them, because OpenSSL does. This module therefore builds and checks
-//! paths by the rules of RFC 5280 section 6 as implemented by OpenSSL, with OpenSSL's error texts. Signatures are verified
-//! by the algorithms of `rustls-pki-types`.
+//! Private CAs issue certificates that the public web no longer allows: version 1, without a subject alternative name,
+//! or a root used as a server certificate. nginx accepts them, because OpenSSL does. This module therefore builds and
+//! checks paths by the rules of RFC 5280 section 6 as implemented by OpenSSL, with OpenSSL's error texts. Signatures
+//! are verified by the algorithms of `rustls-pki-types`.
 //!
 //! All crates of the workspace read DER and PEM only with [`der`] and [`pem`].
 //!
