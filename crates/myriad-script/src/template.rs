@@ -67,7 +67,8 @@ pub trait ValueForm {
     fn missing(&self) -> &[u8];
 }
 
-/// Form of captures: nginx escapes them again in arguments and redirects.
+/// Form in which captures are inserted: unchanged, or (`Escaped`) percent-encoded if the URI was sent with escapes.
+/// nginx escapes captures in arguments and redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptureForm {
     Raw,

@@ -72,7 +72,7 @@ impl Variable {
     }
 
     /// Appends the value to `out`. Returns false, without a value, if the variable is unset and hides a variable of the
-    /// embedder: the caller must read that one.
+    /// embedder: the caller must then read the hidden one.
     pub fn read<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -54,7 +54,7 @@ pub(crate) struct OtelSettings {
     pub resource: Vec<(String, Text)>,
     /// `otel_trace`; `None` if not configured.
     pub trace: Option<Text>,
-    /// `otel_trace_context`.
+    /// `otel_trace_context`: exchange of trace context with clients and origins.
     pub context: Propagation,
     /// `otel_span_name`; `None` for the name of the location.
     pub span_name: Option<Text>,

@@ -26,9 +26,9 @@ pub(crate) enum TraceCondition {
 pub(crate) struct TracingRules {
     /// Exporter of the configuration, shared by all locations; `None` if the configuration has no `otel_exporter`.
     pub exporter: Arc<Option<Exporter>>,
-    /// `otel_trace`.
+    /// `otel_trace`: condition under which requests are traced.
     pub rule: TraceCondition,
-    /// `otel_trace_context`.
+    /// `otel_trace_context`: exchange of trace context with clients and origins.
     pub context: Propagation,
     /// `otel_span_name`; `None` for the name of the location.
     pub name: Option<Template>,

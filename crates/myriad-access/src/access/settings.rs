@@ -26,7 +26,7 @@ pub enum Satisfy {
 pub struct AccessSettings {
     /// `allow` and `deny`, in source order.
     pub rules: Vec<AccessRule>,
-    /// `satisfy`.
+    /// `satisfy`: combination of the access checks.
     pub satisfy: Satisfy,
 }
 

@@ -9,7 +9,7 @@ pub(super) struct LinkSettings {
     pub link: Option<Text>,
     /// `secure_link_md5`: text whose digest is compared.
     pub digested: Option<Text>,
-    /// `secure_link_secret`.
+    /// `secure_link_secret`: secret of the older form, in which the digest is part of the path.
     pub secret: Option<Text>,
 }
 

@@ -1,6 +1,6 @@
 //! Settings of `autoindex*`.
 
-/// `autoindex_format`.
+/// Value of `autoindex_format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AutoindexFormat {
     /// HTML page.
@@ -17,9 +17,9 @@ pub(super) enum AutoindexFormat {
 /// `autoindex*` of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AutoindexSettings {
-    /// `autoindex`.
+    /// True for `autoindex on`.
     pub on: bool,
-    /// `autoindex_format`.
+    /// `autoindex_format`: format of the listing.
     pub format: AutoindexFormat,
     /// `autoindex_exact_size`: sizes in bytes instead of rounded ones.
     pub exact_size: bool,

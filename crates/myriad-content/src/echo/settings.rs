@@ -11,7 +11,7 @@ pub(super) enum CommandConf {
     Duplicate { count: Text, text: Text },
     /// `echo_sleep`, `echo_blocking_sleep`: delay in seconds.
     Sleep(Text),
-    /// `echo_reset_timer`.
+    /// `echo_reset_timer`: restarts `$echo_timer_elapsed`.
     ResetTimer,
     /// `echo_location`, `echo_location_async`: URI of a subrequest and its query arguments.
     Location { uri: Text, args: Text },

@@ -19,7 +19,7 @@ pub(super) enum PageInsert {
 /// `fancyindex*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FancyindexSettings {
-    /// `fancyindex`.
+    /// True for `fancyindex on`.
     pub on: bool,
     /// `fancyindex_exact_size`: sizes in bytes instead of rounded ones.
     pub exact_size: bool,
@@ -29,25 +29,25 @@ pub(super) struct FancyindexSettings {
     pub time_format: Text,
     /// `fancyindex_default_sort`: order unless the client requests another.
     pub order: SortOrder,
-    /// `fancyindex_case_sensitive`.
+    /// `fancyindex_case_sensitive`: uppercase letters are sorted before lowercase letters.
     pub case_sensitive: bool,
-    /// `fancyindex_directories_first`.
+    /// `fancyindex_directories_first`: directories are listed before files.
     pub directories_first: bool,
     /// `fancyindex_css_href`: URL of a style sheet; empty for none.
     pub css: Text,
-    /// `fancyindex_header`.
+    /// `fancyindex_header`: text before the listing.
     pub header: PageInsert,
-    /// `fancyindex_footer`.
+    /// `fancyindex_footer`: text after the listing.
     pub footer: PageInsert,
     /// `fancyindex_ignore`: regular expressions of names that are omitted, case-insensitive.
     pub ignore: Vec<Text>,
-    /// `fancyindex_hide_symlinks`.
+    /// `fancyindex_hide_symlinks`: symbolic links are omitted.
     pub hide_links: bool,
-    /// `fancyindex_hide_parent_dir`.
+    /// `fancyindex_hide_parent_dir`: the link to the parent directory is omitted.
     pub hide_parent: bool,
-    /// `fancyindex_show_dotfiles`.
+    /// `fancyindex_show_dotfiles`: names with a leading dot are listed.
     pub show_hidden: bool,
-    /// `fancyindex_show_path`.
+    /// `fancyindex_show_path`: the path of the directory follows the header.
     pub show_path: bool,
     /// Position of `fancyindex_show_path` in the configuration.
     pub show_path_at: Span,

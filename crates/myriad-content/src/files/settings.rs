@@ -19,13 +19,13 @@ pub(super) struct OpenFileSettings {
     pub cache: Option<Option<OpenFileCache>>,
     /// `open_file_cache_valid`, in milliseconds.
     pub valid: u64,
-    /// `open_file_cache_min_uses`.
+    /// `open_file_cache_min_uses`; without effect.
     pub min_uses: u64,
-    /// `open_file_cache_errors`.
+    /// `open_file_cache_errors`: the absence of files is cached as long as their existence.
     pub errors: bool,
 }
 
-/// `disable_symlinks on|if_not_owner [from=PART]`.
+/// Parameters of `disable_symlinks on|if_not_owner [from=PART]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DisableSymlinks {
     /// Set with `if_not_owner`: only links whose owner differs from that of their target are rejected.

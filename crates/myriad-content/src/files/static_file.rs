@@ -25,7 +25,7 @@ use myriad_store::page::ProxiedFacts;
 
 /// Handler of files under the root, the default of a location without another handler.
 pub struct FileHandler {
-    /// Handler of purge requests and other methods, asked after those of the location (`dav_methods`).
+    /// Handler of methods that the location does not handle itself (`dav_methods`), such as purges.
     pub other_methods: &'static dyn MethodHandler,
 }
 

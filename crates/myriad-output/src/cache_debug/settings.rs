@@ -2,7 +2,7 @@
 
 use myriad_conf::settings::Network;
 
-/// `cache_debug`.
+/// `cache_debug` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheDebug {
     /// True for `on`: responses contain `X-Cache` and `X-Cache-Age`.
@@ -14,7 +14,7 @@ pub(super) struct CacheDebug {
 
 myriad_conf::feature_settings!(CacheDebug);
 
-/// `cache_status`.
+/// `cache_status` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheStatusField {
     /// Name of this cache; empty for `off`.

@@ -15,7 +15,7 @@ pub(super) enum GzipDisable {
 /// `gzip*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GzipSettings {
-    /// `gzip`.
+    /// True for `gzip on`.
     pub on: bool,
     /// `gzip_types`, in lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
@@ -23,13 +23,13 @@ pub(super) struct GzipSettings {
     pub min_length: u64,
     /// `gzip_comp_level`, 1 to 9.
     pub comp_level: u8,
-    /// `gzip_vary`.
+    /// `gzip_vary`: responses that may be compressed get `Vary: Accept-Encoding`.
     pub vary: bool,
-    /// `gzip_proxied`.
+    /// `gzip_proxied`: responses to proxies that are compressed.
     pub proxied: GzipProxied,
     /// True with `gzip_http_version 1.0`: HTTP/1.0 requests may receive compressed responses.
     pub http_1_0: bool,
-    /// `gzip_disable`.
+    /// `gzip_disable`: browsers that receive no compressed responses.
     pub disable: Vec<GzipDisable>,
 }
 

@@ -62,11 +62,11 @@ impl AddedFields {
 /// `add_header`, `add_trailer` and `expires` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeaderSettings {
-    /// `add_header`.
+    /// `add_header`: fields that are added to the head.
     pub add: AddedFields,
-    /// `add_trailer`.
+    /// `add_trailer`: fields that are added after the body.
     pub trailers: AddedFields,
-    /// `expires`.
+    /// `expires`: lifetime that `Expires` and `Cache-Control` state.
     pub expires: ExpiresRule<Text>,
 }
 

@@ -6,17 +6,17 @@ use myriad_conf::Text;
 /// One `image_filter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ImageAction {
-    /// `off`.
+    /// `off`: cancels the actions before it.
     Off,
     /// `test`: images are sent unchanged.
     Test,
     /// `size`: the size is returned instead of the image.
     Size,
-    /// `rotate ANGLE`.
+    /// `rotate ANGLE`, counterclockwise in degrees.
     Rotate(Text),
-    /// `resize WIDTH HEIGHT`.
+    /// `resize WIDTH HEIGHT`: maximum size in pixels; `-` for no limit.
     Resize(Text, Text),
-    /// `crop WIDTH HEIGHT`.
+    /// `crop WIDTH HEIGHT`: maximum size in pixels, with cropping; `-` for no limit.
     Crop(Text, Text),
 }
 
@@ -25,19 +25,19 @@ pub(super) enum ImageAction {
 pub(super) struct ImageSettings {
     /// All `image_filter`, in source order.
     pub actions: Vec<ImageAction>,
-    /// `image_filter_jpeg_quality`.
+    /// `image_filter_jpeg_quality`: a number from 1 to 100; may contain variables.
     pub jpeg_quality: Text,
-    /// `image_filter_webp_quality`.
+    /// `image_filter_webp_quality`: a number from 1 to 100; may contain variables.
     pub webp_quality: Text,
-    /// `image_filter_avif_quality`.
+    /// `image_filter_avif_quality`: a number from 1 to 100; may contain variables.
     pub avif_quality: Text,
-    /// `image_filter_sharpen`, in percent.
+    /// `image_filter_sharpen`, in percent; may contain variables.
     pub sharpen: Text,
-    /// `image_filter_transparency`.
+    /// `image_filter_transparency`: images with a palette preserve their transparency.
     pub transparency: bool,
-    /// `image_filter_interlace`.
+    /// `image_filter_interlace`: GIF is written interlaced, JPEG progressive.
     pub interlace: bool,
-    /// `image_filter_buffer`, in bytes.
+    /// `image_filter_buffer`: maximum size of an input image, in bytes.
     pub buffer: u64,
     /// `image_filter_pixels`: maximum number of pixels of an input image.
     pub pixels: u64,

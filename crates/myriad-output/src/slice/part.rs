@@ -17,7 +17,7 @@ pub(super) struct SlicePart {
 }
 
 /// Returns the slice in a response. Returns an error (a text for the error log) if the response is not the requested
-/// slice. `etags` is set if the response may use a generated entity tag.
+/// slice. With `etags`, the generated entity tag of a file is used.
 pub(super) fn part(answer: &ContentResponse, slice: Slice, etags: bool) -> Result<SlicePart, String> {
     let lines = match &answer.source {
         ResponseSource::Page(page) => page.meta().lines(),

@@ -3,7 +3,7 @@
 /// Value of `userid`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum UseridMode {
-    /// `off`.
+    /// `off`: received IDs are ignored, and none is sent.
     #[default]
     Off,
     /// `log`: received IDs are parsed for logs, but none is sent.
@@ -29,7 +29,7 @@ pub(super) enum CookieExpiry {
 /// `userid*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UseridSettings {
-    /// `userid`.
+    /// `userid`: format of IDs, or off.
     pub mode: UseridMode,
     /// `userid_service`; `None` for the server's address (0 with `v1`).
     pub service: Option<u32>,
@@ -39,7 +39,7 @@ pub(super) struct UseridSettings {
     pub domain: Option<Vec<u8>>,
     /// `userid_path`; `None` for `/`.
     pub path: Option<Vec<u8>>,
-    /// `userid_expires`.
+    /// `userid_expires`: lifetime of the cookie.
     pub expires: CookieExpiry,
     /// `userid_flags`, as the attributes are written in the cookie.
     pub flags: String,

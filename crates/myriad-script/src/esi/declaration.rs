@@ -2,7 +2,7 @@
 
 /// Maximum length of a token and of an argument name, in bytes.
 const LONGEST: usize = 64;
-/// Minimum length of a token, in bytes. A shorter token could be guessed by the author of a comment.
+/// Minimum length of a token, in bytes. A shorter token could be guessed.
 const SHORTEST_TOKEN: usize = 8;
 /// Maximum length of a reason, in bytes. A longer one is truncated.
 const LONGEST_REASON: usize = 200;
@@ -10,8 +10,8 @@ const LONGEST_REASON: usize = 200;
 /// Declared properties of a response with ESI markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EsiDeclaration {
-    /// True if known visitors (logged-in clients, see `docs/esi.md`) may get the shared page, with their own fragments
-    /// in its holes.
+    /// True if known visitors (clients with a cookie of `esi_known_cookies`) may get the shared page, with their own
+    /// fragments in its holes.
     pub for_known_visitors: bool,
     /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,

@@ -1,4 +1,4 @@
-//! Exporter thread: sends one batch after the other.
+//! Exporter thread, which sends the batches in sequence.
 //!
 //! ```text
 //! batch -> sent -> next batch

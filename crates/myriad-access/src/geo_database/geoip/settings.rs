@@ -21,7 +21,7 @@ pub(super) struct DatabaseConf {
 pub(super) struct GeoipSettings {
     /// Databases, at most one of each type.
     pub databases: Vec<DatabaseConf>,
-    /// `geoip_proxy`, `geoip_proxy_recursive`.
+    /// `geoip_proxy`, `geoip_proxy_recursive`: proxies that may report the client address.
     pub proxies: TrustedProxies,
 }
 

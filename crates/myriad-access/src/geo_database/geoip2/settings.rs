@@ -18,7 +18,7 @@ pub(super) enum DatabaseMetadata {
 /// Source of a variable's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum VariableValue {
-    /// `metadata FIELD`.
+    /// `metadata FIELD`: property of the database.
     Metadata(DatabaseMetadata),
     /// Value from the record of an address.
     Value {
@@ -58,7 +58,7 @@ pub(super) struct DatabaseConf {
 pub(super) struct Geoip2Settings {
     /// Databases, in source order.
     pub databases: Vec<DatabaseConf>,
-    /// `geoip2_proxy`, `geoip2_proxy_recursive`.
+    /// `geoip2_proxy`, `geoip2_proxy_recursive`: proxies that may report the client address.
     pub proxies: TrustedProxies,
 }
 

@@ -52,7 +52,7 @@ pub(super) struct PassBearer<'a> {
     pub network: Option<IpAddr>,
     /// Name of the virtual server.
     pub server: &'a [u8],
-    /// `User-Agent`.
+    /// Value of `User-Agent`; empty if absent.
     pub agent: &'a [u8],
 }
 

@@ -7,7 +7,7 @@ use myriad_conf::Text;
 pub(super) struct OriginQueueRules {
     /// `zone=`: name of the queue. Locations with the same name share its slots and its queue.
     pub zone: String,
-    /// `concurrency=`.
+    /// `concurrency=`: number of concurrent requests.
     pub concurrency: Concurrency,
     /// `queue=`: maximum number of waiting requests.
     pub max_waiting: u32,
@@ -38,7 +38,7 @@ pub(super) struct StatusRules {
 /// Limit on concurrent requests of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConcurrencyLimit {
-    /// `concurrency=`.
+    /// `concurrency=`: number of concurrent requests.
     pub concurrency: Concurrency,
     /// Set if the number of php-fpm's children limits them as well (`status=`).
     pub uses_pool_status: bool,
@@ -47,7 +47,7 @@ pub(super) struct ConcurrencyLimit {
 /// `concurrency=`: number of concurrent requests to an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concurrency {
-    /// `concurrency=N`.
+    /// `concurrency=N`: fixed number.
     Fixed(u32),
     /// `concurrency=auto`: learned from response times.
     Learned {

@@ -27,7 +27,7 @@ struct Charset {
     source: Option<Template>,
     /// `override_charset`: responses that specify a charset are converted too.
     override_named: bool,
-    /// `charset_types`.
+    /// `charset_types`: media types to which the charset is added.
     types: TypeSet,
     /// Set if the filter may convert bodies: a source charset or `override_charset`, and a `charset_map`, are
     /// configured.

@@ -6,7 +6,7 @@ use myriad_conf::set;
 /// `gunzip` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GunzipSettings {
-    /// `gunzip`.
+    /// True for `gunzip on`.
     pub on: bool,
 }
 

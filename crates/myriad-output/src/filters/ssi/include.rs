@@ -160,7 +160,7 @@ impl IncludeInProgress {
     }
 }
 
-/// `subrequest_output_buffer_size` of a place, in bytes.
+/// `subrequest_output_buffer_size` of a location, in bytes.
 struct OutputBufferSize(u64);
 
 /// Stores `subrequest_output_buffer_size` of a level in `features`: the maximum number of response bytes that an

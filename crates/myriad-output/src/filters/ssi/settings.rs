@@ -3,11 +3,11 @@
 /// `ssi*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SsiSettings {
-    /// `ssi`.
+    /// True for `ssi on`.
     pub on: bool,
     /// `ssi_types`, in lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
-    /// `ssi_silent_errors`.
+    /// `ssi_silent_errors`: a failed command writes no error message.
     pub silent_errors: bool,
     /// `ssi_last_modified`: `Last-Modified` is preserved.
     pub last_modified: bool,

@@ -19,7 +19,7 @@ struct SubFilter {
     once: bool,
     /// `sub_filter_last_modified`: `Last-Modified` is preserved.
     last_modified: bool,
-    /// `sub_filter_types`.
+    /// `sub_filter_types`: media types in which texts are replaced.
     types: TypeSet,
 }
 
