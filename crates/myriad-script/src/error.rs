@@ -23,7 +23,7 @@ impl ScriptError {
         ScriptError { message: message.into(), offset: 0, item: None, undefined: None, cause: None }
     }
 
-    /// Sets [`Self::undefined`].
+    /// Sets the field `undefined`.
     pub(crate) fn undefined(mut self, name: &str) -> ScriptError {
         self.undefined = Some(name.into());
         self
@@ -34,7 +34,7 @@ impl ScriptError {
         self
     }
 
-    /// Sets [`Self::item`], unless it is already set.
+    /// Sets the field `item`, unless it is already set.
     pub(crate) fn in_item(mut self, item: usize) -> ScriptError {
         self.item.get_or_insert(item);
         self

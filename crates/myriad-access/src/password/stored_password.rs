@@ -75,7 +75,7 @@ impl<'a> StoredPassword<'a> {
     }
 
     /// Verifies a password. Hashes are compared in constant time. A `crypt` hash never matches a password with a NUL
-    /// byte or with more than [`LONGEST`] bytes.
+    /// byte or with more than 512 bytes.
     pub fn verify(&self, password: &[u8]) -> PasswordMatch {
         let hashed =
             matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_) | Self::DesCrypt(_));
