@@ -19,7 +19,7 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
     // The value depends on all header fields. It is declared as time-dependent, so that requests that read it do not
     // use the shortcut.
     RequestVariable::new("echo", "echo_client_request_headers", &[Moment], Made(head))
-        .with_status(Differs("in a subrequest it assert_variables the headers of the subrequest")),
+        .with_status(Differs("in a subrequest it shows the headers of the subrequest")),
 ];
 
 fn method(request: &Request) -> Option<&[u8]> {
