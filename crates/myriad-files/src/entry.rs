@@ -35,7 +35,7 @@ pub enum PathKind {
 
 /// State of a path at its last check.
 pub struct PathEntry {
-    /// Kind of the path.
+    /// Type of the path.
     pub kind: PathKind,
     /// True if any execute permission is set.
     pub executable: bool,

@@ -32,7 +32,7 @@ pub enum PathResolution {
 
 impl PathResolution {
     /// Returns the resolution of `path`, whose prefix `from` is trusted. As in nginx, `from` must end at a component
-    /// boundary; otherwise the whole path is checked.
+    /// boundary; otherwise the whole path is checked. A path equal to `from` is resolved without checks.
     pub fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
         let trusted = match path.strip_prefix(from) {
             Some([]) if !from.is_empty() => return Self::Free,

@@ -269,7 +269,7 @@ impl Connection {
     }
 
     /// Passes the connection to another listener, as if that listener had accepted it at `address`. `held` is dropped
-    /// with the connection. Returns false, without effect, after [`MAX_PASSES`] passes.
+    /// with the connection. Returns false, without effect, after `MAX_PASSES` passes.
     pub fn pass_to(&self, listener: u32, address: Option<SocketAddr>, held: Box<dyn Any>) -> bool {
         let passed = self.passed.get_or_init(Box::default);
         if passed.retained.borrow().len() >= MAX_PASSES {

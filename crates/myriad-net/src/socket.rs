@@ -84,7 +84,7 @@ impl ClientSocket {
         }
     }
 
-    /// Sends up to `length` bytes of `file` from `offset`. Returns 0 if the file is shorter than `offset`.
+    /// Sends up to `length` bytes of `file` from `offset`. Returns 0 if `offset` is at or after the end of the file.
     pub(crate) fn poll_send_file(
         &self,
         cx: &mut Context<'_>,

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! accepted -> [PROXY header] -> limit_conn -> allow, deny -> [TLS] -> [ssl_preread] -> set -> return
-//!                                                                                         -> proxy_pass -> relay -> log
-//!                                                                                         -> pass -> another listener
+//!                                                                                       -> proxy_pass -> relay -> log
+//!                                                                                       -> pass -> another listener
 //! ```
 //!
 //! Connections belong to their worker as HTTP connections do. Each takes a slot of `worker_connections`, keeps the
@@ -19,7 +19,7 @@
 //! | `tcp` | processing of a TCP connection |
 //! | `preread` | server name and protocols of a TLS client hello, read before the connection is relayed |
 //! | `pass`, `sockets` | connections passed to other listening sockets of the configuration |
-//! | `target`, `relay`, `direction_rate` | selection of the peer; relay in both directions, with rate limits and timeouts |
+//! | `target`, `relay`, `direction_rate` | selection of the peer; relay in both directions with rate limits |
 //! | `tls` | TLS with clients |
 //! | `udp` | processing of UDP datagrams |
 //! | `health_check` | health checks of peers |

@@ -33,9 +33,9 @@ impl<T: Default> DirectMapped<T> {
         if self.hashes.get(at) == Some(&hash.max(1)) { self.values.get(at) } else { None }
     }
 
-    /// Claims the slot of a hash. Returns the value to overwrite, which has the contents of an earlier key; `None` if
-    /// the slot is occupied by another hash and this is the first claim. `is_over` returns true for a value that is no
-    /// longer valid, whose slot counts as free.
+    /// Claims the slot of a hash. Returns the value to overwrite, which may have the contents of another key. Returns
+    /// `None` if the slot has a valid value of another hash, unless `hash` was the last hash refused there. `is_over`
+    /// returns true for a value that is no longer valid, whose slot counts as free.
     pub fn claim(&mut self, hash: u64, is_over: impl Fn(&T) -> bool) -> Option<&mut T> {
         if self.values.is_empty() {
             self.hashes.resize(SLOTS, 0);

@@ -1,4 +1,4 @@
-//! References to an HTTP/3 listener by its acceptors. The listener's hub task ends once none is left.
+//! References to a QUIC listener by its acceptors. The listener's task ends once none is left.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -26,7 +26,7 @@ impl AcceptorRefs {
     }
 }
 
-/// Weak reference, held by the hub task, to detect that no acceptor is left.
+/// Weak reference, held by the listener's task, to detect that no acceptor is left.
 pub(crate) struct WeakAcceptorRefs {
     gone: Rc<Cell<bool>>,
     users: Weak<AcceptorRefsInner>,

@@ -50,7 +50,7 @@ pub struct CachedVerifyResult {
 }
 
 /// Cache of values extracted from a client's certificate, by names that the service chooses. Values beyond
-/// [`MAX_STORED_BYTES`] in total are not cached.
+/// `MAX_STORED_BYTES` in total are not cached.
 #[derive(Debug, Default)]
 pub struct CertificateValues(RefCell<Vec<(&'static str, Box<str>)>>);
 

@@ -38,7 +38,7 @@ pub fn request(
 }
 
 /// Creates the self-signed certificate in DER for the challenge `tls-alpn-01` (RFC 8737 section 3). It contains the
-/// digest of `key_authorization` and is valid for [`CHALLENGE_DAYS`].
+/// digest of `key_authorization` and is valid for `CHALLENGE_DAYS` days.
 pub fn challenge_certificate(
     key: &SigningKey,
     identifier: &AcmeIdentifier,

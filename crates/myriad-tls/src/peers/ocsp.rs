@@ -126,7 +126,7 @@ fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
 /// Trusted path of a client certificate, whose revocation status must be checked.
 pub struct StatusCheck {
     pub(super) rules: Arc<OcspRules>,
-    /// Identifier of the [`ClientRules`].
+    /// Identifier of the `ClientRules`.
     pub(super) id: u64,
     /// Last second of the validity of the path, since the Unix epoch.
     pub(super) until_s: i64,

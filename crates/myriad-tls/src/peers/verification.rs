@@ -39,8 +39,8 @@ pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) 
     Some(judgement)
 }
 
-/// Returns the OCSP check that is required before [`verify_client`]; `None` if OCSP is off, the result is cached, or
-/// the chain is not trusted.
+/// Returns the OCSP check that is required before [`verify_client`]; `None` if OCSP is off, the client has sent no
+/// certificate, the result is cached, or the chain is not trusted.
 pub fn required_status_check(facts: &TlsFacts, rules: &ClientRules, now_s: i64) -> Option<StatusCheck> {
     let ocsp = rules.ocsp.as_ref()?;
     if facts.certificates.is_empty() || stored_result(facts.judged.get(), rules.id, now_s).is_some() {
@@ -65,8 +65,8 @@ fn stored_result(judged: Option<CachedVerifyResult>, rules: u64, now_s: i64) -> 
     judged.filter(|known| known.rules == rules && now_s <= known.until_s).map(|known| known.judgement)
 }
 
-/// Returns the result for a server that requests no certificate: the cached result of another server, or the error
-/// "unable to get local issuer certificate" if none has verified it.
+/// Returns the result for a server that requests no certificate: the cached result of another server, "certificate has
+/// expired" if that is no longer valid, or "unable to get local issuer certificate" if there is none.
 fn result_without_rules(judged: Option<CachedVerifyResult>, now_s: i64) -> VerifyResult {
     match judged {
         Some(known) if now_s <= known.until_s => known.judgement,

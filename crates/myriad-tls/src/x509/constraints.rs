@@ -1,8 +1,8 @@
 //! Name constraints (RFC 5280 section 4.2.1.10): restrictions of the names that a CA may certify.
 //!
 //! Supported types are DNS names, IP addresses, e-mail addresses and directory names. A constraint of another type is
-//! an error if a subordinate certificate has a name of that type. An excluded directory name is always an error,
-//! because equal directory names can have different encodings.
+//! an error if a subordinate certificate has a name of that type. An excluded directory name is an error for every
+//! subordinate certificate with a directory name, because equal directory names can have different encodings.
 
 use crate::x509::certificate::Certificate;
 use crate::x509::der::{DerReader, DerValue, MalformedDer, tag};

@@ -2,14 +2,14 @@
 
 use crate::x509::der::{DerReader, MalformedDer, tag};
 
-/// `id-ce`: 2.5.29.
+/// Prefix of the OIDs of certificate extensions (`id-ce`): 2.5.29.
 const ID_CE: [u8; 2] = [0x55, 0x1d];
-/// `id-kp`: 1.3.6.1.5.5.7.3.
+/// Prefix of the OIDs of key purposes (`id-kp`): 1.3.6.1.5.5.7.3.
 const ID_KP: [u8; 7] = [0x2b, 6, 1, 5, 5, 7, 3];
 const SERVER_AUTH: u8 = 1;
 const CLIENT_AUTH: u8 = 2;
 const OCSP_SIGNING: u8 = 9;
-/// `id-pe-authorityInfoAccess`: 1.3.6.1.5.5.7.1.1.
+/// OID of the authority information access extension: 1.3.6.1.5.5.7.1.1.
 const AUTHORITY_INFORMATION: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 1, 1];
 
 const SUBJECT_ALT_NAME: u8 = 17;

@@ -384,8 +384,8 @@ impl SingleResponse {
         Ok(Self { status, time, validity: OcspValidity { this_update, next_update } })
     }
 
-    /// Returns the preferred one of two responses: the valid one; if both are, the newer; if equally new, the negative
-    /// one.
+    /// Returns the preferred one of two responses: the one that is valid now; otherwise the newer; if equally new, the
+    /// negative one.
     fn or(self, other: Self) -> Self {
         let rank = |single: &Self| (single.time.is_ok(), single.validity.this_update, single.status.is_err());
         if rank(&other) > rank(&self) { other } else { self }
