@@ -55,8 +55,9 @@ fn touch_lines(bytes: &[u8]) -> u8 {
 /// Handle of a stored response: an immutable body and metadata, with a freshness lifetime that a revalidation may
 /// change. Cloning increments a reference count.
 ///
-/// Each fetch makes a new object; its number is its *generation*. Encodings are part of the object, so they always
-/// belong to exactly its bytes. An object is one contiguous allocation, whose cache lines a hit reads in sequence:
+/// Each fetch makes a new object; the sequence number at the start of the fetch is the object's *generation*. Encodings
+/// are part of the object, so they always belong to exactly its bytes. An object is one contiguous allocation, whose
+/// cache lines a hit reads in sequence:
 ///
 /// ```text
 ///   count | fixed part | length | key | texts of the metadata | body, unless it is long

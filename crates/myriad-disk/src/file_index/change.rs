@@ -5,7 +5,7 @@ use crate::index::{EvictionPosition, FileName};
 use super::{FileIndex, FileRole, IndexedFile, VariantMarker, split_hash};
 use crate::file_labels::mark_of;
 
-/// Number of label entries that each change examines to remove stale entries. A change with more than half as many
+/// Minimum number of label entries that each change examines to remove stale entries. The addition of a file with many
 /// labels examines two entries per label, so that stale entries remain few.
 const LABEL_PAIRS_SCANNED: usize = 32;
 

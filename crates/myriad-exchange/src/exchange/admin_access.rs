@@ -35,8 +35,8 @@ impl fmt::Display for AdminDenied {
 impl Request {
     /// Checks whether the request may administer this server. With `from`, its networks must contain the address of the
     /// connection's peer and, if a proxy reported a client address (`realip`, PROXY protocol), that address too.
-    /// Without `from`, clients from loopback and from the address on which they connected are allowed, unless the
-    /// request was forwarded: a tunnel or proxy on the same machine looks like loopback.
+    /// Without `from`, clients on a Unix socket, on loopback, or with the address that they connected to are allowed,
+    /// unless the request was forwarded: a tunnel or proxy on the same machine looks like loopback.
     pub fn may_administer(&self, from: Option<&[Network]>) -> Result<(), AdminDenied> {
         let peer = self.received.connection.peer.ip().map(|ip| ip.to_canonical());
         if let Some(networks) = from {

@@ -102,7 +102,7 @@ pub struct LookupProgress {
     pub open_body: Option<myriad_store::BodyReader>,
 }
 
-/// Content codings that this server does not produce but the origin may, such as `dcb`.
+/// Content codings that this server does not produce but the origin may, such as `deflate`.
 pub struct OtherCodings {
     /// Normalized names of these codings, separated as in `Accept-Encoding`.
     pub names: Box<[u8]>,

@@ -14,7 +14,7 @@ const MAX_SUBREQUESTS: u32 = 4096;
 pub struct Lineage {
     /// Nesting depth; 0 for a client's request.
     pub depth: u8,
-    /// Start time of the client's request, in milliseconds since the epoch.
+    /// Start time of the client's request, in milliseconds of the process clock.
     pub began_ms: u64,
     /// Set if errors produce empty responses, because the code that started the request handles errors itself.
     pub errors_empty: bool,
@@ -34,7 +34,7 @@ pub struct Lineage {
 pub struct TooMany;
 
 impl Lineage {
-    /// Creates the lineage of a client's request that started at `began_ms`, in milliseconds since the epoch.
+    /// Creates the lineage of a client's request that started at `began_ms`, in milliseconds of the process clock.
     pub(super) fn begun_at(began_ms: u64) -> Self {
         Self { began_ms, ..Self::default() }
     }

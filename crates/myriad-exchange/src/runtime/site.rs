@@ -93,7 +93,7 @@ pub struct Runtime {
     pub traffic_zones: Vec<Arc<TrafficZone>>,
 }
 
-/// TLS settings of a server for HTTP/1.
+/// Result of a server's TLS settings.
 pub enum ServerTls {
     /// No certificate is configured: TLS clients get the certificate of the default server.
     None,

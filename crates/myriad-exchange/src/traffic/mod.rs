@@ -24,14 +24,14 @@
 //! | `sums` | sums of the counts of all workers |
 //!
 //! ```text
-//! finished request -> Counting of its place -> slots of the worker -> counts: loads and stores of memory that no other thread writes
+//! finished request -> `Counting` of its location -> slots of the worker -> counts, which no other thread writes
 //!                                                | unknown key
-//!                                                '-> board of the worker, locked by it and by readers
-//! reader           -> the boards of all workers, in sequence -> sums
+//!                                                '-> table of the worker, which the worker and readers lock
+//! reader           -> the tables of all workers, one after another -> sums
 //! ```
 //!
 //! Only its worker writes a count, so that no request waits for another worker. A reset removes counts from the table
-//! of the worker ("board"); the worker detects by the table's epoch that it must look up its counts again.
+//! of the worker; the worker detects by the table's epoch that it must look up its counts again.
 
 mod codes;
 mod counts;

@@ -65,7 +65,7 @@ pub enum PurgeCount {
     Exact(usize),
     /// Minimum: the recovery may still find files of a former process, which are covered too.
     AtLeast(usize),
-    /// Not known yet: `Zone::tend_purges` reports it once all pages are checked.
+    /// Not known yet: `Zone::maintain_purges` reports it once all pages are checked.
     Later,
 }
 
@@ -146,7 +146,7 @@ impl fmt::Debug for PurgeFuture {
     }
 }
 
-/// Completed purge by rule, whose pages have all been found; returned by `Zone::tend_purges`.
+/// Completed purge by rule or of everything, whose pages have all been counted; returned by `Zone::maintain_purges`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedPurge {
     /// Name given by the caller.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file = head (64 bytes) + 360 records of 10 s + 1440 of 60 s + 2016 of 600 s
-//! record of the step that starts at `at` = position (at / length) modulo their number, so that the oldest is overwritten
+//! position of the step that starts at `at` = (at / length) modulo the number of steps; the oldest step is overwritten
 //! ```
 //!
 //! Each record has a checksum: if a crash interrupts writing, the incomplete record is skipped, and the others remain
