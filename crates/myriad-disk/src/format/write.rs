@@ -24,7 +24,6 @@ pub(crate) struct Sections<'a> {
     pub(crate) variant: &'a [u8],
     pub(crate) meta: &'a [u8],
     /// Alternative encodings, each appended by [`write_encoding`].
-    /// Written by [`write_encoding`].
     pub(crate) encodings: &'a [u8],
 }
 
