@@ -289,7 +289,7 @@ impl SocketBody {
         }
     }
 
-    /// Sends `100 Continue` when the body is about to be read (RFC 9110 section 10.1.1).
+    /// Sends `100 Continue`, once, if the client waits for it (RFC 9110 section 10.1.1).
     fn send_continue(&self, state: &mut BodyState) {
         if std::mem::take(&mut state.expect_continue) {
             use std::io::Write;

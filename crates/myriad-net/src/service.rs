@@ -193,7 +193,7 @@ pub enum HandshakeFailure {
     TimedOut,
     /// The client rejected the certificate with an alert.
     CertificateRejected,
-    /// Anything else.
+    /// Any other reason, including malformed messages and aborts by the client.
     Other,
 }
 

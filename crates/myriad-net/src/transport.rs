@@ -156,7 +156,7 @@ impl Transport {
         self.registered()?.poll_input(cx, peek)
     }
 
-    /// Writes once.
+    /// Writes `parts` once. Returns the number of bytes written.
     pub(crate) fn poll_send(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         self.poll_output(cx, |socket| match parts {
             [one] => send(socket, one, SendFlags::NOSIGNAL),

@@ -103,9 +103,9 @@ pub(crate) struct PeerTls {
 pub(crate) enum StreamContent {
     /// None: connections are closed, as in nginx.
     Nothing,
-    /// `return`.
+    /// Sends a text (`return`).
     Return(Template),
-    /// `pass`.
+    /// Passes the connection to another listening socket (`pass`).
     Pass(Template),
     /// `proxy_pass` to an `upstream` block or a fixed address.
     Group(Arc<StreamGroup>),

@@ -14,11 +14,11 @@ pub(crate) struct StreamSettings {
     pub answer: Option<Text>,
     /// `set` directives in order: variable and value.
     pub assignments: Vec<(Text, Text)>,
-    /// `proxy_connect_timeout`.
+    /// `proxy_connect_timeout`: maximum time for connecting to a peer.
     pub connect_timeout: u64,
     /// `proxy_timeout`: maximum time without data in either direction.
     pub timeout: u64,
-    /// `proxy_next_upstream`.
+    /// `proxy_next_upstream`: tries another peer if a connection fails.
     pub next_upstream: bool,
     /// `proxy_next_upstream_tries`; 0 for no limit.
     pub next_upstream_tries: u32,
@@ -34,9 +34,9 @@ pub(crate) struct StreamSettings {
     pub uses_tls: bool,
     /// `proxy_ssl_alpn`: protocols offered to peers.
     pub peer_alpn: Vec<Text>,
-    /// `proxy_socket_keepalive`.
+    /// `proxy_socket_keepalive`: enables TCP keepalive on connections to peers.
     pub socket_keepalive: bool,
-    /// `proxy_half_close`.
+    /// `proxy_half_close`: lets one direction continue after the other has ended.
     pub half_close: bool,
     /// `proxy_upload_rate` in bytes per second; may contain variables.
     pub upload_rate: Text,
@@ -46,19 +46,19 @@ pub(crate) struct StreamSettings {
     pub requests: u64,
     /// `proxy_responses`: expected number of peer datagrams per client datagram; `None` for any number.
     pub responses: Option<u64>,
-    /// `tcp_nodelay`.
+    /// `tcp_nodelay`: sends small packets to the client immediately.
     pub tcp_nodelay: bool,
-    /// `proxy_protocol_timeout`.
+    /// `proxy_protocol_timeout`: maximum time for reading a PROXY protocol header.
     pub header_timeout: u64,
-    /// `preread_buffer_size`.
+    /// `preread_buffer_size`: maximum number of bytes read before the connection is handled.
     pub preread_buffer_size: u64,
-    /// `preread_timeout`.
+    /// `preread_timeout`: maximum time for reading these first bytes.
     pub preread_timeout: u64,
-    /// `ssl_preread`.
+    /// `ssl_preread`: reads the TLS client hello before the connection is handled.
     pub ssl_preread: bool,
-    /// `ssl_alpn`.
+    /// `ssl_alpn`: protocols that the server supports.
     pub alpn: Vec<Text>,
-    /// `ssl_handshake_timeout`.
+    /// `ssl_handshake_timeout`: maximum time for a TLS handshake with a client.
     pub handshake_timeout: u64,
     /// `set_real_ip_from`: trusted proxies.
     pub trusted: Vec<Network>,

@@ -8,7 +8,7 @@ use crate::calendar::log_time::format_time_iso8601;
 pub enum YearDigits {
     /// `UTCTime`: years 1950 to 2049.
     Two,
-    /// `GeneralizedTime`.
+    /// `GeneralizedTime`: years 0 to 9999.
     Four,
 }
 

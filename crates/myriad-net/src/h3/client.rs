@@ -78,7 +78,7 @@ pub(super) struct QuicClient<S: Service> {
     pub(super) counted: Option<IpAddr>,
     /// Deadline of the handshake; `None` once it is complete.
     handshake_until: Option<Instant>,
-    /// `keepalive_timeout`.
+    /// Maximum idle time of the connection (`keepalive_timeout`).
     idle: Duration,
     stream_buffer: u64,
     resets: ResetBudget,

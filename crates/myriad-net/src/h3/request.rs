@@ -53,7 +53,7 @@ pub(super) enum DelayReason {
 /// State of the client's side of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientSide {
-    /// More bytes may arrive or be available.
+    /// The client may send more bytes, or received bytes have not been taken.
     Open,
     /// All bytes were taken, and the client has ended its side.
     Ended,

@@ -22,13 +22,13 @@ const LONGEST_SILENCE_MS: u64 = 86_400_000;
 pub struct QuicSettings {
     /// Selection of TLS settings by the requested server name.
     pub tls: Arc<dyn ChooseTls>,
-    /// `http3_max_concurrent_streams`.
+    /// Maximum number of concurrent requests per connection (`http3_max_concurrent_streams`).
     pub streams: u32,
     /// `http3_stream_buffer_size`, in bytes.
     pub stream_buffer: u64,
-    /// `quic_retry`.
+    /// True if all clients must validate their addresses before the handshake (`quic_retry`).
     pub retry: bool,
-    /// `quic_gso`.
+    /// True if several datagrams are sent with one system call (`quic_gso`).
     pub gso: bool,
     /// `keepalive_timeout`: maximum idle time of a connection, in milliseconds; 0 closes it after the first response.
     pub idle_ms: u64,

@@ -15,7 +15,7 @@ pub(crate) use directives::ROWS;
 /// Settings of health checks at one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckSettings {
-    /// `health_check`.
+    /// Check of the server's peers (`health_check`); `None` if there is none.
     pub check: Option<HealthCheck>,
     /// `health_check_timeout`, in milliseconds.
     pub timeout: u64,

@@ -40,7 +40,7 @@ pub type Resolve = Arc<dyn Fn(&str) -> Result<Vec<IpAddr>, String> + Send + Sync
 /// HTTPS client with fixed TLS settings and name resolution.
 pub struct Https(Agent);
 
-/// Complete response.
+/// HTTP response whose body has been read completely.
 #[derive(Debug)]
 pub struct HttpsReply {
     /// Status code.

@@ -69,7 +69,7 @@ pub mod tag {
 pub struct DerValue<'a> {
     /// Tag; see [`tag`] for constants.
     pub tag: u8,
-    /// Content.
+    /// Content bytes, without tag and length.
     pub content: &'a [u8],
     /// Complete encoding: tag, length and content.
     pub whole: &'a [u8],
