@@ -198,7 +198,8 @@ impl RequestOutcome {
 pub struct SentHead {
     /// Status code; 0 before the response head is generated.
     pub status: u16,
-    /// Header field lines for `$sent_http_*`. For a client's request, empty unless the configuration reads such a variable.
+    /// Header field lines for `$sent_http_*`. For a client's request, empty unless the configuration reads such a
+    /// variable.
     pub fields: Vec<u8>,
     /// Media type without `charset`, as `$sent_http_content_type` returns it until the head is complete.
     pub unnamed_type: Option<Box<[u8]>>,
