@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use rustix::process::{Gid, Uid};
 
-/// First id of ordinary users and groups; ids below it belong to the system (`GID_MIN` of login.defs(5)).
+/// Lowest ID of ordinary users and groups; lower IDs belong to the system (`GID_MIN` of login.defs(5)).
 const FIRST_ORDINARY: u32 = 1000;
-/// System users and groups that run web servers and PHP. These accounts cannot read password files or databases.
+/// System users and groups that run web servers and PHP, and that sites may therefore use.
 const OF_WEB_SERVERS: [&str; 9] =
     ["www-data", "apache", "nginx", "http", "httpd", "www", "wwwrun", "nobody", "nogroup"];
 
@@ -21,7 +21,7 @@ pub struct Account {
     pub uid: u32,
     /// ID of the primary group.
     pub gid: u32,
-    /// Supplementary groups, including the primary group.
+    /// IDs of all groups, including the primary group.
     pub groups: Vec<u32>,
 }
 
@@ -64,7 +64,7 @@ impl Account {
 
     /// Returns whether the mode of a file grants this account `right`: 4 to read, 2 to write, 1 to search or execute.
     ///
-    /// Access control lists are not read; their mask appears as the group bits of the mode.
+    /// Access control lists are not read; the group bits of the mode then contain their mask.
     pub fn has_right(&self, known: &Metadata, right: u32) -> bool {
         let shift = if self.uid == known.uid() {
             6
@@ -78,8 +78,8 @@ impl Account {
 
     /// Changes the process to this account permanently.
     ///
-    /// Must be called while the process has a single thread: Linux stores these ids per thread, and threads that start
-    /// later inherit them.
+    /// Must be called while the process has a single thread: Linux stores these IDs per thread, and threads that are
+    /// started later inherit them.
     pub fn switch_process(&self) -> std::io::Result<()> {
         let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
         rustix::thread::set_thread_groups(&groups)?;
@@ -91,17 +91,17 @@ impl Account {
     }
 }
 
-/// Returns the name of a user id.
+/// Returns the name of a user ID; `None` if it has none.
 pub fn name_of(uid: u32) -> Option<String> {
     name_in("/etc/passwd", uid)
 }
 
-/// Returns the name of a group id.
+/// Returns the name of a group ID; `None` if it has none.
 pub fn group_name_of(gid: u32) -> Option<String> {
     name_in("/etc/group", gid)
 }
 
-/// Returns the id of a group, given by its name or number.
+/// Returns the ID of a group that is given by name or number; `None` if the name is unknown.
 pub fn group_of(group: &str) -> Option<u32> {
     group_in(&fs::read_to_string("/etc/group").unwrap_or_default(), group)
 }
@@ -111,13 +111,15 @@ fn group_in(groups: &str, group: &str) -> Option<u32> {
     line.and_then(|line| line.split(':').nth(2)?.parse().ok()).or_else(|| group.parse().ok())
 }
 
-/// Returns whether a group may be adopted from a site or the pool of its PHP: a group of ordinary users or of a web server, never
-/// another system group (`shadow`, `disk`). A number without a name is accepted; containers use such numbers.
+/// Returns whether workers may use a group that comes from a site or from its PHP pool: a group of ordinary users or of
+/// a web server, never another system group (such as `shadow` or `disk`). A number without a name is accepted, as
+/// containers use such numbers.
 pub fn is_group_of_sites(gid: u32) -> bool {
     is_adoptable(gid, group_name_of)
 }
 
-/// Returns whether a user may be adopted from a site or the pool of its PHP, by the rules of [`is_group_of_sites`].
+/// Returns whether workers may use a user that comes from a site or from its PHP pool, by the rules of
+/// [`is_group_of_sites`].
 pub fn is_user_of_sites(uid: u32) -> bool {
     is_adoptable(uid, name_of)
 }
@@ -127,7 +129,7 @@ fn is_adoptable(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
         && (id >= FIRST_ORDINARY || name_of(id).is_none_or(|name| OF_WEB_SERVERS.contains(&name.as_str())))
 }
 
-/// Returns the home directory of a user id.
+/// Returns the home directory of a user ID.
 pub fn home_of(uid: u32) -> Option<PathBuf> {
     field("/etc/passwd", uid, 5).map(PathBuf::from)
 }
@@ -136,7 +138,7 @@ fn name_in(file: &str, id: u32) -> Option<String> {
     field(file, id, 0)
 }
 
-/// Returns field `number` of the line with this id.
+/// Returns a field of the line with this ID in a file such as `/etc/passwd`; `number` is its index, from 0.
 fn field(file: &str, id: u32, number: usize) -> Option<String> {
     let lines = fs::read_to_string(file).ok()?;
     let line = lines.lines().find(|line| line.split(':').nth(2) == Some(&id.to_string()))?;

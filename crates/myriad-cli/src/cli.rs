@@ -1,5 +1,5 @@
-//! Command line with the syntax of nginx: one-letter options may be combined, and a value may follow its letter
-//! directly.
+//! Parser of the command line, with nginx's syntax: one-letter options may be combined, and a value may directly follow
+//! its letter.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -15,7 +15,7 @@ pub use usage::{COMMANDS, USAGE, options_in, usage_of_server_and_site};
 
 use crate::wordpress;
 
-/// Parses the arguments after the program name. The error is a sentence for output after `myriad: `.
+/// Parses the arguments after the program name. Returns an error text, to be printed after `myriad: `.
 pub fn parse(arguments: Vec<OsString>) -> Result<ServerOptions, String> {
     if arguments.first().is_some_and(|first| first == "certificates") {
         let mut options = parse(arguments.into_iter().skip(1).collect())?;
@@ -63,8 +63,8 @@ pub fn parse(arguments: Vec<OsString>) -> Result<ServerOptions, String> {
     }
 }
 
-/// Returns the text after `--prefix`: empty for `--prefix`, whose value is the next argument, or `=DIR` for
-/// `--prefix=DIR`.
+/// Returns the text after `--prefix`: empty for `--prefix` (the value is the next argument), or `=DIR` for
+/// `--prefix=DIR`. Returns `None` for other arguments.
 fn after_prefix_option(argument: &OsStr) -> Option<&[u8]> {
     argument.as_bytes().strip_prefix(b"--prefix").filter(|rest| matches!(rest, [] | [b'=', ..]))
 }

@@ -1,4 +1,4 @@
-//! Configurations: reads them, checks them, and completes them with values that depend on the machine.
+//! Reads and checks a configuration, and completes it with values that depend on the machine.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -27,27 +27,28 @@ pub struct ConfigurationSource {
     pub preset: Option<Preset>,
 }
 
-/// Valid configuration, with its source text.
+/// Valid configuration, with its sources.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     /// Syntax tree and its sources.
     pub parsed: ParsedConfiguration,
     /// Typed configuration.
     pub model: Model,
-    /// Addresses of the host names in `listen`.
+    /// Resolved host names of `listen` directives.
     pub hosts: Vec<ResolvedHost>,
     /// Certificates and private keys.
     pub tls_files: TlsFiles,
 }
 
-/// Host name and port of a `listen`, with the addresses that the supervisor resolved for them.
+/// Host name and port of a `listen`, and the addresses to which the supervisor resolved the name.
 pub type ResolvedHost = ((String, u16), Vec<SocketAddr>);
 
-/// Key among the hosts for servers without `listen`: port 80, or 8000 if the user is not root, as nginx documents.
+/// Key in the list of hosts for servers without `listen`: port 80, or 8000 if the user is not root, as documented by
+/// nginx.
 const DEFAULT_LISTEN: (&str, u16) = ("", 0);
 
 impl ConfigurationSource {
-    /// Returns the origin for a reload, with warnings. For a preset, all files named on the command line are read
+    /// Returns the source for a reload, and warnings. For a preset, the files that its command line names are read
     /// again.
     pub fn renewed(&self) -> Result<(Self, Vec<String>), String> {
         let Some(preset) = &self.preset else { return Ok((self.clone(), Vec::new())) };
@@ -58,12 +59,12 @@ impl ConfigurationSource {
     /// Reads, parses and checks the configuration.
     ///
     /// # Errors
-    /// Returns all errors at once, rendered; some have several lines.
+    /// Returns all errors, as messages of one or several lines.
     pub fn load(&self) -> Result<Configuration, Vec<ConfigFinding>> {
         self.examine().into_configuration()
     }
 
-    /// Runs all stages so that all errors are found. A later stage uses the values that the earlier stages could read.
+    /// Reads the configuration and runs all checks, even if an earlier one has found errors.
     pub fn examine(&self) -> ExaminedConfiguration<'_> {
         let (parsed, folder) = (self.parse(), self.folder());
         let mut survey = myriad_conf::survey(&parsed, myriad_serve::registry());
@@ -82,7 +83,8 @@ impl ConfigurationSource {
         ExaminedConfiguration { origin: self, parsed, survey, hosts, tls_files }
     }
 
-    /// Reads the valid parts of the configuration. Fails only if its syntax or a directive is invalid.
+    /// Reads the parts of the configuration that are valid. Returns an error only if its syntax or a directive is
+    /// invalid.
     pub fn survey(&self) -> Result<Survey, Vec<ConfigFinding>> {
         let (parsed, folder) = (self.parse(), self.folder());
         let model = myriad_conf::build(&parsed, myriad_serve::registry())
@@ -106,13 +108,13 @@ impl ConfigurationSource {
         }
     }
 
-    /// Returns the folder that relative file names start from.
+    /// Returns the folder of the configuration file, to which some file names are relative.
     fn folder(&self) -> &Path {
         self.paths.configuration.parent().unwrap_or(&self.paths.prefix)
     }
 }
 
-/// Configuration that was read and checked, valid or invalid.
+/// Configuration that was read and checked; it may be invalid.
 #[derive(Debug)]
 pub struct ExaminedConfiguration<'o> {
     origin: &'o ConfigurationSource,
@@ -123,12 +125,12 @@ pub struct ExaminedConfiguration<'o> {
 }
 
 impl ExaminedConfiguration<'_> {
-    /// Returns the model of the readable parts.
+    /// Returns the model of the valid parts.
     pub fn model(&self) -> &Model {
         &self.survey.model
     }
 
-    /// Returns the configuration, completed with values that depend on the machine, or all its errors.
+    /// Returns the configuration, completed with values that depend on the machine; or all its errors.
     pub fn into_configuration(self) -> Result<Configuration, Vec<ConfigFinding>> {
         let Self { origin, parsed, survey, hosts, tls_files } = self;
         let mut model = survey.into_model().map_err(|errors| ConfigFinding::of(&parsed, &errors))?;
@@ -140,7 +142,7 @@ impl ExaminedConfiguration<'_> {
     }
 }
 
-/// Readable parts of a configuration, for commands that only print it.
+/// Valid parts of a configuration, for commands that only print it.
 #[derive(Debug)]
 pub struct Survey {
     /// Typed configuration.
@@ -152,7 +154,7 @@ pub struct Survey {
 }
 
 impl Configuration {
-    /// Returns the warnings, rendered in the form of errors.
+    /// Returns the warnings, without the hints.
     pub fn warnings(&self) -> Vec<ConfigFinding> {
         self.findings(|severity| severity != Severity::Hint)
     }
@@ -167,7 +169,7 @@ impl Configuration {
         ConfigFinding::of(&self.parsed, wanted)
     }
 
-    /// Returns the files that were read from disk; the worker parses their bytes again.
+    /// Returns the files that were read from disk, which the worker parses again.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
         let on_disk =
             self.parsed.sources.iter().filter(|source| !source.builtin && source.path != Path::new("-g"));
@@ -175,8 +177,7 @@ impl Configuration {
     }
 }
 
-/// Reads and builds a configuration without the checks that depend on the machine, for commands that only read its
-/// values.
+/// Reads a configuration without the checks that depend on the machine, for commands that only need its values.
 pub fn read_main(origin: &ConfigurationSource) -> Result<Model, Vec<ConfigFinding>> {
     let parsed = myriad_serve::registry().parse(&DiskLoader, &origin.paths.configuration, &origin.directives);
     myriad_conf::build(&parsed, myriad_serve::registry())
@@ -206,7 +207,7 @@ fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     (files, errors)
 }
 
-/// Builds the same model from text that was read earlier.
+/// Builds the model again in the worker, from files that the supervisor has read.
 pub fn rebuild(
     files: Vec<(PathBuf, Vec<u8>)>,
     paths: &ServerPaths,
@@ -222,13 +223,13 @@ pub fn rebuild(
     Ok((model, parsed.sources))
 }
 
-/// Returns the errors among the findings as one text.
+/// Returns the texts of the errors among the findings, without warnings, one per line.
 pub fn errors_of(findings: Vec<ConfigFinding>) -> String {
     let errors = findings.into_iter().filter(|finding| finding.level < LogLevel::Warn);
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
-/// Maximum length of a file, in bytes. A longer file, such as a device without end, is not a configuration.
+/// Maximum length of a file, in bytes. A longer file is not a configuration; it may be a device without an end.
 const LARGEST_FILE: u64 = 64 << 20;
 
 /// Loader that reads the files of the configuration from the file system.
@@ -254,9 +255,10 @@ fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
     model.servers().flat_map(|server| &server.listens)
 }
 
-/// Resolves the hosts that `listen` names. Returns an error for each host without addresses.
+/// Resolves the host names of `listen` directives. Returns the addresses, and an error for each name without an
+/// address.
 fn resolve(model: &Model) -> (Vec<ResolvedHost>, Vec<Diagnostic>) {
-    // The supervisor chooses the default port: the worker cannot determine whether root started the server.
+    // The supervisor determines the default port, because the worker does not know whether root started the server.
     let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
     let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
     let mut hosts: Vec<ResolvedHost> = vec![((DEFAULT_LISTEN.0.to_owned(), DEFAULT_LISTEN.1), vec![default])];
@@ -277,8 +279,8 @@ fn resolve(model: &Model) -> (Vec<ResolvedHost>, Vec<Diagnostic>) {
     (hosts, errors)
 }
 
-/// Finds duplicate default servers of an address that only name resolution reveals, such as `localhost:80` and
-/// `127.0.0.1:80`.
+/// Returns errors for duplicate default servers that become visible only after host names are resolved, such as
+/// `localhost:80` and `127.0.0.1:80`.
 fn duplicate_defaults(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> {
     let mut known: Vec<(SocketAddr, &ListenConf)> = Vec::new();
     let mut errors = Vec::new();
@@ -293,7 +295,7 @@ fn duplicate_defaults(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> 
                 *other == address && (conf.quic, conf.udp) == (listen.quic, listen.udp)
             });
             match first {
-                // Addresses with identical text were reported earlier.
+                // Duplicates with equal text were found when the configuration was parsed.
                 Some((_, first)) if first.address != listen.address => {
                     let text = format!("a duplicate default server for {address}");
                     let error = Diagnostic::error(listen.span, text);
@@ -306,7 +308,8 @@ fn duplicate_defaults(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> 
     errors
 }
 
-/// Finds sockets shared by `http` and `stream` that only resolved host names or the default of `listen` reveal.
+/// Returns errors for addresses used by both `http` and `stream` that become visible only after host names are
+/// resolved, or by the default of `listen`.
 fn shared_with_stream(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> {
     let listens = |block: Option<&HttpConf>| -> Vec<(bool, ListenConf)> {
         let mut listens = Vec::new();
@@ -321,7 +324,7 @@ fn shared_with_stream(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> 
     let of_http = listens(model.http.as_ref());
     let mut errors = Vec::new();
     for (is_written, listen) in listens(model.stream.as_ref()) {
-        // Addresses written in both blocks were compared when the configuration was read.
+        // Addresses that are written in both blocks were compared when the configuration was parsed.
         let unseen = of_http.iter().filter(|(other_is, _)| !(is_written && *other_is));
         let same = unseen.map(|(_, other)| other).find(|other| other.shares_socket(&listen));
         if let (Some(same), ListenAddress::Ip(address)) = (same, &listen.address) {
@@ -332,7 +335,8 @@ fn shared_with_stream(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> 
     errors
 }
 
-/// Adds warnings on directives without effect: `user` without root, and options of sockets that are not set.
+/// Adds warnings about directives without effect: `user` if not started by root, and socket options that are not
+/// supported.
 fn warn_of_ineffective_directives(model: &mut Model) {
     let mut warnings = Vec::new();
     for listen in listens(model) {
@@ -355,8 +359,8 @@ fn addresses(hosts: &[ResolvedHost], name: &str, port: u16) -> impl Iterator<Ite
     found.into_iter().flat_map(|(_, addresses)| addresses.iter().copied())
 }
 
-/// Completes the model with values that depend on the machine: default error log, addresses of host names, default
-/// `listen`.
+/// Completes the model with values that depend on the machine: the default error log, and the addresses of host names
+/// and of the default `listen`.
 fn complete(model: &mut Model, paths: &ServerPaths, hosts: &[ResolvedHost]) {
     if model.main.error_logs.is_empty() {
         let target = match &paths.error_log {
@@ -377,8 +381,7 @@ fn complete(model: &mut Model, paths: &ServerPaths, hosts: &[ResolvedHost]) {
     }
 }
 
-/// Returns the listen addresses of a server: the default if it has no `listen`, with host names replaced by their
-/// addresses.
+/// Returns the `listen` directives of a server, with host names replaced by addresses; the default one if it has none.
 fn listen_addresses(server: &ServerConf, hosts: &[ResolvedHost]) -> Vec<ListenConf> {
     if server.listens.is_empty() {
         let default = addresses(hosts, DEFAULT_LISTEN.0, DEFAULT_LISTEN.1);

@@ -1,4 +1,4 @@
-//! `-t --explain URL`: prints the processing of a request by the configuration, for people to read.
+//! `-t --explain URL`: prints how the configuration processes a request.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -13,7 +13,7 @@ use crate::configuration::{Configuration, ConfigurationSource};
 const TOPIC: usize = 10;
 
 impl ExplainRequest {
-    /// Parses the URL and the header fields.
+    /// Parses the URL and the headers of the request. Returns an error text if they are invalid.
     fn question(&self) -> Result<ExplainedRequest, String> {
         let mut question = ExplainedRequest::of_url(&self.url).map_err(|why| format!("--explain: {why}"))?;
         question.method = self.method.clone().unwrap_or(question.method);
@@ -70,7 +70,7 @@ fn render(parsed: &ParsedConfiguration, question: &ExplainedRequest, lines: &[Ex
     out
 }
 
-/// Converts text for output to a terminal: control characters, which a request may contain, become U+FFFD.
+/// Replaces control characters, which a request may contain, by U+FFFD, for output to a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }

@@ -1,18 +1,19 @@
-//! Lock of a folder: limits it to one `myriad wordpress` at a time. The supervisor owns the lock while it runs.
+//! Lock of a prefix folder, which permits only one `myriad wordpress` per folder. The supervisor holds the lock while
+//! it runs.
 //!
 //! ```text
 //! free   --claim-------------------------------> locked
 //! locked --process exits, for any reason-------> free
 //! locked --upgrade: the descriptor is passed---> locked by both --one of them exits--> locked by the other
 //! ```
-//! The file also contains the process number, the results of reloads, and facts of the server, for commands. It is not
-//! removed at exit: only the lock shows that a server runs.
+//! The lock file also contains the process ID, the results of reloads, and a description of the server, for commands.
+//! It is not removed at exit: only the lock shows that a server runs.
 //!
 //! ```text
-//! PROCESS STARTED-S
-//! reloads BEGUN ENDED
-//! ! LINE                 reason why the last reload was rejected, any number of lines
-//! FACTS
+//! PROCESS-ID START-TIME-IN-SECONDS
+//! reloads STARTED FINISHED
+//! ! LINE          reason why the last reload was rejected, any number of lines
+//! DESCRIPTION
 //! ```
 
 use std::fs::{self, File, Permissions, TryLockError};
@@ -29,26 +30,26 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::path_walk;
 use crate::pidfile::reason;
 
-/// Number of attempts, and the pause between them: a command that tests the lock takes it for a moment.
+/// Maximum number of attempts to take the lock: a command that tests it holds it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Prefixes of the line with the reloads, and of each line with the reason of the last rejection.
+/// Prefix of the line with the numbers of reloads.
 const RELOADS: &str = "reloads ";
 const REFUSED: &str = "! ";
-/// Facts that are written before a server handles its signals.
+/// Description that is written before the server handles signals.
 const STARTING: &str = "starting\n";
-/// Maximum number of bytes read from a lock file; sufficient for the facts of many sites and the reasons of a
-/// rejection.
+/// Maximum number of bytes that are read from a lock file, sufficient for the description of many sites and the reasons
+/// of a rejection.
 const LONGEST: u64 = 1 << 20;
 
-/// Reloads of a server, and the reason if the last one was rejected.
+/// Numbers of reloads of a server, and the reason if the last one was rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReloadCounts {
     /// Number of reloads that were started.
     pub started: u64,
-    /// Number of reloads that were completed or refused.
+    /// Number of reloads that were completed or rejected.
     pub finished: u64,
-    /// Reasons of the rejection, as lines for people.
+    /// Reasons why the last reload was rejected; empty if it was accepted.
     pub refused: Vec<String>,
 }
 
@@ -58,29 +59,29 @@ impl ReloadCounts {
         self.started += 1;
     }
 
-    /// Records that the last reload has finished; without a reason, its configuration was accepted.
+    /// Records that the last reload has finished; `refused` are the reasons of a rejection, empty if it was accepted.
     pub fn end(&mut self, refused: Vec<String>) {
         *self = Self { started: self.started, finished: self.started, refused };
     }
 }
 
-/// Locked folder. The lock is released when the process exits.
+/// Lock of a folder. It is released when dropped, or when the process exits.
 #[derive(Debug)]
 pub struct InstanceLock {
     file: File,
     since: SystemTime,
 }
 
-/// Server that has locked a folder.
+/// Server that holds the lock of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// Process ID.
     pub pid: Pid,
     /// Time of its start.
     pub since: SystemTime,
-    /// Facts that it wrote, as lines for people.
+    /// Description that the server wrote, in lines.
     pub facts: String,
-    /// Results of its reloads; `None` for a binary that does not write them.
+    /// Results of its reloads; `None` if the binary is too old to write them.
     pub reloads: Option<ReloadCounts>,
     /// Owner of the lock file.
     owner: u32,
@@ -92,23 +93,23 @@ fn path(prefix: &Path) -> PathBuf {
 }
 
 impl InstanceLock {
-    /// Locks a folder for this process.
+    /// Locks the folder `prefix` for this process.
     ///
     /// # Errors
-    /// Returns a sentence if another process has locked it or the lock file cannot be created.
+    /// Returns an error text if another process holds the lock or the lock file cannot be created.
     pub fn claim(prefix: &Path) -> Result<Self, String> {
         let path = path(prefix);
         let failed =
             |error: &io::Error| format!("wordpress: lock file \"{}\": {}", path.display(), reason(error));
         let open = || {
             let file = File::from(path_walk::open_for_appending(&path)?);
-            // Access for its owner only: any user who can read the file can lock it.
+            // Readable only by its owner, because any user who can open the file can lock it.
             file.set_permissions(Permissions::from_mode(0o600)).map(|()| file)
         };
         let mut file = open().map_err(|error| failed(&error))?;
         for _ in 0..ATTEMPTS {
             match file.try_lock() {
-                // A file of another user is replaced: that user could write any process number to it.
+                // A lock file of another user is replaced, because that user could write any process ID to it.
                 Ok(()) if !is_file_of_us(&file) => {
                     fs::remove_file(&path).map_err(|error| failed(&error))?;
                     file = open().map_err(|error| failed(&error))?;
@@ -134,12 +135,12 @@ impl InstanceLock {
         ))
     }
 
-    /// Takes over the lock of the previous supervisor.
+    /// Takes over the lock from the previous supervisor, which has passed its descriptor.
     pub fn inherit(lock: OwnedFd) -> Self {
         Self { file: lock.into(), since: SystemTime::now() }
     }
 
-    /// Writes the number of this process, its reloads, and facts of the server (lines for people) to the lock file.
+    /// Writes the process ID, the results of reloads, and the description `told` (in lines) to the lock file.
     pub fn write_state(&self, reloads: &ReloadCounts, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let ReloadCounts { started: begun, finished: ended, refused } = reloads;
@@ -159,13 +160,13 @@ impl AsFd for InstanceLock {
     }
 }
 
-/// Returns the server that has locked a folder, if one has.
+/// Returns the server that holds the lock of a folder; `None` if none does.
 ///
 /// # Errors
-/// Returns an error if the lock file cannot be read, or if the process that locked it has not written to it yet.
+/// Returns an error if the lock file cannot be read, or if the server has not written to it yet.
 pub fn holder(prefix: &Path) -> io::Result<Option<LockHolder>> {
-    // Links are not followed and the open does not block: root may check the folder of another user, who may have put a
-    // link or a pipe there.
+    // Links are not followed, and opening does not block: root may check the folder of another user, who could have put
+    // a link or a pipe there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut file = match File::options().read(true).custom_flags(flags).open(path(prefix)) {
         Ok(file) => file,
@@ -196,7 +197,8 @@ pub fn holder(prefix: &Path) -> io::Result<Option<LockHolder>> {
     Err(io::Error::other("the process that holds the lock has not written its process ID yet"))
 }
 
-/// Returns the server that has locked a folder, for a command; the error is a sentence.
+/// Returns the server that holds the lock of a folder; `None` if none does. Returns an error text with a remedy for the
+/// user of a command.
 pub fn holder_or_error(prefix: &Path) -> Result<Option<LockHolder>, String> {
     holder(prefix).map_err(|error| {
         let path = path(prefix);
@@ -223,7 +225,7 @@ impl LockHolder {
         }
         let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
         let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
-        // Control characters are removed, as the text is printed to a terminal.
+        // Control characters are removed, because the text is printed to a terminal.
         let shown =
             |text: &str| text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
         let mut refused = Vec::new();
@@ -235,11 +237,11 @@ impl LockHolder {
         Some(Self { pid, since, facts: shown(told), reloads, owner })
     }
 
-    /// Sends a signal to the server; returns a descriptor of its process.
+    /// Sends a signal to the server. Returns a descriptor of its process, by which its exit can be awaited.
     ///
     /// # Errors
     /// Returns the errors of [`LockHolder::process`]. Also returns an error if this process lacks permission, or if the
-    /// server is starting and the signal is `HUP` or `USR1`, which would terminate it.
+    /// signal is `HUP` or `USR1` and the server is still starting, because the signal would terminate it.
     pub fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
         if self.facts == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {
             return Err(format!("process {} is still starting: try again in a moment", self.pid));
@@ -256,7 +258,7 @@ impl LockHolder {
         Ok(process)
     }
 
-    /// Returns a descriptor of the process, because its number may be reused by another process.
+    /// Returns a descriptor of the process, which stays valid if its ID is reused by another process.
     ///
     /// # Errors
     /// Returns an error if the process has exited, or if its owner is not that of the lock file: otherwise a user who
@@ -276,12 +278,12 @@ impl LockHolder {
     }
 }
 
-/// Returns whether a file belongs to root or to the user of this process, so that no other user can write to it.
+/// Returns whether a file belongs to root or to the user of this process.
 fn is_file_of_us(file: &File) -> bool {
     file.metadata().is_ok_and(|known| path_walk::is_ours(known.uid()))
 }
 
-/// Returns the owner of a process, which is its real user.
+/// Returns the real user ID of a process.
 fn owner_of(pid: Pid) -> io::Result<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let owner =
@@ -333,7 +335,7 @@ mod tests {
         assert_eq!(known.reloads, Some(ReloadCounts { started: 1, finished: 1, refused }));
         assert_eq!(known.facts, "serves  /b\n");
 
-        // Passed on, as in an upgrade.
+        // Passed to a successor, as in an upgrade.
         let successor = InstanceLock::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
         drop(first);
         assert!(InstanceLock::claim(&folder.0).is_err());

@@ -1,13 +1,15 @@
-//! Commands of the binary, and what every command shares.
+//! Commands of the binary, and code shared by all commands.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `cli`, `report`, `terminal`, `version` | options, messages, the terminal |
-//! | `configuration`, `paths`, `accounts`, `machine_files`, `path_walk`, `pidfile`, `instance`, `server_selection` | files, users, and the running servers |
+//! | `configuration`, `paths`, `pidfile`, `signals`, `accounts` | files, users and signals of a server |
+//! | `machine_files`, `path_walk`, `site_folder` | safe access to system files, by root, and to files of sites |
+//! | `instance`, `server_selection`, `servers`, `port_holder` | running servers, and the processes that hold ports |
 //! | `admin` | commands that query a running server |
-//! | `apache` | translates Apache's rules to nginx configuration |
+//! | `apache` | translation of Apache's rules to nginx configuration |
 //! | `wordpress` | the presets: `myriad wordpress`, `myriad php` |
-//! | `upgrade`, `explain` | upgrading the binary, `-t --explain` |
+//! | `upgrade`, `explain` | `myriad upgrade`, `-t --explain` |
 //! | `web` | a small HTTP client for commands |
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! System files that commands write, located below a root and replaced atomically.
+//! System files that commands write. They are below a root folder (`--root`) and are replaced atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -6,22 +6,22 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Attributes of a file other than its bytes.
+/// Attributes of a file, besides its contents.
 pub struct FileAttributes {
     /// Permission bits.
     pub mode: u32,
     /// User ID and group ID; `None` keeps those of the process.
     pub owner: Option<(u32, u32)>,
-    /// Time of the last change, if known.
+    /// Time of the last change; `None` for the current time.
     pub modified: Option<SystemTime>,
 }
 
-/// Returns the location of an absolute path below the root.
+/// Returns the path of a system file below the root folder.
 pub fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// Writes a system file and creates its parent folders. The file is on disk when the function returns.
+/// Writes a system file; missing parent folders are created. The file is on disk when this returns.
 pub fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     let path = below(root, path);
     fs::create_dir_all(path.parent().unwrap_or(root))?;
@@ -53,7 +53,8 @@ pub fn remove(root: &Path, path: &str) -> io::Result<()> {
     }
 }
 
-/// Returns a temporary name that no program reads, because its extension is unknown.
+/// Returns a temporary name next to a file. Programs that read all files of a folder ignore it because of its
+/// extension.
 fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));

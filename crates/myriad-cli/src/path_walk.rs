@@ -1,7 +1,7 @@
-//! Traverses paths component by component with the rights of root.
+//! Traversal of paths, one component at a time, for files that root opens.
 //!
-//! A link is followed if root owns it and only root can change the folders above it. In other folders no link is
-//! followed, because the owner of such a folder could redirect root to any file.
+//! A symbolic link is followed only if root owns it and only root can change the folders above it. In other folders no
+//! link is followed, because the owner of such a folder could redirect root to any file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -25,8 +25,8 @@ const STEP: OFlags = FOLDER.union(OFlags::PATH);
 /// Inode of the root folder of procfs (`PROC_ROOT_INO` of the kernel).
 const TOP_OF_PROC: u64 = 1;
 
-/// Owner that the kernel reports for files whose owner has no id in a user namespace (`/proc/sys/kernel/overflowuid`,
-/// unless changed).
+/// User ID that the kernel reports for files whose owner has no ID in the user namespace
+/// (`/proc/sys/kernel/overflowuid`, unless it was changed).
 const OVERFLOW: u32 = 65_534;
 
 /// Maximum number of links in one path, as in the kernel.
@@ -37,7 +37,7 @@ pub fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether only root can replace files of root in this folder.
+/// Returns whether only root can replace files that root owns in this folder.
 fn is_protected(folder: &File) -> io::Result<bool> {
     let known = folder.metadata()?;
     let is_sticky = known.mode() & 0o1000 != 0;
@@ -45,8 +45,8 @@ fn is_protected(folder: &File) -> io::Result<bool> {
     Ok(is_closed && (is_ours(known.uid()) || is_top_of_proc(folder, &known)?))
 }
 
-/// Returns whether this folder is the top of `/proc`, where only the kernel creates entries, in a user namespace
-/// (rootless containers): the folder and its links, such as `self`, have an owner that is unknown there.
+/// Returns whether this folder is the top of `/proc` as seen in a user namespace (rootless containers), where the
+/// folder and its links, such as `self`, have an owner without an ID. Only the kernel creates entries there.
 fn is_top_of_proc(folder: &File, known: &Metadata) -> Result<bool, Errno> {
     let is_closed = known.mode() & 0o222 == 0;
     Ok(known.ino() == TOP_OF_PROC && known.uid() == OVERFLOW && is_closed && is_proc(folder)?)
@@ -56,42 +56,42 @@ fn is_proc(folder: &File) -> Result<bool, Errno> {
     Ok(fstatfs(folder)?.f_type == PROC_SUPER_MAGIC)
 }
 
-/// Rule for a missing folder on the path.
+/// Treatment of a folder on the path that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingFolder {
     /// The folder is created, readable by all.
     Made,
     /// The walk stops before it.
     Ends,
-    /// The walk fails.
+    /// The traversal returns an error.
     Fails,
 }
 
-/// Walk in progress.
+/// State of a traversal.
 #[derive(Debug)]
 pub struct PathWalk {
-    /// Folder that the walk has reached.
+    /// Folder that has been reached.
     pub at: File,
-    /// Set if only root can change the path that the walk has followed.
+    /// True if only root can change the path to this folder.
     pub is_safe: bool,
 }
 
 impl PathWalk {
-    /// Starts a walk at the root folder.
+    /// Starts a traversal at the root folder.
     pub fn from_root() -> io::Result<Self> {
         Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
     }
 
-    /// Starts a walk at this folder.
+    /// Starts a traversal at this folder.
     pub fn from(at: File) -> io::Result<Self> {
         let is_safe = is_protected(&at)?;
         Ok(Self { at, is_safe })
     }
 
-    /// Walks along a path of folders. A link is followed if root owns it and only root can change the path to it.
-    /// Returns `None` at any other link.
+    /// Traverses a path of folders. A link is followed if root owns it and only root can change the path to it. Returns
+    /// `None` at any other link.
     pub fn walk(self, path: &Path, missing: MissingFolder) -> io::Result<Option<Self>> {
-        // Remaining components, the next one last.
+        // Remaining components, in reverse order.
         let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
         let mut links = 0;
         let mut walk = self;
@@ -123,7 +123,7 @@ impl PathWalk {
         Ok(Some(walk))
     }
 
-    /// Returns the target of a link; `None` if it must not be followed.
+    /// Returns the target of a link in this folder; `None` if it must not be followed.
     pub fn link(&self, name: &OsStr) -> io::Result<Option<PathBuf>> {
         if !self.is_own_link(name)? {
             return Ok(None);
@@ -144,11 +144,11 @@ impl PathWalk {
 
     /// Opens a file of this folder for appending; creates it if it does not exist.
     ///
-    /// If other users can put files into the folder, the file must be a plain file with a single name: a second name
+    /// If other users can put files into the folder, the file must be a regular file with a single name: a second name
     /// could be a hard link to any file, and opening a pipe would block.
     ///
     /// # Errors
-    /// Returns `ELOOP` for a link, except for the links that the kernel creates in `/proc`.
+    /// Returns `ELOOP` for a link, except for links that the kernel creates in `/proc`.
     fn open_file(&self, name: &OsStr) -> io::Result<OwnedFd> {
         let open = |more| {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -173,7 +173,7 @@ impl PathWalk {
         Ok(file.into())
     }
 
-    /// Returns the metadata of a name in this folder without following a link; `None` if another user could have
+    /// Returns the metadata of an entry of this folder, without following a link; `None` if another user could have
     /// created the entry.
     fn trusted_stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -182,7 +182,7 @@ impl PathWalk {
         Ok((self.is_safe && (!is_shared || is_ours(known.st_uid))).then_some(known))
     }
 
-    /// Opens the folder with that name. `/`, the first component of an absolute path, always opens the root folder.
+    /// Opens a subfolder. If the name is `/`, the first component of an absolute path, opens the root folder.
     fn step(&self, name: &OsStr) -> Result<File, Errno> {
         openat(&self.at, name, STEP, Mode::empty()).map(File::from)
     }
@@ -190,8 +190,8 @@ impl PathWalk {
 
 /// Opens a file for appending; creates it, unreadable by other users, if it does not exist.
 ///
-/// Root follows only its own links, in folders where no other user could have put them (`/var/log/a.log` to another
-/// disk, `/dev/stdout`).
+/// Root follows only links of root in folders where no other user could have created them (such as `/var/log/a.log` on
+/// another disk, or `/dev/stdout`).
 ///
 /// # Errors
 /// Returns an error if the file cannot be opened, or if another user could have redirected the path.
@@ -244,11 +244,11 @@ pub fn trusted_stat(path: &Path) -> io::Result<Option<Stat>> {
     Err(Errno::LOOP.into())
 }
 
-/// Returns the longest leading part of an absolute path that only root can redirect. Links below it may belong to
-/// another user.
+/// Returns the longest leading part of an absolute path that only root can change. The rest of the path may contain
+/// links of other users.
 ///
 /// # Errors
-/// Returns the errors of the system, for example if a part of the path does not exist.
+/// Returns an error of the system, for example if a part of the path does not exist.
 pub fn trusted_part(path: &Path) -> io::Result<PathBuf> {
     let mut walk = PathWalk::from_root()?;
     let mut trusted = PathBuf::from("/");

@@ -1,4 +1,4 @@
-//! Paths of a server: default locations of files, and the base folders of relative names.
+//! Paths of a server: default locations, and the folders to which relative names refer.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,17 +9,17 @@ use crate::cli::ServerOptions;
 
 const DEFAULT_PREFIX: &str = "/usr/local/myriad";
 const DEFAULT_CONFIGURATION: &str = "conf/nginx.conf";
-/// Documented default of nginx for `error_log`.
+/// Default of `error_log`, as documented by nginx.
 const DEFAULT_ERROR_LOG: &str = "logs/error.log";
 
-/// Paths of the packages for Debian and Fedora, which do not install everything in one folder.
+/// Paths of the Debian and Fedora packages, which do not install everything in one folder.
 const PACKAGE: PackagePaths = PackagePaths {
     prefix: "/var/lib/myriad",
     configuration: "/etc/myriad/nginx.conf",
     error_log: "/var/log/myriad/error.log",
 };
 
-/// Default paths if a package has installed its configuration.
+/// Default paths, used if a package has installed its configuration.
 #[derive(Clone, Copy, Debug)]
 struct PackagePaths {
     prefix: &'static str,
@@ -39,17 +39,17 @@ pub struct ServerPaths {
 }
 
 impl ServerPaths {
-    /// Resolves the paths of the command line: the prefix relative to the current folder, the others relative to the
+    /// Determines the paths from the command line. The prefix is relative to the current folder, other paths to the
     /// prefix.
     ///
-    /// Without `-p`, and if the default prefix does not exist, the folder of the configuration file is the prefix.
+    /// Without `-p`, and if the default prefix does not exist, the prefix is the folder of the configuration file.
     /// Without `-c` as well, the paths are those of a package if its configuration exists.
     pub fn new(options: &ServerOptions) -> Self {
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
         Self::from_folder(options, &current)
     }
 
-    /// Resolves the paths of a command line relative to the folder `current`.
+    /// Determines the paths like [`Self::new`], with `current` as current folder.
     pub fn from_folder(options: &ServerOptions, current: &Path) -> Self {
         Self::with_default(options, current, Path::new(DEFAULT_PREFIX), PACKAGE)
     }
@@ -78,8 +78,8 @@ impl ServerPaths {
         }
     }
 
-    /// Returns the paths for a configuration file: the prefix is `DIR` for `DIR/site.conf`, and for
-    /// `DIR/conf/nginx.conf` as in the layout of nginx.
+    /// Returns the paths for a configuration file. The prefix is its folder, or `DIR` for `DIR/conf/nginx.conf` as in
+    /// nginx's layout.
     fn around(configuration: PathBuf, error_log: Option<&Path>) -> Self {
         let folder = configuration.parent().unwrap_or(Path::new("/"));
         let is_conf = folder.file_name().is_some_and(|name| name == "conf");
@@ -96,7 +96,8 @@ impl ServerPaths {
         }
     }
 
-    /// Returns advice on a file that cannot be created, as lines below the error; empty if its folder exists.
+    /// Returns advice about a file that cannot be created, as lines to append to the error; empty unless its folder is
+    /// missing.
     pub fn advice(&self, path: &Path, error: &io::Error) -> String {
         let missing =
             path.parent().filter(|folder| error.kind() == io::ErrorKind::NotFound && !folder.is_dir());

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-/// File with the number of this process. It is removed on drop, unless it contains another number then.
+/// Pid file of this process. It is removed on drop, unless it contains another process ID by then.
 #[derive(Debug)]
 pub struct PidFile {
     path: PathBuf,
 }
 
 impl PidFile {
-    /// Writes a temporary file and renames it, so that no reader sees a partial file.
+    /// Writes the file atomically.
     pub fn write(path: PathBuf) -> io::Result<Self> {
         let aside = with_suffix(&path, ".new");
-        // Removed first: it may be left from a crash, or be a link of another user, which must not be followed.
+        // A leftover file of a crash, or a link of another user that must not be followed.
         if let Err(error) = fs::remove_file(&aside)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -35,7 +35,7 @@ impl PidFile {
         &self.path
     }
 
-    /// Renames the file in favour of a new binary: `nginx.pid` becomes `nginx.pid.oldbin`.
+    /// Renames the file before a new binary is started: `nginx.pid` becomes `nginx.pid.oldbin`.
     pub fn rename_to_oldbin(&mut self) -> io::Result<()> {
         self.rename(with_suffix(&self.path, ".oldbin"))
     }
@@ -63,7 +63,7 @@ impl Drop for PidFile {
     }
 }
 
-/// Returns the process in a pid file. The error is the text that nginx prints after `[error] `.
+/// Returns the process ID in a pid file. Returns nginx's error text if the file cannot be read or is invalid.
 pub fn read(path: &Path) -> Result<Pid, String> {
     let text = fs::read_to_string(path)
         .map_err(|error| format!("open() \"{}\" failed ({})", path.display(), reason(&error)))?;

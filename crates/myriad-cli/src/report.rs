@@ -1,19 +1,19 @@
-//! Messages for people: written to the error log, and to standard error until the log is in use.
+//! Messages for users, which are written to the error log, and to standard error until the log is used.
 
 use myriad_conf::{Diagnostic, ParsedConfiguration, Severity};
 use myriad_log::{ErrorLog, LogLevel, escaped};
 
-/// Message with its level, so that a warning next to an error remains a warning.
+/// Message with its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFinding {
     /// Severity.
     pub level: LogLevel,
-    /// Sentence, optionally followed by lines that show the position.
+    /// Sentence, which may be followed by lines that show the position.
     pub text: String,
 }
 
 impl ConfigFinding {
-    /// Converts diagnostics to findings. They are rendered without their label, since the level provides it.
+    /// Converts diagnostics. Their own labels are left out, because the severity is printed.
     pub fn of<'d>(
         parsed: &ParsedConfiguration,
         diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
@@ -36,14 +36,15 @@ impl ConfigFinding {
     }
 }
 
-/// Converts a sentence to an error that prevents the server from starting.
+/// Creates an error that prevents the server from starting.
 impl From<String> for ConfigFinding {
     fn from(text: String) -> Self {
         Self { level: LogLevel::Emerg, text }
     }
 }
 
-/// Writes each line of a message as a line of the log; with `aloud` also to standard error, in the wording of nginx.
+/// Writes each line of a message to the log. If `aloud`, warnings and errors are also written to standard error, in
+/// nginx's format.
 pub fn report(log: &ErrorLog, level: LogLevel, message: &str, aloud: bool) {
     for line in message.lines() {
         log.write(level, None, format_args!("{line}"));
@@ -53,7 +54,7 @@ pub fn report(log: &ErrorLog, level: LogLevel, message: &str, aloud: bool) {
     }
 }
 
-/// Writes to standard error only. Line breaks are retained; other control characters are escaped.
+/// Writes a message to standard error only. Control characters other than line breaks are escaped.
 pub fn print_message(level: LogLevel, message: &str) {
     let lines: Vec<_> = message.lines().map(escaped).collect();
     eprintln!("myriad: [{}] {}", level.name(), lines.join("\n"));

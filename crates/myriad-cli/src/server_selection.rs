@@ -1,13 +1,14 @@
-//! Selects the server that a command applies to: that of a configuration file, or a `myriad wordpress` or `myriad php`.
+//! Selection of the server to which a command applies: that of a configuration file, or a `myriad wordpress` or `myriad
+//! php`.
 //!
 //! ```text
-//! -c, or -p with a configuration file in it -------> the configuration
+//! -c, or -p with a configuration file in it -------> the server of that configuration
 //! -p without such a file --------------------------> the preset with that prefix
 //! no -c or -p, the installed configuration exists
-//!          and is served, or -g is given ----------> the configuration
-//!          a preset on its default folder runs ----> that preset, as under myriad-wordpress.service
-//!          one other server of the user runs ------> that server
-//!          otherwise ------------------------------> the installed configuration, or the preset on its default folder
+//!    and its server runs, or -g is given ----------> the server of the installed configuration
+//!    a preset with the default prefix runs --------> that preset, such as that of myriad-wordpress.service
+//!    the user runs exactly one other server -------> that server
+//!    otherwise ------------------------------------> the installed configuration, or the preset with the default prefix
 //! ```
 
 use std::fs;
@@ -22,15 +23,15 @@ use crate::servers::{self, SelectedServer};
 use crate::wordpress;
 
 impl SelectedServer {
-    /// Returns the server that a command line names, or the running one.
+    /// Returns the server that the options select; without such options, the running one.
     pub fn of(server: &ServerOptions) -> Self {
         let paths = ServerPaths::new(server);
         let is_there = paths.configuration.exists();
         Self::among(server, paths, is_there, serves, running_preset, servers::only_own)
     }
 
-    /// Returns the prefix that a command line names, or else the prefix of the running preset. Returns `None` if no
-    /// prefix is named and no preset runs.
+    /// Returns the prefix that the options name, otherwise that of the running preset; `None` if no prefix is named and
+    /// no preset runs.
     pub fn preset_of(server: &ServerOptions) -> Option<PathBuf> {
         let of_only = || match servers::only_own() {
             Some(Self::Preset(prefix)) => Some(prefix),
@@ -39,8 +40,8 @@ impl SelectedServer {
         server.prefix.clone().or_else(running_preset).or_else(of_only)
     }
 
-    /// Selects by the command line, by whether the configuration file exists and is served, by the running preset, and
-    /// by the only server of the user. The last three are evaluated only if they affect the result.
+    /// Selects the server, given whether the configuration file exists. The functions return whether its server runs,
+    /// the running preset, and the only server of the user; they are called only if needed.
     fn among(
         server: &ServerOptions,
         paths: ServerPaths,
@@ -63,12 +64,12 @@ impl SelectedServer {
     }
 }
 
-/// Returns whether the server of a configuration runs, by its pid file. Returns true if the configuration cannot be
-/// read, so that the command reports its errors.
+/// Returns whether the server of a configuration runs, by its pid file. Also returns true if the configuration cannot
+/// be read, so that the command reports its errors.
 fn serves(paths: &ServerPaths) -> bool {
     let origin = ConfigurationSource { paths: paths.clone(), directives: Vec::new(), preset: None };
     let Ok(model) = configuration::read_main(&origin) else { return true };
-    // A number left by a crash may belong to another program now.
+    // After a crash, the ID in the pid file may belong to another program.
     let own = fs::read("/proc/self/comm").unwrap_or_default();
     let pid = pidfile::read(&paths.complete(model.main.pid.bytes()));
     pid.is_ok_and(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
@@ -77,7 +78,7 @@ fn serves(paths: &ServerPaths) -> bool {
 /// Returns the prefix of the running preset: that of this user, else that of the system.
 fn running_preset() -> Option<PathBuf> {
     let own = wordpress::prefix(None);
-    // A lock that cannot be read counts as taken; the command then reports the error.
+    // If the lock file cannot be read, the preset counts as running; the command then reports the error.
     if !matches!(holder(&own), Ok(None)) {
         return Some(own);
     }

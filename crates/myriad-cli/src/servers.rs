@@ -1,8 +1,8 @@
-//! Running servers of Myriad on this machine, found by the command lines of their processes.
+//! Running Myriad servers on this machine, found by the command lines of their processes.
 //!
 //! A command line is not trusted: a process of the user counts only if the lock of its prefix, or the pid file of its
-//! configuration, contains its number. Of processes of other users only the command line is read, because it could name
-//! a file that blocks the reader.
+//! configuration, contains its process ID. Of processes of other users, only the command line is read, because it could
+//! name a file that blocks its reader.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::paths::ServerPaths;
 use crate::pidfile;
 use crate::wordpress;
 
-/// Server that a command line selects; if it names none, the running server.
+/// Server that a command applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectedServer {
     /// Server of a configuration file.
@@ -33,13 +33,13 @@ pub struct RunningProcess {
     pid: u32,
     /// Owner of the process.
     owner: u32,
-    /// Prefix or configuration file of the server.
+    /// Prefix or configuration file, by which the server is selected.
     pub named: SelectedServer,
-    /// Option that selects the server on a command line.
+    /// Command-line option that selects the server.
     option: String,
 }
 
-/// Returns the running servers, ordered by process number. Those of other users are included if `/proc` shows them.
+/// Returns the running servers, ordered by process ID. Those of other users are included if `/proc` shows them.
 pub fn running() -> Vec<RunningProcess> {
     let own = fs::read("/proc/self/comm").unwrap_or_default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -53,8 +53,8 @@ pub fn running() -> Vec<RunningProcess> {
     servers
 }
 
-/// Returns the server of the current user, if exactly one runs. For root, a server of another user does not count,
-/// because its control socket could return any response.
+/// Returns the server of the current user, if exactly one runs. Root does not use servers of other users, whose control
+/// sockets could send any response.
 pub fn only_own() -> Option<SelectedServer> {
     let uid = rustix::process::geteuid().as_raw();
     let mut own = running().into_iter().filter(|server| server.owner == uid);
@@ -62,7 +62,7 @@ pub fn only_own() -> Option<SelectedServer> {
     own.next().is_none().then_some(only.named)
 }
 
-/// Returns a list of the running servers for appending to an error, each with the option that selects it.
+/// Returns a list of the running servers to append to an error, each with the option that selects it.
 pub fn hint() -> String {
     let servers = running();
     if servers.is_empty() {
@@ -78,7 +78,7 @@ pub fn hint() -> String {
     format!("; running servers:{}", lines.collect::<String>())
 }
 
-/// Reads the command line of a process.
+/// Returns the server that a process runs, by its command line; `None` if it is not a server.
 fn server_of(pid: u32) -> Option<RunningProcess> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -86,7 +86,7 @@ fn server_of(pid: u32) -> Option<RunningProcess> {
     let mut arguments: Vec<OsString> = words.collect();
     // A NUL byte terminates the last argument.
     arguments.pop();
-    // The title of a worker is not a command line.
+    // A worker has a title instead of a command line.
     if arguments.first()?.to_string_lossy().contains(": ") {
         return None;
     }
@@ -102,7 +102,7 @@ fn server_of(pid: u32) -> Option<RunningProcess> {
     })
 }
 
-/// Server that a command line names.
+/// Server that the command line of a process names; it may be a false claim.
 #[derive(Debug, PartialEq, Eq)]
 struct ClaimedServer {
     named: SelectedServer,
@@ -113,7 +113,7 @@ struct ClaimedServer {
 }
 
 impl ClaimedServer {
-    /// Returns whether the lock or the pid file contains the process number.
+    /// Returns whether the lock or the pid file of the server contains the process ID.
     fn has_pid(&self, pid: u32) -> bool {
         let is_it = |of_file: rustix::process::Pid| of_file.as_raw_nonzero().get().cast_unsigned() == pid;
         match &self.named {
@@ -128,7 +128,8 @@ impl ClaimedServer {
     }
 }
 
-/// Returns the server that a command line in a folder names; `None` if the command is not a server.
+/// Returns the server that a command line names; `folder` is the current folder of its process. Returns `None` if the
+/// command is not a server.
 fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<ClaimedServer> {
     let first = arguments.first().and_then(|first| first.to_str()).unwrap_or_default();
     let is_preset = wordpress::SiteKind::from_name(first).is_some();

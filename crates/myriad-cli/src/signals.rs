@@ -1,4 +1,4 @@
-//! Signals as descriptors and flags: a handler only sets its flag and wakes the poll loop.
+//! Signals for a poll loop: a handler only sets a flag and makes a descriptor readable.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,14 +17,14 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Handles these signals for the rest of the process lifetime.
+    /// Starts to handle these signals, for the rest of the process's lifetime.
     pub fn watch(signals: &[Signal]) -> io::Result<Self> {
         let (wake, waker) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let mut flags = Vec::with_capacity(signals.len());
         for &signal in signals {
             let raised = Arc::new(AtomicBool::new(false));
-            // Actions run in the order of registration: the flag is set before the loop wakes.
+            // Actions are executed in the order of registration: the flag must be set before the loop wakes up.
             flag::register(signal.as_raw(), Arc::clone(&raised))?;
             pipe::register(signal.as_raw(), waker.try_clone()?)?;
             flags.push((signal, raised));
@@ -32,7 +32,7 @@ impl Signals {
         Ok(Self { wake, flags })
     }
 
-    /// Returns the signals raised since the last call, each once, in the order of [`Signals::watch`].
+    /// Returns the signals received since the last call, each once, in the order of [`Signals::watch`].
     pub fn take(&self) -> Vec<Signal> {
         let mut bin = [0; 64];
         while matches!((&self.wake).read(&mut bin), Ok(read) if read > 0) {}

@@ -1,8 +1,9 @@
-//! Folder of a site as commands and the supervisor read it: its owner is not trusted, and may put a link to any file, a pipe or a
-//! device in the place of a file of the site.
+//! Safe access to the folder of a site. Its owner is not trusted, and may replace any file by a link to another file, a
+//! pipe or a device.
 //!
-//! Every file below the folder of a site is opened by this module. Links are followed only where link and target have the same owner,
-//! which is the rule by which the presets serve files (`disable_symlinks if_not_owner`).
+//! Commands and the supervisor open all files below the folder of a site by this module. Links are followed only if
+//! link and target have the same owner, which is also the rule by which the presets serve files (`disable_symlinks
+//! if_not_owner`).
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -20,15 +21,16 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 
 use crate::{accounts, path_walk};
 
-/// Maximum number of bytes of a file that is read as a whole.
+/// Maximum size of a file that is read completely, in bytes.
 pub const FILE_BYTES: u64 = 1 << 20;
-/// Maximum number of entries of a folder that are searched for links.
+/// Maximum number of entries of a folder that are examined for links.
 const MAX_ENTRIES: usize = 4096;
-/// Maximum number of entries read in a search of files, for each folder that it may read: uploads of a month are thousands of files.
+/// Maximum number of entries that a search reads, per folder that it may read. The uploads of a month are thousands of
+/// files.
 const ENTRIES_PER_FOLDER: usize = 200;
-/// Maximum depth of folders that are searched.
+/// Maximum depth of folders in a search.
 const DEEPEST: usize = 64;
-/// Maximum number of [`LinkCycle`]s of a search.
+/// Maximum number of [`LinkCycle`]s that a search records.
 const MAX_CYCLES: usize = 16;
 
 /// Folder of a site.
@@ -39,14 +41,15 @@ pub struct SiteFolder {
 }
 
 impl SiteFolder {
-    /// The site at an absolute path.
+    /// Creates the site in the folder `root`, an absolute path.
     pub fn new(root: &Path) -> Self {
-        // A part that does not exist is not trusted.
+        // A part of the path that does not exist is not trusted.
         let trusted = path_walk::trusted_part(root).unwrap_or_else(|_| PathBuf::from("/"));
         Self { root: root.to_owned(), trusted }
     }
 
-    /// Leading part of the folder's path in which links are followed without a check, because root alone can change it.
+    /// Returns the leading part of the folder's path that only root can change, in which links are followed without a
+    /// check.
     pub fn trusted(&self) -> &Path {
         &self.trusted
     }
@@ -54,24 +57,25 @@ impl SiteFolder {
     /// Reads a regular file; `path` is relative to the folder.
     ///
     /// # Errors
-    /// Those of the system; also a refused link, anything but a regular file, and a file of more than `limit` bytes.
+    /// Returns an error of the system, or if the path contains a link that is not followed, the file is not regular, or
+    /// it has more than `limit` bytes.
     pub fn read(&self, path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
         let path = self.root.join(path);
         self.walk(&path).read(bytes(&path), limit)
     }
 
-    /// Reads the text of a regular file, as [`Self::read`] does, up to [`FILE_BYTES`]; bytes that are not UTF-8 are replaced.
+    /// Reads a regular file of at most [`FILE_BYTES`] as text; invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// Those of [`Self::read`].
+    /// Returns the errors of [`Self::read`].
     pub fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
         self.read(path, FILE_BYTES).map(|text| String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Metadata of what is at a path, by the same rule for links.
+    /// Returns the metadata of a file or folder; links are followed by the same rule.
     ///
     /// # Errors
-    /// Those of the system, and a refused link.
+    /// Returns an error of the system, or if the path contains a link that is not followed.
     pub fn metadata(&self, path: impl AsRef<Path>) -> io::Result<Metadata> {
         let path = self.root.join(path);
         self.walk(&path).metadata(bytes(&path))
@@ -80,19 +84,20 @@ impl SiteFolder {
     /// Opens a folder, as an `O_PATH` descriptor.
     ///
     /// # Errors
-    /// Those of the system, and a refused link.
+    /// Returns an error of the system, or if the path contains a link that is not followed.
     pub fn folder(&self, path: impl AsRef<Path>) -> io::Result<OwnedFd> {
         let path = self.root.join(path);
         self.walk(&path).folder(bytes(&path))
     }
 
-    /// Returns the path of the folder without links; links are followed by the same rule.
+    /// Returns the path of the folder with all links resolved; links are followed by the same rule.
     ///
     /// # Errors
-    /// Returns errors of the system; an error that names the link and its owner for a link that is not followed.
+    /// Returns an error of the system. For a link that is not followed, the error names it and its owner.
     pub fn resolved(&self) -> io::Result<PathBuf> {
         match self.folder("") {
-            // The path of the opened folder: resolving the path again would follow a link that was put there since.
+            // Path of the folder that was opened: resolving the path again could follow a link that was created
+            // meanwhile.
             Ok(opened) => std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())),
             Err(error) => {
                 let refused = self.links_above().into_iter().find(|link| link.owner != link.target);
@@ -101,16 +106,16 @@ impl SiteFolder {
         }
     }
 
-    /// The same, if there is no link on the way below the trusted part.
+    /// Opens a folder like [`Self::folder`], but only if its path contains no link outside of the trusted part.
     ///
     /// # Errors
-    /// Those of the system, and a link.
+    /// Returns an error of the system, or if there is such a link.
     pub fn folder_without_links(&self, path: impl AsRef<Path>) -> io::Result<OwnedFd> {
         let path = self.root.join(path);
         PathResolution::to(bytes(&path), LinkRule::Any, bytes(&self.trusted)).folder(bytes(&path))
     }
 
-    /// Returns the symbolic links in the path of the folder below its trusted part, in the order of the path.
+    /// Returns the links in the path of the folder outside of its trusted part, in the order of the path.
     pub fn links_above(&self) -> Vec<SymbolicLink> {
         let link = |path: &Path| {
             let known = path.symlink_metadata().ok().filter(Metadata::is_symlink)?;
@@ -123,10 +128,10 @@ impl SiteFolder {
         links
     }
 
-    /// Links of a folder that are not followed, because link and target have different owners.
+    /// Returns the links in a folder that are not followed, because link and target have different owners.
     pub fn refused_links(&self, path: impl AsRef<Path>) -> Vec<SymbolicLink> {
         let mut refused = Vec::new();
-        // A folder that cannot be read is reported elsewhere.
+        // Errors of reading the folder are reported elsewhere.
         let _ = self.add_refused_links(path.as_ref(), &mut refused);
         refused.sort_by(|a, b| a.path.cmp(&b.path));
         refused
@@ -151,11 +156,11 @@ impl SiteFolder {
         Ok(())
     }
 
-    /// Files below a folder, at most in `folders` folders and below 64 levels. Links below it are neither followed nor listed, unless
-    /// [`FileWalk::following_links`] is used.
+    /// Searches the files below a folder, in at most `folders` folders and up to a depth of 64. Links are neither
+    /// followed nor listed, unless [`FileWalk::following_links`] is called.
     ///
     /// # Errors
-    /// The folder cannot be opened; one below it that cannot be opened is skipped.
+    /// Returns an error if the folder cannot be opened. Subfolders that cannot be opened are skipped.
     pub fn files(&self, path: impl AsRef<Path>, folders: usize) -> io::Result<FileWalk> {
         let path = path.as_ref();
         let first = Pending { path: PathBuf::new(), around: Arc::default(), is_linked: false };
@@ -192,7 +197,7 @@ pub struct SymbolicLink {
 }
 
 impl Display for SymbolicLink {
-    /// Describes a link that is not followed.
+    /// Writes the error text for a link that is not followed.
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let name = |uid| accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
         let (path, owner, target) = (self.path.display(), name(self.owner), name(self.target));
@@ -203,87 +208,87 @@ impl Display for SymbolicLink {
     }
 }
 
-/// Device and inode of a folder.
+/// Device and inode of a folder, which identify it.
 type FolderId = (u64, u64);
 
-/// Folder to read.
+/// Folder that a search has yet to read.
 struct Pending {
-    /// Relative to the start.
+    /// Path relative to the start of the search.
     path: PathBuf,
-    /// Folders on the path to it, the start first.
+    /// Folders on the path to it, including the start, to detect cycles.
     around: Arc<Vec<FolderId>>,
     /// True if the path contains a link.
     is_linked: bool,
 }
 
-/// Path by which links lead from a folder to the same folder.
+/// Path by which links lead from a folder to itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkCycle {
     /// Path of the folder.
     pub folder: PathBuf,
-    /// Path from the folder to itself.
+    /// Path from the folder to itself, relative to it.
     pub way: PathBuf,
 }
 
-/// Files below a folder; each path is relative to it.
+/// Search for files below a folder. As an iterator, it returns their paths relative to the start.
 pub struct FileWalk {
     start: OwnedFd,
     site: SiteFolder,
-    /// Path of the start below the folder of the site.
+    /// Path of the start, relative to the folder of the site.
     start_path: PathBuf,
-    /// Folders to read, upper ones first.
+    /// Folders to be read, outer ones first.
     pending: VecDeque<Pending>,
-    /// Folders reached through links. They are read last, so that links do not use up the limits.
+    /// Folders reached through links. They are read last, so that links do not exhaust the limits.
     linked: VecDeque<Pending>,
     found: VecDeque<PathBuf>,
     /// Number of folders that may still be read.
     folders: usize,
-    /// Number of entries of folders that may still be read.
+    /// Number of folder entries that may still be read.
     entries: usize,
-    /// Set once a folder or an entry was left out because of these limits.
+    /// True if a folder or an entry was skipped because of these limits.
     is_cut: bool,
     follows_links: bool,
     cycles: Vec<LinkCycle>,
-    /// Folders that are not read.
+    /// Folders that are skipped.
     excluded: Vec<PathBuf>,
-    /// File name to look for; `None` finds all files.
+    /// Only files with this name are returned; `None` for all files.
     name: Option<&'static str>,
 }
 
 impl FileWalk {
-    /// Skips folders and everything below them.
+    /// Skips these folders and everything below them. Their paths are relative to the start.
     #[must_use]
     pub fn except(self, folders: &[impl AsRef<Path>]) -> Self {
         Self { excluded: folders.iter().map(|folder| folder.as_ref().to_owned()).collect(), ..self }
     }
 
-    /// Follows links whose target has the same owner, to folders and to files. A folder is found by each path that leads to it and
-    /// does not pass through a folder twice; [`Self::cycles`] are the other paths.
+    /// Follows links to files and folders whose owner is that of the link. A folder is found by each path that does not
+    /// pass through a folder twice; the other paths are in [`Self::cycles`].
     #[must_use]
     pub fn following_links(self) -> Self {
         Self { follows_links: true, ..self }
     }
 
-    /// Paths that pass through a folder twice, found so far; relative to the start.
+    /// Returns the cycles of links found so far. Their folders are relative to the start.
     pub fn cycles(&self) -> &[LinkCycle] {
         &self.cycles
     }
 
-    /// Returns whether the limits were reached, so that files may be missing.
+    /// Returns whether a limit was reached, so that files may be missing.
     pub fn is_cut(&self) -> bool {
         self.is_cut || !self.pending.is_empty() || !self.linked.is_empty()
     }
 
-    /// Skips files with other names.
+    /// Returns only files with this name.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
 
-    /// Reads a file that was found.
+    /// Reads a file that the search has returned.
     ///
     /// # Errors
-    /// Those of [`SiteFolder::read`].
+    /// Returns the errors of [`SiteFolder::read`].
     pub fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         if self.follows_links {
             return self.site.read(self.start_path.join(path), limit);
@@ -292,14 +297,14 @@ impl FileWalk {
         read_at(folder, path.file_name().unwrap_or_default().as_bytes(), limit)
     }
 
-    /// Opens a folder below the start, without following a link.
+    /// Opens a folder below the start, without following any link.
     fn open_without_links(&self, path: &Path) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let start = self.start.try_clone()?;
         path.iter().try_fold(start, |at, name| Ok(openat(&at, name, flags, Mode::empty())?))
     }
 
-    /// Reads the next folder.
+    /// Reads the entries of the next folder.
     fn list(&mut self, next: &Pending) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = if next.is_linked {
@@ -324,7 +329,7 @@ impl FileWalk {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let kind = match entry.file_type() {
-                // File systems that do not store the kind in the folder.
+                // Some file systems do not store the type in the folder.
                 FileType::Unknown => {
                     let known = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
                     FileType::from_raw_mode(known.st_mode)
@@ -348,7 +353,7 @@ impl FileWalk {
         Ok(())
     }
 
-    /// Adds a folder to those to read.
+    /// Adds a folder to those to be read, unless it is excluded or the limit is reached.
     fn add(&mut self, folder: Pending) {
         let waiting = self.pending.len() + if folder.is_linked { self.linked.len() } else { 0 };
         if self.excluded.contains(&folder.path) {
@@ -372,7 +377,7 @@ impl FileWalk {
         self.cycles.push(LinkCycle { folder, way });
     }
 
-    /// Returns the kind of the target of a link; `Unknown` if the link is not followed.
+    /// Returns the file type of a link's target; `Unknown` if the link is not followed.
     fn target(&self, path: &Path) -> FileType {
         let known = self.site.metadata(self.start_path.join(path));
         known.map_or(FileType::Unknown, |known| FileType::from_raw_mode(known.mode()))
@@ -386,17 +391,17 @@ impl Iterator for FileWalk {
         while self.found.is_empty() {
             self.folders = self.folders.checked_sub(1)?;
             let folder = self.pending.pop_front().or_else(|| self.linked.pop_front())?;
-            // Removed meanwhile, or not readable.
+            // Errors are ignored: the folder was removed meanwhile, or is not readable.
             let _ = self.list(&folder);
         }
         self.found.pop_front()
     }
 }
 
-/// Reads a file that the command line names, wherever it is. A pipe or a device is refused in place of being waited for.
+/// Reads a regular file that the command line names, anywhere on the machine. Does not block on a pipe or device.
 ///
 /// # Errors
-/// Those of the system; also anything but a regular file, and a file of more than `limit` bytes.
+/// Returns an error of the system, or if the file is not regular or has more than `limit` bytes.
 pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     PathResolution::Free.read(bytes(path), limit)
 }

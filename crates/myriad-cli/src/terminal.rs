@@ -1,11 +1,12 @@
-//! The terminal that a command writes to.
+//! Properties of the terminal that a command writes to.
 
 use std::io::IsTerminal;
 
-/// Number of columns if it is unknown.
+/// Number of columns if neither the terminal nor the environment provides it.
 const USUAL: usize = 80;
 
-/// Returns the number of columns of the terminal on standard output, else `COLUMNS`, else 80; limited to 40 to 400.
+/// Returns the number of columns of the terminal, otherwise the environment variable `COLUMNS`, otherwise 80; at least
+/// 40 and at most 400.
 pub fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
     let from_environment = || std::env::var("COLUMNS").ok()?.parse().ok();

@@ -1,8 +1,8 @@
-//! `myriad upgrade`: replaces the running binary with the installed one without losing a request.
+//! `myriad upgrade`: replaces the running binary with the installed one, without losing a request.
 //!
 //! ```text
-//! USR2 --> the new binary takes over the sockets --pid file contains it--> QUIT to the old process
-//!                           '--it exits: the old pid file is restored--> an error; the old process continues
+//! USR2 --> the new binary takes over the sockets --its ID is in the pid file--> QUIT to the old process
+//!                     '--the new binary exits: the old pid file is restored--> error; the old process continues
 //! ```
 
 use std::ffi::OsString;
@@ -41,7 +41,7 @@ Exit status: 0; 1 after an error; 3 if no server is running.
 
 const OPTIONS: &[KnownOption] = &[("--pid-file", true)];
 
-/// Maximum time for the new binary to accept connections: it reads its configuration and the catalogues of its zones.
+/// Maximum time for the new binary to accept connections: it reads its configuration and the file indexes of its zones.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// Interval between two reads of the pid file.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -80,7 +80,8 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the pid file of the selected server. A configuration that this binary rejects prevents the upgrade.
+/// Returns the pid file of the selected server. Returns an error if this binary rejects its configuration, so that it
+/// is not upgraded.
 fn configured_pid_file(words: &CommandWords) -> Result<PathBuf, String> {
     let paths = match SelectedServer::of(&words.server) {
         SelectedServer::Configuration(paths) => paths,
@@ -98,9 +99,9 @@ fn configured_pid_file(words: &CommandWords) -> Result<PathBuf, String> {
     Ok(origin.paths.complete(configuration.model.main.pid.bytes()))
 }
 
-/// Returns the pid file of a preset. If the preset runs, the file must contain the number of the process that has
-/// locked the folder, and the owner of that process must be the owner of the lock: a folder of another user may contain
-/// any number.
+/// Returns the pid file of a preset. If the preset runs, the pid file must contain the ID of the process that holds the
+/// lock, and the owner of that process must be the owner of the lock file: a folder of another user may contain any
+/// process ID.
 fn preset_pid_file(prefix: &Path) -> Result<PathBuf, String> {
     let path = wordpress::pid_file(Some(prefix));
     if let Some(holder) = holder_or_error(prefix)? {
@@ -117,13 +118,13 @@ fn preset_pid_file(prefix: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Returns the process in a pid file, if it runs.
+/// Returns the process ID in a pid file; `None` if no such process runs.
 fn running(pid_file: &Path) -> Option<Pid> {
     let pid = pidfile::read(pid_file).ok()?;
     rustix::process::test_kill_process(pid).is_ok().then_some(pid)
 }
 
-/// Checks that a process is a server of this program: an outdated pid file may contain the number of any process.
+/// Returns an error unless the process runs this program: an outdated pid file may contain the ID of any process.
 fn check_is_ours(pid: Pid) -> Result<(), String> {
     let name = |path: PathBuf| {
         let name = path.file_name()?.to_string_lossy().into_owned();
@@ -142,7 +143,7 @@ fn check_is_ours(pid: Pid) -> Result<(), String> {
     }
 }
 
-/// Replaces a running server; returns the new process.
+/// Replaces a running server. Returns the process ID of the new one.
 fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     let aside = pid_file.with_added_extension("oldbin");
     if let Some(other) = running(&aside) {
@@ -162,7 +163,7 @@ fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
                 pidfd_send_signal(&process, Signal::QUIT).map_err(failed)?;
                 return Ok(new);
             }
-            // The file was renamed and renamed back: the new process has exited.
+            // The file was renamed and renamed back, which means that the new process has exited.
             Ok(_) if change_time(pid_file) != before => {
                 return Err(format!(
                     "the new binary did not start, and process {old} continues to serve: see its error log"
@@ -179,7 +180,7 @@ fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     }
 }
 
-/// Returns the time of the last change of a file or its name.
+/// Returns the time of the last change of a file or its name, in seconds and nanoseconds.
 fn change_time(path: &Path) -> Option<(i64, i64)> {
     let known = fs::metadata(path).ok()?;
     Some((known.ctime(), known.ctime_nsec()))

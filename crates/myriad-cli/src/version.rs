@@ -1,14 +1,14 @@
-//! `-v` and `-V`: version of this binary, and the part of the nginx language that it supports.
+//! Output of `-v` and `-V`: the version of this binary, and the modules of nginx that it supports.
 
 use std::fmt::Write;
 
 use myriad_conf::registry::{BUILD_FEATURES, DirectiveRow, DirectiveStatus};
 use myriad_serve::registry;
 
-/// Release of nginx whose documented language is supported; tools compare with it.
+/// Release of nginx whose configuration language is supported; tools compare it.
 const NGINX_LEVEL: &str = "1.31.4";
 
-/// Optional libraries and mechanisms of nginx that this binary has.
+/// Options of nginx's `configure` for libraries and mechanisms that this binary has.
 const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads", "--with-debug"];
 
 /// HTTP modules that nginx builds by default, each with the directive that identifies it.
@@ -89,13 +89,13 @@ const STREAM_DEFAULT: &[(&str, &str)] = &[
 const STREAM_OPTIONAL: &[(&str, &str)] =
     &[("ssl", "ssl_certificate"), ("realip", "set_real_ip_from"), ("ssl_preread", "ssl_preread")];
 
-/// Returns the text of `-v`; with `configure` that of `-V`.
+/// Returns the output of `-v`, or of `-V` if `configure` is true.
 pub fn text(configure: bool) -> String {
     let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
     if configure {
         if is_here(&registry().rows(), "ssl_certificate") {
-            // Tools search this line for TLS.
+            // Tools search this line to find out whether TLS is supported.
             text.push_str(
                 "built with OpenSSL 3.5.0 (compatible TLS behavior; the implementation is rustls)\n",
             );

@@ -1,9 +1,9 @@
-//! `myriad wordpress` and `myriad php`: generate the built-in preset from the folder of a site and the address of
-//! php-fpm.
+//! `myriad wordpress` and `myriad php`: generate a configuration from a built-in preset, the folder of a site and the
+//! address of php-fpm.
 //!
 //! ```text
-//! arguments -> Options -> Checked, each site -> template, filled in -> Site -> Preset
-//!                 ^------------------------- reload ----------------------------'
+//! arguments -> SiteOptions -> CheckedSites -> template, filled in -> PresetSite -> Preset
+//!                  ^------------------------- reload ----------------------------'
 //! ```
 
 mod arguments;

@@ -61,7 +61,7 @@ pub(super) struct CacheCommand {
     words: CommandWords,
     request: AdminRequest,
     sort: Option<ListOrder>,
-    /// Maximum number of lines of a sorted list. For sorting, the whole response is read first.
+    /// Maximum number of lines of a sorted list, which is applied after the whole response has been read.
     limit: Option<usize>,
 }
 
@@ -158,7 +158,7 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode, String> {
     Ok(exit_code_for(any))
 }
 
-/// Writes one report; returns `false` once the reader has closed the output.
+/// Prints one report. Returns `false` if the output has been closed by its reader.
 fn write(
     output: &mut CommandOutput,
     reply: &AdminReply,
@@ -179,12 +179,12 @@ fn write(
     }
 }
 
-/// Writes a block, preceded by an empty line unless it is the first.
+/// Prints a text of several lines, preceded by an empty line unless it is the `first`.
 fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, String> {
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
-/// Returns the first pages in the order of the list. At most twice the limit is in memory.
+/// Requests all pages and returns the first ones in the order `sort`. At most twice the limit is kept in memory.
 fn sorted(
     running: &RunningServer,
     request: &AdminRequest,

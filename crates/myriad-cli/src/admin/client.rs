@@ -17,23 +17,24 @@ use crate::servers;
 use crate::servers::SelectedServer;
 use crate::wordpress;
 
-/// Maximum time between two parts of a response: a purge may wait for a sweep of all pages.
+/// Maximum time between two parts of a response. A purge may wait until all pages have been checked.
 const SILENCE: Duration = Duration::from_mins(5);
-/// Maximum time between two parts of a response to a query for counters, which are available immediately.
+/// Maximum time between two parts of a response with statistics, which are available immediately.
 const SILENCE_OF_FIGURES: Duration = Duration::from_secs(10);
 /// Maximum length of a line of a response, in bytes.
 const LONGEST_LINE: u64 = 16 << 20;
 
-/// Running server that a command line selects.
+/// Running server that a command line selects, with its control socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningServer {
     socket: PathBuf,
-    /// Name of the server on the command line, for messages.
+    /// Description of the server for error messages.
     description: String,
 }
 
 impl RunningServer {
-    /// Finds the control socket: that of `--socket`, or of the server that [`SelectedServer`] selects.
+    /// Finds the control socket: `named` (the argument of `--socket`), otherwise that of the server that
+    /// [`SelectedServer`] selects. Returns an error text if it cannot be determined.
     pub fn find(server: &cli::ServerOptions, named: Option<&Path>) -> Result<Self, String> {
         if let Some(path) = named {
             let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
@@ -56,19 +57,19 @@ impl RunningServer {
         }
     }
 
-    /// Returns the server whose control socket is next to this pid file, its default location without `control_socket`.
+    /// Returns the server whose control socket has the default path next to this pid file.
     pub fn next_to_pid_file(pid_file: &Path) -> Self {
         let socket = socket::path_for_pid_file(pid_file);
         Self { description: format!("with the control socket {}", socket.display()), socket }
     }
 
-    /// Connects to the control socket.
+    /// Connects to the control socket. Returns an error text with a remedy if that fails.
     pub fn connect(&self) -> Result<UnixStream, String> {
         socket::connect_to_path(&self.socket).map_err(|error| self.connection_error(&error))
     }
 
-    /// Sends a request and passes each line of the response to `tell` until it returns `false`. Returns the last line
-    /// of the response; `None` if `tell` stopped it.
+    /// Sends a request and passes each line of the response to `tell`, until it returns `false` or the response is
+    /// complete. Returns the last line; `None` if `tell` returned `false`.
     pub fn send_request(
         &self,
         request: &AdminRequest,
@@ -81,7 +82,8 @@ impl RunningServer {
             _ => SILENCE,
         };
         stream.set_read_timeout(Some(silence)).map_err(|error| failed(&error))?;
-        // A server that rejects immediately may close before it has read the request; its response contains the reason.
+        // Errors of sending are ignored: a server that rejects the client may close the connection before it has read
+        // the request, but its response contains the reason.
         let sent = stream.write_all(request.line().as_bytes());
         let mut lines = BufReader::with_capacity(64 << 10, stream);
         let mut line = Vec::new();

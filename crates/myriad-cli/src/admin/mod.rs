@@ -1,8 +1,8 @@
-//! Control socket, and the commands that use it.
+//! The control socket, and the commands that use it.
 //!
 //! ```text
 //! myriad purge, cache, memory, upstream --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
-//!                                            created by the supervisor, retained over reloads and respawns
+//!                      (created by the supervisor, retained over reloads and restarts of workers)
 //! ```
 
 mod cache;
@@ -27,7 +27,7 @@ pub use output::{CommandOutput, exit_code_for};
 pub use purge::USAGE as PURGE_USAGE;
 pub use upstream::USAGE as UPSTREAM_USAGE;
 
-/// Command that queries a running server: the first word of its command line.
+/// Command that sends a request to a running server, selected by the first word of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminCommand {
     /// `myriad cache`.
@@ -41,7 +41,7 @@ pub enum AdminCommand {
 }
 
 impl AdminCommand {
-    /// Returns the command with this name.
+    /// Returns the command with this name; `None` if there is none.
     pub fn from_name(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("cache") => Some(Self::Cache),

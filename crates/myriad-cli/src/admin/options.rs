@@ -1,4 +1,4 @@
-//! Arguments of commands: options `--name value` or `--name=value` at any position, and the other words in order.
+//! Parsing of command arguments: options `--name value` or `--name=value` at any position, and other words in order.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -6,39 +6,39 @@ use std::path::PathBuf;
 
 use crate::cli;
 
-/// Command line, split into options and words.
+/// Parsed arguments of a command.
 #[derive(Debug, Default)]
 pub struct CommandWords {
-    /// `-c`, `-p` or `--prefix`, `-g`.
+    /// Options that select a server: `-c`, `-p` or `--prefix`, `-g`.
     pub server: cli::ServerOptions,
-    /// `--socket`.
+    /// `--socket`: control socket of the server.
     pub socket: Option<PathBuf>,
     /// `-h`, `--help`.
     pub help: bool,
     options: Vec<(&'static str, Option<String>)>,
-    /// Words that are not options.
+    /// Words that are not options, in order.
     pub plain: Vec<String>,
 }
 
 /// Long options that all commands have.
 const GENERAL: [&str; 3] = ["--prefix", "--socket", "--help"];
 
-/// Name of an option of a command, and true if it takes a value.
+/// Name of an option, and true if it takes a value.
 pub type KnownOption = (&'static str, bool);
 
-/// Action of a command that changes the machine only on request.
+/// Action of a command that changes the machine only if this is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeAction {
-    /// Print the plan.
+    /// Only print the changes.
     Show,
-    /// Carry out the plan.
+    /// Make the changes (`--apply`).
     Apply,
-    /// Restore the earlier state.
+    /// Revert earlier changes (`--undo`).
     Undo,
 }
 
 impl CommandWords {
-    /// Splits the arguments by the options of the command; the error is a sentence.
+    /// Parses the arguments of a command with the options `known`. Returns an error text for the user.
     pub fn parse(
         mut arguments: impl Iterator<Item = OsString>,
         known: &[KnownOption],
@@ -90,7 +90,7 @@ impl CommandWords {
         self.options.iter().any(|(known, _)| *known == name)
     }
 
-    /// Returns the last value of an option.
+    /// Returns the value of an option, the last one if it was given several times; `None` if it was not given.
     pub fn value(&self, name: &str) -> Option<String> {
         self.values(name).pop()
     }
@@ -101,7 +101,7 @@ impl CommandWords {
         given.filter_map(|(_, value)| value.clone()).collect()
     }
 
-    /// Rejects words after the first `count`, which the command takes.
+    /// Returns an error text if there are more than `count` words that are not options.
     pub fn at_most(&self, count: usize, command: &str) -> Result<(), String> {
         self.plain.get(count).map_or(Ok(()), |word| Err(too_much(word, command)))
     }
@@ -116,7 +116,8 @@ impl CommandWords {
         }
     }
 
-    /// Returns the value of `--root`: the folder below which the system files are.
+    /// Returns the folder of `--root`, below which system files are read and written; `/` by default. Returns an error
+    /// text if it does not exist.
     pub fn root(&self) -> Result<PathBuf, String> {
         let root = self.value("--root").map_or_else(|| "/".into(), PathBuf::from);
         if root.is_dir() { Ok(root) } else { Err(format!("--root {}: no such folder", root.display())) }
@@ -128,7 +129,7 @@ pub fn too_much(word: &str, command: &str) -> String {
     format!("unexpected argument \"{word}\" (see myriad {command} --help)")
 }
 
-/// Returns the value of an option: the text after its `=`, or the next argument unless that is an option.
+/// Returns the value of an option: `glued`, the text after its `=`, or the next argument unless that is an option.
 fn value_of(
     name: &str,
     glued: Option<OsString>,

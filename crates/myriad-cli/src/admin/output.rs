@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Returns the exit status of a command by whether it found a result.
+/// Returns the exit status of a command: 0 if it found a result, otherwise 2.
 pub fn exit_code_for(any: bool) -> ExitCode {
     if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
@@ -25,12 +25,12 @@ impl CommandOutput {
         Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
     }
 
-    /// Writes a line; returns `false` once the reader has closed the output.
+    /// Writes a line. Returns `false` if the reader has closed the output.
     pub fn line(&mut self, text: &str) -> Result<bool, String> {
         Self::is_open(writeln!(self.out, "{text}"))
     }
 
-    /// Flushes the output; returns `false` if the reader has closed it.
+    /// Flushes the output. Returns `false` if the reader has closed it.
     pub fn finish(mut self) -> Result<bool, String> {
         Self::is_open(self.out.flush())
     }

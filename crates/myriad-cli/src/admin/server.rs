@@ -16,39 +16,40 @@ use myriad_serve::RunningSite;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
-/// Maximum number of concurrent commands; further clients are rejected with that reason.
+/// Maximum number of concurrent clients; further ones are rejected with an error message.
 const MOST_AT_ONCE: usize = 8;
 /// Maximum time for receiving a request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum time without progress of a response: a person may read it page by page.
+/// Maximum time for which a client may not read a response: a user may read it page by page.
 const STALL_LIMIT: Duration = Duration::from_mins(10);
-/// Number of buffered bytes of a response before they are sent.
+/// Number of bytes of a response that are buffered before they are sent.
 const CHUNK: usize = 32 << 10;
 
-/// Server of the control socket. When dropped, it accepts no more connections; received requests are still processed.
+/// Server of the control socket. When dropped, it accepts no more connections; requests that were received are still
+/// answered.
 #[derive(Debug)]
 pub struct ControlServer {
-    /// Socket whose closing stops the thread.
+    /// Stops the thread when it is closed.
     _stop: UnixStream,
 }
 
 /// State shared by the threads of all connections.
 struct ControlShared {
     site: Arc<RunningSite>,
-    /// User who may send requests, in addition to root.
+    /// User who may send requests, besides root.
     owner: u32,
     clients: AtomicUsize,
 }
 
 impl ControlServer {
-    /// Serves the socket that the supervisor created; `owner` is the user who started it.
+    /// Starts to serve a listening socket. `owner` is the user ID of the user who may send requests, besides root.
     pub fn open(socket: OwnedFd, site: Arc<RunningSite>, owner: u32) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         let shared = Arc::new(ControlShared { site, owner, clients: AtomicUsize::new(0) });
         thread::Builder::new().name("control".into()).spawn(move || {
             while wait(&socket, &stopped) {
-                // An error means that no connection is left: another worker process accepted it, or the client closed
-                // it.
+                // On an error there is no connection any more: another worker process has accepted it, or the client
+                // has closed it.
                 if let Ok(client) = accept_with(&socket, SocketFlags::CLOEXEC) {
                     shared.receive(UnixStream::from(client));
                 }
@@ -71,7 +72,7 @@ fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
 impl ControlShared {
     fn receive(self: &Arc<Self>, client: UnixStream) {
         if !self.is_permitted(&client) {
-            // Second check of the user: the mode of the file already excludes others unless it was changed.
+            // The mode of the socket file already excludes other users, unless somebody has changed it.
             return reject(
                 client,
                 "permission denied: only root and the user who started Myriad can use the control socket",
@@ -81,9 +82,9 @@ impl ControlShared {
         if self.clients.load(SeqCst) > MOST_AT_ONCE {
             return reject(client, "too many concurrent commands: try again in a moment");
         }
-        // If no thread can be started, the connection closes.
+        // If no thread can be started, the connection is closed.
         let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
-            // An error means that the client is gone; it only terminates this response.
+            // An error means that the client has disconnected.
             let _ = active.0.serve(&client);
         });
     }
@@ -108,7 +109,7 @@ impl ControlShared {
     }
 }
 
-/// Counts a client until dropped, whether its thread returns or panics.
+/// Counts a client as active until dropped, also if its thread panics.
 struct ActiveClient(Arc<ControlShared>);
 
 impl ActiveClient {
@@ -127,11 +128,11 @@ impl Drop for ActiveClient {
 fn reject(mut client: UnixStream, why: &str) {
     let mut line = Vec::new();
     AdminReply::Error(why.to_owned()).write(&mut line);
-    // The line fits into the buffer of the socket; an error means that the client is gone.
+    // The line fits into the socket's buffer, so an error means that the client has disconnected.
     let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
 }
 
-/// Reads up to a line feed, which must arrive within [`PATIENCE`].
+/// Reads a line, which must arrive within [`PATIENCE`].
 fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();
@@ -160,7 +161,7 @@ fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Response, buffered before it is sent.
+/// Response that is buffered before it is sent.
 struct BufferedReply<'a> {
     client: &'a UnixStream,
     buffer: Vec<u8>,
@@ -168,10 +169,10 @@ struct BufferedReply<'a> {
 }
 
 impl BufferedReply<'_> {
-    /// Appends a line; returns `false` once the client is gone.
+    /// Appends a line. Returns `false` if the client has disconnected.
     fn push_reply(&mut self, reply: &AdminReply) -> bool {
         reply.write(&mut self.buffer);
-        // A tick is sent immediately, as nothing follows it for a second.
+        // A live event is sent immediately, because the next line may come only after a second.
         if self.buffer.len() >= CHUNK || matches!(reply, AdminReply::Tick(_)) {
             self.send();
         }

@@ -18,7 +18,7 @@ use rustix::net::{
 
 use crate::paths::ServerPaths;
 
-/// Number of attempts and the pause between them: a killed server may need a moment to close its socket.
+/// Maximum number of attempts to create the socket: a killed server may need a moment to close its socket.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of connections that wait to be accepted.
@@ -26,8 +26,8 @@ const BACKLOG: i32 = 16;
 /// Maximum length of a path as an address, in bytes (`sun_path` without its NUL byte).
 const LONGEST_ADDRESS: usize = 107;
 
-/// Returns the path of the control socket of a configuration, with true if the directive is present; `None` with
-/// `control_socket off`.
+/// Returns the path of the control socket of a configuration, and true if the directive `control_socket` is present;
+/// `None` for `control_socket off`.
 pub fn path(model: &Model, paths: &ServerPaths) -> Option<(PathBuf, bool)> {
     match &model.main.control_socket {
         ControlSocket::Off => None,
@@ -36,7 +36,7 @@ pub fn path(model: &Model, paths: &ServerPaths) -> Option<(PathBuf, bool)> {
     }
 }
 
-/// Returns the default path next to the pid file: `nginx.sock` for `nginx.pid`.
+/// Returns the default path of the control socket, next to the pid file: `nginx.sock` for `nginx.pid`.
 pub fn path_for_pid_file(pid: &Path) -> PathBuf {
     match pid.extension() {
         Some(extension) if extension == "pid" => pid.with_extension("sock"),
@@ -48,9 +48,9 @@ pub fn path_for_pid_file(pid: &Path) -> PathBuf {
     }
 }
 
-/// Creates the socket, accessible by its owner only.
+/// Creates the listening socket, which only its owner can connect to.
 ///
-/// A socket file left by a crash is replaced. A socket on which a process listens, or any other file, is not.
+/// A socket file left by a crash is replaced. Returns an error if a process listens on it, or if it is another file.
 pub fn create(path: &Path) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {
@@ -63,7 +63,7 @@ pub fn create(path: &Path) -> io::Result<OwnedFd> {
             Err(error) => return Err(error),
         }
     }
-    // Created under a temporary name, then renamed, which replaces an old file atomically.
+    // The socket is created under a temporary name, then renamed, which replaces an old file atomically.
     let mut aside = OsString::from(".");
     aside.push(path.file_name().unwrap_or_default());
     aside.push(format!(".{}", std::process::id()));
@@ -72,7 +72,7 @@ pub fn create(path: &Path) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let address = SocketAddress::of(&aside)?;
-    // The mode is set before the socket is bound, so the file never has a wider mode.
+    // Set before the socket is bound, so that the file never permits more.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address.address)?;
     let named = listen(&socket, BACKLOG).map_err(io::Error::from).and_then(|()| fs::rename(&aside, path));
@@ -109,7 +109,7 @@ pub fn connect_to_path(path: &Path) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// Address of a path. A path that is too long for the kernel is accessed through a descriptor of its folder.
+/// Address of a socket path. If the path is too long for the kernel, it is accessed through a descriptor of its folder.
 struct SocketAddress {
     address: SocketAddrUnix,
     _folder: Option<OwnedFd>,

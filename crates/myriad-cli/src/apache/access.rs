@@ -1,8 +1,8 @@
-//! Access control: `Require`, `Order`, `Allow`, `Deny`, `Auth*`.
+//! Translation of access control: `Require`, `Order`, `Allow`, `Deny`, `Auth*`.
 //!
-//! Apache has two access modules, which must both admit a client. `Require` is translated to the variable `$access`,
-//! `Order`, `Allow` and `Deny` to `$allowed`; their values are `1` or empty. A section replaces the settings of the
-//! modules whose directives it contains; the last one applies, as in Apache.
+//! Apache has two access modules, both of which must admit a client. `Require` is translated to the variable `$access`,
+//! and `Order`, `Allow` and `Deny` to `$allowed`; each is `1` or empty (denied). In a section, the directives of a
+//! module replace those of the enclosing section, as in Apache.
 
 use crate::apache::expand::env_variable;
 use crate::apache::lines::ApacheItem;
@@ -12,7 +12,7 @@ use crate::apache::state::{ApacheWalk, AuthState};
 
 const NOT_ALL: &str = "A line is not translated, so all clients are denied.";
 
-/// Access directives of a scope.
+/// Access directives of a section, or of the whole file.
 #[derive(Debug, Default)]
 pub(crate) struct AccessRules {
     require: RequireRules,
@@ -23,7 +23,7 @@ pub(crate) struct AccessRules {
 #[derive(Debug, Default)]
 struct RequireRules {
     of: Vec<(usize, String)>,
-    /// Lines with the clients that each admits; one matching line is sufficient, unless `all` is set.
+    /// Lines, each with the clients that it admits. One matching line is sufficient, unless `all` is true.
     any: Vec<(ApacheItem, Vec<ClientSet>)>,
     forbid: Vec<ClientSet>,
     /// True if all lines must match, false if one is sufficient.
@@ -37,7 +37,7 @@ struct RequireRules {
 #[derive(Debug, Default)]
 struct OrderRules {
     of: Vec<(usize, String)>,
-    /// True for `Order deny,allow`; `None` without `Order`, which has the same effect, as in Apache.
+    /// True for `Order deny,allow`, false for `Order allow,deny`; `None` without `Order`, which means `deny,allow`.
     allows_last: Option<bool>,
     allow: Vec<ClientSet>,
     deny: Vec<ClientSet>,
@@ -54,7 +54,7 @@ enum ClientSet {
 }
 
 impl AccessRules {
-    /// Handles a directive of access control; returns false for other directives.
+    /// Handles an access directive. Returns false for other directives.
     pub(crate) fn take(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
         match item.name.to_ascii_lowercase().as_str() {
             "require" => self.require.take(walk, item),
@@ -89,25 +89,27 @@ impl AccessRules {
     }
 }
 
-/// Clients that a scope admits.
+/// Clients that a section admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessVerdict {
     All,
-    /// All except those with some addresses.
+    /// All clients except some addresses.
     AllBut,
-    /// Some: by address or password; also if a directive cannot be parsed.
+    /// Some clients, by address or password; also used if a directive cannot be parsed.
     Some,
     None,
 }
 
 impl AccessRules {
-    /// Returns the clients admitted by `Require`, and by `Order`, `Allow` and `Deny`; `None` without such a directive.
+    /// Returns the clients that `Require` admits, and those that `Order`, `Allow` and `Deny` admit; `None` for a module
+    /// without directives.
     pub(crate) fn verdicts(&self) -> [Option<AccessVerdict>; 2] {
         [self.require.verdict(), self.order.verdict()]
     }
 }
 
-/// Returns the clients that steps admit; the last step that matches decides, and `start` if none does.
+/// Returns the clients that `steps` admit. The last matching step decides; a client that no step matches is admitted if
+/// `start` is true.
 fn verdict(start: bool, steps: &[(ClientSet, bool)]) -> AccessVerdict {
     let from = steps.iter().rposition(|(who, _)| *who == ClientSet::All);
     let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
@@ -198,15 +200,16 @@ impl RequireRules {
         closing(walk, item, reason);
     }
 
-    /// Returns the admitted and denied clients; the last matching step applies, and other clients are denied.
+    /// Returns steps of clients and whether each admits them. The last matching step decides; clients that no step
+    /// matches are denied.
     ///
     /// # Errors
-    /// Returns the first of several lines that must all match, which cannot be translated.
+    /// If several lines must all match, which cannot be translated, returns the first of them.
     fn steps(&self) -> Result<Vec<(ClientSet, bool)>, &ApacheItem> {
         let is_all = |who: &[ClientSet]| who.contains(&ClientSet::All);
         let mut lines: Vec<&(ApacheItem, Vec<ClientSet>)> = self.any.iter().collect();
         if self.all {
-            // If all lines must match, a line that matches all clients has no effect next to another line.
+            // If all lines must match, a line that matches all clients has no effect besides another line.
             let named: Vec<_> = lines.iter().copied().filter(|(_, who)| !is_all(who)).collect();
             if let [(item, _), _, ..] = named[..] {
                 return Err(item);
@@ -273,7 +276,7 @@ impl OrderRules {
         closing(walk, item, reason);
     }
 
-    /// Returns whether a client that matches no step is admitted, and the steps; `None` without a directive.
+    /// Returns whether a client that no step matches is admitted, and the steps; `None` without a directive.
     fn steps(&self) -> Option<(bool, Vec<(ClientSet, bool)>)> {
         if self.allows_last.is_none() && self.allow.is_empty() && self.deny.is_empty() {
             return None;
@@ -301,7 +304,7 @@ impl OrderRules {
     }
 }
 
-/// Reports a line that cannot be translated, so that all clients are denied.
+/// Reports a line that cannot be translated, and that all clients are denied for this reason.
 fn closing(walk: &mut ApacheWalk<'_>, item: &ApacheItem, reason: &str) {
     walk.missing(item, &format!("{reason}; until then all clients are denied (403)"));
 }
@@ -327,13 +330,13 @@ fn visitors(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     Ok(who)
 }
 
-/// Parses the words after `Require env`.
+/// Parses the arguments of `Require env`.
 fn variables(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     let names: Vec<ClientSet> = words.iter().map(|word| ClientSet::Env(env_variable(word))).collect();
     if names.is_empty() { Err("the name of the variable is missing") } else { Ok(names) }
 }
 
-/// Converts addresses to the form of nginx: `10.1` becomes `10.1.0.0/16`, masks become prefixes.
+/// Converts addresses to networks in nginx's form: `10.1` becomes `10.1.0.0/16`, and masks become prefix lengths.
 fn networks(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     let converted: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
     converted
@@ -377,7 +380,7 @@ enum AccessModule {
 }
 
 impl AccessModule {
-    /// Returns the name of the variable that is set if the client is admitted.
+    /// Returns the variable that is `1` if the module admits the client.
     fn variable(self) -> &'static str {
         match self {
             Self::Require => "access",
@@ -404,7 +407,7 @@ fn write(
     start: bool,
     steps: &[(ClientSet, bool)],
 ) {
-    // A step that matches all clients hides the steps before it.
+    // Steps before one that matches all clients have no effect.
     let from = steps.iter().rposition(|(who, _)| *who == ClientSet::All);
     let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
     let mut lines = walk.guarded(&[format!("set ${} {};", family.variable(), sign(start))]);
@@ -424,7 +427,7 @@ fn sign(may: bool) -> &'static str {
     if may { "1" } else { "\"\"" }
 }
 
-/// Returns the lines of a step.
+/// Returns the lines that set the module's variable to `may` for the clients `who`.
 fn step(walk: &mut ApacheWalk<'_>, family: AccessModule, who: &ClientSet, may: bool) -> Vec<String> {
     let variable = match who {
         ClientSet::All => return Vec::new(),
@@ -459,7 +462,7 @@ fn password(walk: &mut ApacheWalk<'_>, required: RequireRules) {
     let RequireRules { of: own, any, forbid, .. } = required;
     let AuthState { mut of, kind, name, file } = walk.auth.clone();
     of.extend(own);
-    // A variable in the file name would let the client choose the file.
+    // With a variable in its name, the client could choose the password file.
     let file = file.filter(|file| (kind == "basic" || kind.is_empty()) && !file.contains('$'));
     let (Some(file), true) = (file, any.is_empty() && forbid.is_empty()) else {
         if let Some((line, text)) = of.last().cloned() {
@@ -506,7 +509,7 @@ fn password(walk: &mut ApacheWalk<'_>, required: RequireRules) {
     });
 }
 
-/// Returns the realm sent to clients; never `off`, which would disable authentication.
+/// Returns the realm, which is never `off`: that would disable authentication in nginx.
 fn realm(name: &str) -> String {
     let name: String = name.chars().filter(|letter| *letter != '$' && !letter.is_control()).collect();
     if name.is_empty() || name.eq_ignore_ascii_case("off") { "restricted".into() } else { name }

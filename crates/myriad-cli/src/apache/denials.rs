@@ -10,35 +10,35 @@ use crate::apache::site::{Remark, TranslationOptions};
 use crate::apache::state::ApacheWalk;
 use crate::apache::version;
 
-/// Maximum number of sections and rules of a file; each further one is reported in a remark.
+/// Maximum number of sections and rules that are read from a file; further ones are reported as remarks.
 const MAX_RULES: usize = 64;
 
 /// Number of Apache's access modules.
 pub(super) const MODULES: usize = 2;
-/// Access of each module: admitted, denied, or not mentioned.
+/// For each module: true if access is admitted, false if denied, `None` if the module has no directive.
 pub(super) type AccessByModule = [Option<bool>; MODULES];
 
 /// Access rules of the `.htaccess` of one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessDenials {
-    /// DenialRegex for the whole folder.
+    /// Rules for the whole folder.
     pub(super) folder: AccessByModule,
-    /// DenialRegex for files by name, in the order of the file.
+    /// Rules for files by name, in the order of the file.
     pub(super) names: Vec<(FilePattern, AccessByModule)>,
     /// Lines that are ignored, or applied more strictly than written.
     pub remarks: Vec<Remark>,
 }
 
-/// Files to which a section or a rule applies.
+/// Files to which rules apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FilePattern {
     /// Regex for the file name.
     File(String),
-    /// Regex for the path relative to the folder.
+    /// Regex for the path of the file relative to the folder.
     Path(String),
 }
 
-/// Treatment of rules that admit some clients only (by address or password), which is not evaluated here.
+/// Treatment of rules that admit only some clients (by address or password), which are not evaluated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialAccess {
     /// Deny all clients.
@@ -47,7 +47,7 @@ pub enum PartialAccess {
     Admitted,
 }
 
-/// Parses a `.htaccess`. DenialRegex that are not applied as written are reported in remarks.
+/// Parses the text of a `.htaccess`. Rules that are not applied as written are reported as remarks.
 pub fn denials(text: &str, partly: PartialAccess) -> AccessDenials {
     let (items, remarks) = lines::read(text);
     let options = TranslationOptions::default();
@@ -66,15 +66,15 @@ struct DenialReader<'o> {
     partly: PartialAccess,
 }
 
-/// Access rules of the file, or of a section for files, while its lines are read.
+/// Access rules of the file, or of a section for files, while its lines are being read.
 #[derive(Default)]
 struct Scope<'i> {
     access: AccessRules,
     /// Last line with an access directive.
     last: Option<&'i ApacheItem>,
-    /// Modules that deny access in a section whose condition is not evaluated.
+    /// Modules that deny access in an enclosed section whose condition is not evaluated.
     denied: [bool; MODULES],
-    /// False within a section for files: these do not nest.
+    /// False in a section for files; such sections cannot be nested.
     is_folder: bool,
 }
 
@@ -141,7 +141,8 @@ impl DenialReader<'_> {
         }
     }
 
-    /// Returns whether the module of an `<IfModule>` is known. A section with access rules that is left out is reported.
+    /// Returns whether Apache would read the contents of an `<IfModule>`. If they are skipped and contain access rules,
+    /// this is reported.
     fn has_module(&mut self, item: &ApacheItem) -> bool {
         let known = self.walk.remarks.len();
         let is_read = self.walk.has_module(item);
@@ -150,8 +151,8 @@ impl DenialReader<'_> {
         is_read
     }
 
-    /// Reads a section whose condition is not evaluated: it applies to some requests, or to a server with other options.
-    /// Its denials apply always, its admissions never.
+    /// Reads a section whose condition is not evaluated, because it applies only to some requests or to servers with
+    /// other options. Its denials are always applied, its admissions never.
     fn conditional(&mut self, item: &ApacheItem, inner: &[ApacheItem], scope: &mut Scope<'_>) {
         let before = self.found.names.len();
         let access = self.scope(inner, scope.is_folder);
@@ -215,7 +216,8 @@ impl DenialReader<'_> {
 }
 
 impl FilePattern {
-    /// Returns the regex of the whole path; `base` is a regex of the folder's path.
+    /// Returns a regex for the complete URL path. `base` is a regex for the path of the folder. Returns `None` if the
+    /// pattern cannot be used.
     pub(super) fn regex(&self, base: &str) -> Option<String> {
         let (Self::File(regex) | Self::Path(regex)) = self;
         let of_name = file_name_regex(regex, base)?;
@@ -234,7 +236,7 @@ impl AccessDenials {
         all.flatten().any(|access| *access == Some(false))
     }
 
-    /// Returns whether the whole folder is denied, except for files that sections admit.
+    /// Returns whether the file denies the whole folder, except for files that sections admit.
     pub fn denies_folder(&self) -> bool {
         self.folder.contains(&Some(false))
     }
@@ -246,7 +248,7 @@ impl AccessDenials {
         self
     }
 
-    /// Removes the rules for the whole folder; sections for files remain.
+    /// Removes the rules for the whole folder. Rules for files remain.
     #[must_use]
     pub fn without_folder(self) -> Self {
         Self { folder: [None; 2], ..self }

@@ -1,8 +1,8 @@
-//! Regexes of the URL paths that the `.htaccess` files of all folders of a site deny.
+//! Combination of the rules of all `.htaccess` files of a site into regexes of the URL paths that are denied.
 //!
-//! The last rule that matches a path decides. So a path is denied if a denial matches it and no later admission does.
-//! Each regex combines denials that have the same later admissions (exceptions): `(?!exceptions)(?:denials)`. The
-//! rules are distributed over several regexes, because the length of a pattern is limited.
+//! The last rule that matches a path decides, so a path is denied if a denial matches it and no later admission does.
+//! Each regex combines denials with the same later admissions (exceptions): `(?!exceptions)(?:denials)`. There are
+//! several regexes, because the length of a pattern is limited.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -11,15 +11,15 @@ use std::ops::Bound;
 use crate::apache::denials::{AccessDenials, FilePattern, MODULES};
 use crate::apache::pattern::{escaped, split};
 
-/// Maximum length of a regex in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
+/// Maximum length of a regex, in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
 const MAX_REGEX: usize = 16 << 10;
-/// Maximum length of the exceptions of a denial in bytes.
+/// Maximum length of the exceptions of a denial, in bytes.
 const MAX_EXCEPTIONS: usize = 4 << 10;
-/// Total length of the denials of a site in bytes beyond which a denial of files denies their folder.
+/// Total length of the denials of a site, in bytes, above which the whole folder of denied files is denied instead.
 const MAX_DENIALS: usize = 256 << 10;
-/// Total length of the denials of a site in bytes beyond which denials are left out.
+/// Total length of the denials of a site, in bytes, above which further denials are skipped.
 const MAX_TOTAL: usize = 2 * MAX_DENIALS;
-/// Maximum total length of the exceptions of a site in bytes.
+/// Maximum total length of the exceptions of a site, in bytes.
 const MAX_ALL_EXCEPTIONS: usize = 128 << 10;
 
 /// Denied URL paths of a site.
@@ -31,17 +31,17 @@ pub struct DeniedPaths {
     pub skipped: usize,
 }
 
-/// Path by which links lead from a folder to the same folder, so that the folder has any number of URL paths.
+/// Path by which symbolic links lead from a folder to itself, so that it has any number of URL paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// URL path of the folder, with a `/` on both sides.
+    /// URL path of the folder, starting and ending with `/`.
     pub folder: String,
-    /// Path from the folder to itself, with a `/` at its end.
+    /// Path from the folder to itself, ending with `/`.
     pub way: String,
 }
 
-/// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles`
-/// compiles a regex. Exceptions that exceed the limits are left out, so that more is denied, never less.
+/// Combines the rules of all folders, which are given by their URL paths, starting and ending with `/`. `compiles`
+/// returns whether a regex compiles. Exceptions that exceed the limits are skipped, so that more is denied, never less.
 pub fn denied_paths(
     folders: &[(String, AccessDenials)],
     cycles: &[Cycle],
@@ -54,8 +54,8 @@ pub fn denied_paths(
     combined.finish()
 }
 
-/// Returns the regex of the URL paths of a folder, which may pass through any of the cycles any number of times; `None` if it is
-/// too long.
+/// Returns a regex for the URL paths of a folder, which may pass through each cycle any number of times; `None` if it
+/// is too long.
 fn path_regex(path: &str, cycles: &[Cycle]) -> Option<String> {
     if cycles.is_empty() {
         return Some(escaped(path));
@@ -63,7 +63,8 @@ fn path_regex(path: &str, cycles: &[Cycle]) -> Option<String> {
     ways("", path, cycles)
 }
 
-/// Returns the regex of the paths from the folder `from` to `from` + `way`, without cycles at `from` itself.
+/// Returns a regex for the paths from the folder `from` to `from` + `way`, with the cycles of folders in between, but
+/// not those of `from` itself.
 fn ways(from: &str, way: &str, cycles: &[Cycle]) -> Option<String> {
     let (mut regex, mut reached) = (String::new(), from.to_owned());
     for name in way.split_inclusive('/') {
@@ -82,7 +83,7 @@ fn ways(from: &str, way: &str, cycles: &[Cycle]) -> Option<String> {
     Some(regex)
 }
 
-/// Rule of one module.
+/// Rule of one access module.
 struct Rule<'f> {
     /// URL path of the folder.
     path: &'f str,
@@ -104,8 +105,8 @@ impl Rule<'_> {
         regex.filter(|regex| fits(regex))
     }
 
-    /// Returns a regex that denies the whole folder, in place of a denial that cannot be applied as written; `None` for
-    /// the folder of the site, which contains every page. If its path is too long, the folders around it are denied.
+    /// Returns a regex that denies the whole folder, used if the denial itself cannot be applied; `None` for the root
+    /// of the site, which contains every page. If the path of the folder is too long, an enclosing folder is denied.
     fn whole_folder(&self) -> Option<String> {
         let ends = self.path.match_indices('/').map(|(at, _)| &self.path[..=at]);
         let folders = ends.skip(1).collect::<Vec<_>>().into_iter().rev();
@@ -114,14 +115,14 @@ impl Rule<'_> {
     }
 }
 
-/// Returns whether a regex is short enough for one with exceptions.
+/// Returns whether a regex is short enough to be combined with exceptions.
 fn fits(regex: &str) -> bool {
     regex.len() + MAX_EXCEPTIONS + SYNTAX <= MAX_REGEX
 }
 
-/// Returns the rules of one module in Apache's order: those of folders, outer ones first, then sections for files,
-/// those of outer folders first. Where the order has no effect (in different folders of one depth), denials come
-/// first, so that more of them have the same exceptions.
+/// Returns the rules of one module in Apache's order: those for folders, outer ones first, then those for files, of
+/// outer folders first. Denials come first where the order has no effect (in different folders of one depth), so that
+/// more of them have the same exceptions.
 fn sorted<'f>(folders: &'f [(String, AccessDenials)], cycles: &'f [Cycle], module: usize) -> Vec<Rule<'f>> {
     let depth = |path: &str| path.matches('/').count();
     let mut rules = Vec::new();
@@ -142,12 +143,12 @@ fn sorted<'f>(folders: &'f [(String, AccessDenials)], cycles: &'f [Cycle], modul
         .collect()
 }
 
-/// Exceptions of a module, by the paths of their folders: positions in the order of rules, and regexes.
+/// Exceptions of a module by the URL path of their folder: each with its position in the order of rules, and its regex.
 type Exceptions<'f> = BTreeMap<&'f str, Vec<(usize, String)>>;
 
-/// Returns the exceptions that follow a rule at `position` and may match paths in its folder: those of the folder,
-/// of folders around it and below it. The length of the result is limited; the second value is false if exceptions
-/// are missing.
+/// Returns the exceptions after the rule at `position` that may match paths in its folder: those of the folder itself,
+/// of enclosing folders and of folders below. The total length is limited; the second value is false if exceptions are
+/// left out.
 fn later<'e>(exceptions: &'e Exceptions<'_>, path: &str, position: usize) -> (Vec<&'e str>, bool) {
     let around = path.match_indices('/').filter_map(|(at, _)| exceptions.get(&path[..=at]));
     let below = exceptions.range::<str, _>((Bound::Excluded(path), Bound::Unbounded));
@@ -166,24 +167,24 @@ fn later<'e>(exceptions: &'e Exceptions<'_>, path: &str, position: usize) -> (Ve
     (found, true)
 }
 
-/// Upper limit of the syntax around a rule in a regex, in bytes.
+/// Maximum length of the syntax that is added to a rule in a regex, in bytes.
 const SYNTAX: usize = 16;
 
-/// Denial with its exceptions, each a regex; no exceptions if the text is empty.
+/// Regex of a denial, and of its exceptions; empty without exceptions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Item {
     exceptions: String,
     denial: String,
 }
 
-/// Denials of a site while they are combined.
+/// State of the combination of a site's denials.
 struct Combined<'c> {
     compiles: &'c dyn Fn(&str) -> bool,
     known: HashSet<Item>,
-    /// Items of the next regex, and its length.
+    /// Items of the regex being assembled.
     items: Vec<Item>,
     length: usize,
-    /// Total lengths.
+    /// Total length of all denials, in bytes.
     denials: usize,
     exceptions: usize,
     done: DeniedPaths,
@@ -202,7 +203,7 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Adds the rules of a module in their order.
+    /// Adds the rules of a module, which are in Apache's order.
     fn add(&mut self, rules: &[Rule<'_>]) {
         let exceptions = self.exceptions_of(rules);
         for (position, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.is_admitted) {
@@ -213,7 +214,7 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Returns the admissions that follow a denial.
+    /// Returns the admissions that follow any denial.
     fn exceptions_of<'f>(&mut self, rules: &[Rule<'f>]) -> Exceptions<'f> {
         let (mut exceptions, mut length) = (Exceptions::new(), 0);
         let first = rules.iter().position(|rule| !rule.is_admitted).unwrap_or(rules.len());
@@ -230,7 +231,7 @@ impl<'c> Combined<'c> {
         exceptions
     }
 
-    /// Returns the regex of a denial.
+    /// Returns the regex of a denial, or one that denies its folder; `None` if neither can be used.
     fn denial(&mut self, rule: &Rule<'_>) -> Option<String> {
         let regex = if self.denials < MAX_DENIALS { rule.regex() } else { None };
         if let Some(regex) = regex.filter(|regex| (self.compiles)(regex)) {
@@ -242,7 +243,7 @@ impl<'c> Combined<'c> {
     }
 
     fn push(&mut self, mut item: Item) {
-        // Usually both modules have the same rules.
+        // Both modules often have the same rules.
         if self.known.contains(&item) {
             return;
         }
@@ -263,12 +264,12 @@ impl<'c> Combined<'c> {
         self.items.push(item);
     }
 
-    /// Returns whether the exceptions of an item are those of the last one, so that the regex contains them once.
+    /// Returns whether an item has the exceptions of the last one, so that the regex contains them only once.
     fn continues(&self, item: &Item) -> bool {
         self.items.last().is_some_and(|last| last.exceptions == item.exceptions)
     }
 
-    /// Completes the next regex.
+    /// Completes the regex being assembled.
     fn close(&mut self) {
         let items = std::mem::take(&mut self.items);
         self.length = 0;
@@ -277,14 +278,14 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Adds a regex of these items, or several if it does not compile.
+    /// Adds a regex of these items; if it does not compile, several regexes of fewer items.
     fn compile(&mut self, items: &[Item]) {
         let regex = joined(items);
         if (self.compiles)(&regex) {
             self.done.regexes.push(regex);
         } else if let [item] = items {
             self.done.skipped += 1;
-            // The denial alone compiles.
+            // Without its exceptions, the denial compiles.
             self.done.regexes.push(item.denial.clone());
         } else {
             let (before, after) = items.split_at(items.len() / 2);
@@ -299,12 +300,12 @@ impl<'c> Combined<'c> {
     }
 }
 
-/// Returns a regex in a group, because `(?i)` at its start would apply to later rules, too.
+/// Returns a regex in a group; otherwise a `(?i)` at its start would also apply to the following rules.
 fn grouped(regex: &str) -> String {
     format!("(?:{regex})")
 }
 
-/// Returns the regex of items; items in a row with the same exceptions share them.
+/// Returns the regex of several items. Successive items with the same exceptions share them.
 fn joined(items: &[Item]) -> String {
     let same = items.chunk_by(|a, b| a.exceptions == b.exceptions);
     let parts = same.map(|items| {
@@ -332,7 +333,7 @@ mod tests {
         denials(text, PartialAccess::Denied)
     }
 
-    /// Combines rules with the compiler of the configuration.
+    /// Combines rules, and compiles the regexes as a configuration does.
     fn combined(folders: &[(String, AccessDenials)]) -> (DeniedPaths, Vec<Regex>) {
         let paths = denied_paths(folders, &[], |regex| Regex::without_captures(regex).is_ok());
         let compiled = paths.regexes.iter().map(|regex| Regex::without_captures(regex).expect("it compiles"));

@@ -1,4 +1,4 @@
-//! `SetEnv`, `SetEnvIf`, `BrowserMatch`: variables that rules, access control and PHP read.
+//! Translation of `SetEnv`, `SetEnvIf` and `BrowserMatch`, which set variables for rules, access control and PHP.
 
 use crate::apache::expand::env_variable;
 use crate::apache::lines::ApacheItem;
@@ -6,7 +6,7 @@ use crate::apache::pattern::{is_balanced, quoted};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a directive of environment variables; returns false for other directives.
+/// Handles a directive for environment variables. Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let (source, regex, rest, no_case) = match item.name.to_ascii_lowercase().as_str() {
         "setenv" => {
@@ -96,7 +96,7 @@ fn push(
     true
 }
 
-/// Returns the variable for the attribute of `SetEnvIf`.
+/// Returns the nginx variable for the first argument of `SetEnvIf`; `None` if there is none.
 fn attribute(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {

@@ -1,8 +1,8 @@
-//! Translation of the variables `%{NAME}`, `$1` and `%1` of Apache to those of nginx.
+//! Translation of Apache's variables `%{NAME}`, `$1` and `%1` to nginx variables.
 
 use std::fmt::Write as _;
 
-/// Translated text of Apache.
+/// Translated text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ExpandedText {
     pub(crate) text: String,
@@ -10,32 +10,33 @@ pub(crate) struct ExpandedText {
     pub(crate) env: Vec<String>,
     /// True if the text contains `%{HTTPS}`.
     pub(crate) https: bool,
-    /// True if the text contains the decoded path of the request, which is unsafe in a header field.
+    /// True if the text contains the decoded path of the request, which is unsafe in a header.
     pub(crate) has_path: bool,
-    /// Captures of the rule and of its last condition in the text.
+    /// Numbers of the captures of the rule that the text contains.
     pub(crate) of_rule: Vec<usize>,
     pub(crate) of_condition: Vec<usize>,
 }
 
-/// Form of captures.
+/// Form in which captures are written.
 #[derive(Clone, Copy)]
 pub(crate) enum CaptureStyle {
-    /// `$1` of the regex in the same directive; captures of a condition are variables.
+    /// `$1` refers to the regex of the same directive; captures of a condition are variables of the rule with this
+    /// number.
     Direct(usize),
     /// All captures are variables of the rule with this number.
     Variables(usize),
     /// `%1` becomes `$1`, because the regex is that of the condition.
     OfCondition,
-    /// The text has no captures; a `$` cannot be translated.
+    /// There are no captures, so a `$` cannot be translated.
     None,
 }
 
-/// Returns the name of the variable that stores a capture.
+/// Returns the name of the variable for a capture of a rule or of its condition.
 pub(crate) fn capture(rule: usize, of_condition: bool, index: usize) -> String {
     format!("{}{rule}_{index}", if of_condition { "condition" } else { "rule" })
 }
 
-/// Translates a text; the error names the part without a counterpart in nginx.
+/// Translates a text. The error names the part that has no counterpart in nginx.
 pub(crate) fn expand(text: &str, captures: CaptureStyle) -> Result<ExpandedText, String> {
     let mut out = ExpandedText::default();
     let mut letters = text.chars().peekable();
@@ -73,7 +74,7 @@ pub(crate) fn expand(text: &str, captures: CaptureStyle) -> Result<ExpandedText,
     Ok(out)
 }
 
-/// Returns the nginx variable for an environment variable of Apache.
+/// Returns the name of the nginx variable for an environment variable of Apache.
 pub(crate) fn env_variable(name: &str) -> String {
     let letter =
         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
@@ -103,8 +104,8 @@ fn one(
     Ok(())
 }
 
-/// Appends a variable, in braces if a character valid in names follows. A capture never has braces, because its `$`
-/// takes a single digit.
+/// Appends a variable, in braces if the next character could be part of its name. A capture needs no braces: `$` takes
+/// a single digit.
 fn push(name: &str, next: Option<char>, out: &mut ExpandedText) {
     let is_digit = name.len() == 1;
     let joins = !is_digit && next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
@@ -170,7 +171,7 @@ fn is_name(text: &str, whole: &str) -> Result<(), String> {
     if sound { Ok(()) } else { Err(format!("%{{{whole}}} is not a valid variable name")) }
 }
 
-/// Returns whether a text is a single variable, as required on the left side of `if`.
+/// Returns whether a text consists of a single variable, as required on the left side of `if`.
 pub(crate) fn is_variable(text: &str) -> bool {
     let name =
         text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));

@@ -1,11 +1,11 @@
-//! `Expires*`: a lifetime for each media type, unless the application sends one.
+//! Translation of `Expires*`: lifetimes by media type, unless the application sends a lifetime.
 
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{escaped, quoted};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::{ApacheWalk, ExpiresState};
 
-/// Handles a directive of lifetimes; returns false for other directives.
+/// Handles a directive for lifetimes. Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let (media, said) = match item.name.to_ascii_lowercase().as_str() {
         "expiresactive" => {
@@ -45,8 +45,8 @@ pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     true
 }
 
-/// Parses `A3600`, `M3600`, `access plus 1 year 2 days`; returns the seconds, and true if they start at the last change
-/// of the file.
+/// Parses `A3600`, `M3600` or `access plus 1 year 2 days`. Returns the seconds, and true if they count from the last
+/// change of the file. Returns `None` if it is invalid.
 fn lifetime(said: &str) -> Option<(u64, bool)> {
     let lower = said.trim().to_ascii_lowercase();
     for (letter, of_change) in [('a', false), ('m', true)] {
@@ -78,7 +78,7 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
     Some((sum.min(u64::from(u32::MAX)), of_change))
 }
 
-/// Writes the collected lifetimes.
+/// Adds the directives for the collected lifetimes.
 pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
     let ExpiresState { of, off, default, types } = std::mem::take(&mut walk.expires);
     if of.is_empty() {

@@ -1,4 +1,4 @@
-//! `Header`, `RequestHeader`: header fields of responses and requests.
+//! Translation of `Header` and `RequestHeader`.
 
 use crate::apache::expand::env_variable;
 use crate::apache::lines::ApacheItem;
@@ -6,7 +6,7 @@ use crate::apache::pattern::quoted;
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::{ApacheWalk, SectionGuard};
 
-/// Handles a directive of header fields; returns false for other directives.
+/// Handles a directive for headers. Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     if item.is("RequestHeader") {
         request(walk, item);
@@ -96,7 +96,8 @@ fn translate(
     }
 }
 
-/// Writes a header field for the files of a section: its variable is empty elsewhere, and an empty field is not sent.
+/// Adds a response header for the files of a section: its value is a variable that is empty elsewhere, and empty
+/// headers are not sent.
 fn field(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str, value: &str, always: bool) {
     let variable = format!("field_{}", name.to_ascii_lowercase().replace('-', "_"));
     let add = format!("add_header {name} ${variable}{};", if always { " always" } else { "" });
@@ -116,7 +117,7 @@ fn field(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str, value: &str, 
     }
 }
 
-/// Translates `Header unset` for some files, which is possible for fields that Myriad adds.
+/// Translates `Header unset`, which is possible only for some headers that Myriad adds.
 fn unset(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str) -> Result<(), String> {
     if name.eq_ignore_ascii_case("etag") {
         walk.note(item, "ETag headers are removed from all responses");

@@ -1,23 +1,23 @@
-//! Lines of the language of Apache: a directive with its words, or a section `<Name words>` with its contents.
+//! Parser of Apache's configuration language: directives, and sections `<Name arguments>` with their contents.
 
 use crate::apache::site::Remark;
 
-/// Maximum length of a text in bytes; the rest of a longer text is ignored, with a remark.
+/// Maximum length of a text in bytes. The rest of a longer text is ignored, with a remark.
 pub const LARGEST: usize = 1 << 20;
-/// Maximum depth of nested sections, and maximum number of lines.
+/// Maximum depth of nested sections.
 const DEEPEST: usize = 32;
 const MOST: usize = 20_000;
 
-/// Directive or section.
+/// Directive or section of an Apache configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApacheItem {
     /// Line number, from 1.
     pub(crate) line: usize,
     /// Name as in the text.
     pub(crate) name: String,
-    /// Words after it, without quotes.
+    /// Arguments, without quotes.
     pub(crate) words: Vec<String>,
-    /// Line as in the text, for the comment.
+    /// Line as in the text, for comments in the translation.
     pub(crate) text: String,
     /// Contents of a section; `None` for a directive.
     pub(crate) inner: Option<Vec<ApacheItem>>,
@@ -29,13 +29,13 @@ impl ApacheItem {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Returns the word at an index; empty if missing.
+    /// Returns the argument at an index; empty if it is missing.
     pub(crate) fn word(&self, index: usize) -> &str {
         self.words.get(index).map_or("", String::as_str)
     }
 }
 
-/// Parses a text. Sections that are not closed, or closed twice, cause remarks.
+/// Parses a text. Sections that are not closed, or are closed twice, are reported in remarks.
 pub(crate) fn read(text: &str) -> (Vec<ApacheItem>, Vec<Remark>) {
     let mut remarks = Vec::new();
     let text = match text.get(..text.floor_char_boundary(LARGEST)) {
@@ -45,7 +45,7 @@ pub(crate) fn read(text: &str) -> (Vec<ApacheItem>, Vec<Remark>) {
         }
         _ => text,
     };
-    // The innermost section is the last; the file is the first.
+    // Open sections, the innermost last; the first element is the file itself.
     let mut open: Vec<(Option<ApacheItem>, Vec<ApacheItem>)> = vec![(None, Vec::new())];
     for (count, (line, text)) in joined(text).into_iter().enumerate() {
         if count >= MOST {
@@ -100,8 +100,8 @@ fn close(open: &mut Vec<(Option<ApacheItem>, Vec<ApacheItem>)>) {
     }
 }
 
-/// Returns the lines that are neither empty nor comments, each with its number. Lines with a trailing `\` are joined
-/// with the next line.
+/// Returns the lines that are neither empty nor comments, each with its number. A line that ends in `\` is joined with
+/// the next line.
 fn joined(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut begun: Option<(usize, String)> = None;
@@ -127,7 +127,7 @@ fn joined(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Splits a line into words. A word that starts with a quote extends to the same quote; a backslash only escapes a
+/// Splits a line into words. A word that starts with a quote ends at the next such quote. A backslash escapes only a
 /// quote.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let (mut words, mut letters) = (Vec::new(), text.chars().peekable());

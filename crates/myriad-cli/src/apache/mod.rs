@@ -1,5 +1,4 @@
-//! Translates rules of Apache (`.htaccess`, virtual hosts) to the nginx language: converts a text to a site and
-//! [`Remark`]s.
+//! Translation of Apache's rules (`.htaccess` files, virtual hosts) to nginx configuration.
 //!
 //! ```text
 //! text -> lines: directives and sections, with their line numbers
@@ -8,13 +7,13 @@
 //!      -> site: the parts of http { }, then server { }
 //! ```
 //!
-//! Everything is translated to directives of `server`, in the order of evaluation in Apache: access control, redirects,
-//! rewrites. Sections (`<Files>`) become `if ($apache_file ~ …) { set … }`, so that no location must repeat the
+//! All directives are translated to directives of `server`, in Apache's order of evaluation: access control, redirects,
+//! rewrites. Sections (`<Files>`) become `if ($apache_file ~ …) { set … }`, so that no location has to repeat
 //! directives of another.
 //!
-//! Lines that cannot be translated are remarks with the reason. If such a line is an access directive, all clients are
-//! denied. An untranslated `RewriteRule` with `[F]`, and an untranslated section, are reported and omitted: check each
-//! before the site is served.
+//! Lines that cannot be translated are reported as [`Remark`]s with the reason. If such a line is an access directive,
+//! all clients are denied. If it is a `RewriteRule` with `[F]`, or a section, it is only reported: the user must check
+//! it before the site is served.
 
 mod access;
 mod denials;
@@ -41,8 +40,8 @@ pub use lines::LARGEST;
 pub use pattern::{escaped, quoted};
 pub use site::{Remark, Translation, TranslationOptions};
 
-/// Translates the text of a `.htaccess`, or of a file with virtual hosts. Never fails: untranslated lines are in the
-/// remarks.
+/// Translates the text of a `.htaccess` file, or of a file with virtual hosts. Lines that cannot be translated are
+/// reported in the remarks.
 pub fn translate(text: &str, options: &TranslationOptions) -> Translation {
     let (items, remarks) = lines::read(text);
     site::write(walk::walk(&items, options, remarks), options)

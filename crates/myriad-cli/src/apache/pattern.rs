@@ -1,16 +1,16 @@
-//! Regexes and quoting. Apache matches a path without the folder of its `.htaccess`, nginx matches the whole path.
+//! Regexes and quoting. In a `.htaccess`, Apache matches the path relative to its folder; nginx matches the whole path.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Converts the regex of a rule in a folder to one for the whole path: `^a|b` of `/blog/` becomes
-/// `^/blog/a|^/blog/.*?b`. Returns `None` if a group contains a `^`.
+/// Converts the regex of a rule in the folder `base` to one for the whole path: for `/blog/`, `^a|b` becomes
+/// `^/blog/a|^/blog/.*?b`. Returns `None` if a `^` is within a group.
 pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     below(pattern, &escaped(base))
 }
 
-/// Converts a regex like [`whole`]; `base` is a regex.
+/// Converts a regex like [`whole`]; `base` is a regex for the path of the folder.
 pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     let mut alternatives = Vec::new();
     for alternative in split(pattern) {
@@ -24,10 +24,11 @@ pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     Some(alternatives.join("|"))
 }
 
-/// Converts a regex for file names to one for the URL paths of files in a folder or below it; `base` is a regex for the
+/// Converts a regex for file names to one for the URL paths of files in a folder or below it. `base` is a regex for the
 /// path of the folder. In `/a.php/b` the file name is `a.php`.
 ///
-/// Returns `None` for syntax that is unsafe in the configuration of another owner, and for a `^` within a group.
+/// Returns `None` if the regex is too long, has syntax that is unsafe in a configuration for several owners, or has a
+/// `^` within a group.
 pub(crate) fn file_name_regex(pattern: &str, base: &str) -> Option<String> {
     let (case, pattern) = match pattern.strip_prefix("(?i)") {
         Some(rest) => ("(?i)", rest),
@@ -58,7 +59,7 @@ pub(crate) fn file_name_regex(pattern: &str, base: &str) -> Option<String> {
 /// Maximum length of a regex for file names, in bytes.
 const LONGEST: usize = 1000;
 
-/// Returns whether a regex has no effect except matching: it has no named groups (which set variables of the
+/// Returns whether a regex has no other effect than matching: it has no named groups (which would set variables of the
 /// configuration), verbs, options, recursion or callouts, and no escapes other than character classes, word boundaries
 /// and punctuation.
 fn is_harmless(pattern: &str) -> bool {
@@ -89,7 +90,7 @@ fn is_harmless(pattern: &str) -> bool {
     true
 }
 
-/// Extends each `$` to also match before the path info of a PHP file.
+/// Changes each `$` to also match before the path info of a PHP file.
 fn with_path_info(pattern: &str) -> String {
     let (mut out, mut from) = (String::new(), 0);
     for (at, _) in outside(pattern).filter(|(_, letter)| *letter == '$') {
@@ -106,7 +107,8 @@ pub(crate) fn is_any(pattern: &str) -> bool {
     matches!(pattern, "" | "^" | "$" | ".*" | "^.*" | "^.*$" | ".*$" | "(.*)" | "^(.*)$" | "^(.*)" | "(.*)$")
 }
 
-/// Returns a regex that matches this text. It contains no control characters, which [`quoted`] would remove.
+/// Returns a regex that matches exactly this text. Control characters in it are escaped, because [`quoted`] removes
+/// them.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -129,7 +131,8 @@ pub(crate) fn is_glob(name: &str) -> bool {
     name.contains(['*', '?', '[', '\\'])
 }
 
-/// Converts a name of a section with `*` and `?`, which do not match `/`, to a regex; the error is a sentence.
+/// Converts a file name with the wildcards `*` and `?`, which do not match `/`, to a regex. Returns an error text if it
+/// has other wildcards.
 pub(crate) fn glob_regex(glob: &str) -> Result<String, String> {
     let mut out = String::new();
     for letter in glob.chars() {
@@ -147,7 +150,7 @@ pub(crate) fn glob_regex(glob: &str) -> Result<String, String> {
 struct UnescapedChars<'p> {
     letters: Peekable<CharIndices<'p>>,
     in_brackets: bool,
-    /// Set within `[:alpha:]` of brackets.
+    /// True within a class such as `[:alpha:]`.
     in_class: bool,
     is_escaped: bool,
 }
@@ -175,7 +178,7 @@ impl Iterator for UnescapedChars<'_> {
                 ':' if self.in_class => self.in_class = !self.steps_over(']'),
                 '[' => {
                     self.in_brackets = true;
-                    // The first of these, also after a ^, does not close the brackets.
+                    // A `]` directly after `[` or `[^` does not close the brackets.
                     self.steps_over('^');
                     self.steps_over(']');
                 }
@@ -188,7 +191,7 @@ impl Iterator for UnescapedChars<'_> {
     }
 }
 
-/// Splits a regex at the alternatives outside of groups and brackets.
+/// Splits a regex into its alternatives, at each `|` outside of groups and brackets.
 pub(crate) fn split(pattern: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, letter) in outside(pattern) {
@@ -211,7 +214,8 @@ fn has_anchor(pattern: &str) -> bool {
     outside(pattern).any(|(_, letter)| letter == '^')
 }
 
-/// Returns whether brackets and groups of a regex are balanced, so that it can be a word of the configuration.
+/// Returns whether brackets and groups of a regex are balanced, so that it can be written as a word of the
+/// configuration.
 pub(crate) fn is_balanced(pattern: &str) -> bool {
     let (mut letters, mut depth) = (outside(pattern), 0_i32);
     for (_, letter) in letters.by_ref() {
@@ -227,10 +231,12 @@ pub(crate) fn is_balanced(pattern: &str) -> bool {
     depth == 0 && !letters.in_brackets && !letters.is_escaped
 }
 
-/// Quotes a word for the configuration language. A backslash is doubled where the language would interpret it.
+/// Quotes a text as a word of the configuration language; control characters are removed. A backslash is doubled where
+/// the language would interpret it.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
-    // Control characters are removed first: one between a backslash and a quote would hide the effect of the backslash.
+    // Control characters are removed first: one between a backslash and a quote would hide that the backslash precedes
+    // the quote.
     let mut letters = text.chars().filter(|letter| !letter.is_control()).peekable();
     while let Some(letter) = letters.next() {
         match (letter, letters.peek()) {

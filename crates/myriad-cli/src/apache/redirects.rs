@@ -6,7 +6,7 @@ use crate::apache::pattern::{escaped, is_balanced, quoted, word};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a redirect directive; returns false for other directives.
+/// Handles a directive of `mod_alias`. Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     let mut words = item.words.clone();
@@ -78,7 +78,7 @@ fn translate(
     if !target.starts_with('/') && !target.contains("://") {
         return Err("the target is neither a path nor a URL".into());
     }
-    // By default the query is appended to the target; a trailing "?" prevents that.
+    // Otherwise nginx would append the query of the request to a target that has its own; a trailing "?" prevents that.
     let target = if target.contains('?') { format!("{target}?") } else { target };
     let flag = match status {
         301 => "permanent",

@@ -1,4 +1,5 @@
-//! Rewriting: conditions and rules of `mod_rewrite`, collected in order, then written by [`crate::apache::rewrite_text`].
+//! Translation of `mod_rewrite`: conditions and rules are collected in order, and written by
+//! [`crate::apache::rewrite_text`].
 
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::is_balanced;
@@ -7,10 +8,10 @@ use crate::apache::rules::{RewriteCondition, RewriteRule, RuleFlags};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Maximum number of rules; each is translated to several directives.
+/// Maximum number of rules that are translated; each becomes several directives.
 const MOST: usize = 2000;
 
-/// Handles a directive of `mod_rewrite`; returns false for other directives.
+/// Handles a directive of `mod_rewrite`. Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     match item.name.to_ascii_lowercase().as_str() {
         "rewriteengine" => {
@@ -101,7 +102,7 @@ fn rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
             walk.rules.entries.push(TranslatedEntry { of, why, lines });
         }
         Err(reason) => {
-            // Rules chained to a missing rule must not have an unintended effect.
+            // Rules that are chained to an untranslated rule must not be applied alone.
             walk.missing(item, &reason);
             walk.rules.chained = false;
         }
@@ -116,7 +117,7 @@ fn parse_rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> Result<RewriteRul
     if item.words.len() < 2 {
         return Err("a rule requires a pattern and a target".into());
     }
-    // Words in Apache are separated by spaces without a backslash; in a regex the spaces need no escape.
+    // In Apache, a space in a word is escaped by a backslash; a regex needs no such escape.
     let pattern = pattern.replace("\\ ", " ");
     if !is_balanced(&pattern) {
         return Err("the regex is invalid".into());
@@ -183,7 +184,7 @@ fn redirect(value: &str) -> Result<u16, String> {
     }
 }
 
-/// Passes the rules to the parts of the server.
+/// Adds the translated rules to the parts of the server.
 pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
     if let Some(condition) = walk.rules.conditions.first().cloned() {
         walk.missing(&condition.item, "no rule follows this condition");

@@ -1,7 +1,7 @@
 //! Translation of a rule with its conditions to the nginx language.
 //!
-//! A rule without conditions becomes a single `rewrite` or `if`. Otherwise `$rule` is 1 while all conditions hold: `if`
-//! of nginx takes a single condition and cannot be nested.
+//! A rule without conditions becomes a single `rewrite` or `if`. For other rules, the variable `$rule` is 1 as long as
+//! all conditions hold, because nginx's `if` takes a single condition and cannot be nested.
 
 use crate::apache::expand::{CaptureStyle, ExpandedText, bare, capture, env_variable, expand, is_variable};
 use crate::apache::pattern::{is_any, is_balanced, quoted, whole, word};
@@ -10,13 +10,13 @@ use crate::apache::state::ApacheWalk;
 
 /// Translated condition.
 enum TranslatedCondition {
-    /// Test by `if`, with the condition for success and for failure, and the regex if it is a match.
+    /// Test by `if`: the expressions for success and failure, the lines before it, and the regex if it is a match.
     If { before: Vec<String>, holds: String, fails: String, regex: Option<String> },
-    /// Constant result.
+    /// Condition with a constant result.
     Always(bool),
 }
 
-/// Returns the explanation and the lines of a rule; the error is a sentence.
+/// Returns an explanation and the lines of a rule. Returns an error text if the rule cannot be translated.
 pub(crate) fn lines(
     walk: &mut ApacheWalk<'_>,
     rule: &RewriteRule,
@@ -61,7 +61,7 @@ pub(crate) fn lines(
     Ok((why, lines))
 }
 
-/// Sets `$rule` by the pattern, with the captures that other parts use.
+/// Returns lines that set `$rule` by the pattern of the rule, and store the captures that other parts use.
 fn pattern_test(walk: &ApacheWalk<'_>, rule: &RewriteRule, regex: &str, action: &RuleAction) -> Vec<String> {
     let sign = if rule.flags.no_case { "*" } else { "" };
     if rule.negated {
@@ -86,7 +86,7 @@ fn pattern_test(walk: &ApacheWalk<'_>, rule: &RewriteRule, regex: &str, action: 
     lines
 }
 
-/// Appends all conditions; those joined by `OR` are combined.
+/// Appends the lines for all conditions. Conditions joined by `OR` are combined.
 fn conjunction(
     lines: &mut Vec<String>,
     rule: &RewriteRule,
@@ -140,7 +140,7 @@ fn conjunction(
     }
 }
 
-/// Translates the conditions.
+/// Translates the conditions of a rule.
 fn tests(
     walk: &mut ApacheWalk<'_>,
     rule: &RewriteRule,
@@ -164,7 +164,7 @@ fn test(
     if test.eq_ignore_ascii_case("expr") {
         return Err("expressions have no counterpart".into());
     }
-    // True for the first run of the rules, which is the only run here.
+    // `REDIRECT_STATUS` is empty in the first run of the rules; in nginx there is only one run.
     if test.eq_ignore_ascii_case("%{ENV:REDIRECT_STATUS}") {
         let of_first = matches!(pattern.as_str(), "^$" | "=" | "=\"\"" | "");
         return Ok(TranslatedCondition::Always(of_first != *negated));
@@ -187,7 +187,7 @@ fn test(
         "-f" | "-F" | "-s" => return Ok(files("f")),
         "-d" => return Ok(files("d")),
         "-x" => return Ok(files("x")),
-        // -f and -d follow links and test their targets.
+        // Never true in nginx: links are followed, and their targets are tested.
         "-l" | "-h" | "-L" => return Ok(TranslatedCondition::Always(*negated)),
         "-U" => return Err("-U requires a subrequest of Apache".into()),
         _ => {}
@@ -229,7 +229,7 @@ fn test(
     Ok(TranslatedCondition::If { before, holds, fails, regex: (!*negated).then_some(regex) })
 }
 
-/// Records the variables that a text requires.
+/// Records the variables that a translated text needs.
 fn read(walk: &mut ApacheWalk<'_>, expanded: &ExpandedText) {
     walk.parts.uses_https |= expanded.https;
     walk.parts.env_read.extend(expanded.env.iter().map(|name| env_variable(name)));
@@ -244,7 +244,7 @@ struct RuleAction {
     /// Contents of `if ($rule)`: variables, and the final directive.
     sets: Vec<String>,
     end: Option<String>,
-    /// Captures of the pattern and of the last condition that need a variable.
+    /// Numbers of the captures of the pattern that need a variable.
     captures: Vec<usize>,
     condition_captures: Vec<usize>,
 }
@@ -301,7 +301,7 @@ fn action(
     Ok(action)
 }
 
-/// Translates `E=NAME:VALUE`.
+/// Translates the flag `E=NAME:VALUE`.
 fn environment(
     walk: &mut ApacheWalk<'_>,
     rule: &RewriteRule,
@@ -327,7 +327,7 @@ fn environment(
     Ok(())
 }
 
-/// Translates the target: another path, or a redirect.
+/// Translates the target of a rule: another path, or a redirect.
 fn target(
     walk: &mut ApacheWalk<'_>,
     rule: &RewriteRule,
@@ -349,7 +349,8 @@ fn target(
         read(walk, &head);
         return Ok(());
     }
-    // A capture of the path is written with the regex of its condition, so that it is escaped as a path in a redirect.
+    // A capture of the path is written in the same directive as the regex of its condition, so that nginx escapes it in
+    // a redirect.
     let of_path = conditions.last().zip(tests.last()).and_then(|(condition, test)| match test {
         TranslatedCondition::If { regex: Some(regex), .. }
             if condition.test.eq_ignore_ascii_case("%{REQUEST_URI}") =>
@@ -410,8 +411,8 @@ fn target(
     Ok(())
 }
 
-/// Translates `https://%{HTTP_HOST}%{REQUEST_URI}`, which redirects with the original path and query. Returns the
-/// directive and the text before the path.
+/// Translates the target `https://%{HTTP_HOST}%{REQUEST_URI}`, which redirects with the original path and query.
+/// Returns the directive, and the translated text before the path; `None` for other targets.
 fn whole_request(rule: &RewriteRule, status: Option<u16>) -> Option<(String, ExpandedText)> {
     let head = rule
         .target
@@ -423,7 +424,7 @@ fn whole_request(rule: &RewriteRule, status: Option<u16>) -> Option<(String, Exp
     is_plain.then_some((line, head))
 }
 
-/// Returns whether captures of the last condition are parts of the decoded path, which is unsafe in a header field.
+/// Returns whether captures of the last condition are parts of the decoded path, which is unsafe in a header.
 fn is_of_path(conditions: &[RewriteCondition]) -> bool {
     conditions.last().is_some_and(|condition| {
         let test = condition.test.to_ascii_uppercase();
@@ -456,9 +457,9 @@ fn other_status(
     Ok(())
 }
 
-/// Returns the target as a whole path.
+/// Returns the target as a path from the root of the site.
 fn placed(walk: &ApacheWalk<'_>, rule: &RewriteRule, text: &str, is_url: bool, of_path: bool) -> String {
-    // The folder in the file system is the root of the site.
+    // `%{DOCUMENT_ROOT}` at the start of a target means the root of the site.
     let text = text.strip_prefix("${document_root}").unwrap_or(text);
     let is_path =
         text.starts_with('/') || text.starts_with("${uri}") || (of_path && rule.target.starts_with('%'));
@@ -469,8 +470,8 @@ fn placed(walk: &ApacheWalk<'_>, rule: &RewriteRule, text: &str, is_url: bool, o
     format!("{base}{text}")
 }
 
-/// Adapts the query: nginx appends the query of the request unless the target has a trailing `?`, Apache only if the
-/// target has no query.
+/// Adapts the query of a target: nginx appends the query of the request unless the target ends in `?`, Apache only if
+/// the target has no query.
 fn query(rule: &RewriteRule, path: String) -> String {
     let has_own = path.contains('?');
     let bare = path.ends_with('?');

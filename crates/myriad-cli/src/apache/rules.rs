@@ -3,7 +3,7 @@
 use crate::apache::lines::ApacheItem;
 use crate::apache::site::TranslatedEntry;
 
-/// State of the parsed conditions and rules.
+/// State of the conditions and rules that have been parsed.
 #[derive(Debug, Default)]
 pub(crate) struct ModRewriteState {
     pub(crate) is_on: bool,
@@ -13,7 +13,7 @@ pub(crate) struct ModRewriteState {
     /// True if the previous rule had the flag `C`.
     pub(crate) chained: bool,
     pub(crate) entries: Vec<TranslatedEntry>,
-    /// True if a condition was rejected, so that the following rule cannot be translated.
+    /// True if a condition could not be translated, so that the following rule cannot be either.
     pub(crate) broken: bool,
 }
 
@@ -40,16 +40,16 @@ pub(crate) struct RewriteRule {
     pub(crate) flags: RuleFlags,
 }
 
-/// Flags of a rule that have a counterpart.
+/// Flags of a rule that can be translated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RuleFlags {
     pub(crate) no_case: bool,
     pub(crate) last: bool,
     pub(crate) append_query: bool,
     pub(crate) drop_query: bool,
-    /// Status of the flags `R`, `F`, `G`.
+    /// Status of the flags `R`, `F` and `G`; `None` without them.
     pub(crate) status: Option<u16>,
     pub(crate) chain: bool,
-    /// Names and values of `E=NAME:VALUE`.
+    /// Names and values of the flags `E=NAME:VALUE`.
     pub(crate) env: Vec<(String, String)>,
 }

@@ -1,11 +1,11 @@
-//! Settings of files, types, compression, errors and PHP, and the addresses of virtual hosts.
+//! Translation of settings for files, media types, compression, errors and PHP, and of the addresses of virtual hosts.
 
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{quoted, word};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a directive of these settings; returns false for other directives.
+/// Handles a directive for settings. Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     if !walk.guards.is_empty() && !matches!(name.as_str(), "php_value" | "php_flag" | "serversignature") {
@@ -73,7 +73,8 @@ pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     true
 }
 
-/// Translates a directive that only a server has. `name` is in lower case. Returns false for an unknown directive.
+/// Handles a directive that is valid only for a whole server; `name` is in lower case. Returns false for unknown
+/// directives.
 fn take_of_server(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str) -> bool {
     match name {
         "servername" | "serveralias" if walk.folder.is_none() => {
@@ -141,7 +142,7 @@ fn push(walk: &mut ApacheWalk<'_>, item: &ApacheItem, why: &str, line: String) {
     if item.words.iter().any(|word| word.contains('$')) {
         return walk.missing(item, "a \"$\" cannot be written in nginx's language");
     }
-    // The last of repeated directives applies.
+    // If a directive is repeated, the last one applies.
     let directive = line.split(' ').next().unwrap_or_default().to_owned();
     if directive != "error_page" && directive != "location" {
         let is_same = |entry: &TranslatedEntry| {
@@ -248,7 +249,7 @@ fn compress(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     gzip(walk, item, &types);
 }
 
-/// Adds to the compressed types, which are in a single directive.
+/// Adds compressed media types to the directives for gzip, of which there is only one set.
 fn gzip(walk: &mut ApacheWalk<'_>, item: &ApacheItem, types: &[String]) {
     let sound = |text: &&String| {
         text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/+-.*".contains(&byte)) && !text.is_empty()

@@ -1,22 +1,22 @@
-//! Translated site: the parts of `http`, then `server` blocks, and the remarks.
+//! Output of the translation: the parts of `http`, then the `server` blocks.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::apache::pattern::word;
 
-/// Values that the text does not contain.
+/// Values for the translation that the text does not contain.
 #[derive(Clone, Debug)]
 pub struct TranslationOptions {
     /// Name of the file, for the header of the translation.
     pub source: String,
-    /// Folder of the site; `/var/www/html` if neither this nor the text specifies one.
+    /// Document root; `None` to use that of the text, or `/var/www/html`.
     pub root: Option<String>,
-    /// Address of php-fpm, a path or `HOST:PORT`.
+    /// Address of php-fpm: a path, or `HOST:PORT`; `None` if unknown.
     pub php: Option<String>,
-    /// Value of `listen`.
+    /// Argument of `listen`.
     pub listen: String,
-    /// Names of the site.
+    /// Host names of the site.
     pub names: Vec<String>,
     /// URL path of the folder of the `.htaccess`, with a leading and a trailing `/`.
     pub base: String,
@@ -35,16 +35,16 @@ impl Default for TranslationOptions {
     }
 }
 
-/// Remark on a line.
+/// Remark on a line of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Line number, from 1; 0 for the file.
+    /// Line number, from 1; 0 for a remark about the whole file.
     pub line: usize,
     /// Text of the line.
     pub text: String,
-    /// Reason, a sentence without a full stop.
+    /// Reason, as a sentence without a full stop.
     pub reason: String,
-    /// True if the line is not translated; otherwise the translation differs as described by the reason.
+    /// True if the line is not translated; false if it is translated with a difference, which the reason describes.
     pub is_missing: bool,
 }
 
@@ -58,46 +58,46 @@ impl Remark {
     }
 }
 
-/// Result of a translation.
+/// Translated configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// Text of the site, for inclusion in `http`.
+    /// Text of the `server` blocks, for inclusion in `http`.
     pub text: String,
     /// Remarks in the order of the lines.
     pub remarks: Vec<Remark>,
 }
 
 impl Translation {
-    /// Returns whether all lines are translated.
+    /// Returns whether every line was translated.
     pub fn is_whole(&self) -> bool {
         !self.remarks.iter().any(|remark| remark.is_missing)
     }
 }
 
-/// Lines of Apache with their translation.
+/// Lines of the text, and their translation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TranslatedEntry {
-    /// Line numbers and texts.
+    /// Numbers and texts of the original lines.
     pub(crate) of: Vec<(usize, String)>,
-    /// Explanation in one sentence.
+    /// Explanation, as one sentence.
     pub(crate) why: String,
-    /// Lines of the nginx language.
+    /// Lines of nginx configuration.
     pub(crate) lines: Vec<String>,
 }
 
-/// Server, in the order in which its parts are written.
+/// Translated server; the fields are in the order of the output, except `php` and those after it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TranslatedServer {
     pub(crate) http: Vec<TranslatedEntry>,
     pub(crate) settings: Vec<TranslatedEntry>,
     pub(crate) env: Vec<TranslatedEntry>,
     pub(crate) access: Vec<TranslatedEntry>,
-    /// Variables that are empty if the client is denied.
+    /// Variables that are empty if the client is denied (`access`, `allowed`).
     pub(crate) access_variables: Vec<&'static str>,
     pub(crate) redirects: Vec<TranslatedEntry>,
     pub(crate) headers: Vec<TranslatedEntry>,
     pub(crate) rewrite: Vec<TranslatedEntry>,
-    /// Lines in the location of PHP.
+    /// Directives for the location of PHP scripts.
     pub(crate) php: Vec<TranslatedEntry>,
     pub(crate) listens: Vec<String>,
     pub(crate) names: Vec<String>,
@@ -105,18 +105,18 @@ pub(crate) struct TranslatedServer {
     /// Translation of `FallbackResource`.
     pub(crate) fallback: Option<TranslatedEntry>,
     pub(crate) fallback_path: String,
-    /// True if a variable must contain `on` or `off` for TLS.
+    /// True if the variable that is `on` or `off` depending on TLS is needed.
     pub(crate) uses_https: bool,
-    /// True if a section tests the file name.
+    /// True if the variable with the file name is needed.
     pub(crate) uses_file: bool,
-    /// Environment variables that are read, and those that are set.
+    /// Environment variables that the translation reads.
     pub(crate) env_read: BTreeSet<String>,
     pub(crate) env_set: BTreeSet<String>,
     pub(crate) has_index: bool,
 }
 
 impl TranslatedServer {
-    /// Returns the lists that a section may extend.
+    /// Returns the lists to which the directives of a section may be added.
     pub(crate) fn lists(&mut self) -> [&mut Vec<TranslatedEntry>; 6] {
         [
             &mut self.settings,
@@ -129,14 +129,14 @@ impl TranslatedServer {
     }
 }
 
-/// Results of a walk.
+/// Result of the translation before its output.
 #[derive(Debug, Default)]
 pub(crate) struct WalkResult {
     pub(crate) servers: Vec<TranslatedServer>,
     pub(crate) remarks: Vec<Remark>,
 }
 
-/// Writes the translation.
+/// Writes the translation as text.
 pub(crate) fn write(found: WalkResult, options: &TranslationOptions) -> Translation {
     let mut text = format!(
         "# Translated by `myriad import` from {}. Comments show the original lines with their numbers.\n# It is a \
@@ -163,8 +163,8 @@ pub(crate) fn write(found: WalkResult, options: &TranslationOptions) -> Translat
     Translation { text, remarks }
 }
 
-/// Sets the file name for `<Files>`, without the path info of a PHP file. Named captures preserve the text; `$1` in
-/// `set` would be escaped again.
+/// Sets the file name for `<Files>`, without the path info of a PHP file. Named captures are used because they preserve
+/// the text: `$1` in `set` would be escaped again.
 const FILE: &str = r#"    # The file's name; of /a.php/b it is a.php.
     if ($uri ~ "(?<apache_file>[^/]*)$") { }
     if ($uri ~ "(?<apache_file>[^/]+\.php)/") { }

@@ -1,17 +1,17 @@
-//! State of a walk: the parsed directives, the open sections, and the results.
+//! State of the translation: the directives parsed so far, the open sections, and the results.
 
 use crate::apache::lines::ApacheItem;
 use crate::apache::rules::ModRewriteState;
 use crate::apache::site::{Remark, TranslatedEntry, TranslatedServer, TranslationOptions};
 
-/// Condition of `if` under which a section applies, and its opposite.
+/// Condition of an `if` under which a section applies, and its negation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SectionGuard {
     pub(crate) holds: String,
     pub(crate) fails: String,
 }
 
-/// State of a walk.
+/// State of the translation.
 pub(crate) struct ApacheWalk<'o> {
     pub(crate) options: &'o TranslationOptions,
     pub(crate) parts: TranslatedServer,
@@ -19,32 +19,32 @@ pub(crate) struct ApacheWalk<'o> {
     pub(crate) guards: Vec<SectionGuard>,
     pub(crate) rules: ModRewriteState,
     pub(crate) expires: ExpiresState,
-    /// Current values of `Auth*`, which sections inherit.
+    /// Current values of `Auth*`, which enclosed sections inherit.
     pub(crate) auth: AuthState,
-    /// Path of the current folder, with a leading and a trailing `/`. `None` outside of folders, where rules match
-    /// whole paths.
+    /// URL path of the current folder, starting and ending with `/`. `None` outside of folders, where rules match whole
+    /// paths.
     pub(crate) folder: Option<String>,
-    /// Lines of the open sections, the innermost last.
+    /// Lines of the sections that are open, the innermost last.
     pub(crate) around: Vec<(usize, String)>,
-    /// Sections that are handled after all folders.
+    /// Sections for files and locations, which are handled after all folders.
     pub(crate) later: Vec<DeferredSection<'o>>,
-    /// True while these sections are handled.
+    /// True while the sections of `later` are handled.
     pub(crate) is_late: bool,
-    /// Counter for the names of variables.
+    /// Number of variables created so far, for their names.
     pub(crate) count: usize,
 }
 
-/// `<Files>` or `<Location>`, with its context.
+/// Section `<Files>` or `<Location>`, with the state of the place where it is written.
 pub(crate) struct DeferredSection<'o> {
     pub(crate) item: &'o ApacheItem,
     pub(crate) guards: Vec<SectionGuard>,
     pub(crate) folder: Option<String>,
     pub(crate) around: Vec<(usize, String)>,
-    /// Set if the sections around it have guards: their `Auth*` values apply only there.
+    /// Values of `Auth*`, if the enclosing sections have guards, so that the values apply only there; otherwise `None`.
     pub(crate) auth: Option<AuthState>,
 }
 
-/// Lifetimes collected so far.
+/// Lifetimes (`Expires*`) collected so far.
 #[derive(Debug, Default)]
 pub(crate) struct ExpiresState {
     pub(crate) of: Vec<(usize, String)>,
@@ -80,7 +80,7 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
-    /// Returns lines that are executed if all guards hold.
+    /// Returns lines that execute `lines` if all guards of the open sections hold.
     pub(crate) fn guarded(&mut self, lines: &[String]) -> Vec<String> {
         match self.guards.as_slice() {
             [] => lines.to_vec(),

@@ -1,8 +1,8 @@
-//! Conditions of `<IfVersion>`, evaluated as by a current release of Apache 2.4.
+//! Conditions of `<IfVersion>`, evaluated for a current release of Apache 2.4.
 
 use crate::apache::lines::ApacheItem;
 
-/// Version that conditions are evaluated for.
+/// Version of Apache for which conditions are evaluated.
 const VERSION: [u32; 3] = [2, 4, 71];
 
 /// Returns whether the condition of an `<IfVersion>` holds; `None` if it is a regex or cannot be parsed.
@@ -25,7 +25,7 @@ pub(crate) fn holds(item: &ApacheItem) -> Option<bool> {
     Some(holds != is_negated)
 }
 
-/// Parses up to three numbers; missing ones are 0, as in Apache.
+/// Parses up to three numbers. Missing ones are 0, as in Apache. Returns `None` if the version is invalid.
 fn parse(version: &str) -> Option<[u32; 3]> {
     let mut numbers = [0; 3];
     for (index, number) in version.split('.').enumerate() {

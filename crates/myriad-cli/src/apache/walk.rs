@@ -1,4 +1,4 @@
-//! Walk through directives and sections: passes each directive to its module, with the guards of the sections.
+//! Traversal of directives and sections, which passes each directive to the module that translates it.
 
 use crate::apache::access::AccessRules;
 use crate::apache::lines::ApacheItem;
@@ -7,7 +7,7 @@ use crate::apache::site::{Remark, TranslationOptions, WalkResult};
 use crate::apache::state::{ApacheWalk, DeferredSection, SectionGuard};
 use crate::apache::{access, env, expires, headers, redirects, rewrite, settings, version};
 
-/// Modules of Apache whose directives are translated; `<IfModule>` with one of them is read.
+/// Apache modules whose directives are translated. The contents of an `<IfModule>` with one of them are read.
 const MODULES: [&str; 22] = [
     "rewrite",
     "headers",
@@ -33,7 +33,7 @@ const MODULES: [&str; 22] = [
     "php8",
 ];
 
-/// Walks through a text.
+/// Translates the parsed items of a text.
 pub(crate) fn walk<'o>(
     items: &'o [ApacheItem],
     options: &'o TranslationOptions,
@@ -75,14 +75,14 @@ impl<'o> ApacheWalk<'o> {
         found.remarks.extend(self.remarks);
     }
 
-    /// Handles the contents of a section with its own access control, or of the whole file.
+    /// Handles the contents of a section that has its own access control, or of the whole file.
     fn scope(&mut self, items: &'o [ApacheItem]) {
         let mut access = AccessRules::default();
         let mut sections = Vec::new();
         self.items(items, &mut access, &mut sections);
         access::emit(self, access);
-        // The access control of a section follows that of its context, independent of its position; outer folders
-        // precede inner ones.
+        // The access control of a section is applied after that of the enclosing one, wherever it is written, and that
+        // of an inner folder after that of an outer one.
         sections.sort_by_key(|section| depth(section));
         for section in sections {
             if self.is_late || rank(section).is_none() {
@@ -100,7 +100,7 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
-    /// Handles the sections that Apache evaluates after all folders: those of files, then those of locations.
+    /// Handles the sections that Apache evaluates after all folders: first those for files, then those for locations.
     fn handle_deferred(&mut self) {
         self.is_late = true;
         let mut sections = std::mem::take(&mut self.later);
@@ -209,7 +209,7 @@ impl<'o> ApacheWalk<'o> {
         self.parts.lists().map(|list| list.len())
     }
 
-    /// Adds the lines of the sections around them to entries that were added after the lists had these lengths.
+    /// Adds the lines of the enclosing sections to the entries that were added since the lists had these lengths.
     fn prepend_section_lines(&mut self, lengths: [usize; 6], around: &[(usize, String)]) {
         for (list, length) in self.parts.lists().into_iter().zip(lengths) {
             for entry in list.iter_mut().skip(length).filter(|entry| !entry.of.is_empty()) {
@@ -226,7 +226,7 @@ impl<'o> ApacheWalk<'o> {
         match name.as_str() {
             "files" | "filesmatch" => {
                 self.parts.uses_file = true;
-                // Rules apply to folders: within a section of files they are reported, and not translated for all
+                // Rewrite rules apply to folders. In a section for files they are reported, not translated for all
                 // files.
                 self.folder = None;
                 let is_glob = name == "files" && !is_regex;
@@ -236,7 +236,7 @@ impl<'o> ApacheWalk<'o> {
             "limit" | "limitexcept" => {
                 let methods: Vec<String> = item.words.iter().map(|word| escaped(word)).collect();
                 let regex = quoted(&format!("^({})$", methods.join("|")));
-                // GET includes HEAD.
+                // In Apache, GET includes HEAD.
                 let regex = regex.replace("GET", "GET|HEAD");
                 let (holds, fails) =
                     (format!("$request_method ~ {regex}"), format!("$request_method !~ {regex}"));
@@ -264,8 +264,8 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
-    /// Returns the guard of `<Directory>`: none for the folder of the site or a parent folder, the paths below for a
-    /// subfolder.
+    /// Returns the guard of `<Directory>`: `None` for the root of the site or a folder that encloses it, otherwise a
+    /// test for the paths below.
     fn directory(&mut self, path: &str) -> Result<Option<SectionGuard>, String> {
         let root =
             self.options.root.clone().or(self.parts.root.clone()).unwrap_or_else(|| "/var/www/html".into());
@@ -286,7 +286,7 @@ impl<'o> ApacheWalk<'o> {
     }
 }
 
-/// Returns the rank of a section among those that are handled after all folders.
+/// Returns the rank of a section that is handled after all folders; `None` for other sections.
 fn rank(item: &ApacheItem) -> Option<u8> {
     match item.name.to_ascii_lowercase().as_str() {
         "files" | "filesmatch" => Some(0),
@@ -295,7 +295,7 @@ fn rank(item: &ApacheItem) -> Option<u8> {
     }
 }
 
-/// Returns the depth of a folder, by which Apache sorts them; 0 for other sections.
+/// Returns the depth of the folder of a `<Directory>`, by which Apache sorts these sections; 0 for other sections.
 fn depth(item: &ApacheItem) -> usize {
     if !item.is("Directory") {
         return 0;
@@ -303,7 +303,8 @@ fn depth(item: &ApacheItem) -> usize {
     1 + item.word(0).trim_end_matches('/').matches('/').count()
 }
 
-/// Returns the regex of the paths of `<Location>`: it includes paths below, but with wildcards only the whole path.
+/// Returns a regex for the paths of `<Location>`: the path and all paths below it, but with wildcards only the whole
+/// path.
 fn location(path: &str) -> Result<String, String> {
     if !path.starts_with('/') {
         return Err("the path must start with /".into());

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::wordpress;
 
-/// Request of `-s` to the running supervisor.
+/// Argument of `-s`: request to the running supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalRequest {
     /// Fast shutdown.
@@ -17,7 +17,7 @@ pub enum SignalRequest {
     Quit,
     /// Reopen log files.
     Reopen,
-    /// Load the configuration again.
+    /// Reload the configuration.
     Reload,
 }
 
@@ -33,7 +33,7 @@ impl SignalRequest {
     }
 }
 
-/// Options of a command line.
+/// Options of the command line for the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerOptions {
     /// `-h`, `-?`, `--help`.
@@ -42,34 +42,34 @@ pub struct ServerOptions {
     pub version: bool,
     /// `-V`; implies `version`.
     pub configure: bool,
-    /// `-t`.
+    /// `-t`: test the configuration.
     pub test: bool,
-    /// `-T`; implies `test`.
+    /// `-T`: also print the configuration; implies `test`.
     pub dump: bool,
-    /// `-q`.
+    /// `-q`: print only errors.
     pub quiet: bool,
-    /// `--explain`; implies `test`.
+    /// `--explain`: explain the processing of a request; implies `test`.
     pub explain: Option<ExplainRequest>,
-    /// `-s`.
+    /// `-s`: send a signal to the running server.
     pub request: Option<SignalRequest>,
     /// `-p`, `--prefix`.
     pub prefix: Option<PathBuf>,
-    /// `-e`.
+    /// `-e`: error log until the configuration names another.
     pub error_log: Option<PathBuf>,
-    /// `-c`.
+    /// `-c`: configuration file.
     pub configuration: Option<PathBuf>,
     /// `-g`: directives of the main context.
     pub directives: Option<Vec<u8>>,
-    /// `myriad certificates …`: list them and exit.
+    /// `myriad certificates`: list the certificates and exit.
     pub certificates: bool,
-    /// `myriad wordpress …`.
+    /// `myriad wordpress` or `myriad php`: options of the sites.
     pub wordpress: Option<wordpress::SiteOptions>,
 }
 
-/// Request that `--explain` explains; its URL is parsed when all options are known.
+/// Request that `--explain` describes. Its URL is parsed after all options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainRequest {
-    /// URL, or path on the first server.
+    /// URL, or a path on the first server.
     pub url: String,
     /// Value of `--method`.
     pub method: Option<String>,
@@ -78,7 +78,8 @@ pub struct ExplainRequest {
 }
 
 impl ServerOptions {
-    /// Reads `--explain URL`, `-H "Name: value"` and `--method NAME`.
+    /// Sets an option of the request: `--explain URL`, `-H "Name: value"` or `--method NAME`. Returns an error text if
+    /// the value is missing or invalid.
     pub fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
         let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
         let value =

@@ -2,12 +2,12 @@
 
 use super::usage::{COMMANDS, LONG};
 
-/// Returns a message about an unknown option, with the most similar known one.
+/// Returns the error for an unknown option, with the most similar one of `known`.
 pub fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     invalid_option(word, myriad_conf::nearest(word, known))
 }
 
-/// Returns the message of [`invalid`] for a first word, which may be a command of init scripts or of another server.
+/// Returns the error for an unknown first word, which may be a command of an init script or of another server.
 pub(super) fn invalid_first(word: &str) -> String {
     match word {
         "stop" => invalid_option(word, Some("-s stop")),

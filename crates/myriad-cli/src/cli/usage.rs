@@ -107,11 +107,11 @@ myriad wordpress serves a WordPress site without a configuration file:
                 : remove the object cache from the site and exit
 ";
 
-/// Line of [`USAGE`] at which the options of a site without a configuration file start.
+/// Line of [`USAGE`] at which the part about sites without a configuration file starts.
 const SITE: &str = "myriad wordpress serves a WordPress site";
 
-/// Splits [`USAGE`] into the part of the server and that of a site without a configuration file, which gets its
-/// synopsis.
+/// Splits [`USAGE`] into the part about the server, and the part about sites without a configuration file, to which the
+/// synopsis is added.
 pub fn usage_of_server_and_site() -> (&'static str, String) {
     let at = USAGE.find(SITE).unwrap_or(USAGE.len());
     let before = USAGE[..at].trim_end();
@@ -121,7 +121,7 @@ pub fn usage_of_server_and_site() -> (&'static str, String) {
     (before, format!("Usage: {}\n{}", lines.trim_start(), &USAGE[at..]))
 }
 
-/// Commands: first words of a command line that are not options.
+/// Commands that are the first word of a command line.
 pub const COMMANDS: [&str; 17] = [
     "cache",
     "certificates",

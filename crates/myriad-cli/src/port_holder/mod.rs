@@ -1,4 +1,4 @@
-//! Finds the process that has bound an address, by the sockets and open files in `/proc`.
+//! Finds the process that prevents an address from being bound, by the sockets and open files in `/proc`.
 
 mod takeover;
 
@@ -26,11 +26,11 @@ const ACCEPTING: u32 = 0x1_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BoundSocket {
     inode: u64,
-    /// User who created it; for Unix sockets the owner of the file.
+    /// User ID of the user who created it; for a Unix socket, the owner of the file.
     uid: Option<u32>,
 }
 
-/// Process that has such a socket open.
+/// Process that has a socket open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SocketHolder {
     pid: u32,
@@ -38,7 +38,8 @@ struct SocketHolder {
     command: String,
 }
 
-/// Returns advice on an address that cannot be bound, as lines below the error; empty if the cause is unknown.
+/// Returns advice about an address that cannot be bound, as lines to append to the error; empty if the cause is
+/// unknown.
 pub fn advice(conf: &ListenConf, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrInUse => format!("\nhelp: {}", held(conf)),
@@ -55,8 +56,8 @@ pub fn advice(conf: &ListenConf, error: &io::Error) -> String {
     }
 }
 
-/// Returns the processes that have bound the ports of the web and the steps to take over from them, as lines below a
-/// sentence; empty if the ports are free.
+/// Returns the processes that have bound ports 80 and 443, and the steps to replace them, as lines to append to a
+/// message; empty if the ports are free.
 pub fn web_servers() -> String {
     let mut text = String::new();
     for port in [80, 443] {
@@ -69,8 +70,8 @@ pub fn web_servers() -> String {
     text
 }
 
-/// Returns whether a running server has bound the address: the process `pid` or a child of it. If its open files cannot
-/// be read, the user of the socket decides.
+/// Returns whether the running server with the process ID `pid`, or its child, has bound the address. If its open files
+/// cannot be read, the user of the socket decides.
 pub fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     let pid = pid.as_raw_nonzero().get().unsigned_abs();
     let Ok(of_server) = fs::metadata(format!("/proc/{pid}")).map(|known| known.uid()) else { return false };
@@ -81,7 +82,7 @@ pub fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     })
 }
 
-/// Returns a sentence about the process that has bound an address.
+/// Returns a sentence about the process that has bound an address, for a message.
 fn held(conf: &ListenConf) -> String {
     let look = lookup_command(conf);
     if let ListenAddress::Unix(path) = &conf.address
@@ -95,7 +96,7 @@ fn held(conf: &ListenConf) -> String {
         return format!("the process that uses the address is not visible to this user; run as root: {look}");
     };
     let mut processes = processes(socket.inode);
-    // Workers are skipped: they have inherited the socket from their parent.
+    // The parent is listed first: workers have inherited the socket from it.
     let pids: Vec<u32> = processes.iter().map(|process| process.pid).collect();
     processes.sort_by_key(|process| (pids.contains(&process.parent), process.pid));
     match (processes.as_slice(), socket.uid) {
@@ -123,7 +124,7 @@ fn held(conf: &ListenConf) -> String {
     }
 }
 
-/// Returns a command that shows the process that has bound an address.
+/// Returns a shell command that shows the process that has bound an address.
 fn lookup_command(conf: &ListenConf) -> String {
     match &conf.address {
         ListenAddress::Ip(address) if conf.quic => format!("ss -lunp 'sport = :{}'", address.port()),
@@ -133,7 +134,7 @@ fn lookup_command(conf: &ListenConf) -> String {
     }
 }
 
-/// Returns the sockets that prevent an address from being bound, the likeliest first.
+/// Returns the sockets that prevent an address from being bound, the most likely one first.
 fn sockets(conf: &ListenConf) -> Vec<BoundSocket> {
     match &conf.address {
         ListenAddress::Ip(address) => {
@@ -155,15 +156,15 @@ fn read(path: &str) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
-/// Returns sockets of `/proc/net/tcp` and similar files that conflict with an address. Listening sockets precede
-/// others, and the same address precedes wildcards.
+/// Returns the sockets in the tables of `/proc/net` (such as `tcp`) that conflict with an address. Listening sockets
+/// precede others, and sockets with the same address precede wildcards.
 fn internet_sockets(tables: &[String], wanted: SocketAddr) -> Vec<BoundSocket> {
     let mut found: Vec<((bool, bool), BoundSocket)> = Vec::new();
     for line in tables.iter().flat_map(|table| table.lines().skip(1)) {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let [_, local, _, state, _, _, _, uid, _, inode, ..] = fields[..] else { continue };
         let Some(address) = address(local).filter(|address| conflicts(*address, wanted)) else { continue };
-        // A connection that is closing belongs to no process.
+        // A closing connection belongs to no process; its inode is 0.
         let Some(inode) = inode.parse().ok().filter(|inode| *inode != 0) else { continue };
         let is_other = address.ip().to_canonical() != wanted.ip().to_canonical();
         found.push(((state != LISTENING, is_other), BoundSocket { inode, uid: uid.parse().ok() }));
@@ -177,7 +178,7 @@ fn conflicts(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && (a == b || a.is_unspecified() || b.is_unspecified())
 }
 
-/// Parses `0100007F:1F90`: the address, in groups of four bytes in the byte order of the machine, and the port.
+/// Parses an address such as `0100007F:1F90`: the IP address in 32-bit words of the machine's byte order, and the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -196,7 +197,7 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Returns the inode of the socket that listens on a path, by `/proc/net/unix`.
+/// Returns the inode of the socket that listens on a path, according to the table `/proc/net/unix`.
 fn unix_socket(table: &str, path: &Path) -> Option<u64> {
     let path = path.to_str()?;
     table.lines().skip(1).find_map(|line| {
@@ -209,7 +210,7 @@ fn unix_socket(table: &str, path: &Path) -> Option<u64> {
     })
 }
 
-/// Returns the processes that have a socket open, if their open files can be read.
+/// Returns the processes that have a socket open, as far as their open files can be read.
 fn processes(inode: u64) -> Vec<SocketHolder> {
     let link = format!("socket:[{inode}]");
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -235,7 +236,7 @@ fn process(pid: u32) -> Option<SocketHolder> {
     Some(SocketHolder { pid, parent, command })
 }
 
-/// Converts bytes of another program to text for the terminal.
+/// Converts the command line of another program to text for the terminal, shortened to [`LONGEST_COMMAND`].
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut text: Vec<char> = text.chars().filter(|c| !c.is_control()).collect();
@@ -255,7 +256,7 @@ fn first_free_port() -> u16 {
 mod tests {
     use super::*;
 
-    /// Table of a little-endian machine; all supported machines are.
+    /// Table of a little-endian machine, as all supported machines are.
     const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
         0: 0100007F:1F90 0200007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 11 1 0000000000000000\n\
         1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 22 1 0000000000000000\n\

@@ -1,15 +1,15 @@
-//! Instructions to take over an address from a web server, with its ports and certificates, and to revert.
+//! Instructions for replacing another web server that has bound an address, and for reverting that.
 
 use std::fmt::Write as _;
 
 /// Web server that Myriad may replace.
 struct WebServer {
-    /// First words of its command.
+    /// Names of its program.
     commands: &'static [&'static str],
     name: &'static str,
-    /// Service of its package.
+    /// systemd service of its package.
     service: &'static str,
-    /// Instructions for its certificates and other functions.
+    /// Instructions about its certificates and other functions.
     carry: &'static [&'static str],
 }
 
@@ -50,8 +50,8 @@ const SERVERS: [WebServer; 3] = [
     },
 ];
 
-/// Returns lines about the process that has bound an address, for output after a sentence; `None` if it is not a known
-/// web server.
+/// Returns instructions for replacing the process with this command line, as lines to append to a message; `None` if it
+/// is not a known web server.
 pub(super) fn advice_for(command: &str) -> Option<String> {
     let program = command.split([' ', ':']).next()?.rsplit('/').next()?;
     let server = SERVERS.iter().find(|server| server.commands.contains(&program))?;

@@ -1,4 +1,4 @@
-//! Client with one connection, which is reused if the server keeps it open.
+//! HTTP/1.1 client with a single connection, which is reused if the server keeps it open.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
@@ -17,14 +17,14 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use super::WebTarget;
 use crate::pidfile::reason;
 
-/// Maximum time for a connection, and for a whole response: PHP may take the time for which Myriad waits for it.
+/// Maximum time for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Maximum length of a body, in bytes; the rest is not read.
+/// Maximum length of a body, in bytes. The rest of a longer body is not read.
 const LARGEST: usize = 32 << 20;
-/// Number of bytes of one read.
+/// Number of bytes that are read at once.
 const PIECE: usize = 16 << 10;
-/// Limits of a response head: pages with many plugins have many cookies.
+/// Limits of a response head; sites with many plugins send many cookies.
 const HEAD: HeadLimits = HeadLimits {
     line: 64 << 10,
     total: 256 << 10,
@@ -40,7 +40,7 @@ pub struct WebAnswer {
     pub status: u16,
     /// Header fields.
     pub fields: Fields,
-    /// Body, decoded.
+    /// Body without its transfer coding; content codings such as gzip are not decoded.
     pub body: Vec<u8>,
     /// Time from the request to the first byte.
     pub first_byte: Duration,
@@ -53,12 +53,12 @@ impl WebAnswer {
     }
 }
 
-/// Reason for a missing response.
+/// Reason why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebFailure {
     /// No server listens at the address, or its name cannot be resolved.
     NotReached(String),
-    /// The server was reached and sent no complete response.
+    /// The server was reached but sent no complete response.
     Broken(String),
 }
 
@@ -72,7 +72,7 @@ impl std::fmt::Display for WebFailure {
 
 /// Client of one server.
 pub struct WebClient {
-    /// Address to connect to, independent of the name of the site; `None` for loopback and the port of the URL.
+    /// Address to connect to, whatever the URL's host; `None` for loopback and the port of the URL.
     at: Option<String>,
     agent: &'static str,
     tls: Option<Arc<ClientConfig>>,
@@ -85,7 +85,8 @@ enum WebStream {
 }
 
 impl WebClient {
-    /// Creates a client that connects to an address, `HOST:PORT`, and sends `agent` as user agent.
+    /// Creates a client. `at` is the address to connect to (`HOST:PORT`), or `None` for loopback; `agent` is sent as
+    /// `User-Agent`.
     pub fn new(at: Option<&str>, agent: &'static str) -> Self {
         Self { at: at.map(str::to_owned), agent, tls: None, idle_connection: None }
     }
@@ -94,7 +95,7 @@ impl WebClient {
         self.at.clone().unwrap_or_else(|| target.loopback_address())
     }
 
-    /// Requests a page with additional header fields.
+    /// Sends a GET request with additional headers and returns the response.
     pub fn get(&mut self, target: &WebTarget, fields: &[(&str, &str)]) -> Result<WebAnswer, WebFailure> {
         let mut request = format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: text/html,*/*;q=0.8\r\n",
@@ -109,7 +110,7 @@ impl WebClient {
             .take()
             .filter(|(tls, name, _)| *tls == target.tls && *name == target.authority);
         if let Some((_, _, stream)) = idle {
-            // The server may have closed the connection meanwhile; a new one is opened then.
+            // If the server has closed the idle connection meanwhile, a new one is used.
             if let Ok(answer) = self.exchange(stream, &request, target) {
                 return Ok(answer);
             }
@@ -157,7 +158,7 @@ impl WebClient {
         Ok(WebStream::Tls(Box::new(StreamOwned::new(connection, stream))))
     }
 
-    /// Sends a request and reads the response; the stream is retained if the server keeps it open.
+    /// Sends a request and reads the response. The connection is kept for reuse if the server permits it.
     fn exchange(
         &mut self,
         mut stream: WebStream,
@@ -205,7 +206,7 @@ impl Write for WebStream {
 
 struct AnswerReader {
     stream: WebStream,
-    /// Received bytes that are not parsed yet.
+    /// Bytes that were received but not parsed yet.
     buffer: Vec<u8>,
     deadline: Instant,
 }
@@ -231,7 +232,7 @@ impl AnswerReader {
         }
         let mut piece = [0; PIECE];
         let read = match self.stream.read(&mut piece) {
-            // A server that closes TLS without close_notify.
+            // The server has closed the TLS connection without `close_notify`.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => 0,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 return Err(io::Error::new(
@@ -264,7 +265,7 @@ impl AnswerReader {
         }
     }
 
-    /// Reads the body; returns true with it if the connection can be reused.
+    /// Reads the body. Returns it, and true if the connection can be reused.
     fn body(&mut self, head: &ResponseHead) -> io::Result<(Vec<u8>, bool)> {
         match response_framing(head, Method::Get).map_err(invalid)? {
             ResponseFraming::None => Ok((Vec::new(), true)),

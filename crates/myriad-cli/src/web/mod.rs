@@ -1,7 +1,7 @@
-//! Small HTTP/1.1 client, by which commands request a site like a visitor: blocking, limited in time and bytes.
+//! Small HTTP/1.1 client, by which commands request pages like a visitor. It blocks, within limits of time and size.
 //!
-//! It connects to one address, by default of this machine, independent of the name of the site: a name that resolves to
-//! a proxy elsewhere is not followed, and redirects are not followed either.
+//! It connects to one address, by default on this machine, whatever the host of the URL: the host may resolve to a
+//! proxy elsewhere. Redirects are not followed.
 
 mod client;
 mod target;

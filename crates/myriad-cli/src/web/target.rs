@@ -1,18 +1,18 @@
-//! Addresses of pages.
+//! URLs of pages that commands request.
 
-/// Page that a command requests: scheme, public host, path with its query.
+/// URL of a page: scheme, host, path and query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebTarget {
-    /// Set for https.
+    /// True for https.
     pub tls: bool,
-    /// Host, with the port unless it is the default of the scheme; the value of the field `Host`.
+    /// Host, with the port unless it is the default of the scheme: the value of `Host`.
     pub authority: String,
     /// Path and query, without a fragment.
     pub path: String,
 }
 
 impl WebTarget {
-    /// Parses `http://host[:port]/path?query`; a host without a scheme counts as `http://`. The error is a sentence.
+    /// Parses `http://host[:port]/path?query`; without a scheme, `http` is assumed. Returns an error text for the user.
     pub fn parse(url: &str) -> Result<Self, String> {
         let refused =
             |why: &str| format!("\"{url}\" {why}; write http://example.com/ or https://example.com/");
@@ -40,7 +40,7 @@ impl WebTarget {
         Ok(Self { authority: target.without_usual_port(), ..target })
     }
 
-    /// Returns another page of the same site.
+    /// Returns the URL with another path on the same site.
     #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
         Self { path: escaped(path), ..self.clone() }
@@ -63,7 +63,7 @@ impl WebTarget {
         }
     }
 
-    /// Returns the address on this machine: loopback, and the port of the URL.
+    /// Returns the loopback address with the port of the URL.
     pub fn loopback_address(&self) -> String {
         format!("127.0.0.1:{}", self.port().unwrap_or(80))
     }
@@ -81,7 +81,7 @@ impl std::fmt::Display for WebTarget {
     }
 }
 
-/// Escapes bytes of a path that a request line must not contain; existing escapes are retained.
+/// Percent-encodes the bytes that a request line must not contain. Existing escapes are retained.
 fn escaped(path: &str) -> String {
     use std::fmt::Write as _;
     path.bytes().fold(String::with_capacity(path.len()), |mut text, byte| {
