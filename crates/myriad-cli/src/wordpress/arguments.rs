@@ -86,10 +86,10 @@ fn parsed(
     Ok(options)
 }
 
-/// Options that may be repeated.
+/// Options that may be given several times.
 const REPEATED: [&str; 6] = ["--domain", "--listen", "--name", "--set", "--site", "--trusted-proxy"];
 
-/// Rejects a second value of an option that takes a single value, because the choice between them would be arbitrary.
+/// Returns an error text if an option that takes a single value is given again; `given` are the earlier options.
 fn once(name: &str, given: &mut Vec<String>) -> Result<(), String> {
     let name = if name == "-p" { "--prefix" } else { name };
     if !REPEATED.contains(&name) && given.iter().any(|known| known == name) {

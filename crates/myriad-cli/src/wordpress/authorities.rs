@@ -1,6 +1,6 @@
-//! Public certificate authorities: names and URIs of their issuers.
+//! Public certificate authorities: name of the issuer in the configuration, and ACME directory URL.
 
-/// Let's Encrypt, and its staging environment, whose certificates no browser trusts.
+/// Let's Encrypt.
 pub(super) const LETS_ENCRYPT: (&str, &str) =
     ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
 pub(super) const STAGING: (&str, &str) =

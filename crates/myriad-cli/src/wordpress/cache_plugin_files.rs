@@ -1,4 +1,4 @@
-//! Pages that cache plugins of WordPress write to files, which `try_files` finds.
+//! Pages that WordPress cache plugins store in files, which the presets serve by `try_files`.
 
 use std::fmt::Write as _;
 
@@ -6,25 +6,25 @@ use super::checked_site::CheckedSite;
 use super::layout::SiteLayout;
 use super::site_kind::SiteKind;
 
-/// Validity of the copies of Myriad: a cache plugin removes the file of a changed page without notifying Myriad.
+/// Time for which Myriad caches such a page: the plugin removes the file of a changed page without notifying Myriad.
 pub(super) const WRITTEN_VALIDITY: &str = "10s";
 
-/// File that WordPress loads before all others, if a cache plugin has written it.
+/// File that WordPress loads first, written by a cache plugin.
 const DROP_IN: &str = "advanced-cache.php";
 
-/// Cache plugin that writes whole pages.
+/// Cache plugin that stores whole pages in files.
 pub(super) struct CachePlugin {
-    /// Name, for messages.
+    /// Name of the plugin, for messages.
     pub name: &'static str,
-    /// Folder below `wp-content/cache`.
+    /// Name of its folder below `wp-content/cache`.
     pub folder: &'static str,
-    /// File name of a page, after `$host` and the path with a trailing `/`.
+    /// End of the path of a page's file, after the folder, the host and the URL path.
     file: &'static str,
-    /// Text that its `advanced-cache.php` contains, in lower case.
+    /// Text in lower case by which its `advanced-cache.php` is recognised.
     mark: &'static str,
 }
 
-/// Plugins whose files are served.
+/// Known cache plugins.
 pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
     CachePlugin {
         name: "WP Super Cache",
@@ -53,8 +53,9 @@ pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
 ];
 
 impl CheckedSite {
-    /// Returns the cache plugins whose files are served: the active one, or those that the setting `plugin_pages`
-    /// chooses. The Myriad plugin is not notified when such files are removed.
+    /// Returns the cache plugins whose files are served: those that the setting `plugin_pages` selects, by default the
+    /// active one. By default none is served if the site has the Myriad plugin (`has_plugin`), which is not notified
+    /// when such files are removed.
     pub(super) fn cache_plugins(&self, has_plugin: bool) -> Vec<&'static CachePlugin> {
         match self.settings.get("plugin_pages") {
             "on" => CACHE_PLUGINS.iter().collect(),
@@ -66,7 +67,7 @@ impl CheckedSite {
         }
     }
 
-    /// Returns a sentence about files of a cache plugin that are served without a setting; `None` if none are.
+    /// Returns a notice that files of a cache plugin are served by default; `None` if they are not.
     pub(super) fn cache_plugin_notice(&self, has_plugin: bool) -> Option<String> {
         if self.settings.has("plugin_pages") {
             return None;
@@ -85,13 +86,13 @@ impl CheckedSite {
     }
 }
 
-/// Returns the text of `advanced-cache.php` in lower case; `None` if it does not exist or is not read, by the rules of
-/// [`SiteFolder::text`].
+/// Returns the text of `advanced-cache.php` in lower case; `None` if it does not exist or [`SiteFolder::text`] does not
+/// read it.
 fn drop_in(layout: &SiteLayout) -> Option<String> {
     layout.drop_in_text(DROP_IN).ok().map(|text| text.to_ascii_lowercase())
 }
 
-/// Returns the paths for `try_files`.
+/// Returns the names for `try_files` of the pages' files; `content` is the path of `wp-content`.
 pub(super) fn paths(content: &str, plugins: &[&CachePlugin]) -> String {
     plugins.iter().fold(String::new(), |mut text, plugin| {
         let _ = write!(text, "/{content}/cache/{}/${{written_page}}{} ", plugin.folder, plugin.file);
@@ -124,7 +125,7 @@ mod tests {
             .expect("a pipe");
         assert_eq!(drop_in(&layout), None);
         std::fs::remove_file(&file).expect("no pipe");
-        // A link in place of the file, then in place of the folder above it.
+        // A link in place of the file, then of its folder.
         let other = folder.join("other");
         std::fs::create_dir(&other).expect("a folder");
         std::fs::write(other.join("advanced-cache.php"), "# WP SUPER CACHE 1.2").expect("a file");
@@ -135,7 +136,7 @@ mod tests {
             std::os::unix::fs::symlink(&target, link).expect("a link");
             let text = "# wp super cache 1.2";
             assert_eq!(drop_in(&layout).as_deref(), Some(text), "a link of the owner of its target");
-            // Only root gives files away.
+            // Only root can change owners.
             if std::os::unix::fs::lchown(link, Some(54_321), None).is_ok() {
                 assert_eq!(drop_in(&layout), None, "{}", link.display());
                 assert!(!layout.has_drop_in("advanced-cache.php"));

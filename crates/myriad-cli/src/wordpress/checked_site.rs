@@ -1,4 +1,4 @@
-//! Sites with checked values: their folders contain WordPress, and PHP has an address.
+//! Sites whose options have been checked: the folder contains WordPress, and the address of PHP is valid.
 
 use std::collections::HashMap;
 use std::os::unix::fs::FileTypeExt;
@@ -14,10 +14,10 @@ use super::{layout, php_listener, sites, values};
 use crate::accounts;
 use crate::site_folder::SiteFolder;
 
-/// Maximum number of warnings of links at a start, for each site.
+/// Maximum number of warnings about links per site.
 const MAX_LINK_WARNINGS: usize = 5;
 
-/// Site with checked values.
+/// Site whose options have been checked.
 #[derive(Clone, Debug)]
 pub(super) struct CheckedSite {
     pub(super) kind: SiteKind,
@@ -26,20 +26,20 @@ pub(super) struct CheckedSite {
     pub(super) root: PathBuf,
     pub(super) layout: SiteLayout,
     pub(super) php: String,
-    /// Name of php-fpm that is resolved again while the server runs, if it has one.
+    /// Host name of php-fpm, if it can be resolved again while the server runs.
     pub(super) php_name: Option<PhpServerName>,
     pub(super) zone: String,
     pub(super) settings: SiteSettings,
-    /// Paths that `.htaccess` files deny.
+    /// Paths that the site's `.htaccess` files deny.
     pub(super) denied: DeniedSitePaths,
 }
 
-/// Sites of a configuration.
+/// Sites of a configuration, after the check.
 #[derive(Debug)]
 pub(super) struct CheckedSites {
     /// Sites that are served; at least one.
     pub(super) served: Vec<CheckedSite>,
-    /// Sites whose check failed, of several.
+    /// Sites whose check failed; empty for a single site.
     pub(super) failed: Vec<FailedSite>,
 }
 
@@ -47,17 +47,17 @@ pub(super) struct CheckedSites {
 #[derive(Debug)]
 pub(super) struct FailedSite {
     pub(super) names: Vec<String>,
-    /// Names of its certificate.
+    /// Names of its certificate; empty without one.
     pub(super) domains: Vec<String>,
-    /// Address of php-fpm, in the form of `fastcgi_pass`; empty if it is invalid.
+    /// Address of php-fpm as argument of `fastcgi_pass`; empty if it is invalid.
     pub(super) php: String,
 }
 
 impl SiteOptions {
-    /// Checks the sites that the options name. Of several sites, those that fail are reported in the warnings.
+    /// Checks the sites that the options specify. If there are several, those that fail are reported in `warnings`.
     ///
     /// # Errors
-    /// Returns an error if a single site fails, if all of several fail, or if a line of the sites is invalid.
+    /// Returns an error text if a single site fails, if all of several fail, or if a line of the sites is invalid.
     pub(super) fn checked(&self, warnings: &mut Vec<String>) -> Result<CheckedSites, String> {
         if !self.is_several() {
             return Ok(CheckedSites { served: vec![self.checked_single(warnings)?], failed: Vec::new() });
@@ -124,7 +124,7 @@ impl SiteOptions {
         })
     }
 
-    /// Checks the site of a line.
+    /// Checks the site that a line specifies.
     fn checked_line(
         &self,
         line: &sites::SiteLine,
@@ -153,10 +153,10 @@ impl SiteOptions {
 }
 
 impl SiteOptions {
-    /// Returns the addresses of php-fpm, as `fastcgi_pass` takes them, each with the option or the line that names it.
+    /// Returns the addresses of php-fpm as arguments of `fastcgi_pass`, each with the option or line that specifies it.
     pub(super) fn php_addresses(&self) -> Result<Vec<(String, String)>, String> {
         if !self.is_several() {
-            // Warnings are printed when the configuration is generated.
+            // Warnings are not needed here: they are printed when the configuration is generated.
             let unresolved = php_listener::unresolved(std::iter::once(self.php.as_str()));
             let (address, _) = php_address(&self.php, "--php", &unresolved, &mut Vec::new())?;
             return Ok(vec![("--php".to_owned(), address)]);
@@ -164,14 +164,15 @@ impl SiteOptions {
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
         let addresses = lines.into_iter().filter_map(|line| {
             let option = format!("{}: php", line.place);
-            // An invalid address is reported when the sites are checked.
+            // An invalid address is reported by the check of its site.
             php_form(&line.php, &option).ok().map(|address| (option, address))
         });
         Ok(addresses.collect())
     }
 }
 
-/// Returns the layout of a site; `option` is the option that named the folder.
+/// Returns the layout of the site in a folder that `option` specifies. Returns an error text with a remedy if it cannot
+/// be opened or contains no WordPress.
 pub(super) fn checked_layout(kind: SiteKind, folder: &Path, option: &str) -> Result<SiteLayout, String> {
     let failed = |error: std::io::Error| {
         format!(
@@ -199,19 +200,21 @@ pub(super) fn checked_layout(kind: SiteKind, folder: &Path, option: &str) -> Res
     Ok(SiteLayout::usual(root))
 }
 
-/// Returns the content folder of a WordPress for files that `option` writes, as [`SiteLayout::writable_content`] does.
+/// Returns the content folder of a WordPress, into which `option` writes files, and the owner that it must have
+/// ([`SiteLayout::writable_content`]).
 pub(super) fn content_of(option: &str, root: &Path) -> Result<(PathBuf, Option<u32>), String> {
     let layout = checked_layout(SiteKind::WordPress, root, "--root")?;
     layout.writable_content().map_err(|why| format!("wordpress: {option}: {why}"))
 }
 
-/// Warns of links that are not followed in the usual locations of links, such as uploads on another disk.
+/// Adds warnings about links that are not followed, in folders where sites usually have links, such as uploads on
+/// another disk.
 fn warn_of_links(layout: &SiteLayout, warnings: &mut Vec<String>) {
     let site = SiteFolder::new(&layout.root);
     let refused = ["", layout.content.as_str()].into_iter().flat_map(|folder| site.refused_links(folder));
     for link in refused.take(MAX_LINK_WARNINGS) {
         let target = accounts::name_of(link.target).unwrap_or_else(|| link.target.to_string());
-        // For links of other users no command is suggested: they could make the administrator give them any link.
+        // No command is suggested for links of other users, who could make the administrator permit any link.
         let remedy = if link.owner == 0 {
             format!("; to allow it: chown -h {target} {}", link.path.display())
         } else {
@@ -221,10 +224,10 @@ fn warn_of_links(layout: &SiteLayout, warnings: &mut Vec<String>) {
     }
 }
 
-/// Returns the address of php-fpm in the form of `fastcgi_pass`, with the name in it. A path becomes `unix:PATH`;
-/// `option` is the option that named it.
+/// Returns the address of php-fpm as argument of `fastcgi_pass`, and its host name if that is resolved at run time.
+/// `option` specified the address. A path becomes `unix:PATH`.
 ///
-/// `unresolved` are the errors of names that cannot be resolved.
+/// `unresolved` contains the errors of names that could not be resolved.
 fn php_address(
     given: &str,
     option: &str,
@@ -236,7 +239,7 @@ fn php_address(
         let name = PhpServerName::from_address(given);
         return match unresolved.get(given) {
             None => Ok((given.to_owned(), name)),
-            // A container that does not run yet has no name.
+            // The name of a container does not resolve before it runs.
             Some(error) if name.is_some() => {
                 warnings.push(format!(
                     "wordpress: {option} {given}: {error}; PHP requests return 502 until the name resolves"
@@ -258,7 +261,7 @@ fn php_address(
     Ok((address, None))
 }
 
-/// Returns an address of php-fpm in the form of `fastcgi_pass`, without a test of it.
+/// Converts an address of php-fpm to an argument of `fastcgi_pass`, without testing it.
 fn php_form(given: &str, option: &str) -> Result<String, String> {
     php_listener::check_form(option, given)?;
     let path = given.strip_prefix("unix:").unwrap_or(given);

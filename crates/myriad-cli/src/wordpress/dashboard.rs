@@ -1,12 +1,13 @@
-//! Dashboard of the sites: a server on loopback, and the secret that its pages and purges require.
+//! Dashboard of the sites: a server on a loopback port, and the secret that it requires.
 //!
 //! ```text
-//! start -> PREFIX/dashboard/port      port; a reload, `-t` and a new binary use the same
-//!       -> PREFIX/dashboard/secret    readable by the user who started the server; the configuration contains its SHA-256
+//! start -> PREFIX/dashboard/port    its port; reloads, `-t` and a new binary use the same
+//!       -> PREFIX/dashboard/secret  readable by the user who started the server; the configuration contains its SHA-256
 //! ```
 //!
-//! All users of the machine can connect to loopback, and URLs contain keys that reset passwords; therefore a secret is
-//! required. The link that `status` prints contains it after `#`, which browsers send to no server.
+//! The secret is necessary because all users of the machine can connect to loopback, and the URLs that the dashboard
+//! shows may contain keys that reset passwords. `status` prints a link with the secret after `#`, a part that browsers
+//! send to no server.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,19 +22,19 @@ use super::site_files::{WritableFolder, hex, random};
 use crate::pidfile::{self, reason};
 use crate::site_folder::read_named;
 
-/// Ports that are tried by default, of which the first free one is used.
+/// Ports of the dashboard with the default prefix, of which the first free one is used.
 ///
-/// With `--prefix` any free port is used and retained, so that the ports of several servers on one machine do not
-/// depend on the order of their starts.
+/// With `--prefix`, any free port is chosen once and stored, so that the ports of several servers do not depend on the
+/// order in which they are started.
 const PORTS: std::ops::Range<u16> = 9199..9219;
-/// Length of the secret in bytes; short, because people type or copy it.
+/// Length of the secret in bytes; short, because users type or copy it.
 const SECRET_BYTES: usize = 16;
 
 impl SiteOptions {
-    /// Chooses the port, and at a start stores it with a secret. A stored port is used again while the server runs or
-    /// for printing, and a stored secret is retained.
+    /// Chooses the port of the dashboard. At a start, also stores it, and creates a secret if there is none. A stored
+    /// port is used again if it is free or the server runs, and for printing.
     ///
-    /// Returns warnings as well, because a site is also served without its dashboard.
+    /// If this fails, the sites are served without the dashboard, and the returned warnings say why.
     pub fn with_dashboard(mut self, purpose: ConfigurationPurpose) -> (Self, Vec<String>) {
         let setting = self.settings.get("dashboard").to_owned();
         if setting == "off" {
@@ -63,7 +64,7 @@ impl SiteOptions {
         (self, Vec::new())
     }
 
-    /// Returns the server block of the dashboard; an empty text if it is off, a comment if it has no secret yet.
+    /// Returns the `server` block of the dashboard: empty if it is off, a comment if there is no secret yet.
     pub(super) fn dashboard_server(&self) -> String {
         let Some(DashboardAccess { port, hash }) = &self.dashboard else { return String::new() };
         let Some(hash) = hash else {
@@ -77,7 +78,7 @@ impl SiteOptions {
     }
 }
 
-/// Returns whether the server of this pid file, or the old one of an upgrade, runs: it uses the stored port.
+/// Returns whether the server of this pid file runs, or the old one during an upgrade; it then uses the stored port.
 fn is_running(pid: &Path) -> bool {
     let old = pid.with_extension("pid.oldbin");
     let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
@@ -96,7 +97,8 @@ fn folder(said: Option<&Path>) -> PathBuf {
     prefix(said).join("dashboard")
 }
 
-/// Returns the earlier port if it is free, else the first free port of the range, or any free port with `any`.
+/// Returns the stored port `kept` if it is free, otherwise the first free one of [`PORTS`], or with `any` a port that
+/// the system chooses. Returns `None` if none is free.
 fn free_port(kept: Option<u16>, any: bool) -> Option<u16> {
     let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?.local_addr().ok();
     let tried = if any { 0..1 } else { PORTS };
@@ -109,12 +111,12 @@ fn hash(folder: &Path) -> Option<String> {
     (!secret.is_empty()).then(|| hex(&Sha256::digest(secret.as_bytes())))
 }
 
-/// Returns the text of a file of the dashboard.
+/// Returns the text of a file of the dashboard; `None` if it cannot be read.
 fn text(path: &Path) -> Option<String> {
     String::from_utf8(read_named(path, 1 << 10).ok()?).ok()
 }
 
-/// Stores the port, and a secret if none is stored.
+/// Stores the port, and a new secret if none is stored. Returns a warning if that fails.
 fn write(folder: &Path, port: u16) -> Result<(), String> {
     let describe_error = |error: io::Error| {
         format!(
@@ -133,21 +135,22 @@ fn write(folder: &Path, port: u16) -> Result<(), String> {
     Ok(())
 }
 
-/// Address of a served dashboard.
+/// Address of a dashboard that is served.
 pub(super) struct DashboardGreeting {
     /// Address on which it listens.
     pub(super) address: String,
-    /// Text for people: the address, and the path of the secret.
+    /// Text for the greeting: the address, and the path of the secret.
     pub(super) text: String,
 }
 
-/// Returns the link to the dashboard of this prefix with its secret, if this process can read the secret.
+/// Returns the link to the dashboard with its secret; `None` if this process cannot read the secret.
 pub(super) fn link(prefix: &Path, address: &str) -> Option<String> {
     let secret = text(&prefix.join("dashboard/secret"))?;
     Some(format!("{address}#secret={}", secret.trim()))
 }
 
-/// Returns the address of the dashboard of this prefix, if it is one of these addresses.
+/// Returns the address of the dashboard of this prefix; `None` if it is not among the addresses `listens` of the
+/// server.
 pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<DashboardGreeting> {
     let folder = prefix.join("dashboard");
     let port = text(&folder.join("port"))?;
@@ -182,8 +185,8 @@ mod tests {
         let hash = format!("secret_sha256={};", hex(&Sha256::digest(secret.trim().as_bytes())));
         assert_eq!(text.matches(&hash).count(), 2, "both the figures and purges need it: {text}");
         assert!(!text.contains(secret.trim()), "{text}");
-        // The next start has the same secret; the printed configuration has the earlier port even if another process
-        // listens there.
+        // The next start keeps the secret. The printed configuration has the stored port even though another process
+        // listens on it.
         let (again, _) = options(&prefix, &[]).with_dashboard(ConfigurationPurpose::Print);
         assert_eq!(again.dashboard, made.dashboard);
         let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;

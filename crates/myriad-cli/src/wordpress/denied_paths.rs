@@ -1,5 +1,5 @@
-//! Paths of a site that its `.htaccess` files deny. Shops store sold files in such folders, and plugins store logs and exports there.
-//! The files are read at each start and reload.
+//! Paths that the `.htaccess` files of a site deny. Shops store sold files in such folders, plugins their logs and
+//! exports. The files are read at each start and reload.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,11 +13,11 @@ use super::layout::SiteLayout;
 use super::site_kind::SiteKind;
 use crate::site_folder::SiteFolder;
 
-/// Folders in which `.htaccess` files are looked for.
+/// Search for `.htaccess` files.
 struct HtaccessSearch {
-    /// Relative to the root.
+    /// Folder that is searched, relative to the document root.
     start: String,
-    /// Maximum number of folders read.
+    /// Maximum number of folders that are read.
     folders: usize,
     /// Folders that are skipped, relative to `start`.
     except: Vec<String>,
@@ -29,8 +29,8 @@ impl HtaccessSearch {
         Self { start: start.to_owned(), folders, except }
     }
 
-    /// Returns the searches of a site. Uploads come first, so that no limit on other folders applies to them. The files of WordPress
-    /// itself have no such rules.
+    /// Returns the searches for a site. Uploads are searched separately, so that the limits of other folders do not
+    /// apply to them. The files of WordPress itself have no such rules.
     fn of(layout: &SiteLayout, kind: SiteKind) -> Vec<Self> {
         if kind == SiteKind::Php {
             return vec![Self::new("", 5_000, &[])];
@@ -45,36 +45,37 @@ impl HtaccessSearch {
     }
 }
 
-/// Maximum number of files obeyed, and maximum size of a file in bytes.
+/// Maximum number of `.htaccess` files that are applied.
 const MAX_FILES: usize = 500;
 const MAX_FILE_BYTES: u64 = 64 << 10;
-/// Regex of the folders in `uploads` that the preset denies by name.
+/// Regex for the folders in `uploads` that the preset denies by name.
 const PROTECTED: &str = "woocommerce_uploads|dlm_uploads|wc-logs|wpcf7_uploads|wpo_wcpdf[^/]*|edd";
-/// Maximum length of the regexes of admitted folders together, in bytes. PCRE2 compiles patterns of up to 64 Ki code units, and
-/// needs two for a letter.
+/// Maximum total length of the regexes of admitted folders, in bytes. PCRE2 compiles patterns of up to 64 Ki code
+/// units, and a letter takes two.
 const MAX_ADMITTED_BYTES: usize = 8 << 10;
-/// Maximum number of remarks about single lines, for each site.
+/// Maximum number of remarks about single lines, per site.
 const MAX_REMARKS: usize = 100;
-/// Maximum number of warnings about single lines, for each site.
+/// Maximum number of warnings about single lines, per site.
 const MAX_WARNINGS: usize = 3;
-/// Name of the files.
+/// Name of the files that are searched.
 const NAME: &str = ".htaccess";
 
-/// Denied paths of a site.
+/// Paths that the `.htaccess` files of a site deny.
 #[derive(Clone, Debug, Default)]
 pub struct DeniedSitePaths {
-    /// Folders that have a `.htaccess`, by their URL paths with a `/` on both sides.
+    /// Folders with a `.htaccess`, by their URL paths, starting and ending with `/`, and the rules of that file.
     folders: Vec<(String, AccessDenials)>,
     /// Regexes of the denied URL paths.
     regexes: Vec<String>,
-    /// Regexes of the folders that the preset does not deny by name: their `.htaccess` replaces its rule.
+    /// Regexes of folders whose `.htaccess` replaces the rule of the preset that denies them by name.
     admitted: Vec<String>,
     /// Rules that are not applied as written, each with its file and the reason.
     remarks: Vec<String>,
 }
 
 impl DeniedSitePaths {
-    /// Reads the `.htaccess` files below the folder of a site. Lines that are not obeyed, and limits that are reached, are warnings.
+    /// Reads the `.htaccess` files of a site. Lines that are not applied as written, and limits that are reached, are
+    /// added to `warnings`.
     pub fn find(layout: &SiteLayout, kind: SiteKind, warnings: &mut Vec<String>) -> Self {
         let root = &layout.root;
         let site = SiteFolder::new(root);
@@ -136,12 +137,12 @@ impl DeniedSitePaths {
         Self { folders, regexes: paths.regexes, admitted, remarks }
     }
 
-    /// Rules of `.htaccess` files that are not applied as written, each with its file and the reason.
+    /// Returns the rules that are not applied as written, each with its file and the reason.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Returns the locations of the preset that deny the paths to clients; `X-Accel-Redirect` still delivers files there.
+    /// Returns `location` blocks that deny the paths to clients. Files there can still be sent by `X-Accel-Redirect`.
     pub(super) fn locations(&self) -> String {
         let locations = self.regexes.iter().map(|regex| {
             format!("location ~ {} {{\n            internal;\n        }}", crate::apache::quoted(regex))
@@ -149,18 +150,18 @@ impl DeniedSitePaths {
         locations.collect::<Vec<_>>().join("\n        ")
     }
 
-    /// Returns a regex for the folders that the preset does not deny by name.
+    /// Returns a regex for the folders that the preset must not deny by name, to be inserted into a quoted word.
     pub(super) fn admitted(&self) -> String {
         if self.admitted.is_empty() {
-            // Matches nothing.
+            // A regex that never matches.
             return "(?!)".to_owned();
         }
         let regex = crate::apache::quoted(&format!("(?-x:^(?:{}))", self.admitted.join("|")));
         regex.trim_matches('"').to_owned()
     }
 
-    /// Returns the URL path of one denied file of each folder, percent-encoded; at most `limit` paths in total. PHP files are left out,
-    /// because a request would run them.
+    /// Returns the URL path of one denied file per folder, percent-encoded; at most `limit` paths in total. PHP files
+    /// are excluded, because a request would run them.
     pub fn examples(&self, root: &Path, limit: usize) -> Vec<String> {
         let regexes: Vec<_> =
             self.regexes.iter().filter_map(|regex| Regex::without_captures(regex).ok()).collect();
@@ -178,15 +179,15 @@ impl DeniedSitePaths {
                 (is_denied && matches(&path)).then(|| encoded(&path))
             })
         });
-        // A file of an inner folder may be the first one found for an outer folder, too.
+        // The first file found for an outer folder may be in an inner one, so a path may occur twice.
         examples.take(limit).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
-/// Returns regexes of the folders whose `.htaccess` does not deny the whole folder, and the number of folders that are left out
-/// because the regexes would be too long. Only the folders that the preset denies by name, and folders below them, are considered:
-/// a `.htaccess` in an outer folder, such as `uploads`, does not admit clients to them. A folder below another of the result needs no
-/// regex. `content` is the regex for the name of `wp-content`.
+/// Returns regexes of the folders whose `.htaccess` does not deny the whole folder, and the number of folders that are
+/// left out because the regexes would be too long. Only folders that the preset denies by name, and folders below them,
+/// are considered: a `.htaccess` in an enclosing folder, such as `uploads`, does not admit clients to them. A folder
+/// below another one of the result needs no regex. `content` is a regex for the name of `wp-content`.
 fn admitted(folders: &[(String, AccessDenials)], content: &str) -> (Vec<String>, usize) {
     let protected = format!("^/(?:.*/)?{content}/uploads/(?:sites/[0-9]+/)?(?:{PROTECTED})/");
     let Ok(protected) = Regex::without_captures(&protected) else { return (Vec::new(), 0) };
@@ -197,7 +198,7 @@ fn admitted(folders: &[(String, AccessDenials)], content: &str) -> (Vec<String>,
     let mut paths: Vec<_> = folders.iter().filter(is_admitted).map(|(path, _)| path.as_str()).collect();
     paths.sort_unstable();
     paths.dedup_by(|inner, outer| inner.starts_with(*outer));
-    // Short paths first, so that more of them fit.
+    // Shorter paths first, so that more of them fit.
     paths.sort_by_key(|path| path.len());
     let mut regexes: Vec<_> = paths.into_iter().map(crate::apache::escaped).collect();
     let mut length = 0;
@@ -211,10 +212,10 @@ fn admitted(folders: &[(String, AccessDenials)], content: &str) -> (Vec<String>,
     (regexes, left_out)
 }
 
-/// Maximum number of folders searched for a denied file.
+/// Maximum number of folders that are searched for denied files.
 const EXAMPLE_FOLDERS: usize = 20;
 
-/// Percent-encodes a path for a request line: its letters are those of the site's owner.
+/// Percent-encodes a path for a request line, because the owner of the site chooses its characters.
 fn encoded(path: &str) -> String {
     path.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
@@ -226,13 +227,13 @@ fn encoded(path: &str) -> String {
     })
 }
 
-/// Returns the URL path of a folder, which is given relative to the root.
+/// Returns the URL path of a folder that is given relative to the document root, starting and ending with `/`.
 fn url_path(folder: &str) -> String {
     let folder = folder.trim_matches('/');
     if folder.is_empty() { "/".to_owned() } else { format!("/{folder}/") }
 }
 
-/// Returns the rules of the `.htaccess` of a folder. One that cannot be read denies the folder, as in Apache.
+/// Parses the `.htaccess` of a folder. If it cannot be read, the folder is denied, as in Apache.
 fn read(text: io::Result<Vec<u8>>, folder: &str) -> AccessDenials {
     match text {
         Ok(text) => parse(&String::from_utf8_lossy(&text), folder),
@@ -245,7 +246,7 @@ fn read(text: io::Result<Vec<u8>>, folder: &str) -> AccessDenials {
 /// Parses the `.htaccess` of a folder.
 fn parse(text: &str, folder: &str) -> AccessDenials {
     if folder.is_empty() {
-        // A denial of the site's own folder would deny every page.
+        // A denial of the document root would deny every page.
         return denials(text, PartialAccess::Admitted).without_folder();
     }
     denials(text, PartialAccess::Denied)
@@ -366,7 +367,8 @@ mod tests {
         assert!(!is_root || !is_denied("/wp-content/uploads/foreign"), "its files are not served");
     }
 
-    /// Returns the compiled location of the preset that denies folders by name, for the folders with these `.htaccess` files.
+    /// Compiles the location by which the preset denies folders by name, for folders with these `.htaccess` files. Also
+    /// returns the number of folders that are left out.
     fn by_name(folders: &[(&str, &str)]) -> (Regex, usize) {
         let folders = folders.iter().map(|(path, text)| ((*path).to_owned(), parse(text, path)));
         let (admitted, left_out) = admitted(&folders.collect::<Vec<_>>(), "wp-content");

@@ -1,4 +1,4 @@
-//! HTTPS of the preset: a certificate issued by an authority (`--domain`), or a certificate for tests
+//! HTTPS of the preset: a certificate from an ACME authority (`--domain`), or a self-signed one for tests
 //! (`--self-signed`).
 
 use std::fmt::Write;
@@ -19,10 +19,10 @@ use super::values;
 
 /// Validity of a self-signed certificate in days, the maximum that browsers accept.
 const SELF_SIGNED_DAYS: u64 = 397;
-/// Number of remaining days below which a self-signed certificate is renewed.
+/// Number of days before its expiry at which a self-signed certificate is replaced.
 const FEW_DAYS: u64 = 30;
 
-/// Directives in addition to the certificate that site checkers require.
+/// Directives for HTTPS that tests of web sites expect, besides the certificate.
 const MODERN: &str = "        ssl_prefer_server_ciphers on;
         # Other sites learn no more than where a visitor comes from.
         add_header Referrer-Policy strict-origin-when-cross-origin always;
@@ -40,7 +40,7 @@ pub(super) struct HttpsOptions {
     pub(super) listen: Option<String>,
 }
 
-/// Self-signed certificate, for tests.
+/// Self-signed certificate to be created, for tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelfSigned {
     path: PathBuf,
@@ -48,7 +48,7 @@ pub struct SelfSigned {
 }
 
 impl HttpsOptions {
-    /// Sets an option; returns `false` if it is not an option of HTTPS.
+    /// Sets an option; returns `false` if it is not an option for HTTPS.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         match name {
             "--domain" => values::add_names(&mut self.domains, value),
@@ -66,7 +66,7 @@ impl HttpsOptions {
         self.self_signed || !self.domains.is_empty()
     }
 
-    /// Checks the values, and that no options contradict each other.
+    /// Checks the values of the options, and that they do not contradict each other. Returns an error text.
     pub(super) fn check(&self) -> Result<(), String> {
         self.domains.iter().try_for_each(|name| values::domain(name))?;
         self.email.as_deref().map_or(Ok(()), values::email)?;
@@ -95,8 +95,8 @@ impl HttpsOptions {
         Ok(())
     }
 
-    /// Returns a warning on names of the site that the certificate does not cover: their clients are redirected to
-    /// HTTPS, too, and the browser shows a warning.
+    /// Returns a warning about names of the site that the certificate does not cover: their clients are redirected to
+    /// HTTPS too, where browsers show an error. Returns `None` if all are covered.
     pub(super) fn uncovered(&self, names: &[String]) -> Option<String> {
         let is_covered = |name: &str| {
             self.domains.iter().any(|domain| match domain.strip_prefix('.') {
@@ -107,7 +107,7 @@ impl HttpsOptions {
                 None => domain.eq_ignore_ascii_case(name),
             })
         };
-        // A leading dot means all subdomains, of which `--domain` covers only `www`.
+        // A name with a leading dot includes all subdomains; `--domain` with a leading dot covers only `www`.
         let left: Vec<&str> = names
             .iter()
             .map(String::as_str)
@@ -122,7 +122,7 @@ impl HttpsOptions {
         })
     }
 
-    /// Returns the values that are copied to the configuration, with their options.
+    /// Returns the values that are inserted into the configuration, each with its option.
     pub(super) fn words(&self) -> Vec<(&'static str, &str)> {
         let mut words: Vec<(&'static str, &str)> =
             self.domains.iter().map(|name| ("--domain", name.as_str())).collect();
@@ -132,7 +132,7 @@ impl HttpsOptions {
         words
     }
 
-    /// Returns the addresses for HTTPS in the form of `listen`; none without HTTPS.
+    /// Returns the arguments of `listen` for HTTPS; empty without HTTPS. `as_root` is true if root starts the server.
     pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -144,15 +144,15 @@ impl HttpsOptions {
         }
         let has_http3 = BuildFeature::missing("http3").is_none();
         if has_http3 && !self.domains.is_empty() && port(listen).is_some() {
-            // Browsers find HTTP/3 by `Alt-Svc`, and remain at HTTP/2 if its packets are dropped.
+            // Browsers learn of HTTP/3 by `Alt-Svc`, and use HTTP/2 if its packets are lost.
             listens.push(format!("{listen} quic reuseport"));
             listens.extend(both.then(|| format!("[::]:{usual} quic reuseport")));
         }
         listens
     }
 
-    /// Returns the directives of a server with these addresses and a certificate for these domains; empty for a site
-    /// without a certificate.
+    /// Returns the directives of a `server` with these addresses and a certificate for these domains; empty if it has
+    /// no certificate.
     pub(super) fn server(
         &self,
         prefix: &Path,
@@ -186,13 +186,13 @@ impl HttpsOptions {
         Ok(server)
     }
 
-    /// Returns the self-signed certificate to create before the start, if one is requested.
+    /// Returns the self-signed certificate that must be created before the start; `None` if none is requested.
     pub(super) fn self_signed(&self, prefix: &Path, names: &[String]) -> Option<SelfSigned> {
         let made = || SelfSigned { path: self_signed_path(prefix), names: names.to_vec() };
         self.self_signed.then(made)
     }
 
-    /// Returns the directives of the authority that issues certificates, for the `http` level.
+    /// Returns the directives of `http` for the ACME authority; empty without `--domain`.
     pub(super) fn issuers(&self, prefix: &Path) -> Result<String, String> {
         if self.domains.is_empty() {
             return Ok(String::new());
@@ -229,7 +229,7 @@ fn self_signed_path(prefix: &Path) -> PathBuf {
     prefix.join("self-signed.pem")
 }
 
-/// Returns the port of an address in the form of `listen`; `None` for a Unix socket.
+/// Returns the port in an argument of `listen`; `None` for a Unix socket.
 pub(super) fn port(listen: &str) -> Option<&str> {
     let address = listen.split(' ').next().unwrap_or_default();
     let port = address.rsplit(':').next().unwrap_or_default();
@@ -243,7 +243,7 @@ pub(super) fn has_ipv6() -> bool {
 }
 
 impl SelfSigned {
-    /// Creates the certificate, unless one for these names exists that is valid for another [`FEW_DAYS`].
+    /// Creates the certificate, unless there is one for these names that is valid for at least [`FEW_DAYS`] more days.
     pub fn make(&self) -> io::Result<()> {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let identifiers = self.identifiers();

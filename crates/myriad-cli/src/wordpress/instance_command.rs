@@ -45,28 +45,28 @@ Exit status: 0; 1 after an error, or if the worker process does not respond; 3
 if no server is running.
 ";
 
-/// Maximum time for a server to exit, in seconds: that of its worker, and time for scheduling.
+/// Maximum time for a server to exit, in seconds: more than a worker may take.
 const LONGEST_END_S: i64 = 30;
-/// Maximum time for a reload.
+/// Maximum time that the command waits for a reload.
 const LONGEST_RELOAD: Duration = Duration::from_mins(1);
-/// Interval between checks of the result.
+/// Interval at which the result is checked.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Exit status if no server runs, as in init scripts.
 const NOT_RUNNING: u8 = 3;
 
-/// Command to the running server.
+/// Command for the running server of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstanceCommand {
     /// Print the state of the server.
     Status,
-    /// Load the configuration again.
+    /// Reload the configuration.
     Reload,
     /// Stop the server.
     Stop,
 }
 
 impl InstanceCommand {
-    /// Returns the command that the first two arguments name.
+    /// Returns the command that the first two arguments name; `None` if there is none.
     pub fn from_arguments(arguments: &[OsString]) -> Option<Self> {
         let [first, second, ..] = arguments else { return None };
         SiteKind::from_name(first.to_str()?)?;
@@ -113,7 +113,7 @@ impl InstanceCommand {
     }
 }
 
-/// Requests the server to reload its configuration, and waits for the result.
+/// Makes the server reload its configuration, and waits for the result. Returns an error text if it is rejected.
 fn reload(holder: &LockHolder, prefix: &Path) -> Result<(), String> {
     let process = holder.signal(Signal::HUP)?;
     let pid = holder.pid;
@@ -121,12 +121,12 @@ fn reload(holder: &LockHolder, prefix: &Path) -> Result<(), String> {
         print_line(&format!("process {pid} reloads the configuration and logs the result"));
         return Ok(());
     };
-    // A reload in progress does not count as the requested one.
+    // A reload that is already in progress does not count; the next one does.
     let asked = before.started.saturating_add(1);
     let deadline = Instant::now() + LONGEST_RELOAD;
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     while Instant::now() < deadline {
-        // A lock that is being written contains no result.
+        // While the lock file is being written, it contains no result.
         let now = self::holder(prefix).ok().flatten().filter(|now| now.pid == pid);
         let reloads = now.and_then(|now| now.reloads);
         match reloads.filter(|reloads| reloads.finished >= asked) {
@@ -149,7 +149,7 @@ fn reload(holder: &LockHolder, prefix: &Path) -> Result<(), String> {
     Err(format!("reload of process {pid} timed out after {} s", LONGEST_RELOAD.as_secs()))
 }
 
-/// Stops the server and waits until it has exited.
+/// Sends SIGTERM to the server, and waits until it has exited.
 fn stop(holder: &LockHolder) -> Result<(), String> {
     let pid = holder.pid;
     let failed = |error: rustix::io::Errno| format!("process {pid}: {}", reason(&io::Error::from(error)));
@@ -168,7 +168,7 @@ fn print_line(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-/// Prints the state of the server. Fails if the worker process does not respond.
+/// Prints the state of the server. The exit status is 1 if the worker process does not respond.
 fn status(holder: &LockHolder, prefix: &Path) -> ExitCode {
     let up = holder.since.elapsed().unwrap_or_default();
     let up = render::duration(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
@@ -185,7 +185,7 @@ fn status(holder: &LockHolder, prefix: &Path) -> ExitCode {
     code
 }
 
-/// Returns the hit rate of all zones.
+/// Returns the hit rate of all zones together, as text; an error text if the server does not respond.
 fn hits(prefix: &Path) -> Result<String, String> {
     let running = RunningServer::next_to_pid_file(&pid_file(Some(prefix)));
     let mut sum = RequestCounts::default();
@@ -206,7 +206,7 @@ fn row(name: &str, value: &str) -> String {
     format!("{name:<10}{value}\n")
 }
 
-/// Returns the facts of a running server, for the terminal on which it was started and for `status`.
+/// Returns the description of a running server, for the greeting at its start and for `status`.
 pub fn facts(model: &Model, paths: &ServerPaths) -> String {
     let mut text = String::new();
     let Some(http) = &model.http else { return text };
@@ -231,7 +231,7 @@ pub fn facts(model: &Model, paths: &ServerPaths) -> String {
     text
 }
 
-/// Returns the user of the workers.
+/// Returns the user of the workers, as text for the description.
 fn user(main: &MainConf) -> String {
     let own = rustix::process::geteuid();
     match (&main.user, &main.group) {
@@ -243,7 +243,7 @@ fn user(main: &MainConf) -> String {
     }
 }
 
-/// Replaces the address of the dashboard in the facts with a link that contains its secret, if this process can read
+/// Replaces the address of the dashboard in a description by a link that contains the secret, if this process can read
 /// the secret.
 fn with_link(facts: &str, prefix: &Path) -> String {
     let begin = row("dashboard", "");
@@ -259,10 +259,10 @@ fn with_link(facts: &str, prefix: &Path) -> String {
     })
 }
 
-/// Returns the greeting at the start: the facts, and the command that stops the server.
+/// Returns the greeting at the start: the description, and the command that stops the server.
 ///
-/// On a terminal the link to the dashboard contains the secret. Output to a file or a journal, which others may read,
-/// contains the path of the secret.
+/// On a terminal, the link to the dashboard contains the secret. Otherwise (a file or journal, which others may read)
+/// the greeting contains only the path of the secret.
 pub fn greeting(facts: &str, origin: &ConfigurationSource) -> String {
     let prefix = &origin.paths.prefix;
     let option = if *prefix == super::prefix::prefix(None) {
@@ -281,7 +281,7 @@ pub fn greeting(facts: &str, origin: &ConfigurationSource) -> String {
     text
 }
 
-/// Returns the address for the address bar of a browser.
+/// Returns the URL of a listening address, for the greeting.
 fn address(listen: &ListenConf) -> String {
     let scheme = if listen.quic {
         "https (HTTP/3)"

@@ -7,7 +7,7 @@
 //! usual                   core in a folder             Bedrock
 //! ```
 //!
-//! The owner of a site controls its layout: names are copied to the configuration only if they consist of plain
+//! The owner of a site controls its layout, so names are inserted into the configuration only if they consist of plain
 //! characters.
 
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ use crate::accounts;
 use crate::pidfile::reason;
 use crate::site_folder::SiteFolder;
 
-/// Document roots below the folder of `--root`, in the order in which they are tried.
+/// Folders below that of `--root` that may be the document root, in the order in which they are tried.
 const ROOTS: [&str; 10] = [
     "",
     "web",
@@ -31,32 +31,33 @@ const ROOTS: [&str; 10] = [
     "current/public_html",
     "current",
 ];
-/// Script that `index.php` loads from the folder of the core.
+/// Script in the core folder that `index.php` loads.
 const LOADER: &str = "/wp-blog-header.php";
-/// Name of the content folder unless a site changes it.
+/// Default name of the content folder.
 const CONTENT: &str = "wp-content";
-/// Content folders of Bedrock and of sites with the core in a folder.
+/// Usual names of the content folder, including those of Bedrock and of sites with the core in a folder.
 const CONTENT_NAMES: [&str; 3] = [CONTENT, "app", "content"];
 
 /// Layout of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteLayout {
-    /// Document root, an absolute path. A link to the current release is not resolved.
+    /// Document root, an absolute path. If it is a link to the current release, the link is not resolved.
     pub root: PathBuf,
-    /// URL path of the core folder: empty, or `/wp`.
+    /// URL path of the core folder, such as `/wp`; empty if it is the document root.
     pub(super) core: String,
-    /// Path of the content folder relative to the root: `wp-content`, `app`.
+    /// Path of the content folder relative to the document root, such as `wp-content` or `app`.
     pub content: String,
-    /// Content folder outside the root, which has no URL, with the owner that it must have.
+    /// Content folder outside of the document root, which has no URL, and the owner that it must have; otherwise
+    /// `None`.
     outside: Option<(PathBuf, u32)>,
-    /// Error for a `WP_CONTENT_DIR` outside the root that is not used.
+    /// Reason why a `WP_CONTENT_DIR` outside of the document root is not used; otherwise `None`.
     refused_content: Option<String>,
-    /// Path of `wp-config.php` relative to the root.
+    /// Path of `wp-config.php` relative to the document root; `None` if it was not found.
     configuration: Option<PathBuf>,
 }
 
 impl SiteLayout {
-    /// Finds the layout of the site in a folder or in a usual location below it; `None` if it contains no WordPress.
+    /// Finds the layout of the site in a folder, or in a usual document root below it; `None` if there is no WordPress.
     ///
     /// # Errors
     /// Returns an error if the folder cannot be opened.
@@ -65,13 +66,13 @@ impl SiteLayout {
         Ok(ROOTS.iter().find_map(|below| Self::at(&folder.join(below))))
     }
 
-    /// Returns the default layout for a root.
+    /// Returns the default layout for a document root.
     pub fn usual(root: PathBuf) -> Self {
         let (core, content) = (String::new(), CONTENT.to_owned());
         Self { root, core, content, outside: None, refused_content: None, configuration: None }
     }
 
-    /// Returns the layout if this folder is a document root.
+    /// Returns the layout if this folder is a document root; otherwise `None`.
     fn at(root: &Path) -> Option<Self> {
         let root: PathBuf = root.components().collect();
         let site = SiteFolder::new(&root);
@@ -80,8 +81,8 @@ impl SiteLayout {
         let is_core = |folder: &str| {
             site.metadata(Path::new(folder).join("wp-includes")).is_ok_and(|known| known.is_dir())
         };
-        // The owner of a site may make `index.php` a link that is not followed. This must not stop the server of other
-        // sites.
+        // Errors are not passed on: the owner of one site could otherwise stop the server of others by a link that is
+        // not followed.
         let core = if root.join("wp-includes").is_dir() {
             String::new()
         } else {
@@ -99,7 +100,7 @@ impl SiteLayout {
         Some(layout)
     }
 
-    /// Finds the content folder: by `WP_CONTENT_DIR`, else by the usual names.
+    /// Finds the content folder: by the constant `WP_CONTENT_DIR`, otherwise by its usual names.
     fn find_content(&mut self, site: &SiteFolder) {
         let code = PhpCode::new(&self.configuration_text());
         let defined =
@@ -141,8 +142,8 @@ impl SiteLayout {
         }
     }
 
-    /// Returns the PHP code that configures WordPress: `wp-config.php`, and the `config/application.php` of Bedrock if
-    /// it is loaded.
+    /// Returns the PHP code that configures WordPress: that of `wp-config.php`, and of Bedrock's
+    /// `config/application.php` if it is loaded. Returns an empty text if there is none.
     pub(super) fn configuration_text(&self) -> String {
         let site = SiteFolder::new(&self.root);
         let Some(path) = &self.configuration else { return String::new() };
@@ -150,7 +151,7 @@ impl SiteLayout {
         if !text.contains("config/application.php") {
             return text;
         }
-        // Each file starts with `<?php`, which has no effect where code is expected.
+        // Each file starts with `<?php`, which does not affect the parser in the middle of code.
         let more = site.text("../config/application.php").unwrap_or_default();
         format!("{text}\n{more}")
     }
@@ -165,7 +166,7 @@ impl SiteLayout {
         self.root.join(self.core.trim_start_matches('/'))
     }
 
-    /// Returns the content folder, its links above the site resolved.
+    /// Returns the absolute path of the content folder, with links in the path of the document root resolved.
     pub fn content_folder(&self) -> PathBuf {
         let root = || SiteFolder::new(&self.root).resolved().unwrap_or_else(|_| self.root.clone());
         self.outside.as_ref().map_or_else(|| root().join(&self.content), |(folder, _)| folder.clone())
@@ -179,28 +180,29 @@ impl SiteLayout {
         SiteFolder::new(&self.root).text(self.content_path().join(name))
     }
 
-    /// Returns whether the content folder contains a regular file that plugins put there. A link that is not followed
-    /// counts as missing.
+    /// Returns whether the content folder contains this regular file. A link that is not followed counts as missing.
     pub fn has_drop_in(&self, name: &str) -> bool {
         let known = SiteFolder::new(&self.root).metadata(self.content_path().join(name));
         known.is_ok_and(|known| known.is_file())
     }
 
-    /// Returns whether the content folder contains a folder with this name.
+    /// Returns whether the content folder contains this folder.
     pub(super) fn has_content_folder(&self, name: &str) -> bool {
         let known = SiteFolder::new(&self.root).metadata(self.content_path().join(name));
         known.is_ok_and(|known| known.is_dir())
     }
 
-    /// Returns the path of the content folder: relative to the root, absolute if it is outside.
+    /// Returns the path of the content folder: relative to the document root, or absolute if it is outside.
     fn content_path(&self) -> &Path {
         self.outside.as_ref().map_or(Path::new(&self.content), |(folder, _)| folder)
     }
 
-    /// Returns the content folder for files that Myriad writes, and the owner that a folder outside the site must have.
+    /// Returns the content folder, into which Myriad writes files, and the owner that it must have if it is outside of
+    /// the document root.
     ///
     /// # Errors
-    /// Returns a sentence if `WP_CONTENT_DIR` names a folder that belongs to another user than the site, or to root.
+    /// Returns an error text if `WP_CONTENT_DIR` names a folder outside of the document root that is not owned by the
+    /// owner of the site, or is owned by root.
     pub(super) fn writable_content(&self) -> Result<(PathBuf, Option<u32>), String> {
         match &self.refused_content {
             Some(why) => Err(why.clone()),
@@ -208,7 +210,7 @@ impl SiteLayout {
         }
     }
 
-    /// Returns a regex for the name of the content folder.
+    /// Returns a regex for the last component of the content folder's path.
     pub(super) fn content_regex(&self) -> String {
         let name = self.content.rsplit('/').next().unwrap_or(CONTENT);
         if name == CONTENT {
@@ -218,23 +220,23 @@ impl SiteLayout {
         }
     }
 
-    /// Returns the path of `wp-config.php` below the root, as a URL path.
+    /// Returns the URL path of `wp-config.php`, which the preset denies.
     pub(super) fn configuration_path(&self) -> String {
         let known = self.configuration.as_deref().map(collapsed);
         let known = known.and_then(|path| plain(path.to_str()?));
         format!("/{}", known.as_deref().unwrap_or("wp-config.php"))
     }
 
-    /// Returns the variable for the folder of PHP scripts.
+    /// Returns the nginx variable for the document root in the paths of PHP scripts.
     ///
-    /// If the root is a link to a release, PHP receives the path of the release: it caches scripts by path and would
-    /// run those of the previous release.
+    /// If the document root is a link to a release, this is the resolved path: PHP caches scripts by path, and would
+    /// otherwise run those of the previous release.
     pub(super) fn script_root(&self) -> &'static str {
         let is_plain = SiteFolder::new(&self.root).resolved().is_ok_and(|resolved| resolved == self.root);
         if is_plain { "$document_root" } else { "$realpath_root" }
     }
 
-    /// Describes a layout that differs from the usual one, or that was found below the folder of the option.
+    /// Returns a notice about a layout that is unusual, or was found below the folder of the option; otherwise `None`.
     pub(super) fn notice(&self, folder: &Path) -> Option<String> {
         if let Some(why) = &self.refused_content {
             return Some(format!("wordpress: {}: {why}", folder.display()));
@@ -258,9 +260,9 @@ impl SiteLayout {
     }
 }
 
-/// Returns the absolute path of a folder. Each `..` removes the name before it, also that of a link.
+/// Returns the absolute path of a folder. Each `..` removes the component before it, even if that is a link.
 ///
-/// Links are retained, so that a link to the current release is followed for each request.
+/// Links are not resolved, so that a link to the current release is followed for each request.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be opened, or if its path contains a link that is not followed.
@@ -270,10 +272,11 @@ pub(super) fn absolute(folder: &Path) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns the owner of a site, who must also own its content folder outside the root; an error if another user or root
-/// owns that folder, or if its path contains a link that users other than root can change.
+/// Returns the owner of a site, who must also own its content folder outside of the document root. Returns an error
+/// text if another user or root owns that folder, or if its path contains a link that others than root can change.
 ///
-/// The owner of the site chooses the path, and root writes to it: another folder is of another site or of the system.
+/// The owner of the site chooses the path, and root writes to it: without the check, it could be a folder of another
+/// site or of the system.
 fn owner_of_outside(site: &SiteFolder, content: &Path) -> Result<u32, String> {
     let shown = content.display();
     let failed = |error: std::io::Error| format!("{shown}: {}", reason(&error));
@@ -300,12 +303,12 @@ fn owner_of_outside(site: &SiteFolder, content: &Path) -> Result<u32, String> {
     ))
 }
 
-/// Returns the name of a user, or the number of a user without a name.
+/// Returns the name of a user ID, or the ID itself if it has none.
 fn user(uid: u32) -> String {
     accounts::name_of(uid).unwrap_or_else(|| uid.to_string())
 }
 
-/// Removes each `..` and the name before it; at the top of an absolute path it has no effect.
+/// Removes each `..` and the component before it. At the top of an absolute path, `..` is ignored.
 fn collapsed(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -320,7 +323,8 @@ fn collapsed(path: &Path) -> PathBuf {
     out
 }
 
-/// Returns a relative path if each of its names consists of characters without a meaning in configurations and regexes.
+/// Returns a relative path if all its components consist of characters without a meaning in configurations and regexes;
+/// otherwise `None`.
 fn plain(path: &str) -> Option<String> {
     let path = path.trim_matches('/');
     let is_name = |name: &str| {

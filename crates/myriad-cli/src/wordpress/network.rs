@@ -1,11 +1,11 @@
-//! Networks of sites that a single WordPress serves ("multisite"), by the constants in `wp-config.php`.
+//! Networks of sites that one WordPress serves ("multisite"), according to the constants in `wp-config.php`.
 
 use crate::apache::escaped;
 
 use super::layout::SiteLayout;
 use super::php_code::PhpCode;
 
-/// Returns the rules for a network of sites in folders: `/name/wp-admin/` and similar paths are files of the same
+/// Returns the rules for a network with sites in folders: paths such as `/name/wp-admin/` refer to files of the same
 /// WordPress.
 fn folders(layout: &SiteLayout) -> String {
     let comment = "# Network of sites in subdirectories: /name/wp-admin/ and similar paths are files of the same WordPress.";
@@ -29,7 +29,7 @@ fn folders(layout: &SiteLayout) -> String {
     )
 }
 
-/// Returns the rule for networks from before WordPress 3.5, which store uploads in `wp-content/blogs.dir`.
+/// Returns the rule for networks created before WordPress 3.5, whose uploads are in `wp-content/blogs.dir`.
 fn files(layout: &SiteLayout) -> String {
     format!(
         "# Uploads of an old network.
@@ -38,8 +38,8 @@ fn files(layout: &SiteLayout) -> String {
     )
 }
 
-/// Returns the rules of a server for a network; `kind` is the value of the setting, empty to read it from
-/// `wp-config.php`.
+/// Returns the rules of a server for a network; empty for a single site. `kind` is the value of the setting
+/// `multisite`; if empty, `wp-config.php` decides.
 pub(super) fn rules(kind: &str, layout: &SiteLayout) -> String {
     let kind = if kind.is_empty() { kind_of(layout) } else { kind };
     let folders = (kind == "subdirectories").then(|| folders(layout));
@@ -47,12 +47,12 @@ pub(super) fn rules(kind: &str, layout: &SiteLayout) -> String {
     [folders, files].into_iter().flatten().collect::<Vec<_>>().join("\n        ")
 }
 
-/// Returns whether a site is a network; `kind` as for [`rules`].
+/// Returns whether a site is a network. `kind` is as for [`rules`].
 pub(super) fn is_network(kind: &str, layout: &SiteLayout) -> bool {
     (if kind.is_empty() { kind_of(layout) } else { kind }) != "off"
 }
 
-/// Returns the host of a network's main site, as `wp-config.php` defines it (`DOMAIN_CURRENT_SITE`).
+/// Returns the host of a network's main site (`DOMAIN_CURRENT_SITE` in `wp-config.php`); `None` if it is not defined.
 pub(super) fn main_host(layout: &SiteLayout) -> Option<String> {
     let code = PhpCode::new(&layout.configuration_text());
     let host = match code.defined("DOMAIN_CURRENT_SITE")? {
@@ -63,7 +63,8 @@ pub(super) fn main_host(layout: &SiteLayout) -> Option<String> {
     (!host.is_empty() && host.bytes().all(is_letter)).then_some(host)
 }
 
-/// Returns the kind of network that `wp-config.php` defines; "off" if the file cannot be read.
+/// Returns the kind of network that `wp-config.php` defines: "off", "subdirectories" or "subdomains". If the file
+/// cannot be read, returns "off".
 fn kind_of(layout: &SiteLayout) -> &'static str {
     let code = PhpCode::new(&layout.configuration_text());
     match (code.is_true("MULTISITE"), code.is_true("SUBDOMAIN_INSTALL")) {

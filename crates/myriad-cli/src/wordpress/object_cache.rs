@@ -14,7 +14,7 @@ use super::object_cache_change::ObjectCacheChange;
 use super::options::SiteOptions;
 use super::site_files::{WritableFolder, as_owner, random};
 
-/// Lists the files of the drop-in, which are part of the program.
+/// Lists files of the drop-in, which are built into the binary.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../../../../wordpress/object-cache/myriad-object-cache/", $name)))),*]
@@ -33,25 +33,25 @@ const FILES: &[(&str, &str)] = files![
     "interface-myriad-object-cache-store.php",
 ];
 
-/// File that WordPress loads.
+/// Contents of the file that WordPress loads.
 const DROP_IN: &str = include_str!("../../../../wordpress/object-cache/object-cache.php");
-/// Name of that file below `wp-content`.
+/// Name of the file that WordPress loads, below `wp-content`.
 const DROP_IN_NAME: &str = "object-cache.php";
-/// Text that distinguishes this drop-in from those of other plugins.
+/// Text by which this drop-in is distinguished from those of other plugins.
 const OURS: &str = "@package Myriad_Object_Cache";
-/// Files in addition to `FILES`: the connection, and the marker of the last outage.
+/// Files of the folder besides [`FILES`]: the connection, and a marker of the last outage.
 const MORE: [&str; 2] = ["connection.php", "outage"];
-/// Folder of the drop-in, below `wp-content`.
+/// Name of the drop-in's folder, below `wp-content`.
 const FOLDER: &str = "myriad-object-cache";
 /// Length of a salt, in bytes.
 const SALT_BYTES: usize = 8;
 
 impl SiteOptions {
-    /// Writes the object cache to the folders of the sites, or removes it. Returns a description of the changes, one
-    /// line each.
+    /// Installs or removes the object cache in the folders of the sites. Returns a description of the changes, one line
+    /// each.
     ///
     /// # Errors
-    /// Returns a sentence with the file that could not be written and the user who may write it, or with the plugin
+    /// Returns an error text with the file that cannot be written and the user who may write it, or with the plugin
     /// that owns the existing file.
     pub(super) fn change_object_cache(&self, change: &ObjectCacheChange) -> Result<Vec<String>, String> {
         let option = change.option();
@@ -79,7 +79,8 @@ impl SiteOptions {
     }
 }
 
-/// Returns whether WordPress loads another object cache; also true if the file is not a regular file.
+/// Returns whether WordPress loads the object cache of another plugin. Also returns true if the file is not a regular
+/// one.
 fn is_foreign(content: &WritableFolder) -> io::Result<bool> {
     match content.text(DROP_IN_NAME) {
         Ok(text) => Ok(text.is_some_and(|text| !text.contains(OURS))),
@@ -88,7 +89,7 @@ fn is_foreign(content: &WritableFolder) -> io::Result<bool> {
     }
 }
 
-/// Returns PHP code with the address of the server for the drop-in.
+/// Returns the PHP file with the address of the server and the salt of the site.
 fn connection(address: &str, salt: &str) -> String {
     format!(
         "<?php\n// Written by myriad wordpress --install-object-cache: where the server is, and what begins this site's keys.\n\
@@ -96,7 +97,7 @@ fn connection(address: &str, salt: &str) -> String {
     )
 }
 
-/// Writes the files; the file that WordPress loads is the last.
+/// Writes the files. The one that WordPress loads is written last.
 fn write(content: &WritableFolder, connection: &str) -> io::Result<()> {
     let folder = content.make_folder(FOLDER)?;
     for (name, text) in FILES {
@@ -106,7 +107,7 @@ fn write(content: &WritableFolder, connection: &str) -> io::Result<()> {
     content.replace(DROP_IN_NAME, DROP_IN, 0o644)
 }
 
-/// Removes the files; the file that WordPress loads is the first. Other files remain, and with them the folder.
+/// Removes the files. The one that WordPress loads is removed first. If the folder contains other files, it remains.
 fn remove(content: &WritableFolder) -> io::Result<()> {
     content.remove(DROP_IN_NAME)?;
     let folder = match content.folder(FOLDER) {

@@ -1,20 +1,20 @@
 //! Values of `--install-object-cache` and `--remove-object-cache`.
 
-/// Change of the object cache.
+/// Change of the object cache, as requested by an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ObjectCacheChange {
-    /// Installation, for the server at this address.
+    /// Installation, with the address of the Redis or Valkey server.
     Install(String),
     Remove,
 }
 
 impl ObjectCacheChange {
-    /// Parses the address of a server.
+    /// Parses the argument of `--install-object-cache`.
     ///
     /// # Errors
-    /// Returns a sentence with the form of an address.
+    /// Returns an error text with the valid forms of an address.
     pub(super) fn install(address: String) -> Result<Self, String> {
-        // Other programs write socket addresses in this form; the server is Redis.
+        // A Unix socket without a scheme, as in the configuration of other programs, is taken as one of Redis.
         let address = match address.strip_prefix("unix:") {
             Some(path) => format!("redis:{}", path.strip_prefix("//").unwrap_or(path)),
             None if address.starts_with('/') => format!("redis:{address}"),

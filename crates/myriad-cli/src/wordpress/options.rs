@@ -1,4 +1,4 @@
-//! Options of `myriad wordpress` as given on the command line.
+//! Options of `myriad wordpress` and `myriad php` on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::user::UserChoice;
 use super::{php_children, proxies, values};
 use crate::accounts;
 
-/// Options after `myriad wordpress`.
+/// Options of `myriad wordpress` and `myriad php`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteOptions {
     /// Kind of the sites.
@@ -23,7 +23,7 @@ pub struct SiteOptions {
     pub(super) children: Option<u32>,
     /// Values of `--listen`.
     pub(super) listens: Vec<String>,
-    /// `--php-later`: start even if no process listens at `--php`.
+    /// `--php-later`: start even if nothing listens at the address of `--php`.
     pub(super) php_later: bool,
     pub(super) names: Vec<String>,
     pub(super) prefix: Option<PathBuf>,
@@ -31,31 +31,32 @@ pub struct SiteOptions {
     /// Networks of `--trusted-proxy`.
     pub(super) trusted_proxies: Vec<String>,
     pub(super) https: HttpsOptions,
-    /// Values of `--site`, each in the form of a line of the file of `--sites`.
+    /// Values of `--site`, each in the form of a line in the file of `--sites`.
     pub(super) sites: Vec<String>,
     pub(super) sites_file: Option<PathBuf>,
-    /// Values of `--set`, for all sites.
+    /// Values of `--set`, which apply to all sites.
     pub(super) settings: SiteSettings,
-    /// User of the workers that already serve at a reload; another user could not use the cache.
+    /// User of the running workers, which a reload keeps, because another user could not use the cache; `None` at a
+    /// start.
     pub(super) serving: Option<UserChoice>,
-    /// Dashboard of the sites; `None` if it is off.
+    /// Port and secret of the dashboard; `None` if it is off.
     pub(super) dashboard: Option<DashboardAccess>,
-    /// `--install-plugin`: write the plugin to the sites instead of serving them.
+    /// `--install-plugin`: install the plugin in the sites instead of serving them.
     pub(super) install: Option<PluginPlacement>,
-    /// `--install-object-cache`, `--remove-object-cache`: write or remove the object cache instead of serving.
+    /// `--install-object-cache`, `--remove-object-cache`: change the object cache of the sites instead of serving them.
     pub(super) object_cache: Option<ObjectCacheChange>,
     /// `--print`: print the configuration instead of running it.
     pub print: bool,
 }
 
 impl SiteOptions {
-    /// Returns whether `--print` is the only option: without a site the preset is printed with its tokens.
+    /// Returns whether `--print` is the only option: the preset is then printed with its tokens.
     pub fn is_template(&self) -> bool {
         self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
     }
 
-    /// Returns the prefix of a command line that a user entered in a folder; `None` if the user has no home. Of the
-    /// environment of another user only the home is known.
+    /// Returns the prefix of a command line that a user entered in a folder; `None` if the user has no home directory.
+    /// The environment of another user is unknown, except for the home directory.
     pub fn prefix_in(&self, folder: &Path, user: u32) -> Option<PathBuf> {
         let is_known = user == 0 || user == rustix::process::geteuid().as_raw();
         let default = || {
@@ -68,7 +69,7 @@ impl SiteOptions {
         self.prefix.as_ref().map(|prefix| folder.join(prefix)).or_else(default)
     }
 
-    /// Checks that the options specify a single site completely, or several sites.
+    /// Returns an error text unless the options completely specify one site, or several sites.
     pub(super) fn check_whole(&self) -> Result<(), String> {
         if self.is_several() {
             let of_one = [
@@ -98,12 +99,12 @@ impl SiteOptions {
         Ok(())
     }
 
-    /// Returns whether sites are specified by lines (`--site`, `--sites`).
+    /// Returns whether the sites are specified by lines (`--site`, `--sites`).
     pub(super) fn is_several(&self) -> bool {
         !self.sites.is_empty() || self.sites_file.is_some()
     }
 
-    /// Checks the values, and that no options contradict each other.
+    /// Checks the values of the options, and that they do not contradict each other. Returns an error text.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.is_several() {
             self.https.check()?;
@@ -120,8 +121,8 @@ impl SiteOptions {
         self.listens.iter().try_for_each(|listen| values::listen("--listen", listen))
     }
 
-    /// Writes the plugin and the object cache to the sites if requested. Returns a description of the changes, one line
-    /// each.
+    /// Performs the changes of `--install-plugin` and of the object cache options. Returns a description of the
+    /// changes, one line each; `None` if no such option is given.
     pub fn installed(&self) -> Option<Result<Vec<String>, String>> {
         let plugin = self.install.map(|placement| self.install_plugin(placement));
         let object_cache = self.object_cache.as_ref().map(|change| self.change_object_cache(change));
@@ -133,7 +134,7 @@ impl SiteOptions {
         }
     }
 
-    /// Sets an option.
+    /// Sets an option to a value. Returns an error text if the option is unknown or the value invalid.
     pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), String> {
         if self.https.set(name, &value) {
             return Ok(());

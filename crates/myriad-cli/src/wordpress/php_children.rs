@@ -1,14 +1,14 @@
-//! Children of php-fpm. Their number is the limit of concurrent requests to it.
+//! Number of php-fpm's children, which limits the concurrent requests to it.
 
 use super::pool;
 
-/// Assumed number of children if neither `--php-children` nor the file of a pool specifies it.
+/// Assumed number of children, if neither `--php-children` nor the configuration of a pool specifies it.
 ///
-/// It exceeds the number in most pools, so that no child is idle while requests wait, and is low enough that a flood of
-/// requests waits in this server and not in the queue of php-fpm.
+/// It exceeds the number in most pools, so that no child is idle while requests wait. It is low enough that a flood of
+/// requests waits in this server, not in the queue of php-fpm.
 pub(super) const UNKNOWN: u32 = 32;
 
-/// Parses the value of `--php-children`.
+/// Parses the argument of `--php-children`.
 pub(super) fn parse(value: &str) -> Result<u32, String> {
     let number = value.parse::<u32>().ok().filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| {
@@ -18,8 +18,8 @@ pub(super) fn parse(value: &str) -> Result<u32, String> {
     })
 }
 
-/// Returns `pm.max_children` of the pool that listens on an address, in the form of `fastcgi_pass`: by the files of the
-/// running php-fpm, else by those of the installed versions.
+/// Returns `pm.max_children` of the pool that listens on an address (an argument of `fastcgi_pass`), according to the
+/// configuration of the running php-fpm, otherwise of the installed versions. Returns `None` if it is not found.
 pub fn of_running(php: &str) -> Option<u32> {
     pool::running(php)?.children
 }

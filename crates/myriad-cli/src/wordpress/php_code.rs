@@ -1,9 +1,9 @@
-//! Tokens of PHP code, sufficient to read constants: comments and white space are skipped, strings are single tokens.
+//! Tokenizer for PHP code that is sufficient to read constants: it skips comments and white space.
 
 /// Token of PHP code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PhpToken {
-    /// String in single or double quotes, without escapes.
+    /// String in single or double quotes, with escapes resolved.
     Text(String),
     /// Name, number or keyword.
     Word(String),
@@ -12,7 +12,7 @@ pub(super) enum PhpToken {
 }
 
 impl PhpToken {
-    /// Returns the string.
+    /// Returns the contents if the token is a string.
     pub(super) fn text(&self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text.clone()),
@@ -25,11 +25,11 @@ impl PhpToken {
     }
 }
 
-/// PHP code.
+/// PHP code as a list of tokens.
 pub(super) struct PhpCode(Vec<PhpToken>);
 
 impl PhpCode {
-    /// Parses code; an unclosed comment or string extends to the end of the text.
+    /// Parses code. A comment or string that is not closed extends to the end of the text.
     pub(super) fn new(text: &str) -> Self {
         let (mut tokens, mut rest) = (Vec::new(), text);
         while let Some(first) = rest.chars().next() {
@@ -59,12 +59,13 @@ impl PhpCode {
         Self(tokens)
     }
 
-    /// Returns the strings.
+    /// Returns the contents of all strings.
     pub(super) fn texts(&self) -> impl Iterator<Item = String> + '_ {
         self.0.iter().filter_map(PhpToken::text)
     }
 
-    /// Returns the value of a constant, as tokens: of the first `define('NAME', VALUE)` or `const NAME = VALUE`.
+    /// Returns the tokens of a constant's value, from the first `define('NAME', VALUE)` or `const NAME = VALUE`; `None`
+    /// if the constant is not defined.
     pub(super) fn defined(&self, name: &str) -> Option<&[PhpToken]> {
         let is = |at: usize, token: &PhpToken| self.0.get(at) == Some(token);
         let starts = (0..self.0.len()).filter_map(|at| {
@@ -90,7 +91,7 @@ impl PhpCode {
     }
 }
 
-/// Returns the tokens of an expression, up to the terminating `,`, `)` or `;`.
+/// Returns the tokens of an expression, which ends before a `,`, `)` or `;`.
 fn value(tokens: &[PhpToken]) -> &[PhpToken] {
     let mut depth = 0_usize;
     let end = tokens.iter().position(|token| match token {
@@ -112,7 +113,7 @@ fn text_after<'t>(text: &'t str, end: &str) -> &'t str {
     text.split_once(end).map_or("", |(_, rest)| rest)
 }
 
-/// Parses a string up to its closing quote; returns it with the rest.
+/// Parses a string up to its closing quote. Returns its contents and the rest of the text.
 fn string(text: &str, quote: char) -> (String, &str) {
     let (mut out, mut letters) = (String::new(), text.char_indices());
     while let Some((at, letter)) = letters.next() {

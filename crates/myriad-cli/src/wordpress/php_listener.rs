@@ -1,9 +1,9 @@
-//! Test of the listener at the address of `--php` before a start: none, php-fpm, or another server.
+//! Test of the address of `--php` before a start: whether nothing, php-fpm, or another server listens there.
 //!
 //! ```text
-//! connect -> FCGI_GET_VALUES --> a record of FastCGI             php-fpm
-//!                            --> silence --> a line of text --> silence or a close: all children were busy
-//!                            --> other bytes, or a close         another server
+//! connect -> FCGI_GET_VALUES --> a FastCGI record                              php-fpm
+//!                            --> no response --> a line of text --> no response, or closed: php-fpm, all children busy
+//!                            --> other bytes, or closed                        another server
 //! ```
 
 use std::collections::{HashMap, HashSet};
@@ -20,27 +20,27 @@ use myriad_upstream::fastcgi_protocol::{Header, RecordType};
 use super::options::SiteOptions;
 use crate::pidfile::reason;
 
-/// Maximum time for a connection, and for a response.
+/// Maximum time for connecting, and for a response.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Maximum time for the tests of all addresses: more than one address takes unless its name is resolved slowly.
+/// Maximum time for all tests. A single address takes less, unless its name is resolved slowly.
 const TOTAL: Duration = Duration::from_secs(6);
 /// Maximum number of addresses that are tested at once.
 const PARALLEL: usize = 128;
-/// Number of bytes by which a server is identified.
+/// Number of response bytes by which a server is identified.
 const FIRST: usize = 8;
-/// Request of line protocols (Redis). php-fpm closes the connection after it.
+/// Request of line protocols (Redis), after which php-fpm closes the connection.
 const LINE: &[u8] = b"PING\r\n\r\n";
-/// Folders in which distributions create sockets of php-fpm.
+/// Folders in which distributions create the sockets of php-fpm.
 const FOLDERS: [&str; 4] = ["/run/php", "/run/php-fpm", "/run", "/var/run/php-fpm"];
-/// Maximum number of sockets in a hint.
+/// Maximum number of sockets that are suggested.
 const SHOWN: usize = 4;
 
-/// Kind of the listener at an address.
+/// Kind of server that listens at an address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PhpListener {
-    /// php-fpm, or another program that speaks FastCGI.
+    /// php-fpm, or another server that speaks FastCGI.
     FastCgi,
-    /// No listener, or no access to it, with the reason.
+    /// Nothing listens, or the connection failed, for this reason.
     Absent(String),
     /// Server of another kind.
     Other(&'static str),
@@ -50,29 +50,29 @@ trait PhpStream: Read + Write {}
 impl PhpStream for UnixStream {}
 impl PhpStream for TcpStream {}
 
-/// Tests an address in the form of `fastcgi_pass`.
+/// Tests an address, given as argument of `fastcgi_pass`.
 pub(super) fn try_address(php: &str) -> PhpListener {
-    // A server with a line protocol may wait for a line feed, which the FastCGI record does not contain.
+    // A server with a line protocol waits for a line feed, which the FastCGI record does not contain.
     for question in [&question()[..], LINE] {
         match send_question(php, question) {
             Ok(None) => {}
-            // A child of php-fpm that has become free closes the connection after the line.
+            // A child of php-fpm that has become free closes the connection because of the line.
             Ok(Some(answer)) if answer.is_empty() && question == LINE => break,
             Ok(Some(answer)) => return classify_answer(&answer),
-            // The worker may run as a user with that permission.
+            // Access is denied to this user, but the workers may run as another one.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => break,
             Err(error) => return PhpListener::Absent(reason(&error)),
         }
     }
-    // All children may be busy.
+    // No response: all children may be busy.
     PhpListener::FastCgi
 }
 
-/// Sends a request and returns the first bytes of the response: none if the connection is closed, `None` if no bytes
-/// arrive in time.
+/// Sends a request and returns the first bytes of the response: empty if the server closes the connection, `None` if
+/// nothing arrives in time.
 fn send_question(php: &str, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut connection = connect(php)?;
-    // If the server sends a greeting and closes, the write fails, but the greeting can be read.
+    // Writing fails if the server sends a greeting and closes; the greeting can still be read.
     let _ = connection.write_all(question);
     let mut answer = Vec::new();
     let mut piece = [0; 256];
@@ -102,20 +102,20 @@ fn connect(php: &str) -> io::Result<Box<dyn PhpStream>> {
     Ok(Box::new(stream))
 }
 
-/// Returns a management record, which runs no script.
+/// Returns a FastCGI management record, which runs no script.
 fn question() -> Vec<u8> {
     const PAIR: &[u8] = b"\x0f\x00FCGI_MPXS_CONNS";
     let header = Header::new(RecordType::GetValues, 0, PAIR.len() as u16);
     [&header.encode()[..], PAIR, &PADDING[..usize::from(header.padding_length)]].concat()
 }
 
-/// Returns the kind of a server that sent these bytes first, or closed the connection.
+/// Identifies a server by the first bytes that it sent; empty if it closed the connection.
 fn classify_answer(answer: &[u8]) -> PhpListener {
     let has = |part: &str| String::from_utf8_lossy(answer).to_ascii_lowercase().contains(part);
     match answer {
         [] => PhpListener::Other("a server that closes the connection without a response"),
         [VERSION, kind, ..] if RecordType::from_number(*kind).is_some() => PhpListener::FastCgi,
-        // Length, sequence number 0, protocol version or an error (MySQL protocol).
+        // MySQL protocol: packet length, sequence number 0, then the protocol version or an error.
         [_, _, _, 0, 10 | 255, ..] => PhpListener::Other("MariaDB or MySQL"),
         _ if has("mariadb") || has("mysql") => PhpListener::Other("MariaDB or MySQL"),
         _ if answer.starts_with(b"HTTP/") || has("<html") => PhpListener::Other("an HTTP server"),
@@ -125,10 +125,10 @@ fn classify_answer(answer: &[u8]) -> PhpListener {
     }
 }
 
-/// Rejects an address in another form, with the form to use.
+/// Checks the form of an address.
 ///
 /// # Errors
-/// Returns an error if the address is a URL or empty.
+/// If the address is a URL, returns an error text with the form to use.
 pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
     let Some((scheme, rest)) = given.split_once("://") else { return Ok(()) };
     let address = rest.trim_end_matches('/');
@@ -140,12 +140,12 @@ pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
 }
 
 impl SiteOptions {
-    /// Tests the addresses of php-fpm before a start, each once and all in parallel, and returns warnings. If one of
-    /// several sites has no php-fpm, the others are served nevertheless.
+    /// Tests the addresses of php-fpm before a start, each once, in parallel. Returns warnings. If php-fpm of one of
+    /// several sites does not listen, the other sites are served nevertheless.
     ///
     /// # Errors
-    /// Returns an error if a value is invalid, or for a single site if php-fpm does not listen at its address and
-    /// `--php-later` is not given.
+    /// Returns an error text if an address is invalid; for a single site also if php-fpm does not listen, unless
+    /// `--php-later` is given.
     pub fn check_php(&self) -> Result<Vec<String>, String> {
         let mut warnings = Vec::new();
         if self.php_later {
@@ -169,8 +169,8 @@ impl SiteOptions {
     }
 }
 
-/// Resolves the names among addresses, each once, in parallel. Returns the errors of those that cannot be resolved, also
-/// of those without a result in time.
+/// Resolves the host names among addresses, each once, in parallel. Returns an error for each name that cannot be
+/// resolved, or not in time.
 pub(super) fn unresolved<'a>(addresses: impl Iterator<Item = &'a str>) -> HashMap<String, String> {
     let addresses: HashSet<String> =
         addresses.filter(|given| !given.contains('/')).map(str::to_owned).collect();
@@ -184,7 +184,7 @@ pub(super) fn unresolved<'a>(addresses: impl Iterator<Item = &'a str>) -> HashMa
     errors.collect()
 }
 
-/// Tests addresses, each once, in parallel. Returns those that have a result after at most `limit`.
+/// Runs `test` for each address, in parallel. Returns the results that are available after at most `limit`.
 fn in_parallel<T: Send + 'static>(
     addresses: impl Iterator<Item = String>,
     limit: Duration,
@@ -197,7 +197,7 @@ fn in_parallel<T: Send + 'static>(
     let (sender, results) = mpsc::channel();
     for _ in 0..threads {
         let (pending, sender) = (Arc::clone(&pending), sender.clone());
-        // Not joined: the resolution of a name has no time limit.
+        // The threads are not joined, because the resolution of a name has no time limit.
         std::thread::spawn(move || {
             while Instant::now() < deadline {
                 let Some(php) = pending.lock().ok().and_then(|mut pending| pending.next()) else { return };
@@ -212,14 +212,13 @@ fn in_parallel<T: Send + 'static>(
     std::iter::from_fn(next).take(count).collect()
 }
 
-/// Returns the reason why php-fpm does not respond at an address, a path or `HOST:PORT`; `None` if the listener speaks
-/// FastCGI.
+/// Returns the reason why php-fpm does not respond at an address (a path or `HOST:PORT`); `None` if it does.
 pub fn php_complaint(php: &str) -> Option<String> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     reason_against(php, &try_address(&address))
 }
 
-/// Returns the address and the reason why its listener is not php-fpm; `None` if it speaks FastCGI.
+/// Returns a text with the address and the reason why the listener is not php-fpm; `None` if it is.
 fn reason_against(php: &str, listener: &PhpListener) -> Option<String> {
     let why = match listener {
         PhpListener::FastCgi => return None,
@@ -229,12 +228,12 @@ fn reason_against(php: &str, listener: &PhpListener) -> Option<String> {
     Some(format!("{}: {why}", shown(php)))
 }
 
-/// Returns an address as the command line names it.
+/// Returns an address in the form of the command line.
 fn shown(php: &str) -> &str {
     php.strip_prefix("unix:").unwrap_or(php)
 }
 
-/// Returns the error for an address where php-fpm does not listen; `None` if it does.
+/// Returns the error text for an address at which php-fpm does not listen; `None` if it does.
 fn complaint(option: &str, php: &str, listener: &PhpListener) -> Option<String> {
     let why = reason_against(php, listener)?;
     Some(format!(
@@ -244,7 +243,7 @@ fn complaint(option: &str, php: &str, listener: &PhpListener) -> Option<String> 
     ))
 }
 
-/// Returns the sockets of php-fpm on this machine, for a hint.
+/// Returns the sockets of php-fpm that exist on this machine, as a suggestion to append to an error.
 fn sockets_here() -> String {
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in FOLDERS {
@@ -275,8 +274,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the address of a server that sends a response to any bytes; with an empty response it closes the
-    /// connection.
+    /// Starts a server that sends `answer` after the first bytes, or closes the connection if it is empty. Returns its
+    /// address.
     fn server(answer: &'static [u8]) -> (String, thread::JoinHandle<Vec<u8>>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address").to_string();
@@ -326,7 +325,7 @@ mod tests {
         static TESTS: AtomicUsize = AtomicUsize::new(0);
         let test: fn(&str) -> PhpListener = |php| {
             TESTS.fetch_add(1, Ordering::Relaxed);
-            // A test that does not end while the limit applies.
+            // Simulates a test that does not end within the limit.
             thread::sleep(if php == "slow" { Duration::from_mins(1) } else { Duration::from_millis(20) });
             PhpListener::FastCgi
         };

@@ -1,32 +1,33 @@
-//! Host name of php-fpm, which is resolved again while the server runs, because a recreated container has another
+//! Host name of php-fpm that is resolved again while the server runs, because a recreated container has another
 //! address.
 //!
-//! The name servers are those of the system, `/etc/resolv.conf` (resolv.conf(5)). Names that only the system can
-//! resolve (`/etc/hosts`, other services of the C library) are resolved at each start and reload only.
+//! The name servers are those of the system (`/etc/resolv.conf`, resolv.conf(5)). Names that only the C library can
+//! resolve (`/etc/hosts`, other services) are resolved only at a start or reload.
 
 use std::fs;
 use std::net::{IpAddr, ToSocketAddrs};
 
 /// File with the name servers of the system.
 const FILE: &str = "/etc/resolv.conf";
-/// Maximum number of name servers used from that file, as in the C library.
+/// Maximum number of name servers that are used from the file, as in the C library.
 const MOST_SERVERS: usize = 3;
-/// Validity of an address: the name server of Docker returns ten minutes for containers that may be gone in a second.
+/// Time for which an address is used: Docker's name server returns ten minutes, but a container may be gone in a
+/// second.
 const VALID: &str = "10s";
 
-/// Configuration of a server whose name is resolved.
+/// Name of a php-fpm server that is resolved at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PhpServerName {
-    /// Server with its complete domain name and its port.
+    /// Complete domain name and port.
     pub(super) server: String,
     resolver: String,
 }
 
 impl PhpServerName {
-    /// Returns the name in an address of php-fpm, if name servers can resolve it.
+    /// Returns the host name in an address of php-fpm, completed by a search domain if necessary.
     ///
-    /// Returns `None` for a socket, a numeric address, and a name that only the system can resolve. A name that cannot
-    /// be resolved yet is used unchanged.
+    /// Returns `None` for a socket, a numeric address, and a name that only the C library can resolve. A name that does
+    /// not resolve yet is used as it is.
     pub(super) fn from_address(php: &str) -> Option<Self> {
         let (host, port) = php.rsplit_once(':')?;
         if !is_name(host)
@@ -37,7 +38,7 @@ impl PhpServerName {
             return None;
         }
         let system = SystemResolver::read(&fs::read_to_string(FILE).ok()?);
-        // A name with a trailing dot is neither completed nor searched in /etc/hosts.
+        // With a trailing dot, a name is neither completed nor searched in `/etc/hosts`.
         let is_known = |name: &str| format!("{name}.:{port}").to_socket_addrs().is_ok();
         let whole = system.names(host).into_iter().find(|name| is_known(name));
         let whole = match whole {
@@ -49,27 +50,27 @@ impl PhpServerName {
         Some(Self { server: format!("{whole}:{port} resolve"), resolver })
     }
 
-    /// Returns additional directives for the group of the server.
+    /// Returns directives for the `upstream` block of the server.
     pub(super) fn of_group(&self, group: &str) -> String {
         format!("zone {group} 64k; resolver {} valid={VALID};", self.resolver)
     }
 }
 
-/// Returns whether the text may be a name, complete or not.
+/// Returns whether a text has the form of a host name.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
 }
 
-/// Name server settings of the system.
+/// Name servers and search domains of the system.
 #[derive(Debug, Default)]
 struct SystemResolver {
     servers: Vec<IpAddr>,
-    /// Domains that complete a name.
+    /// Domains by which an incomplete name may be completed.
     search: Vec<String>,
 }
 
 impl SystemResolver {
-    /// Parses the relevant lines; other lines are ignored, as in the C library.
+    /// Parses the text of `resolv.conf`; unknown lines are ignored, as in the C library.
     fn read(text: &str) -> Self {
         let mut system = Self::default();
         for line in text.lines() {
@@ -78,7 +79,7 @@ impl SystemResolver {
                 Some("nameserver") if system.servers.len() < MOST_SERVERS => {
                     system.servers.extend(words.next().and_then(|word| word.parse::<IpAddr>().ok()));
                 }
-                // The last of these lines applies.
+                // Of several such lines, the last one applies.
                 Some("search" | "domain") => {
                     let domains =
                         words.filter(|word| is_name(word)).map(|word| word.trim_matches('.').to_owned());
@@ -90,14 +91,14 @@ impl SystemResolver {
         system
     }
 
-    /// Returns the possible complete names of a host.
+    /// Returns the names that a host may have: itself, and completed by each search domain.
     fn names(&self, host: &str) -> Vec<String> {
         let host = host.trim_end_matches('.');
         let completed = self.search.iter().map(|domain| format!("{host}.{domain}"));
         std::iter::once(host.to_owned()).chain(completed).collect()
     }
 
-    /// Returns the name servers in the form of `resolver`; `None` if the file has none.
+    /// Returns the arguments of the directive `resolver`; `None` if there are no name servers.
     fn resolver(&self) -> Option<String> {
         let words = self.servers.iter().map(|server| match server {
             IpAddr::V4(server) => server.to_string(),

@@ -1,11 +1,11 @@
-//! WordPress plugin that tells Myriad what has changed: its files, the secret it shares with Myriad, and the socket where the two
-//! meet.
+//! WordPress plugin that notifies Myriad of changed pages: its files, the secret that it shares with Myriad, and the
+//! socket on which Myriad receives its requests.
 //!
 //! ```text
-//! --install-plugin -> PREFIX/plugins/ZONE                         hash of the secret; read at each start and reload
-//! start            -> PREFIX/plugins/plugin.sock                  the socket: of the prefix PHP need see no more than this folder
-//!                  -> wp-content/plugins/myriad-cache/            files of the plugin
-//!                  -> wp-content/plugins/myriad-cache/connection.php   the secret, and the socket
+//! --install-plugin -> PREFIX/plugins/ZONE                                 hash of the secret; read at each start and reload
+//!                  -> wp-content/plugins/myriad-cache/                    files of the plugin
+//!                  -> wp-content/plugins/myriad-cache/connection.php      the secret, and the path of the socket
+//! start            -> PREFIX/plugins/plugin.sock                          the socket; PHP needs access only to this folder
 //! ```
 
 use std::fmt::Write as _;
@@ -27,10 +27,10 @@ use crate::pidfile::reason;
 use crate::report::print_message;
 use crate::site_folder::read_named;
 
-/// File of the plugin: its name below the plugin's folder, and its text.
+/// Path of a file relative to the plugin's folder, and its contents.
 type PluginFile = (&'static str, &'static str);
 
-/// Names the files of the plugin, which are part of the program.
+/// Lists files of the plugin, which are built into the binary.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../../../../wordpress/myriad-cache/", $name)))),*]
@@ -65,25 +65,26 @@ const FILES: &[PluginFile] = files![
     "languages/myriad-cache.pot",
 ];
 
-/// File in `mu-plugins` that loads the plugin from its folder: WordPress looks into no folder there.
+/// File in `mu-plugins` that loads the plugin: WordPress does not search folders below `mu-plugins`.
 const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * Description: Notifies the Myriad web accelerator of \
      changed pages.\n *\n * @package Myriad_Cache\n */\n\nrequire __DIR__ . '/myriad-cache/myriad-cache.php';\n";
 
 /// Name of the plugin's folder.
 const NAME: &str = "myriad-cache";
-/// Time between two looks at what is due. A look costs PHP some 30 ms.
+/// Interval at which WordPress is asked to run its scheduled tasks. Each request costs PHP some 30 ms.
 const CLOCK: &str = "15s";
-/// Bytes of a secret.
+/// Length of a secret, in bytes.
 const SECRET_BYTES: usize = 32;
 
-/// Hash of the secret of a site's plugin, in hexadecimal digits; none where the plugin was not installed.
+/// Returns the hash of the secret of a site's plugin, in hexadecimal digits; `None` if the plugin is not installed.
 pub(super) fn hash_of(prefix: &Path, zone: &str) -> Option<String> {
     let text = read_named(&prefix.join("plugins").join(zone), 1 << 10).ok()?;
     let hash = String::from_utf8(text).ok()?.trim().to_owned();
     (hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
 }
 
-/// Groups and the server of the plugins: it listens on a socket that no visitor reaches. Nothing if no site has the plugin.
+/// Returns the `upstream` and `server` blocks for the plugins, which use a Unix socket that visitors cannot reach;
+/// empty if no site has the plugin.
 pub(super) fn server(prefix: &Path, sites: &[CheckedSite]) -> Result<String, String> {
     let (mut groups, mut places) = (String::new(), String::new());
     for site in sites {
@@ -112,8 +113,9 @@ pub(super) fn server(prefix: &Path, sites: &[CheckedSite]) -> Result<String, Str
     ))
 }
 
-/// Location by which the main site of a network has run what is due in another: the plugin asks for it, with the other's host, and
-/// its folder in the argument `site`. `wp-cron.php` answers before it begins to work.
+/// Returns the location by which the main site of a network runs the scheduled tasks of another one. The plugin sends a
+/// request with the other site's host, and its folder in the argument `site`. `wp-cron.php` sends its response before
+/// it starts to work.
 fn clock_of_others(site: &CheckedSite) -> Result<String, String> {
     let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
     let https = if site.domains.is_empty() { "\"\"" } else { "on" };
@@ -138,8 +140,9 @@ fn clock_of_others(site: &CheckedSite) -> Result<String, String> {
     ))
 }
 
-/// Location that runs what is due in a site: WordPress's own clock goes on by visits that reach PHP, and stored pages do not. A check
-/// of a group that nobody else asks is a request at even intervals, of one worker, beside those of visitors.
+/// Returns the location that runs the scheduled tasks of a site. WordPress itself runs them only when visits reach PHP,
+/// which visits to cached pages do not. A health check of an `upstream` that is used for nothing else sends the
+/// requests: one worker sends them at regular intervals.
 fn clock(site: &CheckedSite) -> Result<String, String> {
     let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
     let is_network = network::is_network(site.settings.get("multisite"), &site.layout);
@@ -156,7 +159,7 @@ fn clock(site: &CheckedSite) -> Result<String, String> {
         ("REDIRECT_STATUS", "200"),
         ("HTTP_HOST", host.map_or("localhost", |name| name)),
         ("HTTPS", if site.domains.is_empty() { "\"\"" } else { "on" }),
-        // The plugin sees to the other sites of a network then.
+        // In a network, the plugin handles the other sites.
         ("MYRIAD_CLOCK", if is_network { "network" } else { "on" }),
     ];
     let mut text = format!(
@@ -175,10 +178,11 @@ fn socket(prefix: &Path) -> PathBuf {
 }
 
 impl SiteOptions {
-    /// Writes the plugin into the folders of the sites and returns lines that describe the result. Warns if no server uses the prefix.
+    /// Installs the plugin in the folders of the sites. Returns lines that describe the result, with a warning if no
+    /// server uses the prefix.
     ///
     /// # Errors
-    /// A sentence that names what could not be written, and who may.
+    /// Returns an error text with the file that cannot be written, and the user who may write it.
     pub fn install_plugin(&self, placement: PluginPlacement) -> Result<Vec<String>, String> {
         let prefix = std::path::absolute(prefix(self.prefix.as_deref()))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
@@ -210,7 +214,7 @@ impl SiteOptions {
     }
 }
 
-/// Returns the warning for a prefix that no running server uses.
+/// Returns the warning that no running server uses the prefix.
 fn no_server(prefix: &Path) -> String {
     format!(
         "wordpress: --install-plugin: no server is running with the prefix {0}, so the plugin cannot connect; start \
@@ -219,12 +223,12 @@ fn no_server(prefix: &Path) -> String {
     )
 }
 
-/// Opens the folder of the hashes of secrets.
+/// Opens the folder with the hashes of the secrets.
 fn hashes(prefix: &Path) -> Result<WritableFolder, String> {
     WritableFolder::of_server(&prefix.join("plugins")).map_err(|error| unwritable(prefix, &error))
 }
 
-/// Returns the error for a folder of hashes that cannot be written.
+/// Returns the error text for a folder of hashes that cannot be written.
 fn unwritable(prefix: &Path, error: &io::Error) -> String {
     format!(
         "wordpress: --install-plugin: {}: {}; set --prefix to a writable folder, which Myriad also runs with",
@@ -233,7 +237,7 @@ fn unwritable(prefix: &Path, error: &io::Error) -> String {
     )
 }
 
-/// Stores the hash of a secret for the next start. Returns the text that it replaces, if there was any.
+/// Stores the hash of a new secret. Returns the previous contents of its file; `None` if it did not exist.
 fn keep_hash(hashes: &WritableFolder, zone: &str, secret: &str) -> io::Result<Option<String>> {
     let previous = hashes.text(zone)?;
     let hash = hex(&Sha256::digest(secret.as_bytes()));
@@ -241,8 +245,8 @@ fn keep_hash(hashes: &WritableFolder, zone: &str, secret: &str) -> io::Result<Op
     Ok(previous)
 }
 
-/// Restores the hash of the secret that the plugin still has, because a new secret could not be written: returns that
-/// error.
+/// Restores the previous hash, because the new secret could not be written and the plugin still has the old one.
+/// Returns the error of writing.
 fn restore_hash(
     hashes: &WritableFolder,
     zone: &str,
@@ -262,7 +266,7 @@ fn restore_hash(
     })
 }
 
-/// PHP that tells the plugin where Myriad is, and the secret.
+/// Returns the PHP file with the path of the socket and the secret.
 fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String> {
     let socket = socket(prefix);
     let path = socket.to_str().filter(|path| !path.contains(['\'', '\\', '\n']));
@@ -275,8 +279,8 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
     ))
 }
 
-/// Writes the files; the last is that with the secret, so that the previous secret remains if another file cannot be
-/// written.
+/// Writes the files of the plugin. The file with the secret is the last, so that the plugin keeps its previous secret
+/// if another file cannot be written.
 fn write_plugin(content: &WritableFolder, placement: PluginPlacement, connection: &str) -> io::Result<()> {
     let above = content.make_folder(placement.folder())?;
     let folder = above.make_folder(NAME)?;
@@ -348,7 +352,7 @@ mod tests {
         assert!(text.contains("fastcgi_param HTTP_HOST a.test;") && text.contains("wp-cron.php;"), "{text}");
         assert!(text.contains(&hex(&Sha256::digest(secret.as_bytes()))) && !text.contains(secret), "{text}");
         assert!(folder.join("myriad-cache.php").is_file());
-        // A second time all is written anew.
+        // A second installation replaces the secret.
         options.install_plugin(PluginPlacement::Plugin).expect("installed");
         assert!(
             !fs::read_to_string(root.join("wp-content/plugins/myriad-cache/connection.php"))
@@ -367,7 +371,7 @@ mod tests {
         fs::write(root.join("index.php"), "<?php").expect("index");
         let options =
             SiteOptions { root: root.clone(), prefix: Some(prefix.clone()), ..SiteOptions::default() };
-        // A folder in place of the file that loads the plugin.
+        // A folder in place of the file that loads the plugin makes the installation fail.
         let blocked = root.join("wp-content/mu-plugins/myriad-cache.php");
         fs::create_dir(&blocked).expect("a folder");
         options.install_plugin(PluginPlacement::MustUse).expect_err("not written");

@@ -1,11 +1,11 @@
-//! Location of the plugin in a site.
+//! Folder of the plugin in a site.
 
-/// Location where WordPress finds the plugin.
+/// Kind of plugin as which WordPress finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PluginPlacement {
-    /// Among the plugins; an administrator must activate it.
+    /// Plugin, which an administrator must activate.
     Plugin,
-    /// Among the must-use plugins, where it is always active.
+    /// Must-use plugin, which is always active.
     MustUse,
 }
 

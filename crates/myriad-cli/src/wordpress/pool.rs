@@ -1,4 +1,4 @@
-//! Pools of php-fpm, by its configuration files.
+//! Configuration of php-fpm pools, read from php-fpm's files.
 
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
@@ -9,29 +9,30 @@ use crate::site_folder;
 
 /// Folder that contains one folder for each installed version of PHP.
 const FOLDERS: &str = "/etc/php";
-/// Maximum number of files read, and maximum size of one.
+/// Maximum number of files that are read.
 const FILES: usize = 64;
 const FILE_BYTES: u64 = 256 << 10;
 
-/// Pool of php-fpm.
+/// Settings of a php-fpm pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FpmPool {
     /// Value of `pm.max_children`.
     pub(super) children: Option<u32>,
-    /// Value of `user`: the user that runs PHP.
+    /// Value of `user`, the user that runs PHP.
     pub(super) user: Option<String>,
     /// Values of `group`, and of `listen.group`, the group of the socket.
     pub(super) groups: Vec<String>,
 }
 
-/// Returns the pool that listens on an address (in the form of `fastcgi_pass`), by the files of the installed versions.
-/// Files that cannot be read are skipped.
+/// Returns the pool that listens on an address (an argument of `fastcgi_pass`), according to the files of the installed
+/// versions. Files that cannot be read are skipped.
 fn installed(php: &str) -> Option<FpmPool> {
     of_versions(Path::new(FOLDERS), php)
 }
 
-/// Returns the pool that listens on an address, first by the files of the php-fpm masters that root or the current user
-/// runs: another user could name any file in the title of a process.
+/// Returns the pool that listens on an address, according to the files of running php-fpm masters, otherwise of the
+/// installed versions. Only masters of root or the current user count: another user could name any file in the title of
+/// a process.
 pub(super) fn running(php: &str) -> Option<FpmPool> {
     let own = rustix::process::geteuid().as_raw();
     let is_trusted = |process: &Path, _: &Path| {
@@ -40,8 +41,8 @@ pub(super) fn running(php: &str) -> Option<FpmPool> {
     of_masters(php, is_trusted).or_else(|| installed(php))
 }
 
-/// Returns the pool that listens on an address, only by files that only root can write, of masters that root runs: any
-/// user can give a process this title.
+/// Returns the pool that listens on an address, according to files that only root can write, of masters that root runs.
+/// Other processes could have a false title.
 pub(super) fn of_administrator(php: &str) -> Option<FpmPool> {
     let is_root = |process: &Path, file: &Path| {
         std::fs::metadata(process).is_ok_and(|process| process.uid() == 0)
@@ -61,8 +62,8 @@ fn of_masters(php: &str, accepts: impl Fn(&Path, &Path) -> bool) -> Option<FpmPo
     texts.find_map(|text| of_text(&text, php))
 }
 
-/// Returns the configuration file of a master process of php-fpm, from its title (`php-fpm: master process (FILE)`) or
-/// its option `-y`. Relative names start at its folder.
+/// Returns the configuration file of a php-fpm master, from its title (`php-fpm: master process (FILE)`) or its option
+/// `-y`; `folder` is its current folder. Returns `None` for other processes.
 fn file_of_master(line: &str, folder: &Path) -> Option<PathBuf> {
     if let Some(title) = line.strip_prefix("php-fpm: ") {
         let file = title.strip_prefix("master process (")?.split(')').next()?;
@@ -80,14 +81,15 @@ fn file_of_master(line: &str, folder: &Path) -> Option<PathBuf> {
     (!file.is_empty()).then(|| folder.join(file))
 }
 
-/// Returns the pool that listens on an address, by the files below a folder of versions. The files of a version are
-/// joined, because a later one may add settings to a pool.
+/// Returns the pool that listens on an address, according to the files below a folder with one folder per PHP version.
+/// The files of a version are joined, because a later one may add settings to a pool.
 fn of_versions(folder: &Path, php: &str) -> Option<FpmPool> {
     let versions = below(folder).into_iter().map(|version| pools(&version.join("fpm/pool.d")));
     versions.filter(|files| !files.is_empty()).find_map(|files| of_text(&text_of(&files), php))
 }
 
-/// Returns a file of php-fpm and the files that it includes: `include = /etc/php/8.2/fpm/pool.d/*.conf`.
+/// Returns a configuration file of php-fpm, and the files that it includes by `include =
+/// /etc/php/8.2/fpm/pool.d/*.conf`.
 fn with_included(file: PathBuf) -> Vec<PathBuf> {
     let text = read(&file).unwrap_or_default();
     let patterns =
@@ -104,7 +106,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the `*.conf` files among the first `FILES` entries of a folder of pools, sorted.
+/// Returns the `*.conf` files of a folder of pools, sorted; at most [`FILES`].
 fn pools(folder: &Path) -> Vec<PathBuf> {
     let files = below(folder).into_iter();
     files.filter(|path| path.extension().is_some_and(|end| end == "conf")).take(FILES).collect()
@@ -120,7 +122,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Returns the pool that listens on an address, from configuration text of php-fpm. Sections are pools and `;` starts a
+/// Returns the pool that listens on an address, from php-fpm's configuration. Sections are pools, and `;` starts a
 /// comment. A repeated section adds to its pool, and the last value of a setting applies.
 fn of_text(text: &str, php: &str) -> Option<FpmPool> {
     let mut pools: Vec<(&str, bool, FpmPool)> = Vec::new();
@@ -147,8 +149,8 @@ fn of_text(text: &str, php: &str) -> Option<FpmPool> {
     pools.into_iter().find_map(|(_, listens, pool)| listens.then_some(pool))
 }
 
-/// Returns whether the `listen` of a pool is the PHP address of a site: the same socket, also through links, or the
-/// same port at an address on which the pool listens.
+/// Returns whether the `listen` of a pool and the PHP address of a site are the same: the same socket, also through
+/// links, or the same port at an address on which the pool listens.
 fn is_same(listen: &str, php: &str) -> bool {
     if let Some(path) = php.strip_prefix("unix:") {
         let real = |path: &str| Path::new(path).canonicalize().ok();
@@ -237,7 +239,7 @@ mod tests {
         let address = format!("unix:{}", link.display());
         let children = || of_versions(&folder, &address).and_then(|pool| pool.children);
         assert_eq!(children(), Some(9));
-        // A file that is read later adds to the pool, for example the file of `myriad tune`.
+        // A file that is read later adds to a pool, such as that of `myriad tune`.
         std::fs::write(
             pool.join("zz-myriad.conf"),
             "[global]\nprocess.max = 4\n[www]\npm.max_children = 12\n",

@@ -1,4 +1,4 @@
-//! Prefix of a `myriad wordpress`: the folder of its cache, logs and pid file.
+//! Prefix of a `myriad wordpress`: the folder of its cache, logs, lock and pid file.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -16,7 +16,7 @@ pub fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }
 
-/// Name of an access log; with several sites it starts with the name of the site.
+/// End of the names of access logs; with several sites, the name of the site precedes it.
 pub const ACCESS_LOG: &str = "access.log";
 
 /// Returns the folder of the logs.
@@ -24,7 +24,7 @@ pub fn logs(prefix: &Path) -> PathBuf {
     prefix.join("logs")
 }
 
-/// Returns the prefix if root starts the server without `--prefix`.
+/// Returns the default prefix if root starts the server.
 pub fn prefix_of_system() -> &'static Path {
     Path::new("/var/lib/myriad")
 }
@@ -32,7 +32,7 @@ pub fn prefix_of_system() -> &'static Path {
 /// Default prefix below the home of a user.
 pub(super) const IN_HOME: &str = ".local/state/myriad";
 
-/// Returns the prefix without `--prefix`.
+/// Returns the default prefix: that of the system for root, otherwise a folder in the home of the user.
 pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     if as_root {
         return prefix_of_system().to_owned();
@@ -45,15 +45,15 @@ pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     }
 }
 
-/// Creates the prefix and its folders, so that the first start needs no preparation. Other users of the machine cannot
-/// open the folder of the logs, because URLs in logs contain keys that reset passwords.
+/// Creates the prefix and its folders. Other users cannot open the folder of the logs, because URLs in logs may contain
+/// keys that reset passwords.
 pub fn prepare(prefix: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(prefix)?;
     DirBuilder::new().recursive(true).mode(0o750).create(logs(prefix))?;
     std::fs::create_dir_all(prefix.join("cache"))
 }
 
-/// Returns the file name of the preset in diagnostics.
+/// Returns the name of the generated configuration in messages.
 pub fn name(kind: SiteKind, prefix: &Path) -> PathBuf {
     prefix.join(kind.word()).with_extension("conf")
 }

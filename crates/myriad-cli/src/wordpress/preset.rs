@@ -1,19 +1,19 @@
-//! Running preset, and the options from which a reload generates it again.
+//! Generated configuration of a preset, and the options from which a reload generates it again.
 
 use super::options::SiteOptions;
 use super::site::PresetSite;
 use super::site_kind::SiteKind;
 
-/// Main configuration of a `myriad wordpress`: the text, and the options from which a reload generates it again.
+/// Configuration of a `myriad wordpress` or `myriad php`, and the options from which a reload generates it again.
 #[derive(Clone, Debug)]
 pub struct Preset {
-    /// Configuration of the preset, with the settings filled in.
+    /// Text of the generated configuration.
     pub text: Vec<u8>,
     options: SiteOptions,
 }
 
 impl Preset {
-    /// Creates the preset of a site that was generated from these options.
+    /// Creates the preset from the configuration `site`, which was generated from `options`.
     pub fn new(site: &PresetSite, options: &SiteOptions) -> Self {
         let options = SiteOptions { serving: site.choice.clone(), ..options.clone() };
         Self { text: site.text.clone(), options }
@@ -24,10 +24,11 @@ impl Preset {
         self.options.kind
     }
 
-    /// Reads all files, folders and sockets that the options name again. Returns the warnings, too.
+    /// Generates the configuration again: all files, folders and sockets that the options name are read again. Also
+    /// returns warnings.
     ///
     /// # Errors
-    /// Returns the errors of a start.
+    /// Returns an error text, as at a start.
     pub fn renewed(&self) -> Result<(Self, Vec<String>), String> {
         let site = self.options.site()?;
         if let Some(certificate) = &site.self_signed {

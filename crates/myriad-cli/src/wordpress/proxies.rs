@@ -1,4 +1,4 @@
-//! `--trusted-proxy`: proxies in front of the sites, and the header fields that are trusted from them.
+//! `--trusted-proxy`: proxies in front of the sites, and the headers that are trusted if they send them.
 //!
 //! | sender | `X-Forwarded-Proto` | `X-Forwarded-For` | `X-Forwarded-Host` |
 //! |---|---|---|---|
@@ -7,27 +7,28 @@
 //! | Cloudflare | if named | if named | never: Cloudflare does not set it and forwards it from clients |
 //! | others | if named | if named | if named |
 //!
-//! A wrong scheme is harmless, because a page is stored for the scheme under which it was generated. A wrong address is
-//! not: a client that chooses its address could try passwords without limit.
+//! A wrong scheme is harmless, because pages are cached separately for each scheme. A wrong address is not: a client
+//! that chooses its address could try passwords without limit.
 
 use std::net::IpAddr;
 
 use myriad_conf::registry::parse_network;
 use myriad_conf::settings::Network;
 
-/// Senders on this machine.
+/// Addresses of senders on this machine.
 const LOCAL: [&str; 3] = ["unix:", "127.0.0.0/8", "::1"];
 /// Private networks (RFC 1918, RFC 4193).
 const PRIVATE: [&str; 4] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
-/// Networks of Cloudflare, a line each.
+/// Networks of Cloudflare, one per line.
 const CLOUDFLARE: &str = include_str!("../../../../presets/cloudflare.list");
 
-/// Adds the proxies of a value, separated by commas or spaces, to the list of networks, each once.
+/// Adds the proxies in an argument of `--trusted-proxy`, separated by commas or spaces, to the list of networks, each
+/// once.
 ///
 /// # Errors
 ///
-/// Returns a sentence if a word is not an address, a network or a known name, or if it is a network of all addresses
-/// (`/0`).
+/// Returns an error text if a word is not an address, a network or a known name, or if it is the network of all
+/// addresses (`/0`).
 pub(super) fn add(trusted: &mut Vec<String>, value: &str) -> Result<(), String> {
     for word in value.split([',', ' ']).filter(|word| !word.is_empty()) {
         let networks: Vec<&str> = match word {
@@ -45,7 +46,7 @@ pub(super) fn add(trusted: &mut Vec<String>, value: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// Checks an address or a network. Brackets around an IPv6 address are accepted.
+/// Checks an address or a network. Brackets around an IPv6 address are removed.
 fn network(word: &str) -> Result<&str, String> {
     let bare = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(word);
     match parse_network(bare.as_bytes()) {
@@ -65,7 +66,7 @@ fn cloudflare() -> impl Iterator<Item = &'static str> {
     CLOUDFLARE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Returns the directives of the `http` block for these proxies.
+/// Returns the directives of `http` by which these proxies are trusted.
 pub(super) fn directives(trusted: &[String]) -> String {
     let is_named = |network: &&str| !trusted.iter().any(|named| named == network);
     let local = LOCAL.into_iter().filter(is_named);
@@ -86,7 +87,7 @@ pub(super) fn directives(trusted: &[String]) -> String {
     lines.join("\n    ")
 }
 
-/// Returns the value of `--trusted-proxy` that covers a sender: `cloudflare`, `unix:` or its address.
+/// Returns the argument of `--trusted-proxy` that would trust a sender: `cloudflare`, or its address (or `unix:`).
 pub fn option_for(sender: &str) -> String {
     let Ok(address) = sender.parse::<IpAddr>() else { return sender.to_owned() };
     let covers = |network: &str| {

@@ -1,5 +1,5 @@
-//! ASCII form of host names with other letters (RFC 3492, RFC 5891): `bücher.example` is `xn--bcher-kva.example` in
-//! DNS.
+//! Conversion of host names with non-ASCII letters to DNS names (RFC 3492, RFC 5891): `bücher.example` becomes
+//! `xn--bcher-kva.example`.
 
 /// Parameters of Punycode (RFC 3492 section 5).
 const BASE: u32 = 36;
@@ -10,7 +10,7 @@ const DAMP: u32 = 700;
 const INITIAL_BIAS: u32 = 72;
 const INITIAL_N: u32 = 128;
 
-/// Returns the name in the form of DNS, in lower case; `None` if a label has invalid characters.
+/// Converts a host name to its DNS name, in lower case; `None` if a label has invalid characters.
 pub(super) fn ascii_form(name: &str) -> Option<String> {
     let labels: Option<Vec<String>> = name.split('.').map(ascii_label).collect();
     labels.map(|labels| labels.join("."))
@@ -28,7 +28,7 @@ fn ascii_label(label: &str) -> Option<String> {
     Some(format!("xn--{}", encoded(&lower)?))
 }
 
-/// Encodes a label; `None` if the arithmetic overflows, as for a very long label.
+/// Encodes a label in Punycode; `None` if the arithmetic overflows, as for a very long label.
 fn encoded(label: &str) -> Option<String> {
     let letters: Vec<u32> = label.chars().map(u32::from).collect();
     let mut text: String = label.chars().filter(char::is_ascii).collect();

@@ -1,6 +1,6 @@
-//! Settings of sites: `--set NAME=VALUE` for all sites, and words in the line of a site for that site.
+//! Settings of sites: `--set NAME=VALUE` for all sites, and words in the line of a site for that site only.
 
-/// Available setting.
+/// Setting that `--set` accepts.
 struct KnownSetting {
     name: &'static str,
     /// Default value; empty if it depends on the site.
@@ -12,11 +12,11 @@ struct KnownSetting {
 enum AcceptedValues {
     /// One of these words.
     Word(&'static [&'static str]),
-    /// Size in the form of the configuration: a number of bytes, or a number with `k`, `m` or `g`.
+    /// Size as in the configuration language: a number of bytes, or a number with `k`, `m` or `g`.
     Size,
-    /// Time in the form of the configuration: a number with `s`, `m`, `h` or `d`.
+    /// Time as in the configuration language: a number with `s`, `m`, `h` or `d`.
     Time,
-    /// Number from 1 up to this one.
+    /// Number from 1 to this maximum.
     Number(u32),
     /// Path of letters, digits, `/`, `-`, `_` and `.`, as in `pm.status_path` of php-fpm.
     Path,
@@ -46,7 +46,7 @@ const KNOWN: [KnownSetting; 17] = [
     known("dashboard", "", AcceptedValues::Port),
 ];
 
-/// Returns the maximum request length of a site without another setting.
+/// Returns the default maximum length of a request body, as a size of the configuration language.
 pub fn largest_upload() -> &'static str {
     default_of("uploads")
 }
@@ -59,7 +59,7 @@ const fn known(name: &'static str, default: &'static str, takes: AcceptedValues)
     KnownSetting { name, default, takes }
 }
 
-/// Given settings, in order.
+/// Settings that were given, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SiteSettings(Vec<(&'static str, String)>);
 
@@ -67,7 +67,7 @@ impl SiteSettings {
     /// Adds a setting in the form `NAME=VALUE`.
     ///
     /// # Errors
-    /// Returns a sentence with the available settings or values.
+    /// Returns an error text with the available settings, or the accepted values.
     pub(super) fn add(&mut self, text: &str) -> Result<(), String> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
@@ -81,18 +81,18 @@ impl SiteSettings {
         Ok(())
     }
 
-    /// Merges the settings of a site with those of all sites, which they override.
+    /// Returns the settings of a site, added to those of all sites, which they override.
     pub(super) fn merged_over(&self, of_all: &SiteSettings) -> SiteSettings {
         SiteSettings(of_all.0.iter().chain(&self.0).cloned().collect())
     }
 
-    /// Returns the value of a setting: the last given value, else its default.
+    /// Returns the value of a setting: the last one that was given, otherwise its default.
     pub(super) fn get(&self, name: &str) -> &str {
         let given = self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
         given.unwrap_or_else(|| default_of(name))
     }
 
-    /// Returns a given setting that is valid for WordPress only.
+    /// Returns the name of a given setting that is only valid for WordPress; `None` if there is none.
     pub(super) fn of_wordpress(&self) -> Option<&str> {
         const OF_WORDPRESS: [&str; 7] =
             ["search", "rest", "multisite", "plugin_pages", "link_previews", "xmlrpc", "frames"];

@@ -1,5 +1,5 @@
-//! Complete configuration of `myriad wordpress`: the user, the addresses, the directives of the process, the preset
-//! with its values.
+//! Complete configuration of `myriad wordpress`: directives of the process with the user of the workers, and the preset
+//! filled with values.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,21 @@ use crate::accounts;
 /// Configuration generated from the options.
 #[derive(Clone, Debug)]
 pub struct PresetSite {
-    /// Text of the configuration, as `--print` shows it: the directives of the process, then the preset with its
+    /// Text of the configuration, as printed by `--print`: the directives of the process, then the preset with its
     /// values.
     pub text: Vec<u8>,
-    /// Folder of cache, logs and pid file.
+    /// Folder of the cache, the logs and the pid file.
     pub prefix: PathBuf,
-    /// Warnings, each a sentence.
+    /// Warnings, each one sentence.
     pub warnings: Vec<String>,
-    /// Certificate to create before the start.
+    /// Self-signed certificate to be created before the start; `None` if none is requested.
     pub self_signed: Option<SelfSigned>,
     /// User of the workers; `None` unless root starts the server.
     pub(super) choice: Option<UserChoice>,
 }
 
 impl SiteOptions {
-    /// Checks the sites and generates the configuration. An error includes a remedy.
+    /// Checks the sites and generates the configuration. Returns an error text with a remedy.
     pub fn site(&self) -> Result<PresetSite, String> {
         let mut warnings = Vec::new();
         let sites = self.checked(&mut warnings)?;
@@ -52,7 +52,8 @@ impl SiteOptions {
             }
         }
         let listens = (self.plain_listens(&https, as_root, &mut warnings), https.listens(as_root));
-        // If certificates are requested, the notice of their arrival must be logged.
+        // With certificates from an ACME authority, messages of the level `notice` are needed, which report new
+        // certificates.
         let level = if https.domains.is_empty() { "warn" } else { "notice" };
         let process = process_directives(&prefix, choice.as_ref(), level)?;
         let preset = self.filled(&sites, &https, &prefix, &listens)?;
@@ -66,7 +67,7 @@ impl SiteOptions {
         Ok(PresetSite { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
     }
 
-    /// Returns the addresses for HTTP.
+    /// Returns the arguments of `listen` for HTTP. `as_root` is true if root starts the server.
     fn plain_listens(&self, https: &HttpsOptions, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let mut listens = self.listens.clone();
@@ -84,7 +85,7 @@ impl SiteOptions {
         listens
     }
 
-    /// Checks `--user`: the user must exist; without root it is ignored, with a warning.
+    /// Checks `--user`: the user must exist. Unless root starts the server, the option is ignored, with a warning.
     fn check_user(&self, as_root: bool, warnings: &mut Vec<String>) -> Result<(), String> {
         let Some(user) = &self.user else { return Ok(()) };
         if !as_root {
@@ -98,23 +99,23 @@ impl SiteOptions {
         })
     }
 
-    /// Returns the user of the workers: `--user`, else the user that already serves, else a user who may connect to PHP
-    /// and read the sites.
+    /// Returns the user of the workers: that of `--user`, otherwise that of the running workers, otherwise one that may
+    /// connect to PHP and read the sites.
     fn worker_user(&self, sites: &CheckedSites, warnings: &mut Vec<String>) -> UserChoice {
         if let Some(choice) = self.user.as_deref().map(UserChoice::of).or_else(|| self.serving.clone()) {
             return choice;
         }
         let served =
             |site: &CheckedSite| RequiredRights { php: site.php.clone(), layout: Some(site.layout.clone()) };
-        // The user remains after a reload at which these sites are served, too.
+        // Sites whose check failed are included, because a reload that serves them keeps the user.
         let failed = |site: &FailedSite| RequiredRights { php: site.php.clone(), layout: None };
         let needs = sites.served.iter().map(served).chain(sites.failed.iter().map(failed));
         user::choose(&needs.collect::<Vec<_>>(), warnings)
     }
 }
 
-/// Returns the directives of the process: in the foreground, errors to standard error, a pid file, and the user of the
-/// workers if root starts it.
+/// Returns the directives of the process: it runs in the foreground, logs errors to standard error, writes a pid file,
+/// and has workers of this user if root starts it.
 fn process_directives(prefix: &Path, user: Option<&UserChoice>, level: &str) -> Result<String, String> {
     let pid = quoted(&pid_file(Some(prefix)))?;
     let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");

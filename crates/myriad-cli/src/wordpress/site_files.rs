@@ -1,7 +1,8 @@
 //! Files that are written to the folder of a site, or removed from it.
 //!
-//! PHP may write to the folder and may have created a link at a path that root is about to write. Therefore each step
-//! uses an open folder and a name in it, and follows no link. Root changes to the owner of the folder first.
+//! PHP may write to the folder, and may have created a link at a path to which root is about to write. Therefore each
+//! operation uses an open folder and a name in it, and follows no link. Root also changes to the owner of the folder
+//! first.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -21,7 +22,7 @@ use crate::pidfile::reason;
 use crate::site_folder::{FILE_BYTES, SiteFolder};
 
 impl SiteOptions {
-    /// Returns the folders of the sites, and the names of their zones.
+    /// Returns the folder of each site, and the name of its zone.
     pub(super) fn roots(&self) -> Result<Vec<(PathBuf, String)>, String> {
         if !self.is_several() {
             return Ok(vec![(self.root.clone(), "wordpress".to_owned())]);
@@ -32,7 +33,7 @@ impl SiteOptions {
     }
 }
 
-/// Returns random bytes in hexadecimal digits; `option` names the option in an error.
+/// Returns random bytes in hexadecimal digits. `option` is named in the error text.
 pub(super) fn random<const BYTES: usize>(option: &str) -> Result<String, String> {
     let mut bytes = [0; BYTES];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
@@ -49,19 +50,19 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Open folder for writing.
+/// Folder that is open for writing.
 pub(super) struct WritableFolder {
     opened: OwnedFd,
-    /// Set if links to folders of the same owner are followed; false for root, whose access the system does not check.
+    /// True if links to folders of the same owner are followed; false for root, to whom the system permits everything.
     follows_own: bool,
 }
 
-/// Calls `run` with a folder of a site, with the rights of its owner if the process is root. `owner` is the owner that
-/// the folder must have; `None` for a folder inside the site.
+/// Calls `run` with a folder of a site; root does this with the rights of the folder's owner. The second value of the
+/// pair is the owner that the folder must have; `None` for a folder inside the site.
 ///
 /// # Errors
-/// Returns a sentence for the option if the folder cannot be opened, if its path contains a link that is not followed,
-/// if it has another owner, or if `run` failed.
+/// Returns an error text that names `option` if the folder cannot be opened, its path contains a link that is not
+/// followed, it has another owner, or `run` fails.
 pub(super) fn as_owner<T: Send>(
     option: &str,
     (folder, owner): &(PathBuf, Option<u32>),
@@ -80,17 +81,17 @@ pub(super) fn as_owner<T: Send>(
     let site = SiteFolder::new(folder);
     let opened = site.folder("").map_err(failed)?;
     let known = fstat(&opened).map_err(|error| failed(error.into()))?;
-    // Checked when the layout was found; another folder may have been moved there since.
+    // The owner was checked when the layout was found, but another folder may have been put there since.
     if owner.is_some_and(|owner| owner != known.st_uid) {
         return Err(failed(io::ErrorKind::PermissionDenied.into()));
     }
     if !is_root || known.st_uid == 0 {
-        // Another user may have moved a link of root here.
+        // Another user may have put a link of root here.
         let opened = if is_root { site.folder_without_links("").map_err(failed)? } else { opened };
         return run(&WritableFolder { opened, follows_own: !is_root }).map_err(failed);
     }
     let account = Account { uid: known.st_uid, gid: known.st_gid, groups: vec![known.st_gid] };
-    // Only this thread has the rights of the owner, and it terminates after the work.
+    // Only this thread gets the rights of the owner. It ends after `run`.
     std::thread::scope(|scope| {
         let folder = WritableFolder { opened, follows_own: true };
         let work = scope.spawn(move || account.switch_process().and_then(|()| run(&folder)));
@@ -101,11 +102,11 @@ pub(super) fn as_owner<T: Send>(
 }
 
 impl WritableFolder {
-    /// Opens a folder of the server; creates it if it does not exist. Root follows only links that only root could have
-    /// created.
+    /// Opens a folder of the server; creates it if it does not exist. Root follows only links that no other user could
+    /// have created.
     ///
     /// # Errors
-    /// Returns the errors of the system; `PermissionDenied` for another link.
+    /// Returns errors of the system; `PermissionDenied` if the path contains another link.
     pub(super) fn of_server(path: &Path) -> io::Result<Self> {
         let is_root = rustix::process::geteuid().is_root();
         if !is_root {
@@ -141,7 +142,7 @@ impl WritableFolder {
         Ok(Self { opened, follows_own: self.follows_own })
     }
 
-    /// Writes a file atomically. A link of that name is replaced and not followed.
+    /// Writes a file atomically. If the name is that of a link, the link is replaced, not followed.
     pub(super) fn replace(&self, name: &str, text: &str, mode: u32) -> io::Result<()> {
         let mut draft = Draft::begin(&self.opened)?;
         draft.file().write_all(text.as_bytes())?;
@@ -162,7 +163,7 @@ impl WritableFolder {
         io_result(unlinkat(&self.opened, name, AtFlags::empty()))
     }
 
-    /// Removes an empty folder. A missing folder or one that is not empty causes no error.
+    /// Removes a folder if it is empty. A missing folder causes no error.
     pub(super) fn remove_folder(&self, name: &str) -> io::Result<()> {
         match unlinkat(&self.opened, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),

@@ -1,25 +1,25 @@
-//! Kinds of sites that are served without a configuration file.
+//! Kinds of sites for which there is a preset.
 
 use std::borrow::Cow;
 
 use super::settings::SiteSettings;
 
-/// Kind of the application.
+/// Kind of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SiteKind {
     /// WordPress (`myriad wordpress`).
     #[default]
     WordPress,
-    /// Any application in PHP (`myriad php`).
+    /// Any PHP application (`myriad php`).
     Php,
 }
 
-/// Presets in the nginx language, with `{{tokens}}` that are replaced by values of the command line.
+/// Presets in the nginx language. Their `{{tokens}}` are replaced by values.
 const WORDPRESS: &str = include_str!("../../../../presets/wordpress.conf");
 const PHP: &str = include_str!("../../../../presets/php.conf");
 
 impl SiteKind {
-    /// Returns the word on the command line.
+    /// Returns the word by which the command line selects the kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::WordPress => "wordpress",
@@ -32,7 +32,7 @@ impl SiteKind {
         [Self::WordPress, Self::Php].into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Returns the preset with its tokens in double braces.
+    /// Returns the text of the preset, with its tokens.
     pub fn preset(self) -> &'static str {
         match self {
             Self::WordPress => WORDPRESS,
@@ -40,7 +40,7 @@ impl SiteKind {
         }
     }
 
-    /// Returns the name of the zone of a single site.
+    /// Returns the name of the cache zone of a single site.
     pub(super) fn zone(self) -> &'static str {
         match self {
             Self::WordPress => "wordpress",
@@ -48,7 +48,7 @@ impl SiteKind {
         }
     }
 
-    /// Checks that the settings are valid for sites of this kind.
+    /// Returns an error text if a setting is not available for sites of this kind.
     pub(super) fn allows(self, settings: &SiteSettings) -> Result<(), String> {
         match settings.of_wordpress().filter(|_| self == Self::Php) {
             Some(name) => Err(format!("wordpress: the setting {name} is only available for WordPress")),
@@ -56,7 +56,7 @@ impl SiteKind {
         }
     }
 
-    /// Adapts a message that starts with `wordpress: ` to this command.
+    /// Replaces the `wordpress: ` at the start of a message by the word of this kind.
     pub fn adapt_message<'a>(self, text: impl Into<Cow<'a, str>>) -> String {
         let text = text.into();
         match text.strip_prefix("wordpress: ") {

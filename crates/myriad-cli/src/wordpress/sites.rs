@@ -1,9 +1,9 @@
-//! Several sites in one process: `--site` and `--sites`, one line for each site.
+//! Several sites in one process (`--site`, `--sites`), specified by one line each.
 //!
 //! ```text
-//! # names                      folder      php               certificate
-//! example.com,www.example.com  /var/www/a  /run/php/a.sock   https
-//! example.org                  /var/www/b  127.0.0.1:9001    disk=200m queue=20
+//! # names                      folder       php               certificate, settings
+//! example.com,www.example.com  /var/www/a   /run/php/a.sock   https
+//! example.org                  /var/www/b   127.0.0.1:9001    disk=200m queue=20
 //! ```
 
 use std::fmt::Write;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use super::settings::SiteSettings;
 use super::values;
 
-/// Form of a line, for messages.
+/// Description of the form of a line, for error messages.
 const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, followed by `https` for a certificate, and by settings such as disk=2g";
 
-/// Line of a site.
+/// Line that specifies a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteLine {
     /// Position of the line, for messages: `FILE:LINE`, or `--site` with its number.
@@ -25,18 +25,18 @@ pub struct SiteLine {
     pub names: Vec<String>,
     /// Document root.
     pub root: PathBuf,
-    /// Address of php-fpm.
+    /// Address of php-fpm in the form of `--php`.
     pub php: String,
-    /// Set if a certificate is issued for its names.
+    /// True if a certificate is obtained for its names.
     pub(super) https: bool,
-    /// Settings of this site only.
+    /// Settings that apply only to this site.
     pub(super) settings: SiteSettings,
 }
 
-/// Reads the values of `--site` and the file of `--sites`.
+/// Parses the values of `--site` and the file of `--sites`.
 ///
 /// # Errors
-/// Returns a sentence that starts with the position if the file cannot be read or a line is invalid.
+/// Returns an error text with the position if the file cannot be read or a line is invalid.
 pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<SiteLine>, String> {
     let mut lines = Vec::new();
     for (index, text) in said.iter().enumerate() {
@@ -59,7 +59,7 @@ pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<SiteLine>, Strin
     Ok(lines)
 }
 
-/// Checks that no name is in two lines.
+/// Returns an error text if a name occurs in two lines.
 fn each_name_once(lines: &[SiteLine]) -> Result<(), String> {
     let mut known: Vec<(String, &str)> = Vec::new();
     for line in lines {
@@ -75,7 +75,7 @@ fn each_name_once(lines: &[SiteLine]) -> Result<(), String> {
 }
 
 impl SiteLine {
-    /// Parses a line; `None` for an empty one. Relative paths start at `folder`.
+    /// Parses a line; `None` if it is empty. `place` is its position for messages. Relative paths start at `folder`.
     fn parse(text: &str, place: &str, folder: &Path) -> Result<Option<Self>, String> {
         let failed = |why: String| format!("wordpress: {place}: {}", why.trim_start_matches("wordpress: "));
         let words = words(text).map_err(&failed)?;
@@ -106,7 +106,7 @@ impl SiteLine {
     }
 }
 
-/// Parses the words after the PHP address of a site: `https` for a certificate, and the settings of the site.
+/// Parses the words of a line after the address of PHP: `https`, and settings.
 fn parse_after_php(words: &[String]) -> Result<(bool, SiteSettings), String> {
     let (mut https, mut settings) = (false, SiteSettings::default());
     for word in words {
@@ -122,7 +122,7 @@ fn parse_after_php(words: &[String]) -> Result<(bool, SiteSettings), String> {
     Ok((https, settings))
 }
 
-/// Splits a line into words, up to a word that starts with `#`. Quoted words may contain spaces.
+/// Splits a line into words; a word that starts with `#` starts a comment. Quoted words may contain spaces.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut rest = text.trim_start();
@@ -137,8 +137,8 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Returns the names of the zones and their folders: the first name of each site, without characters that are invalid
-/// in a folder or a zone.
+/// Returns the name of each site's zone, which is also that of its folder: the first name of the site without
+/// characters that are invalid there, made unique.
 pub(super) fn zones(lines: &[SiteLine]) -> Vec<String> {
     let mut zones: Vec<String> = Vec::new();
     for line in lines {
@@ -153,14 +153,14 @@ pub(super) fn zones(lines: &[SiteLine]) -> Vec<String> {
     zones
 }
 
-/// Returns a `listen` without the options of its socket, which only the server of unknown names sets.
+/// Returns the arguments of a `listen` without the options of its socket, which only one server may set.
 pub(super) fn without_options(listen: &str) -> String {
     let mut words = listen.split(' ');
     let address = words.next().unwrap_or_default().to_owned();
     words.filter(|word| matches!(*word, "ssl" | "quic")).fold(address, |all, word| all + " " + word)
 }
 
-/// Returns the server for names that no site has.
+/// Returns the `server` block for host names that belong to no site.
 pub(super) fn unknown_names(listens: &[String]) -> String {
     let mut text =
         "# Requests for names of no site are misdirected (RFC 9110 section 15.5.20).\n    server {\n"

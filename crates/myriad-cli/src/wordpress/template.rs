@@ -1,5 +1,5 @@
-//! Template of the preset: its tokens in double braces are replaced by values of all sites, of each pool of php-fpm and
-//! of each site.
+//! Generation of the configuration: the tokens of the preset are replaced by values of all sites, of each pool of
+//! php-fpm and of each site.
 
 use std::path::Path;
 
@@ -13,16 +13,17 @@ use super::site_kind::SiteKind;
 use super::{network, php_children, plugin, proxies, sites};
 use crate::site_folder::SiteFolder;
 
-/// Lines that delimit a part of the preset, which is repeated for each pool of php-fpm or for each site.
+/// Line that starts the part of the preset which is repeated for each pool of php-fpm.
 const EACH_POOL: &str = "{{each pool}}";
 const EACH_SITE: &str = "{{each site}}";
 const END: &str = "{{end}}";
 
-/// Tokens of the preset, each with the text that replaces it.
+/// Tokens of the preset, and the texts that replace them.
 type TokenValues<'a> = Vec<(&'a str, String)>;
 
 impl SiteOptions {
-    /// Returns the preset with the values of these sites; `listens` are the addresses for HTTP and for HTTPS.
+    /// Returns the preset filled with the values of these sites. `listens` are the arguments of `listen` for HTTP and
+    /// HTTPS.
     pub(super) fn filled(
         &self,
         CheckedSites { served: sites, failed }: &CheckedSites,
@@ -46,7 +47,7 @@ impl SiteOptions {
         let cache = prefix.join("cache");
         let pools = pools(sites);
         let has_plugin = |site: &CheckedSite| plugin::hash_of(prefix, &site.zone).is_some();
-        // Of several sites none may purge pages of another: sites with the plugin can only purge with its secret.
+        // Of several sites, none may purge pages of another: a site with the plugin can be purged only with its secret.
         let is_closed =
             |site: &CheckedSite| site.settings.get("purge") == "off" || sites.len() > 1 && has_plugin(site);
         let purgers =
@@ -85,7 +86,7 @@ impl SiteOptions {
         Ok(fill(self.kind.preset(), &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
     }
 
-    /// Returns the access log of a site, if it is configured.
+    /// Returns the directive for the access log of a site; empty if it is off.
     fn log(&self, site: &CheckedSite, prefix: &Path) -> Result<String, String> {
         let format = site.settings.get("log");
         if format == "off" {
@@ -97,7 +98,7 @@ impl SiteOptions {
         Ok(format!("access_log {path} {format} buffer=64k flush=1s;"))
     }
 
-    /// Returns the values of a pool of php-fpm.
+    /// Returns the token values of a pool of php-fpm.
     fn of_pool<'a>(
         &self,
         sites: &[CheckedSite],
@@ -121,10 +122,10 @@ impl SiteOptions {
 }
 
 impl CheckedSite {
-    /// Returns the tokens that depend on the settings of the site.
+    /// Returns the token values that depend on the settings of the site.
     ///
-    /// `children` is the number of children of its pool of php-fpm. With the Myriad plugin, pages that other plugins
-    /// have written are not served, because the Myriad plugin is not notified of their removal.
+    /// `children` is the number of children of its pool of php-fpm. With the Myriad plugin (`has_plugin`), files of
+    /// cache plugins are not served by default, because the Myriad plugin is not notified when they are removed.
     fn chosen<'a>(&self, pool: &str, children: u32, has_plugin: bool) -> TokenValues<'a> {
         let settings = &self.settings;
         let is = |name: &str, value: &str| settings.get(name) == value;
@@ -137,7 +138,7 @@ impl CheckedSite {
         let status = Some(settings.get("status")).filter(|path| !path.is_empty());
         let status = status.map(|path| format!(" status={path}")).unwrap_or_default();
         let written = cache_plugin_files::paths(&self.layout.content, &self.cache_plugins(has_plugin));
-        // A plugin removes the file of a changed page, but the copy here is older and must expire soon.
+        // A cache plugin only removes its file of a changed page, so Myriad's copy must expire soon.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
             (true, false) if self.kind == SiteKind::Php => ("10s", "10s"),
             (true, _) => (settings.get("validity"), "10m"),
@@ -178,18 +179,18 @@ impl CheckedSite {
     }
 }
 
-/// Additional directives of `location /` if it serves pages that plugins have written.
+/// Additional directives for `location /` if it serves files of cache plugins.
 const PLUGIN_HEADERS: &str = "gzip_static on;
             add_header X-Content-Type-Options nosniff;
             add_header X-Frame-Options $frame_options;
             add_header Cache-Control $written_control;";
 
-/// Location that denies XML-RPC.
+/// Location that rejects requests for XML-RPC.
 const XMLRPC_OFF: &str = "location ~* \"/xmlrpc\\.php(?:/|$)\" {
             return 403;
         }";
 
-/// Returns the part of the path of a site in which links are followed without a check (`disable_symlinks from=`).
+/// Returns the part of a document root's path in which links are followed without a check (`disable_symlinks from=`).
 fn trusted(root: &Path) -> Result<String, String> {
     let site = SiteFolder::new(root);
     if site.trusted() == root { Ok("$document_root".to_owned()) } else { quoted(site.trusted()) }
@@ -206,7 +207,7 @@ fn pools(sites: &[CheckedSite]) -> Vec<&str> {
     pools
 }
 
-/// Returns the name of the `upstream` block of a pool of php-fpm. Sites that share a pool share its children.
+/// Returns the name of the `upstream` block for a pool of php-fpm, which sites with the same pool share.
 fn pool_name(pools: &[&str], php: &str) -> String {
     match pools.iter().position(|pool| *pool == php) {
         None | Some(0) => "php".to_owned(),
@@ -214,7 +215,7 @@ fn pool_name(pools: &[&str], php: &str) -> String {
     }
 }
 
-/// Replaces the tokens of the preset: outside the parts by `of_all`, and each part once for every list of values.
+/// Replaces the tokens of the preset: in repeated parts by each list of values of the part, elsewhere by `of_all`.
 fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[TokenValues<'_>])]) -> String {
     let mut text = String::with_capacity(preset.len() + 4096);
     let mut lines = preset.split_inclusive('\n');
@@ -231,7 +232,7 @@ fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[TokenValues<'
     text
 }
 
-/// Replaces the tokens in double braces outside comments. Inserted text is not searched again.
+/// Replaces tokens, except in comments. Tokens in inserted text are not replaced.
 fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
     let mut text = String::with_capacity(preset.len() + 256);
     for line in preset.split_inclusive('\n') {
@@ -240,7 +241,7 @@ fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
             continue;
         }
         let mut rest = line;
-        // A line that only contains a token with an empty value is omitted.
+        // A line that contains only a token with an empty value is left out.
         let alone = line.trim().strip_prefix("{{").and_then(|word| word.strip_suffix("}}"));
         if alone.is_some_and(|word| values.iter().any(|(known, value)| *known == word && value.is_empty())) {
             continue;
@@ -289,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Returns the preset of two sites with one pool.
+    /// Returns the preset filled for two sites with the same pool.
     fn filled_in(kind: SiteKind) -> String {
         let names = [
             ("listen", "L"),
@@ -362,7 +363,7 @@ mod tests {
             let values = site.chosen("php", 8, has_plugin);
             values.into_iter().find(|(known, _)| *known == name).expect(name).1
         };
-        // A remaining folder of a removed plugin does not count as a plugin.
+        // The remaining folder of a removed plugin does not count.
         assert_eq!(value(&site(&[]), false, "plugin_pages"), "");
         assert_eq!(
             (value(&site(&[]), false, "validity"), site(&[]).cache_plugin_notice(false)),

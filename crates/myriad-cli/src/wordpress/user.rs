@@ -1,14 +1,14 @@
-//! User of the workers if root starts the server: a user other than that of PHP, who may connect to PHP and read the
-//! sites.
+//! Choice of the workers' user if root starts the server: a user other than that of PHP, who may connect to PHP and
+//! read the sites.
 //!
-//! PHP runs the plugins of a site, whose flaws are the usual path of an attack. With a separate user PHP cannot write
+//! PHP runs the plugins of a site, whose flaws are the usual way of an attack. With a separate user, PHP cannot write
 //! to the page cache, by which an attacker would reach all visitors, and Myriad cannot write to the site.
 //!
-//! The files of a site belong to the user of PHP. If they determined the user or group of the workers, that user could
-//! choose them. Therefore users and groups only come from sources that an administrator controls: options, the
-//! configuration of the pool of php-fpm, and the owners of its socket and of the folder of the site if only root can
-//! replace these ([`path_walk::trusted_stat`]). System users and groups (`mysql`, `shadow`) are never used from any of
-//! these except `--user`; those that run web servers and PHP are.
+//! The files of a site belong to the user of PHP, who could therefore choose the user or group of the workers if these
+//! were derived from the files. Users and groups come only from sources that an administrator controls: options, the
+//! configuration of php-fpm's pool, and the owners of its socket and of the site's folder if only root can replace
+//! these ([`path_walk::trusted_stat`]). Except by `--user`, system users and groups (such as `mysql` or `shadow`) are
+//! never used, apart from those that run web servers and PHP.
 
 use std::fs::metadata;
 use std::path::Path;
@@ -21,28 +21,27 @@ use crate::accounts::{self, Account};
 use crate::path_walk;
 use crate::site_folder::SiteFolder;
 
-/// Candidate users, of which the first existing one is used. The second is shared by all programs without a separate
-/// user.
+/// Users of which the first existing one is tried. `nobody` may be shared with other programs.
 const OWN: [&str; 2] = ["myriad", "nobody"];
-/// Bits of a file mode, for one of its three classes of users.
+/// Permission bits for one class of users (owner, group, others).
 const READ: u32 = 4;
 const WRITE: u32 = 2;
 const ENTER: u32 = 1;
 
-/// Rights of the user that a site requires.
+/// Rights that the workers need for a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequiredRights {
-    /// Address of php-fpm, in the form of `fastcgi_pass`.
+    /// Address of php-fpm as argument of `fastcgi_pass`.
     pub(super) php: String,
-    /// Layout of the site; `None` if its check failed, so that only access to PHP is required.
+    /// Layout of the site; `None` if its check failed, so that only access to PHP is needed.
     pub(super) layout: Option<SiteLayout>,
 }
 
-/// Values of the directive `user`.
+/// Arguments of the directive `user`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UserChoice {
     pub(super) user: String,
-    /// Group, if it is not the primary group of the user.
+    /// Group; `None` for the primary group of the user.
     pub(super) group: Option<String>,
 }
 
@@ -61,14 +60,14 @@ impl UserChoice {
 /// Properties of a site that an administrator controls.
 struct SiteRights<'a> {
     need: &'a RequiredRights,
-    /// Configuration of the pool of php-fpm, if it was found.
+    /// Configuration of its php-fpm pool; `None` if it was not found.
     pool: Option<FpmPool>,
-    /// Owner and group of the socket, and of the folder of the site, if only root can replace them.
+    /// Metadata of the socket; `None` if another user than root could replace it.
     socket: Option<Stat>,
     root: Option<Stat>,
 }
 
-/// Chooses the user for these sites, and adds to the warnings.
+/// Chooses the user of the workers for these sites. Adds warnings if a right is missing.
 pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> UserChoice {
     let sites: Vec<_> = needs.iter().map(SiteRights::of).collect();
     let own = OWN.into_iter().find(|name| Account::find(name, None).is_ok());
@@ -78,7 +77,7 @@ pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> Us
         let unmet = needs.iter().filter_map(|need| need.missing_right(&account)).collect::<Vec<_>>();
         Some((UserChoice { user: own.to_owned(), group }, unmet))
     });
-    // The choice with the fewest unmet needs; the first of several.
+    // The choice that lacks the fewest rights, the first of several.
     let Some((choice, unmet)) = tried.min_by_key(|(_, unmet)| unmet.len()) else { return of_php(&sites) };
     if let ([_], [why]) = (needs, &unmet[..]) {
         let php = of_php(&sites);
@@ -101,11 +100,11 @@ pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> Us
     choice
 }
 
-/// Returns the groups to try: the primary group of the user, then those of the sockets, of the pools and of the folders
-/// of the sites.
+/// Returns the groups to be tried: the primary group of the user (`None`), then those of the sockets, of the pools and
+/// of the sites' folders.
 ///
-/// If a socket does not exist yet the primary group is the last, because the socket will likely have the group of its
-/// pool or of the site.
+/// If a socket does not exist yet, the primary group is tried last, because the socket will probably have the group of
+/// its pool or of the site.
 fn groups(sites: &[SiteRights<'_>]) -> Vec<Option<String>> {
     let is_unknown = sites.iter().any(|site| site.need.socket().is_some_and(|socket| !socket.exists()));
     let named = |gid: u32| accounts::group_name_of(gid).unwrap_or_else(|| gid.to_string());
@@ -128,7 +127,7 @@ fn groups(sites: &[SiteRights<'_>]) -> Vec<Option<String>> {
     groups
 }
 
-/// Returns the user of PHP: that of the pool, else the owner of the socket or of the folder of the site.
+/// Returns the user of PHP: that of the pool, otherwise the owner of the socket or of the site's folder.
 fn of_php(sites: &[SiteRights<'_>]) -> UserChoice {
     let of_pool = |site: &SiteRights<'_>| {
         let user = site.pool.as_ref()?.user.clone()?;
@@ -162,14 +161,14 @@ impl<'a> SiteRights<'a> {
 }
 
 impl RequiredRights {
-    /// Returns the socket of php-fpm, if it is a file.
+    /// Returns the path of php-fpm's socket; `None` if it listens on a TCP port.
     fn socket(&self) -> Option<&Path> {
         self.php.strip_prefix("unix:").map(Path::new)
     }
 
-    /// Returns the first right that the account lacks, as the beginning of a sentence.
+    /// Returns a description of the first right that the account lacks; `None` if it has all.
     fn missing_right(&self, account: &Account) -> Option<String> {
-        // Links in the path of the socket are followed; /var/run is a link.
+        // Links in the path are resolved; `/var/run`, for example, is a link.
         let socket = self.socket().and_then(|socket| socket.canonicalize().ok());
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
             return Some(format!("--php {} is not accessible to user {}", socket.display(), name(account)));
@@ -186,7 +185,7 @@ impl RequiredRights {
             (core.join("wp-includes"), ENTER),
             (root.join(&layout.content), ENTER),
         ];
-        // A link that is not followed, and a missing part, require no right.
+        // Parts that are missing, or behind a link that is not followed, need no right.
         let is_closed =
             |part: &Path, wanted| site.metadata(part).is_ok_and(|known| !account.has_right(&known, wanted));
         let (path, _) = parts.into_iter().find(|(part, wanted)| is_closed(part, *wanted))?;
@@ -198,7 +197,7 @@ fn name(account: &Account) -> String {
     accounts::name_of(account.uid).unwrap_or_else(|| account.uid.to_string())
 }
 
-/// Returns whether an account has a right to a file, and may search all folders above it.
+/// Returns whether an account has the right `wanted` to a file, and may search all folders above it.
 fn may(account: &Account, path: &Path, wanted: u32) -> bool {
     let allows = |path: &Path, right| metadata(path).is_ok_and(|known| account.has_right(&known, right));
     allows(path, wanted) && path.ancestors().skip(1).all(|folder| allows(folder, ENTER))
@@ -217,7 +216,7 @@ mod tests {
                 FpmPool { user: Some(user.to_owned()), groups: vec![group.to_owned()], ..FpmPool::default() };
             SiteRights { need: &need, pool: Some(pool), socket: None, root: None }
         };
-        // `daemon` is the user and the group 1 or 2 of each distribution.
+        // The user and group `daemon` have the ID 1 or 2 in every distribution.
         for (user, group) in [("daemon", "daemon"), ("root", "root"), ("0", "0"), ("1", "1")] {
             let sites = [site(user, group)];
             assert_ne!(of_php(&sites).user, user);

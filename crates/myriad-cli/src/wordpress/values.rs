@@ -1,5 +1,5 @@
-//! Checks of option values before a configuration is generated, so that an error names the option and not a line of the
-//! preset.
+//! Checks of option values before a configuration is generated, so that an error names the option instead of a line of
+//! the preset.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
@@ -11,13 +11,14 @@ use myriad_tls::x509::pem;
 use super::authorities::LETS_ENCRYPT;
 use super::punycode::ascii_form;
 
-/// Maximum length of a host name and of a label, in octets (RFC 1035 section 3.1).
+/// Maximum length of a host name, in bytes (RFC 1035 section 3.1).
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
-/// Help on the values of options with listening addresses.
+/// Description of valid listening addresses, for error messages.
 const ADDRESSES: &str = "use a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
 
-/// Returns the value of an option on the command line; an error if it is missing or is the next option.
+/// Returns the value of an option. Returns an error text if it is missing, or looks like the next option and is not
+/// joined by `=` (`is_glued`).
 pub(super) fn option_value(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
     let value = value.filter(|value| !value.is_empty());
     let value = value.ok_or_else(|| format!("option \"{option}\" requires a value"))?;
@@ -30,8 +31,8 @@ pub(super) fn option_value(option: &str, value: Option<String>, is_glued: bool) 
     Ok(value)
 }
 
-/// Adds the names of a list, separated by commas or spaces, each once. Letter case, a final dot, and brackets around an
-/// IPv6 address are ignored.
+/// Adds the names in a list, separated by commas or spaces, each once. Letter case, a final dot, and brackets around an
+/// IPv6 address are removed.
 pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     for whole in list.split([',', ' ']).filter(|name| !name.is_empty()) {
         let name = whole.strip_suffix('.').filter(|name| is_host(name.strip_prefix('.').unwrap_or(name)));
@@ -44,8 +45,8 @@ pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     }
 }
 
-/// Checks a name of `--domain`: an authority must be able to verify it by HTTP, so wildcards are rejected. A leading
-/// dot means the name and its `www`.
+/// Checks a name of `--domain`. Wildcards are rejected, because an authority cannot verify them by HTTP. A leading dot
+/// means the name itself and its `www`.
 pub(super) fn domain(value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: --domain \"{value}\" {why}"));
     if value.starts_with('*') {
@@ -63,9 +64,9 @@ pub(super) fn domain(value: &str) -> Result<(), String> {
     refuse("is not a valid host name; write it as in example.com, without https:// and without a path")
 }
 
-/// Checks a name of the site in the form of `server_name`, including wildcards.
+/// Checks a name of a site, in the form of `server_name`, including wildcards.
 pub(super) fn name(value: &str) -> Result<(), String> {
-    // A wildcard is only valid at one end.
+    // A wildcard is valid only at one end.
     let below = value.strip_prefix("*.").or_else(|| value.strip_prefix('.'));
     let inner = below.or_else(|| value.strip_suffix(".*")).unwrap_or(value);
     let is_open = inner.len() < value.len();
@@ -85,14 +86,14 @@ pub(super) fn name(value: &str) -> Result<(), String> {
     ))
 }
 
-/// Returns the DNS form of a name with letters beyond ASCII; `None` for other names, and if no such form exists.
+/// Returns the DNS name for a name with non-ASCII letters; `None` for other names, or if it has none.
 fn form_in_dns(value: &str) -> Option<String> {
     let form = (!value.is_ascii()).then(|| ascii_form(value)).flatten()?;
     let inner = form.strip_prefix("*.").or_else(|| form.strip_prefix('.')).unwrap_or(&form);
     is_host(inner.strip_suffix(".*").unwrap_or(inner)).then_some(form)
 }
 
-/// Checks the email address for messages of an authority.
+/// Checks the email address for messages of an ACME authority.
 pub(super) fn email(value: &str) -> Result<(), String> {
     let address = value.strip_prefix("mailto:").unwrap_or(value);
     let is_local = |local: &str| !local.is_empty() && local.bytes().all(|byte| byte.is_ascii_graphic());
@@ -104,7 +105,7 @@ pub(super) fn email(value: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the URL of the directory of an authority.
+/// Checks the directory URL of an ACME authority.
 pub(super) fn directory(value: &str) -> Result<(), String> {
     if myriad_tls::acme_client::https::is_url(value) {
         return Ok(());
@@ -115,7 +116,7 @@ pub(super) fn directory(value: &str) -> Result<(), String> {
     ))
 }
 
-/// Checks a file of certificates that verify the server of an authority.
+/// Checks the file with CA certificates by which the server of an ACME authority is verified.
 pub(super) fn authority(path: &Path) -> Result<(), String> {
     let refuse = |why: &str| {
         format!(
@@ -131,7 +132,7 @@ pub(super) fn authority(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks an address in the form of the directive `listen`; further words are checked with the directive.
+/// Checks an argument of `listen`. Only the address is checked here; the words after it are checked with the directive.
 pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {option} \"{value}\": {why}; {ADDRESSES}"));
     let address = value.split(' ').next().unwrap_or_default();
@@ -143,7 +144,7 @@ pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// Returns whether the text is a host name (RFC 1123 section 2.1). An underscore is accepted, as in DNS.
+/// Returns whether the text is a host name (RFC 1123 section 2.1). Underscores are accepted, as in DNS.
 fn is_host(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_label = |label: &str| {
@@ -153,7 +154,7 @@ fn is_host(name: &str) -> bool {
             && !label.ends_with('-')
     };
     let name = name.strip_suffix('.').unwrap_or(name);
-    // A last label of digits belongs to an incorrect address.
+    // If the last label has only digits, the text is an invalid address.
     let ends_well =
         name.rsplit('.').next().is_some_and(|last| !last.bytes().all(|byte| byte.is_ascii_digit()));
     name.len() <= LONGEST_NAME && ends_well && name.split('.').all(is_label)

@@ -3,7 +3,8 @@ use std::os::unix::fs::{chown, symlink};
 
 use super::*;
 
-/// Creates a folder with these files, finds the layout from a folder in it, and removes the files.
+/// Creates a temporary folder with these files and links, finds the layout in a folder below it, and removes
+/// everything.
 fn found(
     name: &str,
     files: &[(&str, &str)],
@@ -20,7 +21,7 @@ fn found(
         symlink(target, top.join(link)).expect("a link");
     }
     let layout = SiteLayout::find(&top.join(from)).expect("a folder");
-    // Values that depend on the files are read before they are removed.
+    // The values are read before the files are removed.
     let layout = layout.map(|layout| (top.clone(), layout));
     fs::remove_dir_all(&top).expect("clean");
     layout
@@ -143,7 +144,7 @@ fn content_folder_outside_of_the_site_must_have_its_owner() {
     let configuration = format!("<?php define('WP_CONTENT_DIR', '{}');", outside.display());
     fs::write(root.join("wp-config.php"), configuration).expect("a file");
     let layout = || SiteLayout::find(&root).expect("a folder").expect("WordPress");
-    // Only root gives files away; the files of another user have the same owner already.
+    // Only root can change owners. If another user runs the tests, all files belong to that user already.
     let is_root = chown(&root, Some(54_321), None).is_ok();
     if is_root {
         let refused = layout();
