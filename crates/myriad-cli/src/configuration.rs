@@ -229,7 +229,7 @@ pub fn errors_of(findings: Vec<ConfigFinding>) -> String {
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
-/// Maximum length of a file, in bytes. A longer file is not a configuration; it may be a device without an end.
+/// Maximum length of a file, in bytes. A longer file is not a configuration; it may be a device of unlimited length.
 const LARGEST_FILE: u64 = 64 << 20;
 
 /// Loader that reads the files of the configuration from the file system.

@@ -103,7 +103,7 @@ impl InstanceLock {
             |error: &io::Error| format!("wordpress: lock file \"{}\": {}", path.display(), reason(error));
         let open = || {
             let file = File::from(path_walk::open_for_appending(&path)?);
-            // Readable only by its owner, because any user who can open the file can lock it.
+            // Readable only by its owner, because any user that can open the file can lock it.
             file.set_permissions(Permissions::from_mode(0o600)).map(|()| file)
         };
         let mut file = open().map_err(|error| failed(&error))?;

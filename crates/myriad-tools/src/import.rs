@@ -206,7 +206,7 @@ mod tests {
         "=a",
         " ",
     ];
-    /// Fragments that would end a word of the output unless it is quoted correctly.
+    /// Fragments that would terminate a word of the output unless it is quoted correctly.
     const SHARP: &[&str] = &["\"", "'", "\\", "\t", "\"; allow all; #", "}", "a"];
     /// Directives whose presence in a translation is expected, besides those of [`TABLES`].
     const WRITTEN: &[&str] = &[

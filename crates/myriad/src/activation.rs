@@ -1,6 +1,6 @@
 //! Sockets that the init system opens for this server (`sd_listen_fds(3)`).
 //!
-//! The init system keeps these sockets open while the server restarts, so that clients wait briefly instead of being
+//! The init system leaves these sockets open while the server restarts, so that clients wait briefly instead of being
 //! refused.
 
 use std::io;

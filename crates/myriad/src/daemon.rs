@@ -102,7 +102,7 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     let mut command = same_command(std::env::current_exe()?);
     command.env(DETACHED, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let mut child = command.spawn()?;
-    // The command owns the other end of the stream until it is dropped; the end of the stream would not be seen.
+    // The command owns the other endpoint until it is dropped; the end of the stream would not be seen.
     drop(command);
     let mut answer = [0];
     match ours.read(&mut answer) {
@@ -137,7 +137,7 @@ pub(crate) fn upgrade(
         depth,
     };
     channel.send(MessageKind::Listeners, &legacy.encode(), &descriptors)?;
-    // An older binary has already closed its end of the channel. It serves nevertheless.
+    // An older binary has already closed its endpoint of the channel. It serves nevertheless.
     let accepts_processes = QuicProcesses::send(&channel, None, processes).is_ok();
     Ok((child, accepts_processes.then_some(channel)))
 }

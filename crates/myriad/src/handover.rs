@@ -220,8 +220,8 @@ impl LegacyHandover {
 
 /// Payload of [`crate::control::MessageKind::Processes`]: worker processes that serve QUIC on the same sockets.
 ///
-/// The descriptors are the receiving end of the receiver's own inbox, if the message contains it, then the sending ends
-/// of the other processes' inboxes.
+/// The descriptors are the receiving endpoint of the receiver's own inbox, if the message contains it, then the sending
+/// endpoints of the other processes' inboxes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct QuicProcesses {
     /// Process that receives the message; `None` if a supervisor receives it.
@@ -254,8 +254,8 @@ impl QuicProcesses {
         Some(Self { own, has_inbox, others: reader.list(PayloadReader::process)? })
     }
 
-    /// Pairs the other processes with the sending ends of their inboxes, `ways_in`. Returns `None` if their numbers
-    /// differ.
+    /// Pairs the other processes with the sending endpoints of their inboxes, `ways_in`. Returns `None` if their
+    /// numbers differ.
     pub(crate) fn reachable(self, ways_in: Vec<OwnedFd>) -> Option<Vec<ReachableProcess>> {
         let reachable = |(process, way_in)| ReachableProcess { process, sender: way_in };
         (self.others.len() == ways_in.len())

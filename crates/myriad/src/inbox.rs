@@ -1,7 +1,7 @@
 //! Inboxes of worker processes that serve QUIC, by which other processes forward datagrams to them.
 //!
-//! The supervisor creates an inbox. It passes the receiving end to the process, and the sending end to all processes
-//! with the same sockets.
+//! The supervisor creates an inbox. It passes the receiving endpoint to the process, and the sending endpoint to all
+//! processes with the same sockets.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair, sockopt};
 /// privilege to exceed it, the kernel applies the limit `net.core.wmem_max`.
 const SIZE: usize = 4 << 20;
 
-/// Worker process, and the sending end of its inbox.
+/// Worker process, and the sending endpoint of its inbox.
 #[derive(Debug)]
 pub(crate) struct ReachableProcess {
     pub(crate) process: QuicProcess,
@@ -32,8 +32,8 @@ impl ReachableProcess {
     }
 }
 
-/// Creates an inbox. Returns its sending end and its receiving end. Each message is received as a whole, and a sender
-/// gets an error if the receiving end is closed.
+/// Creates an inbox. Returns its sending endpoint and its receiving endpoint. Each message is received as a whole, and
+/// a sender gets an error if the receiving endpoint is closed.
 pub(crate) fn new_inbox() -> io::Result<(OwnedFd, OwnedFd)> {
     let (way_in, read) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     if sockopt::set_socket_send_buffer_size_force(&way_in, SIZE).is_err() {

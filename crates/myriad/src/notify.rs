@@ -48,7 +48,7 @@ struct WatchdogSchedule {
 
 impl InitSystem {
     /// Reads the environment of this process. If the socket cannot be used, no messages are sent, and the returned text
-    /// says why.
+    /// contains the reason.
     pub(crate) fn from_environment() -> (Self, Option<String>) {
         let Some(name) = std::env::var_os(SOCKET).filter(|name| !name.is_empty()) else {
             return (Self::default(), None);

@@ -118,8 +118,8 @@ impl WorkerProcess {
         self.name.0
     }
 
-    /// Returns the description of this process for other processes, and the sending end of its inbox; `None` if it does
-    /// not serve QUIC.
+    /// Returns the description of this process for other processes, and the sending endpoint of its inbox; `None` if it
+    /// does not serve QUIC.
     pub(crate) fn reachable(&self) -> Option<(QuicProcess, BorrowedFd<'_>)> {
         Some((self.quic_process(), self.way_in.as_ref()?.as_fd()))
     }
@@ -139,7 +139,7 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// Closes the receiving end of the inbox, once the process has received it.
+    /// Closes the receiving endpoint of the inbox, once the process has received it.
     pub(crate) fn close_inbox(&mut self) {
         self.inbox = None;
     }

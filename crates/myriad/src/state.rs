@@ -1,4 +1,4 @@
-//! State of workers that survives restarts, such as certificates, in files of the user who started the server.
+//! State of workers that survives restarts, such as certificates, in files of the user that started the server.
 //!
 //! The worker obtains certificates from ACME servers. It may have no right to write anywhere, and other programs of its
 //! user could read its files. It therefore sends the files to the supervisor, which stores only files that the

@@ -270,7 +270,7 @@ impl Supervisor {
         self.workers.send_processes(&mut self.peer_supervisors);
     }
 
-    /// Handles WINCH as nginx does: the workers shut down gracefully; this process continues and keeps its sockets
+    /// Handles WINCH as nginx does: the workers shut down gracefully; this process continues and leaves its sockets
     /// open.
     fn close_workers(&mut self) {
         self.workers.accepting = false;

@@ -83,7 +83,7 @@ impl TicketKeyStore for SupervisorKeeper {
     }
 }
 
-/// Runs the worker until it is told to stop. Standard input is the channel to the supervisor.
+/// Runs the worker until it is requested to stop. Standard input is the channel to the supervisor.
 pub(crate) fn run() -> ExitCode {
     match WorkerRuntime::inherit().and_then(WorkerRuntime::serve) {
         Ok(()) => ExitCode::SUCCESS,
@@ -100,7 +100,7 @@ struct WorkerRuntime {
     site: Option<Arc<RunningSite>>,
     /// Server of the control socket.
     control_server: Option<ControlServer>,
-    /// User ID of the user who started the server; that user may use the control socket.
+    /// User ID of the user that started the server; that user may use the control socket.
     owner: u32,
     /// Rights that the process has dropped, for the log, or the error of dropping them. `None` before that, and after
     /// they were reported.

@@ -9,7 +9,7 @@ use myriad_cli::pidfile::reason;
 /// Maximum length of a stored file, in bytes. A certificate chain with its key has some kilobytes.
 const LARGEST: usize = 256 << 10;
 
-/// Writes a file that a worker asks to store. Returns an error text for the log.
+/// Writes a file that a worker requests to store. Returns an error text for the log.
 pub(crate) fn store_file(generations: &[&ServerGeneration], payload: &[u8]) -> Result<(), String> {
     let Some((path, bytes)) = decode_file(payload) else {
         return Err("a worker process sent an invalid request to store a file".to_owned());

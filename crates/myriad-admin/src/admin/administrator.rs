@@ -18,7 +18,7 @@ const HTTP_BATCHES: u64 = 2000;
 pub struct Administrator {
     /// Zones, ordered by name.
     pub(crate) zones: Vec<Arc<PageZone>>,
-    /// Maximum number of batches that a list scans before it ends with a continuation position.
+    /// Maximum number of batches that a list scans before it stops with a continuation position.
     pub(super) max_batches: u64,
     pub(super) log: ErrorLog,
     /// True if the values of query arguments in URLs and keys are hidden from the client.
@@ -54,7 +54,7 @@ impl Administrator {
         }
     }
 
-    /// Creates the access for HTTP requests: a list that takes too long ends with a continuation position.
+    /// Creates the access for HTTP requests: a list that takes too long stops with a continuation position.
     pub fn with_batches(runtime: &Runtime) -> Self {
         Self { max_batches: HTTP_BATCHES, ..Self::new(runtime) }
     }

@@ -52,7 +52,7 @@ impl MetricsPage {
         Self { text: String::with_capacity(64 * 1024), form }
     }
 
-    /// Starts a family of counters. `name` must end in `_total`.
+    /// Starts a family of counters. `name` must have the suffix `_total`.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> MetricFamily<'_> {
         debug_assert!(name.ends_with("_total"), "{name}");
         let family = match self.form {

@@ -23,7 +23,7 @@ use crate::admin::{Administrator, zone_report};
 const MOST_ORIGINS: usize = 200;
 /// Interval since the last tick, in milliseconds, above which a tick does not include the purges in between.
 const MAX_PURGE_GAP_MS: u64 = 3_000;
-/// Number of purges that are kept for slow readers of live events.
+/// Number of purges that are retained for slow readers of live events.
 const LAST_PURGES: usize = 100;
 
 /// State of the observer thread. No request waits for this thread.

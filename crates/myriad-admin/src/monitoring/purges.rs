@@ -17,7 +17,7 @@ impl Administrator {
             let (_, notes) = zone.purges.after(0);
             events.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
         }
-        // The sort is stable: purges of a zone with equal times keep their order.
+        // The sort is stable: purges of a zone with equal times retain their order.
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at_ms));
         for event in events.into_iter().take(limit) {

@@ -59,7 +59,7 @@ impl Body for EventStream {
         }
         let (reader, told) = ready!(self.wait.as_mut().poll(cx));
         let Some(told) = told else {
-            // The body is not polled again after its end.
+            // The body is not polled again after that.
             return Poll::Ready(None);
         };
         self.wait = next_event(reader);

@@ -48,7 +48,7 @@ pub struct MemoryPart {
     pub zone: Option<String>,
     /// Size of the part, in bytes.
     pub bytes: u64,
-    /// Current limit in bytes; `None` if the part has no limit of its own.
+    /// Current limit in bytes; `None` if the part has no separate limit.
     pub limit_bytes: Option<u64>,
     /// Configured limit in bytes; higher than the current limit if the zone has been reduced.
     pub configured_bytes: Option<u64>,

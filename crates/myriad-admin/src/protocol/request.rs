@@ -152,7 +152,7 @@ pub struct PurgeRequest {
     pub all: bool,
     /// True if the pages become stale instead of being removed; the next request refreshes them.
     pub soft: bool,
-    /// True if the pages are kept, but used only if the origin fails: the next request fetches them first.
+    /// True if the pages are retained, but used only if the origin fails: the next request fetches them first.
     pub invalidate: bool,
     /// Name of the zone; `None` for all.
     pub zone: Option<String>,

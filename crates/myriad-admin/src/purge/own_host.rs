@@ -15,7 +15,7 @@ pub fn is_known(request: &Request) -> bool {
     if host.is_empty() || host == b"localhost" || is_one_of_the_server(request, host) {
         return true;
     }
-    // A numeric address is safe: unlike a name, nobody can make it resolve to another machine.
+    // A numeric address is safe: unlike a name, no one can make it resolve to another machine.
     let own = request.received.connection.local().map(|local| local.ip().to_canonical());
     address(host).is_some_and(|ip| ip.is_loopback() || own == Some(ip))
 }

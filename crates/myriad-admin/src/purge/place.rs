@@ -41,7 +41,7 @@ pub(super) struct PurgePlace {
 
 /// Pages that a location purges.
 pub(super) enum PurgeBy {
-    /// Pages with this key, or whose key has this prefix if the text ends in `*`.
+    /// Pages with this key, or whose key has this prefix if the text has a trailing `*`.
     Key(Template),
     /// Pages that were fetched for this path and query of the requested host.
     Url(Template),

@@ -56,14 +56,14 @@ fn is_purge(request: &Request) -> bool {
         .any(|purge| has_listed_method(request, &purge.methods))
 }
 
-/// Purge that a request asks for, or the reason why it is invalid.
+/// Purge that a request describes, or the reason why it is invalid.
 pub type PurgeRequestResult = Result<PurgeCommand, &'static str>;
 
 fn requested_purge(request: &Request) -> PurgeRequestResult {
     parse_purge(request.sent_uri().unwrap_or(b"/"), &request.route.host, request.received.head.fields())
 }
 
-/// Returns the purge that the request asks for, unless it is none or only for a single URL. Such a purge is not routed
+/// Returns the purge that the request describes, unless it is none or only for a single URL. Such a purge is not routed
 /// to a location, because location rules against paths that start with a dot would reject `PURGE /.*`.
 pub fn multiple_purge(request: &Request) -> Option<PurgeRequestResult> {
     let is_url = |wanted: &PurgeRequestResult| {
@@ -158,7 +158,7 @@ pub fn purge_page(
     Ok(execute_or_explain(exchange, RequestedPurge { zones, commands, keys, form, shown }))
 }
 
-/// Returns a purge by prefix for a key that ends in `*`; `None` for other keys.
+/// Returns a purge by prefix for a key with a trailing `*`; `None` for other keys.
 fn prefix_purge(key: &[u8], soft: bool) -> Option<PurgeCommand> {
     let prefix = key.strip_suffix(b"*").filter(|prefix| !prefix.is_empty())?;
     Some(PurgeCommand { what: PurgeTarget::KeyPrefix(prefix.into()), soft })

@@ -91,7 +91,7 @@ pub(super) fn compile(
     }));
 }
 
-/// Returns the filters of `http`, then those of the level. Duplicates are removed if the configuration says so.
+/// Returns the filters of `http`, then those of the level. Duplicates are removed if this is configured.
 fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) -> Box<[TrafficFilter]> {
     let outer = &compiler.model().settings.feature::<TrafficStatusSettings>().filters;
     let own: &[TrafficFilterConf] = if *outer == conf.filters { &[] } else { &conf.filters };

@@ -184,7 +184,7 @@ fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, St
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
-/// Requests all pages and returns the first ones in the order `sort`. At most twice the limit is kept in memory.
+/// Requests all pages and returns the first ones in the order `sort`. At most twice the limit is retained in memory.
 fn sorted(
     running: &RunningServer,
     request: &AdminRequest,

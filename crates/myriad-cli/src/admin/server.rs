@@ -42,7 +42,7 @@ struct ControlShared {
 }
 
 impl ControlServer {
-    /// Starts to serve a listening socket. `owner` is the user ID of the user who may send requests, besides root.
+    /// Starts to serve a listening socket. `owner` is the user ID of the user that may send requests, besides root.
     pub fn open(socket: OwnedFd, site: Arc<RunningSite>, owner: u32) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         let shared = Arc::new(ControlShared { site, owner, clients: AtomicUsize::new(0) });

@@ -1,7 +1,7 @@
 //! Translation of a rule with its conditions to the nginx language.
 //!
-//! A rule without conditions becomes a single `rewrite` or `if`. For other rules, the variable `$rule` is 1 as long as
-//! all conditions hold, because nginx's `if` takes a single condition and cannot be nested.
+//! A rule without conditions becomes a single `rewrite` or `if`. For other rules, the variable `$rule` is 1 while all
+//! conditions hold, because nginx's `if` takes a single condition and cannot be nested.
 
 use crate::apache::expand::{CaptureStyle, ExpandedText, bare, capture, env_variable, expand, is_variable};
 use crate::apache::pattern::{is_any, is_balanced, quoted, whole, word};
@@ -470,8 +470,8 @@ fn placed(walk: &ApacheWalk<'_>, rule: &RewriteRule, text: &str, is_url: bool, o
     format!("{base}{text}")
 }
 
-/// Adapts the query of a target: nginx appends the query of the request unless the target ends in `?`, Apache only if
-/// the target has no query.
+/// Adapts the query of a target: nginx appends the query of the request unless the target has a trailing `?`, Apache
+/// only if the target has no query.
 fn query(rule: &RewriteRule, path: String) -> String {
     let has_own = path.contains('?');
     let bare = path.ends_with('?');

@@ -26,7 +26,7 @@ const ACCEPTING: u32 = 0x1_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BoundSocket {
     inode: u64,
-    /// User ID of the user who created it; for a Unix socket, the owner of the file.
+    /// User ID of the user that created it; for a Unix socket, the owner of the file.
     uid: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! HTTP/1.1 client with a single connection, which is reused if the server keeps it open.
+//! HTTP/1.1 client with a single connection, which is reused unless the server closes it.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
@@ -158,7 +158,7 @@ impl WebClient {
         Ok(WebStream::Tls(Box::new(StreamOwned::new(connection, stream))))
     }
 
-    /// Sends a request and reads the response. The connection is kept for reuse if the server permits it.
+    /// Sends a request and reads the response. The connection is retained for reuse if the server permits it.
     fn exchange(
         &mut self,
         mut stream: WebStream,

@@ -18,7 +18,7 @@ pub(super) struct CachePlugin {
     pub name: &'static str,
     /// Name of its folder below `wp-content/cache`.
     pub folder: &'static str,
-    /// End of the path of a page's file, after the folder, the host and the URL path.
+    /// Last part of the path of a page's file, after the folder, the host and the URL path.
     file: &'static str,
     /// Text in lower case by which its `advanced-cache.php` is recognised.
     mark: &'static str,

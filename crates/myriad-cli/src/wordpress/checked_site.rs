@@ -214,7 +214,7 @@ fn warn_of_links(layout: &SiteLayout, warnings: &mut Vec<String>) {
     let refused = ["", layout.content.as_str()].into_iter().flat_map(|folder| site.refused_links(folder));
     for link in refused.take(MAX_LINK_WARNINGS) {
         let target = accounts::name_of(link.target).unwrap_or_else(|| link.target.to_string());
-        // No command is suggested for links of other users, who could make the administrator permit any link.
+        // No command is suggested for links of other users: they could make the administrator permit any link.
         let remedy = if link.owner == 0 {
             format!("; to allow it: chown -h {target} {}", link.path.display())
         } else {

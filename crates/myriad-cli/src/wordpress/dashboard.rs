@@ -34,7 +34,7 @@ impl SiteOptions {
     /// Chooses the port of the dashboard. At a start, also stores it, and creates a secret if there is none. A stored
     /// port is used again if it is free or the server runs, and for printing.
     ///
-    /// If this fails, the sites are served without the dashboard, and the returned warnings say why.
+    /// If this fails, the sites are served without the dashboard, and the returned warnings contain the reason.
     pub fn with_dashboard(mut self, purpose: ConfigurationPurpose) -> (Self, Vec<String>) {
         let setting = self.settings.get("dashboard").to_owned();
         if setting == "off" {
@@ -185,7 +185,7 @@ mod tests {
         let hash = format!("secret_sha256={};", hex(&Sha256::digest(secret.trim().as_bytes())));
         assert_eq!(text.matches(&hash).count(), 2, "both the figures and purges need it: {text}");
         assert!(!text.contains(secret.trim()), "{text}");
-        // The next start keeps the secret. The printed configuration has the stored port even though another process
+        // The next start retains the secret. The printed configuration has the stored port even though another process
         // listens on it.
         let (again, _) = options(&prefix, &[]).with_dashboard(ConfigurationPurpose::Print);
         assert_eq!(again.dashboard, made.dashboard);

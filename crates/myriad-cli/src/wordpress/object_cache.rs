@@ -51,7 +51,7 @@ impl SiteOptions {
     /// each.
     ///
     /// # Errors
-    /// Returns an error text with the file that cannot be written and the user who may write it, or with the plugin
+    /// Returns an error text with the file that cannot be written and the user that may write it, or with the plugin
     /// that owns the existing file.
     pub(super) fn change_object_cache(&self, change: &ObjectCacheChange) -> Result<Vec<String>, String> {
         let option = change.option();

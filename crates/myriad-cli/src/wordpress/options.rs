@@ -36,7 +36,7 @@ pub struct SiteOptions {
     pub(super) sites_file: Option<PathBuf>,
     /// Values of `--set`, which apply to all sites.
     pub(super) settings: SiteSettings,
-    /// User of the running workers, which a reload keeps, because another user could not use the cache; `None` at a
+    /// User of the running workers, which a reload retains, because another user could not use the cache; `None` at a
     /// start.
     pub(super) serving: Option<UserChoice>,
     /// Port and secret of the dashboard; `None` if it is off.

@@ -29,7 +29,7 @@ impl PhpToken {
 pub(super) struct PhpCode(Vec<PhpToken>);
 
 impl PhpCode {
-    /// Parses code. A comment or string that is not closed extends to the end of the text.
+    /// Parses code. A comment or string that is not closed includes the rest of the text.
     pub(super) fn new(text: &str) -> Self {
         let (mut tokens, mut rest) = (Vec::new(), text);
         while let Some(first) = rest.chars().next() {
@@ -91,7 +91,7 @@ impl PhpCode {
     }
 }
 
-/// Returns the tokens of an expression, which ends before a `,`, `)` or `;`.
+/// Returns the tokens of an expression, up to a `,`, `)` or `;`.
 fn value(tokens: &[PhpToken]) -> &[PhpToken] {
     let mut depth = 0_usize;
     let end = tokens.iter().position(|token| match token {

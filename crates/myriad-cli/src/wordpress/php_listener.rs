@@ -325,7 +325,7 @@ mod tests {
         static TESTS: AtomicUsize = AtomicUsize::new(0);
         let test: fn(&str) -> PhpListener = |php| {
             TESTS.fetch_add(1, Ordering::Relaxed);
-            // Simulates a test that does not end within the limit.
+            // Simulates a test that takes longer than the limit.
             thread::sleep(if php == "slow" { Duration::from_mins(1) } else { Duration::from_millis(20) });
             PhpListener::FastCgi
         };

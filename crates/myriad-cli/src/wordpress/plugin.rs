@@ -71,7 +71,7 @@ const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * De
 
 /// Name of the plugin's folder.
 const NAME: &str = "myriad-cache";
-/// Interval at which WordPress is asked to run its scheduled tasks. Each request costs PHP some 30 ms.
+/// Interval at which WordPress is requested to run its scheduled tasks. Each request costs PHP some 30 ms.
 const CLOCK: &str = "15s";
 /// Length of a secret, in bytes.
 const SECRET_BYTES: usize = 32;
@@ -182,7 +182,7 @@ impl SiteOptions {
     /// server uses the prefix.
     ///
     /// # Errors
-    /// Returns an error text with the file that cannot be written, and the user who may write it.
+    /// Returns an error text with the file that cannot be written, and the user that may write it.
     pub fn install_plugin(&self, placement: PluginPlacement) -> Result<Vec<String>, String> {
         let prefix = std::path::absolute(prefix(self.prefix.as_deref()))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
@@ -279,7 +279,7 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
     ))
 }
 
-/// Writes the files of the plugin. The file with the secret is the last, so that the plugin keeps its previous secret
+/// Writes the files of the plugin. The file with the secret is the last, so that the plugin retains its previous secret
 /// if another file cannot be written.
 fn write_plugin(content: &WritableFolder, placement: PluginPlacement, connection: &str) -> io::Result<()> {
     let above = content.make_folder(placement.folder())?;

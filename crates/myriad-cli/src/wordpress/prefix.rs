@@ -16,7 +16,7 @@ pub fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }
 
-/// End of the names of access logs; with several sites, the name of the site precedes it.
+/// Last part of the names of access logs; with several sites, the name of the site precedes it.
 pub const ACCESS_LOG: &str = "access.log";
 
 /// Returns the folder of the logs.

@@ -107,7 +107,7 @@ impl SiteOptions {
         }
         let served =
             |site: &CheckedSite| RequiredRights { php: site.php.clone(), layout: Some(site.layout.clone()) };
-        // Sites whose check failed are included, because a reload that serves them keeps the user.
+        // Sites whose check failed are included, because a reload that serves them retains the user.
         let failed = |site: &FailedSite| RequiredRights { php: site.php.clone(), layout: None };
         let needs = sites.served.iter().map(served).chain(sites.failed.iter().map(failed));
         user::choose(&needs.collect::<Vec<_>>(), warnings)

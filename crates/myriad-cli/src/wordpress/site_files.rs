@@ -91,7 +91,7 @@ pub(super) fn as_owner<T: Send>(
         return run(&WritableFolder { opened, follows_own: !is_root }).map_err(failed);
     }
     let account = Account { uid: known.st_uid, gid: known.st_gid, groups: vec![known.st_gid] };
-    // Only this thread gets the rights of the owner. It ends after `run`.
+    // Only this thread gets the rights of the owner. It exits after `run`.
     std::thread::scope(|scope| {
         let folder = WritableFolder { opened, follows_own: true };
         let work = scope.spawn(move || account.switch_process().and_then(|()| run(&folder)));

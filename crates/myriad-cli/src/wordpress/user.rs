@@ -4,11 +4,11 @@
 //! PHP runs the plugins of a site, whose flaws are the usual way of an attack. With a separate user, PHP cannot write
 //! to the page cache, by which an attacker would reach all visitors, and Myriad cannot write to the site.
 //!
-//! The files of a site belong to the user of PHP, who could therefore choose the user or group of the workers if these
-//! were derived from the files. Users and groups come only from sources that an administrator controls: options, the
-//! configuration of php-fpm's pool, and the owners of its socket and of the site's folder if only root can replace
+//! The files of a site belong to the user of PHP. That user could therefore choose the user or group of the workers if
+//! these were derived from the files. Users and groups come only from sources that an administrator controls: options,
+//! the configuration of php-fpm's pool, and the owners of its socket and of the site's folder if only root can replace
 //! these ([`path_walk::trusted_stat`]). Except by `--user`, system users and groups (such as `mysql` or `shadow`) are
-//! never used, apart from those that run web servers and PHP.
+//! never used, except those that run web servers and PHP.
 
 use std::fs::metadata;
 use std::path::Path;

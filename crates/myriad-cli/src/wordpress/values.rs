@@ -66,7 +66,7 @@ pub(super) fn domain(value: &str) -> Result<(), String> {
 
 /// Checks a name of a site, in the form of `server_name`, including wildcards.
 pub(super) fn name(value: &str) -> Result<(), String> {
-    // A wildcard is valid only at one end.
+    // A wildcard is valid only as first or last label.
     let below = value.strip_prefix("*.").or_else(|| value.strip_prefix('.'));
     let inner = below.or_else(|| value.strip_suffix(".*")).unwrap_or(value);
     let is_open = inner.len() < value.len();

@@ -18,7 +18,7 @@ pub(crate) enum RewriteOutcome {
     Stay,
     /// The URI has changed: select the location again.
     Again,
-    /// A response, redirect or error ends the phase.
+    /// A response, redirect or error completes the phase.
     Step(PhaseStep),
 }
 

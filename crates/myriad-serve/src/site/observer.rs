@@ -189,7 +189,7 @@ struct HistoryState {
     has_failed: bool,
 }
 
-/// Returns the time at which the current step of the history ends.
+/// Returns the time at which the current step of the history is complete.
 fn next_step() -> Instant {
     let length_ms = LENGTHS[0].0;
     Instant::now() + Duration::from_millis(length_ms - myriad_net::clock::wall_ms() % length_ms)

@@ -1,4 +1,4 @@
-//! Configurations that a reload replaced, which are kept until no connection uses them.
+//! Configurations that a reload replaced, which are retained until no connection uses them.
 
 use std::sync::Arc;
 use std::thread::Builder;

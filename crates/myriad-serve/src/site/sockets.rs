@@ -12,8 +12,8 @@ use crate::quic::Quic;
 use crate::streams::StreamRuntime;
 use myriad_exchange::runtime::Runtime;
 
-/// Assigns a number to the address of each socket; an address keeps its number over reloads. New addresses are added to
-/// `numbers`.
+/// Assigns a number to the address of each socket; an address retains its number over reloads. New addresses are added
+/// to `numbers`.
 pub(super) fn assign_numbers(
     listeners: Vec<(String, OwnedFd)>,
     numbers: &mut HashMap<String, u32>,

@@ -177,7 +177,7 @@ fn origin(facts: &StackFacts, cookie: &str) -> (String, String) {
     }
 }
 
-/// Reports a cookie that PHP sets but the stored page lacks: visitors who are served from the cache never receive it.
+/// Reports a cookie that PHP sets but the stored page lacks: visitors served from the cache never receive it.
 fn dropped(
     facts: &StackFacts,
     page: &CheckedPage,

@@ -1,4 +1,4 @@
-//! Plugins that have a page cache of their own, by their folders.
+//! Plugins that have their own page cache, by their folders.
 
 /// Folder and display name of each plugin. LiteSpeed Cache, Nginx Helper, Proxy Cache Purge and similar plugins are not
 /// listed, because they work with a cache in front of PHP.

@@ -1,5 +1,5 @@
 //! End-of-support dates of PHP, MariaDB and MySQL as of November 2026 (php.net/supported-versions, mariadb.org/about,
-//! dev.mysql.com). A version that is not listed is newer, or its support ended long ago.
+//! dev.mysql.com). A version that is not listed is newer, or its support expired long ago.
 
 /// Last day of support of a version: year, month, day.
 type SupportEnd = (u32, u32, u32);
@@ -41,9 +41,9 @@ pub(crate) enum Program {
 /// Support status of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SupportStatus {
-    /// Support ended on this day.
+    /// Support expired on this day.
     Ended(String),
-    /// Support ends on this day.
+    /// Support expires on this day.
     Until(String),
     /// The version is not listed.
     Unknown,

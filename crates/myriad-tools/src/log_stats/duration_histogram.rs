@@ -1,7 +1,7 @@
 //! Histogram of durations in a few hundred bytes. It has four buckets per octave, so that a percentile has an error of
 //! at most a fifth.
 
-/// Number of buckets. The last one ends at 2^34 microseconds, close to five hours.
+/// Number of buckets. The last one extends to 2^34 microseconds, close to five hours.
 const BUCKETS: usize = 4 * 25;
 /// Binary logarithm of the duration in microseconds below which all durations share one bucket.
 const SHORTEST: u32 = 10;

@@ -25,7 +25,7 @@ struct LayoutPart {
     field: LogField,
     /// True if the value may be a list with separators, for several peers: `a, b : c`.
     is_list: bool,
-    /// Text between this value and the next; empty if the line ends with this value.
+    /// Text between this value and the next; empty if nothing follows this value.
     text_after: Finder<'static>,
 }
 

@@ -142,7 +142,7 @@ pub(super) fn masters() -> Vec<u32> {
 /// because any user can start a process with this title, and its program is executed.
 fn is_trusted(status: &str, own: u32) -> bool {
     let Some(uids) = status.lines().find_map(|line| line.strip_prefix("Uid:")) else { return false };
-    // Real, effective, saved and file system user ID. The real ID of a setuid program is that of the user who started
+    // Real, effective, saved and file system user ID. The real ID of a setuid program is that of the user that started
     // it.
     uids.split_whitespace().all(|uid| uid.parse() == Ok(0) || uid.parse() == Ok(own))
 }

@@ -72,7 +72,7 @@ fn once(running: &RunningServer) -> Result<(), String> {
     output.finish().map(drop)
 }
 
-/// Shows the views until a key or a signal ends the program, or the terminal is closed.
+/// Shows the views until a key or a signal stops the program, or the terminal is closed.
 fn watch(running: &RunningServer) -> Result<ExitCode, String> {
     use rustix::process::Signal;
 

@@ -17,7 +17,7 @@ pub(super) const YELLOW: &str = "33";
 pub(super) const BLUE: &str = "34";
 pub(super) const CYAN: &str = "36";
 
-/// Truncates a line to `width` columns. Escape sequences in it need no column and are kept.
+/// Truncates a line to `width` columns. Escape sequences in it need no column and are retained.
 pub(super) fn fit(line: &str, width: usize) -> String {
     let mut parts = line.split('\x1b');
     let mut left = width;

@@ -14,7 +14,7 @@ fn sysctl(facts: &MachineFacts) -> ConfigFile {
     let mut file = ConfigFile::new(path, FileFormat::Sysctl, "kernel", format!("sysctl -p {path}"));
     let backlog = if facts.memory < 4 * GIB { 4096 } else { 16384 };
     let mut raise = |name: &str, value: u64, why: &str| {
-        // The present value is kept if it is higher.
+        // The present value is retained if it is higher.
         let now = facts.kernel.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value);
         file.set("", name, value.max(now), why);
     };

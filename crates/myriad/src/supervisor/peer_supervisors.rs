@@ -22,7 +22,7 @@ use crate::inbox::ReachableProcess;
 /// are the number of earlier supervisors.
 const DEPTH_SHIFT: u32 = 32;
 
-/// Worker process of this supervisor, with the sending end of its inbox.
+/// Worker process of this supervisor, with the sending endpoint of its inbox.
 type OwnProcess<'a> = (QuicProcess, BorrowedFd<'a>);
 
 /// Either the older or the newer supervisors.

@@ -83,8 +83,8 @@ impl SupervisedWorkers {
         self.processes.iter().filter_map(|worker| Some((worker.pid(), worker.channel.as_ref()?)))
     }
 
-    /// Marks a worker as serving. Workers that served before are told to quit, after they have received the list of
-    /// processes.
+    /// Marks a worker as serving. Workers that served before are requested to quit, after they have received the list
+    /// of processes.
     pub(super) fn ready(&mut self, pid: u32, peers: &mut PeerSupervisors) {
         if let Some(worker) = self.find(pid).filter(|worker| worker.state == Standing::Starting) {
             worker.state = Standing::Serving;

@@ -44,7 +44,7 @@ pub(crate) fn ask(address: (&str, u16), head: &[&str], body: &[u8]) -> RawAnswer
     read(stream)
 }
 
-/// Reads a response that ends when its connection is closed.
+/// Reads a response that is complete when its connection is closed.
 pub(crate) fn read(mut stream: TcpStream) -> RawAnswer {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).expect("the answer");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LiveRequest {
-    /// Number of ticks after which the response ends; 0 for no limit.
+    /// Number of ticks after which the response is complete; 0 for no limit.
     pub ticks: u64,
 }
 

@@ -339,7 +339,7 @@ impl MemoryWatcher {
         all_gone
     }
 
-    /// Removes the limits of zones and ends all actions of a stage, because the usage is unknown.
+    /// Removes the limits of zones and stops all actions of a stage, because the usage is unknown.
     fn remove_limits(&self, runtime: &Runtime) {
         self.subject.pressure.note(None, PressureStage::Normal);
         self.subject.encoder.set_paused(false);

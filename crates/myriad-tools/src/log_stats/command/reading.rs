@@ -132,7 +132,7 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
     Ok(file)
 }
 
-/// Reads the next line without its line break, truncated to [`LONGEST`] bytes. Returns `false` at the end of the file.
+/// Reads the next line without its line break, truncated to [`LONGEST`] bytes. Returns `false` after the last line.
 fn next_line(source: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if source.take(LONGEST).read_until(b'\n', line)? == 0 {

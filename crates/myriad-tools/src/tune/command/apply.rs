@@ -97,8 +97,8 @@ fn remove_folders(root: &Path, folders: &[String]) {
     }
 }
 
-/// Restores the files as they were before the first `--apply`. Files that were changed since are kept unless `force` is
-/// true.
+/// Restores the files as they were before the first `--apply`. Files that were changed since are retained unless
+/// `force` is true.
 pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     let mut record = TuneRecord::read(root)?;
     if record.files.is_empty() {
