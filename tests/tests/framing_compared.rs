@@ -2,7 +2,7 @@
 //! If two of them forward a request, they must have parsed it alike, because a difference between two parsers permits
 //! request smuggling.
 //!
-//! `MYRIAD_FRAMING_CASES=20000 cargo test -p myriad-tests --test framing_as_others -- --nocapture` runs more cases than
+//! `MYRIAD_FRAMING_CASES=20000 cargo test -p myriad-tests --test framing_compared -- --nocapture` runs more cases than
 //! `make test`, and lists the differences. A case is defined by its number, which determines its bytes.
 
 use std::fmt::Write as _;

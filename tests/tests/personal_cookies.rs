@@ -1,4 +1,4 @@
-//! Every personal cookie of the list, with every recipe, in both directions (DESIGN.md, promise 4).
+//! Every personal cookie of the list, with every recipe, in both directions.
 //!
 //! The recipes are published configurations, which bypass the cache in one direction only, or not at all, or for a few
 //! cookies: the list must be effective with all of them. Cookies are generated from the list, so that a new line is a

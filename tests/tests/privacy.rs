@@ -1,4 +1,4 @@
-//! Isolation of visitors: no visitor receives another visitor's page, with any recipe (DESIGN.md, promise 4).
+//! Isolation of visitors: no visitor receives another visitor's page, with any recipe.
 
 use std::collections::BTreeSet;
 use std::thread;

@@ -1,4 +1,4 @@
-//! Fast path: the result of the rules for one request may be reused for the next only if it depends on recorded inputs
+//! Shortcut: the result of the rules for one request may be reused for the next only if it depends on recorded inputs
 //! alone.
 
 use std::io::{Read, Write};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! start -> PREFIX/dashboard/port    its port; reloads, `-t` and a new binary use the same
-//!       -> PREFIX/dashboard/secret  readable by the user who started the server; the configuration contains its SHA-256
+//!       -> PREFIX/dashboard/secret  readable by the user that started the server; the configuration has its SHA-256
 //! ```
 //!
 //! The secret is necessary because all users of the machine can connect to loopback, and the URLs that the dashboard

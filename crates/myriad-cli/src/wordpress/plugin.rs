@@ -2,10 +2,10 @@
 //! socket on which Myriad receives its requests.
 //!
 //! ```text
-//! --install-plugin -> PREFIX/plugins/ZONE                                 hash of the secret; read at each start and reload
-//!                  -> wp-content/plugins/myriad-cache/                    files of the plugin
-//!                  -> wp-content/plugins/myriad-cache/connection.php      the secret, and the path of the socket
-//! start            -> PREFIX/plugins/plugin.sock                          the socket; PHP needs access only to this folder
+//! --install-plugin -> PREFIX/plugins/ZONE                             hash of the secret; read at start and reload
+//!                  -> wp-content/plugins/myriad-cache/                files of the plugin
+//!                  -> wp-content/plugins/myriad-cache/connection.php  the secret, and the path of the socket
+//! start            -> PREFIX/plugins/plugin.sock                      the socket; PHP must access only its folder
 //! ```
 
 use std::fmt::Write as _;
