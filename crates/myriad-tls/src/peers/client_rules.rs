@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(judge(&format!("{on} ssl_client_certificate root;"), &chain), Ok(()));
         assert_eq!(judge(&format!("{on} ssl_trusted_certificate root;"), &chain), Ok(()));
         let shallow = format!("{on} ssl_client_certificate root; ssl_verify_depth 0;");
-        assert_eq!(judge(&shallow, &chain), Err(VerifyError::TooLong));
+        assert_eq!(judge(&shallow, &chain), Err(VerifyError::NoLocalIssuer));
         let revoked = format!("{on} ssl_client_certificate root; ssl_crl lists;");
         assert_eq!(judge(&revoked, &chain), Err(VerifyError::Revoked));
         assert_eq!(

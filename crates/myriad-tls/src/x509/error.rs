@@ -28,17 +28,17 @@ pub enum VerifyError {
     SelfSigned,
     /// The chain ends with a self-signed certificate that is not trusted.
     SelfSignedInChain,
-    /// The chain does not lead to a trusted CA.
+    /// The chain does not lead to a trusted CA, at most `ssl_verify_depth` intermediate CAs away.
     NoLocalIssuer,
     /// The chain has only one certificate, and its issuer is not trusted.
     FirstNotVerified,
-    /// The chain is longer than allowed: too many intermediate CAs (`ssl_verify_depth`), certificates or signatures.
+    /// The chain has more certificates, or needs more verified signatures, than supported.
     TooLong,
     /// A certificate was revoked.
     Revoked,
     /// A CA certificate in the path allows fewer subordinate CAs (path length constraint).
     PathLength,
-    /// A certificate in the path is not allowed for this purpose.
+    /// A certificate in the path is not allowed for this purpose, or was issued by a certificate that is not a CA.
     Purpose,
     /// A certificate has an unsupported critical extension.
     CriticalExtension,
@@ -50,8 +50,6 @@ pub enum VerifyError {
     Excluded,
     /// A CA certificate has a name constraint of an unsupported type.
     ConstraintKind,
-    /// A certificate in the path was issued by a certificate that is not a CA.
-    NoAuthority,
 }
 
 impl VerifyError {
@@ -97,7 +95,6 @@ impl VerifyError {
             Self::NotPermitted => (47, "permitted subtree violation"),
             Self::Excluded => (48, "excluded subtree violation"),
             Self::ConstraintKind => (51, "unsupported name constraint type"),
-            Self::NoAuthority => (79, "invalid CA certificate"),
         }
     }
 }

@@ -6,8 +6,9 @@
 //!                            '--no--> find its issuer in the chain as well; each is used once
 //! ```
 //!
-//! As in OpenSSL, a path ends with a trusted self-issued certificate. If several CAs have the same name, each is tried.
-//! The number of signature verifications is limited, to bound the cost of a chain.
+//! As in OpenSSL, a path ends with a trusted self-issued certificate, and the issuers of trusted certificates are not
+//! taken from the peer's chain. If several CAs have the same name, each is tried. The number of signature verifications
+//! is limited, to bound the cost of a chain.
 
 use crate::x509::certificate::Certificate;
 use crate::x509::constraints;
@@ -81,7 +82,7 @@ fn verify<C: AsRef<[u8]>, T>(
         signatures: MOST_SIGNATURES,
         way: vec![leaf.clone()],
     };
-    let is_trusted = trust.anchors.iter().any(|anchor| *anchor.der == *leaf.der);
+    let is_trusted = trust.contains(leaf.der);
     let verdict = search.extend(is_trusted);
     match verdict {
         // As OpenSSL does, a wrong date of the certificate is reported in preference to an unknown CA.
@@ -112,16 +113,20 @@ impl PathSearch<'_> {
         let anchors = trust.anchors.iter().filter(|anchor| *anchor.subject == *last.issuer.der());
         let trusted =
             anchors.filter_map(|anchor| Certificate::parse(&anchor.der).ok()).map(|one| (one, true));
-        let others = self.others.iter().filter(|other| !is_trusted && other.subject == last.issuer);
+        // The issuers of a trusted certificate must be trusted too, even if the peer sends the certificate with them.
+        let is_candidate =
+            |other: &&Certificate<'_>| other.subject == last.issuer && !trust.contains(other.der);
+        let others = self.others.iter().filter(|other| !is_trusted && is_candidate(other));
         let candidates: Vec<_> = trusted.chain(others.cloned().map(|one| (one, false))).collect();
         let mut verdict = Err(self.missing_issuer_error(&last, is_trusted));
         for (candidate, is_trusted) in candidates {
             if self.way.iter().any(|known| known.der == candidate.der) {
                 continue;
             }
-            // A path has at most one certificate, `depth` intermediate CAs and a root.
+            // A path has at most one certificate, `depth` intermediate CAs and a root. OpenSSL ignores issuers beyond
+            // the limit: its error 22 ("certificate chain too long") is followed by that of the missing issuer.
             if self.way.len() >= self.trust.depth.saturating_add(2) as usize {
-                return Err(VerifyError::TooLong);
+                return verdict;
             }
             let Some(left) = self.signatures.checked_sub(1) else { return Err(VerifyError::TooLong) };
             self.signatures = left;
@@ -159,31 +164,29 @@ impl PathSearch<'_> {
         checks.into_iter().try_fold(i64::MAX, |until, check| Ok(until.min(check?)))
     }
 
+    /// Checks the extensions of the certificates. If several checks fail, returns the last error in the order of
+    /// OpenSSL, which continues after errors.
     fn extensions(&self) -> Result<(), VerifyError> {
-        if self.way.len().saturating_sub(2) > self.trust.depth as usize {
-            return Err(VerifyError::TooLong);
-        }
-        let mut below = 0u32;
+        let (mut verdict, mut below) = (Ok(()), 0u32);
         for (index, certificate) in self.way.iter().enumerate() {
+            let is_leaf = index == 0;
             if certificate.extensions.has_unknown_critical {
-                return Err(VerifyError::CriticalExtension);
+                verdict = Err(VerifyError::CriticalExtension);
             }
-            if !is_allowed_for(certificate, self.purpose, index == 0) {
-                return Err(VerifyError::Purpose);
+            // For an issuer that is not a CA, OpenSSL first reports error 79, then this one.
+            if !is_allowed_for(certificate, self.purpose, is_leaf) || !is_leaf && !is_authority(certificate) {
+                verdict = Err(VerifyError::Purpose);
             }
-            if index == 0 {
+            if is_leaf {
                 continue;
-            }
-            if !is_authority(certificate) {
-                return Err(VerifyError::NoAuthority);
             }
             let longest = certificate.extensions.basic_constraints.and_then(|basic| basic.path_length);
             if longest.is_some_and(|longest| below > longest) {
-                return Err(VerifyError::PathLength);
+                verdict = Err(VerifyError::PathLength);
             }
             below += u32::from(!certificate.is_self_issued());
         }
-        Ok(())
+        verdict
     }
 
     /// Checks the revocation lists, if there are any: each issuer in the path, including the root, must have a valid

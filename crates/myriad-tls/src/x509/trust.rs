@@ -40,10 +40,15 @@ impl TrustStore {
     /// Adds a trusted CA certificate in DER, unless it is in the store already.
     pub fn add(&mut self, der: &[u8]) -> Result<(), MalformedDer> {
         let subject = Certificate::parse(der)?.subject.der().into();
-        if !self.anchors.iter().any(|known| *known.der == *der) {
+        if !self.contains(der) {
             self.anchors.push(TrustedCertificate { der: der.into(), subject });
         }
         Ok(())
+    }
+
+    /// Returns whether a certificate in DER is trusted.
+    pub(crate) fn contains(&self, der: &[u8]) -> bool {
+        self.anchors.iter().any(|known| *known.der == *der)
     }
 
     /// Adds a revocation list. Once there is one, each issuer of a path must have a list.

@@ -86,6 +86,7 @@ fn untrusted_chains_fail_with_openssl_error_codes() {
         (&["root"], &["lone"], VerifyError::SelfSigned),
         (&["middle"], &["leaf"], VerifyError::NoIssuer),
         (&["middle", "lone"], &["leaf", "root"], VerifyError::NoIssuer),
+        (&["middle", "lone"], &["leaf", "middle", "root"], VerifyError::NoIssuer),
         (&[], &["leaf"], VerifyError::FirstNotVerified),
     ] {
         assert_eq!(judge(&trusting(trusted, 9), chain), Err(error), "{trusted:?} {chain:?}");
@@ -96,13 +97,15 @@ fn untrusted_chains_fail_with_openssl_error_codes() {
 
 #[test]
 fn authorities_in_between_are_counted_and_must_be_authorities() {
-    assert_eq!(judge(&trusting(&["root"], 0), &["leaf", "middle"]), Err(VerifyError::TooLong));
+    assert_eq!(judge(&trusting(&["root"], 0), &["leaf", "middle"]), Err(VerifyError::NoLocalIssuer));
+    assert_eq!(judge(&trusting(&["root", "middle"], 0), &["leaf"]), Err(VerifyError::NoIssuer));
+    assert_eq!(judge(&trusting(&["root", "middle"], 0), &["leaf", "middle"]), Err(VerifyError::NoIssuer));
     assert_eq!(
         judge(&trusting(&["root"], 9), &["underdeep", "deep", "shallow"]),
         Err(VerifyError::PathLength)
     );
     assert_eq!(judge(&trusting(&["root"], 9), &["deep", "shallow"]), Err(VerifyError::Purpose));
-    assert_eq!(judge(&trusting(&["root"], 9), &["usurper", "leaf", "middle"]), Err(VerifyError::NoAuthority));
+    assert_eq!(judge(&trusting(&["root"], 9), &["usurper", "leaf", "middle"]), Err(VerifyError::Purpose));
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn untrusted_chain_is_limited_in_signature_checks_and_depth() {
     assert_eq!(with_lookalikes(8), Err(VerifyError::TooLong));
     let unrelated = &["leaf", "middle", "root"];
     assert_eq!(judge(&trusting(&["lone"], 1), unrelated), Err(VerifyError::SelfSignedInChain));
-    assert_eq!(judge(&trusting(&["lone"], 0), unrelated), Err(VerifyError::TooLong));
+    assert_eq!(judge(&trusting(&["lone"], 0), unrelated), Err(VerifyError::NoLocalIssuer));
 }
 
 #[test]
