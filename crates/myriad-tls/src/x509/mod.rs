@@ -4,7 +4,7 @@
 //! Private CAs issue certificates that the public web no longer allows: version 1, without a subject alternative name,
 //! or a root used as a server certificate. nginx accepts them, because OpenSSL does. This module therefore builds and
 //! checks paths by the rules of RFC 5280 section 6 as implemented by OpenSSL, with OpenSSL's error texts. Signatures
-//! are verified by the algorithms of `rustls-pki-types`.
+//! are verified by the algorithms of `rustls-pki-types`. Decisions 027 and 102 list what rustls-webpki lacks.
 //!
 //! All crates of the workspace read DER and PEM only with [`der`] and [`pem`].
 //!

@@ -21,6 +21,7 @@ sign leaf middle 'extendedKeyUsage=clientAuth\nsubjectAltName=DNS:leaf.test,DNS:
 sign server root 'extendedKeyUsage=serverAuth\nsubjectAltName=DNS:server.test\n'
 sign old root ''
 sign lone self ''
+sign pinned self 'basicConstraints=critical,CA:TRUE\nsubjectAltName=DNS:pinned.test\n'
 sign underdeep deep 'extendedKeyUsage=clientAuth\n'
 sign usurper leaf 'extendedKeyUsage=clientAuth\n'
 sign strange root '1.2.3.4=critical,DER:0500\n'

@@ -1,5 +1,7 @@
 //! Tests of chains that `make.sh` creates.
 
+mod webpki;
+
 use crate::x509::{
     Certificate, CertificateHost, CertificatePurpose, RevocationList, TrustStore, VerifyError, pem,
 };
@@ -29,6 +31,7 @@ files!(
     "narrow",
     "old",
     "outside",
+    "pinned",
     "post",
     "root",
     "root-list",
