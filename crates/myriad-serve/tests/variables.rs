@@ -31,9 +31,11 @@ fn add_tests(folder: &Path, sources: &mut Vec<String>) {
 
 #[test]
 fn every_row_is_read_by_a_test() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut sources = Vec::new();
-    add_tests(&crates, &mut sources);
+    for folder in ["crates", "tests/tests/in_process"] {
+        add_tests(&top.join(folder), &mut sources);
+    }
     // Only the part after `#[cfg(test)]` counts, since the definition of a variable also contains its name.
     let is_read = |name: &str| {
         let quoted = if name.ends_with('_') { format!("\"{name}") } else { format!("\"{name}\"") };

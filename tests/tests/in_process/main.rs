@@ -1,0 +1,6 @@
+//! Tests of the feature crates with complete configurations, without sockets and processes.
+//!
+//! The crates below `myriad-serve` cannot use its test sites. Each module contains the tests of one crate that need such a
+//! site.
+
+mod telemetry;

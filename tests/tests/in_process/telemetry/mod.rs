@@ -1,0 +1,3 @@
+//! Tests of `myriad-telemetry` with complete configurations.
+
+mod variables;
