@@ -3,4 +3,5 @@
 //! The crates below `myriad-serve` cannot use its test sites. Each module contains the tests of one crate that need such a
 //! site.
 
+mod content;
 mod telemetry;

@@ -142,4 +142,36 @@ mod tests {
         let shown = sizes.map(rounded);
         assert_eq!(shown, ["      0", "   9999", "    10K", "    10K", "     1M", "     2M", "     1G"]);
     }
+
+    fn html(name: &[u8], utf8: bool) -> String {
+        let file = DirectoryItem { kind: ItemKind::File, name: name.to_vec(), modified_s: 0, size: 1 };
+        let look = AutoindexLayout { utf8, rules: AutoindexSettings::default() };
+        String::from_utf8_lossy(&page(b"/", &[file], &look)).into_owned()
+    }
+
+    #[test]
+    fn link_leads_into_the_folder_and_to_no_other_place() {
+        let href = |name: &str| {
+            let page = html(name.as_bytes(), true);
+            let link = page.split("<a href=\"").nth(2).expect("the second link");
+            link.split('"').next().expect("an address").to_owned()
+        };
+        // Unescaped, the first would be a scheme, the second a query, the third a fragment, and the fourth a host in some
+        // browsers.
+        assert_eq!(href("javascript:alert(1)"), "javascript%3Aalert%281%29");
+        assert_eq!(href("?a"), "%3Fa");
+        assert_eq!(href("#a"), "%23a");
+        assert_eq!(href("\\\\evil.test"), "%5C%5Cevil.test");
+        assert_eq!(href("100%41"), "100%2541");
+        assert_eq!(href("ä"), "%C3%A4");
+    }
+
+    #[test]
+    fn shortened_name_ends_between_its_characters() {
+        let page = html("<".repeat(60).as_bytes(), true);
+        assert!(page.contains(&format!(">{}..&gt;</a>", "&lt;".repeat(47))), "{page}");
+        let page = html("€".repeat(60).as_bytes(), true);
+        assert!(page.contains(&format!(">{}..&gt;</a>", "€".repeat(47))), "{page}");
+        assert!(html(&[0xff; 60], true).contains("..&gt;</a>"), "what is no UTF-8 is counted by bytes");
+    }
 }

@@ -56,4 +56,13 @@ mod tests {
         assert_eq!(array(&[], None), b"[\r\n]");
         assert_eq!(array(&[], Some(b"f")), b"/* callback */\r\nf([\r\n]);");
     }
+
+    #[test]
+    fn names_are_strings_in_an_array() {
+        // RFC 8259 section 7.
+        let name = b"a\"\\\r\n\t\x01/<".to_vec();
+        let file = DirectoryItem { kind: ItemKind::File, name, modified_s: 0, size: 1 };
+        let text = String::from_utf8(array(&[file], None)).expect("text");
+        assert!(text.contains(r#"{ "name":"a\"\\\r\n\t\u0001/<", "#), "{text}");
+    }
 }

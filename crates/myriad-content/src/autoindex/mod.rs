@@ -11,8 +11,6 @@ mod html;
 mod json;
 mod list;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod xml;
 
 use myriad_exchange::feature::Feature;

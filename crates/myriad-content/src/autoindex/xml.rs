@@ -47,4 +47,16 @@ mod tests {
                         </list>\r\n";
         assert_eq!(String::from_utf8(document(&items)).unwrap(), expected);
     }
+
+    #[test]
+    fn names_are_text_in_a_document() {
+        let text = String::from_utf8(document(&[DirectoryItem {
+            kind: ItemKind::File,
+            name: b"]]><file>&\"".to_vec(),
+            modified_s: 0,
+            size: 1,
+        }]))
+        .expect("text");
+        assert!(text.contains(">]]&gt;&lt;file&gt;&amp;&quot;</file>"), "{text}");
+    }
 }

@@ -26,8 +26,6 @@ mod mkcol;
 mod put;
 mod settings;
 mod target;
-#[cfg(test)]
-mod tests;
 mod tree;
 
 use myriad_exchange::feature::Feature;

@@ -13,8 +13,6 @@ mod command;
 mod directives;
 mod handler;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod variables;
 
 use myriad_exchange::feature::Feature;

@@ -2,9 +2,6 @@
 
 mod handler;
 mod image;
-#[cfg(test)]
-mod tests;
-
 use myriad_exchange::feature::Feature;
 
 /// Registration of this feature.

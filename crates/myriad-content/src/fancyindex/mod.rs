@@ -14,9 +14,6 @@ mod list;
 mod order;
 mod page;
 mod settings;
-#[cfg(test)]
-mod tests;
-
 use myriad_exchange::feature::Feature;
 
 /// Registration of this feature.

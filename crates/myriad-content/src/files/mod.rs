@@ -11,9 +11,6 @@ mod directives;
 mod precompressed;
 mod settings;
 mod static_file;
-#[cfg(test)]
-mod tests;
-
 pub use compile::{precompressed, symlinks, trusted_part, validity};
 use myriad_exchange::feature::Feature;
 pub use static_file::FileHandler;

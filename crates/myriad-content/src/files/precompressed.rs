@@ -64,6 +64,3 @@ fn extension(coding: Coding) -> &'static [u8] {
         Coding::Zstd => b".zst",
     }
 }
-
-#[cfg(test)]
-mod tests;

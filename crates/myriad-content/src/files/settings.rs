@@ -64,3 +64,44 @@ pub(super) struct PrecompressedSettings {
 myriad_conf::feature_settings!(OpenFileSettings);
 myriad_conf::feature_settings!(SymlinkSettings);
 myriad_conf::feature_settings!(PrecompressedSettings);
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use myriad_conf::registry::Registry;
+    use myriad_conf::settings::{FeatureSettings, Settings};
+    use myriad_conf::{MemoryLoader, build};
+
+    use super::{OpenFileSettings, PrecompressedSettings, StaticMode};
+    use crate::files::{BROTLI_STATIC, FEATURE, GZIP_STATIC, ZSTD_STATIC};
+
+    /// Returns the settings of a server with these directives.
+    fn settings<T: FeatureSettings>(inside: &str) -> T {
+        let features = [FEATURE, GZIP_STATIC, BROTLI_STATIC, ZSTD_STATIC];
+        let registry = Registry::new(features.map(|feature| feature.family), []);
+        let path = Path::new("/conf/nginx.conf");
+        let file = format!("http {{ server {{ {inside} }} }}");
+        let model = build(&registry.parse(&MemoryLoader::with(path, file), path, b""), &registry);
+        let mut http = model.expect("a sound configuration").http.expect("a block");
+        let settings: Settings = http.servers.remove(0).settings;
+        settings.feature::<T>().clone()
+    }
+
+    #[test]
+    fn open_file_cache_shows_whether_it_was_written() {
+        let open_files = settings::<OpenFileSettings>;
+        assert_eq!(open_files("").cache, None);
+        assert_eq!(open_files("open_file_cache off;").cache, Some(None));
+        let cache = open_files("open_file_cache max=100 inactive=20s; open_file_cache_valid 30s;");
+        let inner = cache.cache.unwrap().unwrap();
+        assert_eq!((inner.max, inner.inactive, cache.valid), (100, 20_000, 30_000));
+    }
+
+    #[test]
+    fn each_static_directive_sets_mode_of_its_coding() {
+        let configured = settings::<PrecompressedSettings>("gzip_static always; zstd_static on;");
+        assert_eq!((configured.gzip, configured.brotli), (StaticMode::Always, StaticMode::Off));
+        assert_eq!(configured.zstd, StaticMode::On);
+    }
+}

@@ -416,6 +416,3 @@ fn add_encoding(entry: &PathEntry, coding: Coding, level: CompressionLevel) {
         file.attach(coding, level.number(coding), Bytes::from(encoded));
     }
 }
-
-#[cfg(test)]
-mod tests;

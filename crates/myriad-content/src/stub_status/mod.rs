@@ -7,6 +7,3 @@ use myriad_exchange::feature::Feature;
 
 /// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("stub_status", handler::ROWS).with_variables(variables::VARIABLES);
-
-#[cfg(test)]
-mod tests;

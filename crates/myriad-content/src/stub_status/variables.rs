@@ -32,21 +32,3 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
         Made(|request, out| show(out, request.site.worker.total().waiting())),
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use myriad_serve::testing::variables::{VariableCase, assert_variables};
-
-    #[test]
-    fn connection_counts_are_zero_without_sockets() {
-        assert_variables(
-            &mut VariableCase::default().begin(),
-            &[
-                ("connections_active", "0"),
-                ("connections_reading", "0"),
-                ("connections_writing", "0"),
-                ("connections_waiting", "0"),
-            ],
-        );
-    }
-}

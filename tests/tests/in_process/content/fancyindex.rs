@@ -1,3 +1,5 @@
+//! Tests of the listings of `fancyindex`.
+
 use myriad_serve::testing::{PhaseResult, TestFolder, TestSite, send_request};
 
 /// Returns the listing of a directory with these files and directives. `target` is appended to the URI of the

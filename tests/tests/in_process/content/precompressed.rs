@@ -1,3 +1,5 @@
+//! Tests of `gzip_static` and similar directives.
+
 use myriad_encode::Coding;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_serve::testing::{TestFolder, TestSite, immediate_answer, send_request};

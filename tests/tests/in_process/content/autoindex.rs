@@ -1,8 +1,5 @@
-use super::html::{AutoindexLayout, page};
-use crate::folder::{DirectoryItem, ItemKind};
+//! Tests of the listings of `autoindex`.
 
-use super::settings::AutoindexSettings;
-use super::{json, xml};
 use myriad_serve::testing::{PhaseResult, TestFolder, TestSite, send_request};
 
 /// Returns the listing of a directory with these files, in a format. `target` is appended to the URI of the directory,
@@ -19,15 +16,6 @@ fn listed(name: &str, files: &[&str], format: &str, target: &str) -> PhaseResult
     send_request(&site, &format!("GET /a%3Cb%3E%26/{target}"), &[])
 }
 
-fn file(name: &[u8]) -> DirectoryItem {
-    DirectoryItem { kind: ItemKind::File, name: name.to_vec(), modified_s: 0, size: 1 }
-}
-
-fn html(name: &[u8], utf8: bool) -> String {
-    let look = AutoindexLayout { utf8, rules: AutoindexSettings::default() };
-    String::from_utf8_lossy(&page(b"/", &[file(name)], &look)).into_owned()
-}
-
 #[test]
 fn names_are_text_in_a_page_and_not_markup() {
     let evil = "\"><img src=x onerror=alert(1)>'&lt;";
@@ -40,45 +28,10 @@ fn names_are_text_in_a_page_and_not_markup() {
 }
 
 #[test]
-fn link_leads_into_the_folder_and_to_no_other_place() {
-    let href = |name: &str| {
-        let page = html(name.as_bytes(), true);
-        let link = page.split("<a href=\"").nth(2).expect("the second link");
-        link.split('"').next().expect("an address").to_owned()
-    };
-    // Unescaped, the first would be a scheme, the second a query, the third a fragment, and the fourth a host in some
-    // browsers.
-    assert_eq!(href("javascript:alert(1)"), "javascript%3Aalert%281%29");
-    assert_eq!(href("?a"), "%3Fa");
-    assert_eq!(href("#a"), "%23a");
-    assert_eq!(href("\\\\evil.test"), "%5C%5Cevil.test");
-    assert_eq!(href("100%41"), "100%2541");
-    assert_eq!(href("ä"), "%C3%A4");
-}
-
-#[test]
-fn shortened_name_ends_between_its_characters() {
-    let page = html("<".repeat(60).as_bytes(), true);
-    assert!(page.contains(&format!(">{}..&gt;</a>", "&lt;".repeat(47))), "{page}");
-    let page = html("€".repeat(60).as_bytes(), true);
-    assert!(page.contains(&format!(">{}..&gt;</a>", "€".repeat(47))), "{page}");
-    assert!(html(&[0xff; 60], true).contains("..&gt;</a>"), "what is no UTF-8 is counted by bytes");
-}
-
-#[test]
-fn names_are_strings_in_an_array() {
-    // RFC 8259 section 7.
-    let text = String::from_utf8(json::array(&[file(b"a\"\\\r\n\t\x01/<")], None)).expect("text");
-    assert!(text.contains(r#"{ "name":"a\"\\\r\n\t\u0001/<", "#), "{text}");
+fn names_are_strings_in_a_call() {
     let call = listed("call", &["\"); alert(1); (\""], "jsonp", "?callback=show").text;
     assert!(call.starts_with("/* callback */\r\nshow(["), "{call}");
     assert!(call.contains(r#""name":"\"); alert(1); (\"""#), "{call}");
-}
-
-#[test]
-fn names_are_text_in_a_document() {
-    let text = String::from_utf8(xml::document(&[file(b"]]><file>&\"")])).expect("text");
-    assert!(text.contains(">]]&gt;&lt;file&gt;&amp;&quot;</file>"), "{text}");
 }
 
 #[test]

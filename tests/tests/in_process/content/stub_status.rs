@@ -1,3 +1,5 @@
+//! Tests of `stub_status`.
+
 use std::rc::Rc;
 
 use myriad_http::HttpVersion;

@@ -1,3 +1,5 @@
+//! Tests of `echo` and similar directives.
+
 use myriad_serve::testing::{TestSite, send_request};
 
 fn answer(rules: &str, target: &str) -> (u16, String) {

@@ -1,3 +1,5 @@
+//! Tests of `empty_gif`.
+
 use myriad_http::HttpVersion;
 use myriad_serve::testing::{TestSite, immediate_answer, send_request};
 

@@ -1,3 +1,5 @@
+//! Tests of static files and directories.
+
 use myriad_serve::testing::{TestFolder, TestSite, send_request};
 
 fn site(name: &str, rules: &str) -> (TestFolder, TestSite) {

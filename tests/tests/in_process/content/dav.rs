@@ -1,3 +1,5 @@
+//! Tests of WebDAV.
+
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use myriad_exchange::exchange::BufferedBody;
