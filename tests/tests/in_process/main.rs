@@ -4,4 +4,5 @@
 //! site.
 
 mod content;
+mod exchange;
 mod telemetry;

@@ -1,3 +1,5 @@
+//! Tests of generated responses.
+
 use myriad_http::HttpVersion;
 use myriad_serve::testing::{TestSite, send_request, send_request_in};
 

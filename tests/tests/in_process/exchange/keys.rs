@@ -1,3 +1,5 @@
+//! Tests of cache keys.
+
 use myriad_serve::testing::{TestSite, immediate_answer};
 
 /// Returns the cache key of the page of a request, with the cache directives `rules`.

@@ -1,3 +1,5 @@
+//! Tests of requests for parts of a page, and of subrequests.
+
 use std::net::{IpAddr, SocketAddr};
 
 use myriad_exchange::exchange::{AdminDenied, Exchange};

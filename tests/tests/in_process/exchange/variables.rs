@@ -1,4 +1,4 @@
-//! Tests of this crate's variables, with compiled configurations.
+//! Tests of the variables of `myriad-exchange`.
 
 use bytes::Bytes;
 use myriad_http::HttpVersion;
