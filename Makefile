@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -122,6 +122,7 @@ test: ## run all checks and tests that must pass before a change is merged
 	@scripts/check-dashboard
 	@$(MAKE) --no-print-directory lint check-features deny
 	set -o pipefail; $(CARGO) test --workspace --no-run --message-format=json-render-diagnostics --lib --bins --tests | $(TESTED) scripts/run-test-programs
+	@$(MAKE) --no-print-directory check-hot-path
 	$(if $(WITH_EXAMPLES),$(CARGO) test --doc --no-fail-fast $(WITH_EXAMPLES))
 
 # System tests use the binary that this command builds. Built separately, its dependencies would have other features and would be
@@ -131,6 +132,15 @@ TESTED = MYRIAD_TEST_BINARY=$${MYRIAD_TEST_BINARY:-$$(realpath -m "$${CARGO_TARG
 # Crates with runnable code in their documentation. rustdoc takes one or two seconds per crate, even without any code.
 WITH_EXAMPLES = $(shell find crates -name '*.rs' -exec awk '/^ *\/\/[\/!] ```/ { if (FILENAME != file) inside = 0; file = FILENAME; inside = !inside; \
 	if (inside && $$0 !~ /```(text|ignore|sh|nginx)$$/) print "--package", FILENAME }' {} + | sed 's|crates/\([^/]*\)/.*|\1|' | sort -u)
+
+check-hot-path: ## count the instructions of ten kinds of request; fails if one costs over 1.5% more than recorded (part of `make test`)
+	@$(CARGO) build --quiet --package myriad
+	@bench/hot_path.py "$${CARGO_TARGET_DIR:-target}/debug/myriad"
+
+check: ## format, lint and unit tests, for use while changing the code; `make test` has all checks
+	@$(NEEDS_CARGO)
+	@$(MAKE) --no-print-directory lint
+	$(CARGO) test --quiet --workspace --lib --bins
 
 test-long: ## run the model tests of the cache and of QPACK with 3000 seeds, and kill the server 200 times during writes and purges
 	@$(NEEDS_CARGO)

@@ -28,8 +28,11 @@ disable) rm -f $units/$unit ;;
 daemon-reload) ;;
 stop)
     alive || exit 0
-    kill -QUIT "$pid"
-    while alive; do sleep 0.02; done
+    # Repeated, because nginx can miss the exit of its worker while it handles the signal.
+    while alive; do
+        kill -QUIT "$pid" 2>/dev/null
+        for _ in 1 2 3 4 5 6 7 8 9 10; do alive && sleep 0.1; done
+    done
     rm -f "$pidfile"
     ;;
 start)
@@ -37,6 +40,8 @@ start)
     nginx.service)
         /usr/sbin/nginx -p @DIR@ -c @DIR@/nginx.conf
         while [ ! -s "$pidfile" ]; do sleep 0.02; done
+        # It sets its title, by which it is found, after it has written its pid.
+        while ! grep -q "master process" "/proc/$(cat "$pidfile")/cmdline"; do sleep 0.02; done
         ;;
     myriad.service)
         [ -e $units/refuses ] && { echo "Job for myriad.service failed" >&2; exit 1; }
