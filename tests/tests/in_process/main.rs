@@ -3,6 +3,7 @@
 //! The crates below `myriad-serve` cannot use its test sites. Each module contains the tests of one crate that need such a
 //! site.
 
+mod access;
 mod content;
 mod exchange;
 mod telemetry;

@@ -20,6 +20,3 @@ pub(super) use settings::AuthBasicSettings;
 pub const FEATURE: Feature = Feature::new("access", directives::ROWS)
     .examining_locations(examine::examine)
     .with_variables(variables::VARIABLES);
-
-#[cfg(test)]
-mod tests;

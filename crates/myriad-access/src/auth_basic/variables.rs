@@ -16,18 +16,3 @@ fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
     out.extend_from_slice(credentials.user());
     true
 }
-
-#[cfg(test)]
-mod tests {
-    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
-
-    #[test]
-    fn the_user_is_the_one_of_basic_credentials() {
-        let fields = [("Authorization", "Basic dXNlcjpwYXNz")];
-        assert_variables(
-            &mut VariableCase { fields: &fields, ..VariableCase::default() }.begin(),
-            &[("remote_user", "user")],
-        );
-        assert_unset(&mut VariableCase::default().begin(), &["remote_user"]);
-    }
-}

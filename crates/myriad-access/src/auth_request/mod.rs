@@ -9,6 +9,3 @@ pub(super) use compile::check;
 pub use compile::{assigned, unused_values};
 pub use directives::ROWS;
 pub(super) use settings::AuthRequestSettings;
-
-#[cfg(test)]
-mod tests;

@@ -151,20 +151,40 @@ fn open_with_stamp(path: &Path) -> io::Result<(std::fs::File, FileStamp)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_serve::testing::TestFolder;
+
+    /// Temporary folder of a test, removed when dropped.
+    struct TemporaryFolder(PathBuf);
+
+    impl TemporaryFolder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            Self(folder)
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            std::fs::write(self.0.join(name), text).unwrap();
+        }
+    }
+
+    impl Drop for TemporaryFolder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
 
     fn parse(bytes: Vec<u8>) -> Result<String, String> {
         String::from_utf8(bytes).map_err(|error| error.to_string())
     }
 
-    fn open(folder: &TestFolder, interval_ms: u64) -> Arc<DatabaseFile<String>> {
+    fn open(folder: &TemporaryFolder, interval_ms: u64) -> Arc<DatabaseFile<String>> {
         let log = ErrorLog::new(Vec::new());
         DatabaseFile::open(folder.0.join("file"), parse, interval_ms, log).expect("a file")
     }
 
     #[test]
     fn changed_file_is_read_again_and_a_damaged_one_is_not_used() {
-        let folder = TestFolder::new("geoip-file-changes");
+        let folder = TemporaryFolder::new("geoip-file-changes");
         folder.write("file", "one");
         let file = open(&folder, 1);
         assert_eq!(file.current.read().contents, "one");
@@ -181,7 +201,7 @@ mod tests {
 
     #[test]
     fn file_is_looked_at_once_an_interval_and_not_at_all_without_one() {
-        let folder = TestFolder::new("geoip-file-interval");
+        let folder = TemporaryFolder::new("geoip-file-interval");
         folder.write("file", "one");
         let file = open(&folder, 60_000);
         let looked_ms = file.looked_ms.load(Ordering::Relaxed);
@@ -193,7 +213,7 @@ mod tests {
 
     #[test]
     fn asking_takes_the_look_that_is_due() {
-        let folder = TestFolder::new("geoip-file-asked");
+        let folder = TemporaryFolder::new("geoip-file-asked");
         folder.write("file", "one");
         let file = open(&folder, 1);
         folder.write("file", "three");
@@ -204,7 +224,7 @@ mod tests {
 
     #[test]
     fn opening_missing_or_irregular_file_fails_with_reason() {
-        let folder = TestFolder::new("geoip-file-none");
+        let folder = TemporaryFolder::new("geoip-file-none");
         let log = || ErrorLog::new(Vec::new());
         let error = DatabaseFile::open(folder.0.join("file"), parse, 0, log()).expect_err("no file");
         assert!(error.contains("No such file"), "{error}");

@@ -14,6 +14,3 @@ pub use table::{ConnectionTable, CountedRequest};
 
 /// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("limits", directives::ROWS).with_variables(variables::VARIABLES);
-
-#[cfg(test)]
-mod tests;

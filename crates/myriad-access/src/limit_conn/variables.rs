@@ -13,17 +13,3 @@ pub(super) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
         request.outcome.limit_results.as_ref()?.connections.get().map(|status| status.as_str().as_bytes())
     }),
 )];
-
-#[cfg(test)]
-mod tests {
-    use myriad_exchange::exchange::LimitStatus;
-    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
-
-    #[test]
-    fn the_check_shows_what_it_came_to() {
-        let mut exchange = VariableCase::default().begin();
-        assert_unset(&mut exchange, &["limit_conn_status"]);
-        exchange.request.limit_results().connections.set(Some(LimitStatus::Rejected));
-        assert_variables(&mut exchange, &[("limit_conn_status", "REJECTED")]);
-    }
-}

@@ -17,6 +17,3 @@ pub(super) use table::RequestTable;
 pub const FEATURE: Feature = Feature::new("limits", directives::ROWS)
     .examining_http(crate::limit_zone::examine)
     .with_variables(variables::VARIABLES);
-
-#[cfg(test)]
-mod tests;

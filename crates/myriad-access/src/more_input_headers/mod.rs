@@ -7,8 +7,6 @@
 mod check;
 mod directives;
 mod settings;
-#[cfg(test)]
-mod tests;
 
 use myriad_exchange::feature::Feature;
 

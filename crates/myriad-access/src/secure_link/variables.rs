@@ -122,12 +122,6 @@ fn link_in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_serve::testing::variables::{VariableCase, assert_unset};
-
-    #[test]
-    fn variables_are_empty_without_secure_link() {
-        assert_unset(&mut VariableCase::default().begin(), &["secure_link", "secure_link_expires"]);
-    }
 
     #[test]
     fn digest_proves_its_text_and_no_other() {

@@ -14,8 +14,6 @@ mod compile;
 pub mod database;
 mod directives;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod variables;
 
 use myriad_exchange::feature::Feature;

@@ -88,32 +88,3 @@ fn degrees(out: &mut Vec<u8>, ten_thousandths: i32) -> bool {
     let (sign, value) = (if ten_thousandths < 0 { "-" } else { "" }, ten_thousandths.unsigned_abs());
     append_text(out, format!("{sign}{}.{:04}", value / 10_000, value % 10_000).as_bytes())
 }
-
-#[cfg(test)]
-mod tests {
-    use myriad_serve::testing::variables::{VariableCase, assert_unset};
-
-    #[test]
-    fn nothing_is_known_of_an_address_without_a_database() {
-        assert_unset(
-            &mut VariableCase::default().begin(),
-            &[
-                "geoip_country_code",
-                "geoip_country_code3",
-                "geoip_country_name",
-                "geoip_org",
-                "geoip_city_continent_code",
-                "geoip_city_country_code",
-                "geoip_city_country_code3",
-                "geoip_city_country_name",
-                "geoip_region",
-                "geoip_city",
-                "geoip_postal_code",
-                "geoip_latitude",
-                "geoip_longitude",
-                "geoip_dma_code",
-                "geoip_area_code",
-            ],
-        );
-    }
-}

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
 /// Database in MaxMind's current format (`.mmdb`).
-pub(super) struct Geoip2Database(Reader<Vec<u8>>);
+pub struct Geoip2Database(Reader<Vec<u8>>);
 
 /// Path of keys that leads from the record of an address to a value.
 #[derive(Debug)]
-pub(super) struct ValuePath {
+pub struct ValuePath {
     keys: Box<[PathKey]>,
     has_numbers: bool,
 }
@@ -27,7 +27,7 @@ struct PathKey {
 
 impl ValuePath {
     /// Creates a path from the words of the configuration.
-    pub(super) fn new(words: &[String]) -> Self {
+    pub fn new(words: &[String]) -> Self {
         let keys: Box<[PathKey]> = words
             .iter()
             .map(|word| PathKey { name: word.as_str().into(), number: word.parse().ok() })
@@ -48,18 +48,18 @@ impl ValuePath {
 
 impl Geoip2Database {
     /// Reads a database from its bytes; the error is a text for a message.
-    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
+    pub fn read(bytes: Vec<u8>) -> Result<Self, String> {
         Reader::from_source(bytes).map(Self).map_err(|error| error.to_string())
     }
 
     /// Returns the build time, in seconds since the Unix epoch.
-    pub(super) fn built_s(&self) -> u64 {
+    pub fn built_s(&self) -> u64 {
         self.0.metadata().build_epoch
     }
 
     /// Appends the text of the value of an address at `path`, and returns true. Returns false if there is no such
     /// value, if it is a list or map, or if the data is damaged.
-    pub(super) fn find(&self, address: IpAddr, path: &ValuePath, out: &mut Vec<u8>) -> bool {
+    pub fn find(&self, address: IpAddr, path: &ValuePath, out: &mut Vec<u8>) -> bool {
         let Ok(found) = self.0.lookup(address) else { return false };
         // A number is first tried as an index of a list, then as a key.
         let value = value(&found, path, true)

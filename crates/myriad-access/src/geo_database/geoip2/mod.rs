@@ -11,14 +11,10 @@
 //! The database is read into memory. The module maps its file instead; if a mapped file is truncated, the process
 //! crashes.
 
-mod database;
+pub mod database;
 mod directives;
 mod settings;
 mod tables;
-#[cfg(test)]
-mod testing;
-#[cfg(test)]
-mod tests;
 
 use myriad_exchange::feature::Feature;
 

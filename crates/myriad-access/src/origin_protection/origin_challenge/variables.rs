@@ -24,13 +24,3 @@ fn passed(request: &Request, out: &mut Vec<u8>) -> bool {
     out.push(if passed { b'1' } else { b'0' });
     true
 }
-
-#[cfg(test)]
-mod tests {
-    use myriad_serve::testing::variables::{VariableCase, assert_unset};
-
-    #[test]
-    fn challenge_passed_is_empty_without_challenge() {
-        assert_unset(&mut VariableCase::default().begin(), &["challenge_passed"]);
-    }
-}

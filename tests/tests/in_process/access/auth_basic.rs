@@ -1,5 +1,8 @@
-use crate::testing::{GateResult, GateRun, ask};
+//! Tests of `auth_basic`, and of `$remote_user`.
+
+use super::support::{GateResult, GateRun, ask};
 use myriad_exchange::exchange::Exchange;
+use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
 use myriad_serve::testing::{TestFolder, TestSite};
 
 const USERS: &str = "plain:{PLAIN}secret
@@ -153,4 +156,14 @@ fn file_that_the_owner_of_a_site_has_replaced_is_not_followed_nor_waited_for() {
     if lchown(root.join("foreign"), Some(54_321), None).is_ok() {
         assert_eq!(ask("foreign"), GateResult::out(500));
     }
+}
+
+#[test]
+fn the_user_is_the_one_of_basic_credentials() {
+    let fields = [("Authorization", "Basic dXNlcjpwYXNz")];
+    assert_variables(
+        &mut VariableCase { fields: &fields, ..VariableCase::default() }.begin(),
+        &[("remote_user", "user")],
+    );
+    assert_unset(&mut VariableCase::default().begin(), &["remote_user"]);
 }

@@ -1,6 +1,9 @@
-use crate::testing::{GateResult, ask};
+//! Tests of `limit_req`.
+
+use super::support::{GateResult, ask};
 use myriad_exchange::exchange::{Exchange, LimitResults, LimitStatus};
 use myriad_serve::testing::TestSite;
+use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
 
 const ZONE: &str = "limit_req_zone $arg_key zone=one:1m rate=1r/m;";
 
@@ -124,4 +127,12 @@ fn zone_without_room_for_a_key_refuses_it() {
     let site = TestSite::new("limit_req_zone $arg_key zone=one:32k rate=1r/m;", "limit_req zone=one;");
     let long = format!("/?key={}", "x".repeat(40_000));
     assert_eq!(statuses(&site, &[&long, "/?key=a"]), [rejected(503), PASSED]);
+}
+
+#[test]
+fn the_check_shows_what_it_came_to() {
+    let mut exchange = VariableCase::default().begin();
+    assert_unset(&mut exchange, &["limit_req_status"]);
+    exchange.request.limit_results().requests.set(Some(LimitStatus::Passed));
+    assert_variables(&mut exchange, &[("limit_req_status", "PASSED")]);
 }

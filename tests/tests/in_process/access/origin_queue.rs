@@ -1,5 +1,4 @@
-//! Requests to an origin with a queue. These are integration tests because a unit test would link a second copy of this
-//! crate, whose `OriginQueue` type differs from the type that the test site stores.
+//! Tests of requests to an origin with a queue.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

@@ -1,4 +1,6 @@
-use crate::testing::{GateResult, ask};
+//! Tests of `auth_request`.
+
+use super::support::{GateResult, ask};
 use myriad_serve::testing::TestSite;
 
 /// Returns a site with `auth_request /auth`, where the location `/auth` contains the directives `answer`.

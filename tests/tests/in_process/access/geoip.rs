@@ -1,8 +1,11 @@
+//! Tests of `geoip_country`, `geoip_city` and `geoip_org`.
+
 use std::net::IpAddr;
 
+use myriad_serve::testing::variables::{VariableCase, assert_unset};
 use myriad_serve::testing::{TestFolder, TestSite, send_request};
 
-use super::database::{GeoipContent, GeoipDatabase};
+use myriad_access::geo_database::geoip::database::{GeoipContent, GeoipDatabase};
 
 const ENGLAND: u8 = 77;
 
@@ -136,4 +139,28 @@ fn database_of_the_debian_package_is_read() {
         let country = database.country(address.parse().unwrap());
         assert_eq!(country.map(|country| country.code), Some(code), "{address}");
     }
+}
+
+#[test]
+fn nothing_is_known_of_an_address_without_a_database() {
+    assert_unset(
+        &mut VariableCase::default().begin(),
+        &[
+            "geoip_country_code",
+            "geoip_country_code3",
+            "geoip_country_name",
+            "geoip_org",
+            "geoip_city_continent_code",
+            "geoip_city_country_code",
+            "geoip_city_country_code3",
+            "geoip_city_country_name",
+            "geoip_region",
+            "geoip_city",
+            "geoip_postal_code",
+            "geoip_latitude",
+            "geoip_longitude",
+            "geoip_dma_code",
+            "geoip_area_code",
+        ],
+    );
 }

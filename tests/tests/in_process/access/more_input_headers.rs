@@ -1,4 +1,6 @@
-use crate::testing::{GateResult, ask};
+//! Tests of `more_set_input_headers` and `more_clear_input_headers`.
+
+use super::support::{GateResult, ask};
 use myriad_exchange::exchange::Exchange;
 use myriad_serve::testing::TestSite;
 

@@ -1,6 +1,9 @@
+//! Tests of `geoip2`.
+
+use myriad_access::geo_database::geoip2::database::{Geoip2Database, ValuePath};
 use myriad_serve::testing::{TestFolder, TestSite, send_request};
 
-use super::testing::{TestValue, database};
+use super::geoip2_builder::{TestValue, database};
 
 const BUILT_S: u64 = 1_700_000_000;
 
@@ -131,9 +134,9 @@ fn damaged_geoip2_database_yields_no_foreign_data() {
     for place in 0..end {
         let mut damaged = sound.clone();
         damaged[place] ^= 0xff;
-        let Ok(database) = super::database::Geoip2Database::read(damaged) else { continue };
+        let Ok(database) = Geoip2Database::read(damaged) else { continue };
         for address in ["127.0.0.1", "81.2.69.160", "2001:db8::1", "ffff::"] {
-            let path = super::database::ValuePath::new(&["country".into(), "iso_code".into()]);
+            let path = ValuePath::new(&["country".into(), "iso_code".into()]);
             let mut out = Vec::new();
             let found = database.find(address.parse().unwrap(), &path, &mut out);
             assert!(found || out.is_empty());

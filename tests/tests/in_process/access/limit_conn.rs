@@ -1,6 +1,9 @@
-use crate::testing::{GateResult, ask};
+//! Tests of `limit_conn`.
+
+use super::support::{GateResult, ask};
 use myriad_exchange::exchange::{Exchange, LimitStatus};
 use myriad_serve::testing::TestSite;
+use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
 
 const ZONE: &str = "limit_conn_zone $arg_key zone=one:1m;";
 
@@ -94,4 +97,12 @@ fn request_is_counted_once_wherever_it_is_redirected_to() {
     let (_second, came) = asked(&site, "/other?key=a");
     assert_eq!(came, GateResult::Admitted);
     assert_eq!(asked(&site, "/?key=a").1, GateResult::out(503));
+}
+
+#[test]
+fn the_check_shows_what_it_came_to() {
+    let mut exchange = VariableCase::default().begin();
+    assert_unset(&mut exchange, &["limit_conn_status"]);
+    exchange.request.limit_results().connections.set(Some(LimitStatus::Rejected));
+    assert_variables(&mut exchange, &[("limit_conn_status", "REJECTED")]);
 }
