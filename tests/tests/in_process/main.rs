@@ -4,6 +4,7 @@
 //! site.
 
 mod access;
+mod admin;
 mod content;
 mod exchange;
 mod telemetry;

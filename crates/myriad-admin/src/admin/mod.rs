@@ -11,8 +11,6 @@ mod memory;
 mod purge;
 mod show;
 mod stats;
-#[cfg(test)]
-mod tests;
 mod upstreams;
 
 pub use administrator::Administrator;

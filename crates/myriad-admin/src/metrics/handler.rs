@@ -72,7 +72,7 @@ async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
     let runtime = Arc::clone(runtime);
     let written = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        text(&runtime, form)
+        metrics_page(&runtime, form)
     });
     let Ok(text) = written.await else { return PhaseStep::Error(500) };
     let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(text)));
@@ -82,8 +82,8 @@ async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
     PhaseStep::Answer(answer)
 }
 
-/// Returns the metrics page of a site.
-pub(super) fn text(runtime: &Runtime, form: MetricsFormat) -> String {
+/// Returns the text of the metrics page of a site.
+pub fn metrics_page(runtime: &Runtime, form: MetricsFormat) -> String {
     let now = TrafficSnapshot::read(runtime);
     let mut page = MetricsPage::new(form);
     site::write(&now, &mut page);

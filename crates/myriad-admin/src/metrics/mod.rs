@@ -12,12 +12,13 @@ mod handler;
 mod memory;
 mod origins;
 mod site;
-#[cfg(test)]
-mod tests;
 mod text;
 mod zones;
 
 use myriad_exchange::feature::Feature;
+
+pub use handler::metrics_page;
+pub use text::MetricsFormat;
 
 /// Registration of the feature.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

@@ -14,9 +14,9 @@ const BOUNDS_US: [u64; 18] = [
     2_500_000, 5_000_000, 10_000_000, 30_000_000,
 ];
 
-/// Format of a page.
+/// Format of a metrics page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MetricsFormat {
+pub enum MetricsFormat {
     /// Prometheus text format, version 0.0.4.
     Prometheus,
     /// OpenMetrics, version 1.0.0.

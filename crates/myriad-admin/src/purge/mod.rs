@@ -12,8 +12,6 @@ mod run;
 mod settings;
 mod style;
 #[cfg(test)]
-pub mod testing;
-#[cfg(test)]
 mod tests;
 
 use myriad_exchange::feature::Feature;

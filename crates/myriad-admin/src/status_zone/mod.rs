@@ -2,8 +2,6 @@
 
 mod directives;
 mod settings;
-#[cfg(test)]
-mod tests;
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;

@@ -21,8 +21,6 @@ mod json;
 mod prometheus;
 mod report;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod variables;
 
 use myriad_exchange::feature::Feature;

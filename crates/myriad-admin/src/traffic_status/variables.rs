@@ -63,35 +63,3 @@ fn append_figure(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) 
         .filter(|(key, _)| key.kind() == TrafficKind::Server && key.name() == server_name(request));
     found.next().is_some_and(|(_, sums)| show(out, figure(sums)))
 }
-
-#[cfg(test)]
-mod tests {
-    use myriad_serve::testing::variables::{VariableCase, assert_unset};
-
-    #[test]
-    fn vts_variables_are_empty_for_unrequested_server() {
-        assert_unset(
-            &mut VariableCase::default().begin(),
-            &[
-                "vts_request_counter",
-                "vts_in_bytes",
-                "vts_out_bytes",
-                "vts_1xx_counter",
-                "vts_2xx_counter",
-                "vts_3xx_counter",
-                "vts_4xx_counter",
-                "vts_5xx_counter",
-                "vts_cache_miss_counter",
-                "vts_cache_bypass_counter",
-                "vts_cache_expired_counter",
-                "vts_cache_stale_counter",
-                "vts_cache_updating_counter",
-                "vts_cache_revalidated_counter",
-                "vts_cache_hit_counter",
-                "vts_cache_scarce_counter",
-                "vts_request_time_counter",
-                "vts_request_time",
-            ],
-        );
-    }
-}

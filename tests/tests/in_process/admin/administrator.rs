@@ -1,12 +1,14 @@
+//! Tests of inspection and administration of a site.
+
 use std::sync::Arc;
 
-use crate::protocol::{
+use myriad_admin::protocol::{
     AdminReply, AdminRequest, PageReport, PageRequest, PagesRequest, PurgeRequest, ReplyEnd, StatsRequest,
 };
 use myriad_store::page::PageZone;
 
-use super::Administrator;
-use crate::purge::testing::{ZONE, is_stale, is_stored, store, zone_of};
+use super::support::{ZONE, is_stale, is_stored, store, zone_of};
+use myriad_admin::admin::Administrator;
 use myriad_serve::testing::TestSite;
 
 /// Returns a site with two zones, `y` and `z`; `z` contains three pages of two hosts.

@@ -1,11 +1,12 @@
+//! Tests of the metrics in the formats of Prometheus and OpenMetrics.
+
 use std::collections::{HashMap, HashSet};
 
+use myriad_admin::metrics::{MetricsFormat, metrics_page};
 use myriad_exchange::counting;
 use myriad_net::SentReport;
 use myriad_policy::CacheStatus;
 use myriad_serve::testing::{TestSite, send_request};
-
-use super::text::MetricsFormat;
 
 const CACHED: &str = "proxy_cache_path /nowhere/cache keys_zone=pages:1m; upstream php { server 127.0.0.1:9; server 127.0.0.1:10 backup; }";
 const SERVER: &str = "server_name a.test; status_zone \"a\\\"b\";
@@ -25,8 +26,7 @@ fn finish(site: &TestSite, status: u16, cache: Option<CacheStatus>, took_us: u64
 }
 
 fn page(site: &TestSite, form: MetricsFormat) -> String {
-    let exchange = site.exchange("/metrics", &[]);
-    super::handler::text(&exchange.request.site.runtime, form)
+    metrics_page(&site.exchange("/metrics", &[]).request.site.runtime, form)
 }
 
 /// Parses a page and returns its values by series. Asserts that the page follows the format strictly.

@@ -1,3 +1,5 @@
+//! Tests of `status_zone`.
+
 use myriad_exchange::traffic::{TrafficSnapshot, ZoneKind};
 use myriad_serve::testing::TestSite;
 

@@ -1,6 +1,8 @@
+//! Tests of cache keys as directives define them.
+
 use std::sync::Arc;
 
-use crate::purge::testing::ZONE;
+use super::support::ZONE;
 use myriad_exchange::keys::page_key::of;
 use myriad_exchange::runtime::CachePlace;
 use myriad_serve::testing::TestSite;

@@ -1,4 +1,4 @@
-//! Helpers for unit tests: store pages in a zone without an origin, and check them.
+//! Helpers: store pages in a zone without an origin, and check them.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use myriad_store::{ALTERNATIVES, Admission, Completion, KeyRef};
 use myriad_serve::testing::TestSite;
 
 /// Returns the zone `z` that [`ZONE`] defines.
-pub fn zone_of(site: &TestSite) -> Arc<PageZone> {
+pub(super) fn zone_of(site: &TestSite) -> Arc<PageZone> {
     let exchange = site.exchange("/", &[]);
     Arc::clone(&exchange.request.site.runtime.zones["z"])
 }
 
 /// Definition of a zone without a disk tier.
-pub const ZONE: &str = "proxy_cache_path /nowhere/cache keys_zone=z:1m;";
+pub(super) const ZONE: &str = "proxy_cache_path /nowhere/cache keys_zone=z:1m;";
 
 /// Stores a page of eight bytes under a key, fetched for this URL, with these tags, and fresh for a minute.
-pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &str) {
+pub(super) fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &str) {
     let now = now_ms();
     let (tags, tag) = (Tags::parse(tags.as_bytes()), Some(EntityTag::generated(7)));
     let meta = PageSpec { host, target, tags, tag, fresh_until: now + 60_000, ..PageSpec::default() }.meta();
@@ -34,7 +34,7 @@ pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &st
 }
 
 /// Returns whether a page is stored under a key, after all purges in progress have been completed.
-pub fn is_stored(zone: &PageZone, key: &str) -> bool {
+pub(super) fn is_stored(zone: &PageZone, key: &str) -> bool {
     // Pattern purges remove pages only after all pages have been checked.
     while zone.zone.live_purges() > 0 {
         zone.zone.maintain_purges(100);
@@ -43,7 +43,7 @@ pub fn is_stored(zone: &PageZone, key: &str) -> bool {
 }
 
 /// Returns whether a page stored under a key was made stale by a soft purge.
-pub fn is_stale(zone: &PageZone, key: &str) -> bool {
+pub(super) fn is_stale(zone: &PageZone, key: &str) -> bool {
     let pages = zone.zone.peek(KeyRef::new(key.as_bytes()));
     pages.iter().any(|page| !page.is_fresh(now_ms()) || zone.zone.is_made_stale(page))
 }

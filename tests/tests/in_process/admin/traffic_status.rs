@@ -1,8 +1,11 @@
+//! Tests of `vhost_traffic_status_display`, and of the variables `$vts_*`.
+
 use std::rc::Rc;
 
 use myriad_exchange::{counting, traffic};
 use myriad_net::SentReport;
 use myriad_policy::CacheStatus;
+use myriad_serve::testing::variables::{VariableCase, assert_unset};
 use myriad_serve::testing::{TestSite, send_request};
 use serde_json::{Value, json};
 
@@ -217,4 +220,31 @@ fn counts_outlive_the_generation_that_made_them() {
     let worker = Rc::clone(&exchange.request.site.worker);
     drop((site, exchange));
     assert_eq!(traffic::all(&worker.all_counters).len(), 1);
+}
+
+#[test]
+fn vts_variables_are_empty_for_unrequested_server() {
+    assert_unset(
+        &mut VariableCase::default().begin(),
+        &[
+            "vts_request_counter",
+            "vts_in_bytes",
+            "vts_out_bytes",
+            "vts_1xx_counter",
+            "vts_2xx_counter",
+            "vts_3xx_counter",
+            "vts_4xx_counter",
+            "vts_5xx_counter",
+            "vts_cache_miss_counter",
+            "vts_cache_bypass_counter",
+            "vts_cache_expired_counter",
+            "vts_cache_stale_counter",
+            "vts_cache_updating_counter",
+            "vts_cache_revalidated_counter",
+            "vts_cache_hit_counter",
+            "vts_cache_scarce_counter",
+            "vts_request_time_counter",
+            "vts_request_time",
+        ],
+    );
 }

@@ -1,10 +1,12 @@
+//! Tests of purge requests.
+
 use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_store::page::PageZone;
 
-use crate::purge::own_host;
-use crate::purge::testing::{ZONE, is_stale, is_stored, store, zone_of};
+use super::support::{ZONE, is_stale, is_stored, store, zone_of};
+use myriad_admin::purge::own_host;
 use myriad_serve::testing::TestSite;
 use myriad_serve::testing::{PhaseResult, send_request};
 
