@@ -9,7 +9,7 @@
 //! | `admin` | commands that query a running server |
 //! | `apache` | translation of Apache's rules to nginx configuration |
 //! | `wordpress` | the presets: `myriad wordpress`, `myriad php` |
-//! | `upgrade`, `explain` | `myriad upgrade`, `-t --explain` |
+//! | `explain` | `-t --explain` |
 //! | `web` | a small HTTP client for commands |
 
 #![forbid(unsafe_code)]
@@ -32,7 +32,6 @@ pub mod servers;
 pub mod signals;
 pub mod site_folder;
 pub mod terminal;
-pub mod upgrade;
 pub mod version;
 pub mod web;
 pub mod wordpress;

@@ -30,6 +30,7 @@ mod stdio;
 mod supervisor;
 mod ticket_keys;
 mod tools;
+mod upgrade;
 mod worker;
 mod worker_requests;
 
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
         return tool.run(arguments.into_iter().skip(1));
     }
     if arguments.first().is_some_and(|first| first == "upgrade") {
-        return myriad_cli::upgrade::run(arguments.into_iter().skip(1));
+        return upgrade::run(arguments.into_iter().skip(1));
     }
     if let Some(command) = arguments.first().and_then(manual::ManualCommand::from_name) {
         return command.run(arguments.into_iter().skip(1));

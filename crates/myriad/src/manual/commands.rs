@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::upgrade;
 use myriad_cli::admin;
 use myriad_cli::cli;
-use myriad_cli::upgrade;
 use myriad_cli::wordpress;
 
 use crate::tools;

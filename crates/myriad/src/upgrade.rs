@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::admin::{CommandWords, KnownOption, help};
-use crate::configuration::ConfigurationSource;
-use crate::instance::holder_or_error;
-use crate::pidfile::{self, reason};
-use crate::servers;
-use crate::servers::SelectedServer;
-use crate::wordpress;
+use myriad_cli::admin::{CommandWords, KnownOption, help};
+use myriad_cli::configuration::ConfigurationSource;
+use myriad_cli::instance::holder_or_error;
+use myriad_cli::pidfile::{self, reason};
+use myriad_cli::servers;
+use myriad_cli::servers::SelectedServer;
+use myriad_cli::wordpress;
 
 /// Text of `--help`.
-pub const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad upgrade [-p prefix] [-c filename] [-g directives]
        myriad upgrade --pid-file FILE
 
@@ -49,7 +49,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const NOT_RUNNING: u8 = 3;
 
 /// Runs the command with the arguments after its name.
-pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: upgrade: {error}");
         ExitCode::FAILURE
