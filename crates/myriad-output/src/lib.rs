@@ -50,5 +50,3 @@ pub use send::send;
 
 #[cfg(test)]
 mod testing;
-#[cfg(test)]
-mod tests;

@@ -7,4 +7,5 @@ mod access;
 mod admin;
 mod content;
 mod exchange;
+mod output;
 mod telemetry;

@@ -23,6 +23,3 @@ pub use order::compiled;
 pub use run::{apply, body_of_subrequest};
 #[cfg(feature = "image")]
 pub(crate) use wrap::is_bodiless;
-
-#[cfg(test)]
-mod tests;

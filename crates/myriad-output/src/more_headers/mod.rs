@@ -12,8 +12,6 @@ mod apply;
 mod directives;
 mod rules;
 mod settings;
-#[cfg(test)]
-mod tests;
 
 use myriad_exchange::feature::Feature;
 

@@ -64,8 +64,6 @@ pub(super) fn write(slice: Slice, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
-
     use super::*;
 
     #[test]
@@ -77,18 +75,6 @@ mod tests {
         {
             assert_eq!(begins(value), None, "{}", value.escape_ascii());
         }
-    }
-
-    #[test]
-    fn a_piece_is_named_where_a_place_slices() {
-        assert_unset(&mut VariableCase::default().begin(), &["slice_range"]);
-        let mut exchange = VariableCase {
-            server: "slice 10;",
-            fields: &[("Range", "bytes=25-")],
-            ..VariableCase::default()
-        }
-        .begin();
-        assert_variables(&mut exchange, &[("slice_range", "bytes=20-29")]);
     }
 
     #[test]

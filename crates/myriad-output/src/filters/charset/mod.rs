@@ -16,6 +16,3 @@ mod tables;
 pub use directives::ROWS;
 pub(super) use filter::compiled;
 pub use filter::names_utf8;
-
-#[cfg(test)]
-mod tests;

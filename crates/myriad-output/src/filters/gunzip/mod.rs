@@ -12,6 +12,3 @@ mod unpack;
 
 pub use directives::ROWS;
 pub(super) use filter::{compiled, unpack};
-
-#[cfg(test)]
-mod tests;

@@ -25,6 +25,3 @@ pub use directives::ROWS;
 pub(super) use filter::compiled;
 pub use include::store_output_buffer_size;
 pub use variables::VARIABLES;
-
-#[cfg(test)]
-mod tests;

@@ -24,15 +24,3 @@ fn write_local(format: &[u8], out: &mut Vec<u8>) {
 fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
     write_time(format, myriad_net::clock::wall_ms() / 1000, ZoneOffset { minutes: 0, name: "GMT" }, out);
 }
-
-#[cfg(test)]
-mod tests {
-    use myriad_serve::testing::variables::{VariableCase, variable_value};
-
-    #[test]
-    fn dates_are_written_as_pages_write_them() {
-        let mut exchange = VariableCase::default().begin();
-        assert!(variable_value(&mut exchange, "date_gmt").unwrap().ends_with(" GMT"));
-        assert!(variable_value(&mut exchange, "date_local").unwrap().contains("day, "));
-    }
-}

@@ -13,6 +13,3 @@ mod substitute;
 
 pub use directives::ROWS;
 pub(super) use filter::compiled;
-
-#[cfg(test)]
-mod tests;

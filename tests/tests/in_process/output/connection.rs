@@ -1,6 +1,8 @@
+//! Tests of persistent connections and of the send rate.
+
 use myriad_http::HttpVersion;
 
-use crate::testing::{OutputTestSite, sent};
+use super::support::{OutputTestSite, sent};
 
 const MSIE6: (&str, &str) = ("User-Agent", "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)");
 

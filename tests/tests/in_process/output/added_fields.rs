@@ -1,7 +1,9 @@
+//! Tests of `add_header`, `expires`, `add_trailer` and the fields for debugging the cache.
+
 use myriad_http::HttpVersion;
 use myriad_policy::CacheStatus;
 
-use crate::testing::{OutputTestSite, sent, text};
+use super::support::{OutputTestSite, sent, text};
 
 #[test]
 fn fields_are_added_to_what_is_no_error_or_always() {

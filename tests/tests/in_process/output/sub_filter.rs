@@ -1,4 +1,6 @@
-use crate::testing::{OutputTestSite, text};
+//! Tests of `sub_filter`.
+
+use super::support::{OutputTestSite, text};
 use myriad_exchange::exchange::ContentResponse;
 
 fn page() -> ContentResponse {

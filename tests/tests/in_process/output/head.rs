@@ -1,6 +1,8 @@
+//! Tests of the head of a response.
+
 use myriad_net::ResponseBody;
 
-use crate::testing::{OutputTestSite, text};
+use super::support::{OutputTestSite, text};
 use myriad_exchange::exchange::ContentResponse;
 
 const SERVER: &str = "location / { return 200 x; }";
@@ -79,7 +81,7 @@ fn fields_carried_by_internal_redirect_are_added_to_response() {
         location: Some(b"/there".to_vec()),
         lines: b"Set-Cookie: a=b\r\n".to_vec(),
     }));
-    let answer = crate::testing::sent(exchange, text("text/html", "x"));
+    let answer = super::support::sent(exchange, text("text/html", "x"));
     for line in ["Content-Type: text/x\r\n", "Location: /there\r\n", "Set-Cookie: a=b\r\n"] {
         assert!(answer.head.contains(line), "{}", answer.head);
     }
@@ -94,7 +96,7 @@ fn a_405_of_the_server_lists_the_supported_methods_and_one_of_the_configuration_
     let refused = |line: &str| {
         let (mut exchange, _) = trial.asked(line, &[]);
         exchange.request.errors.supported = myriad_exchange::exchange::GET_HEAD;
-        crate::testing::sent(exchange, ContentResponse::new(405, ResponseBody::None)).head
+        super::support::sent(exchange, ContentResponse::new(405, ResponseBody::None)).head
     };
     assert!(refused("PUT /").contains("Allow: GET, HEAD\r\n"));
     assert!(refused("GET /").contains("Allow: HEAD\r\n"));

@@ -1,4 +1,7 @@
-use crate::testing::{OutputTestSite, text};
+//! Tests of server-side includes, and of the variables `$date_*`.
+
+use super::support::{OutputTestSite, text};
+use myriad_serve::testing::variables::{VariableCase, variable_value};
 
 const SERVER: &str = "ssi on; location / { return 200 x; } location /part { return 200 included; }
     location /page { return 200 '<!--#echo var=\"uri\" -->'; default_type text/html; }";
@@ -57,4 +60,11 @@ fn other_types_stay_as_they_are() {
     let answer =
         OutputTestSite::of(SERVER).answered("GET /", &[], text("text/css", "<!--#echo var=\"uri\" -->"));
     assert!(answer.head.contains("Content-Length: 23\r\n") && !answer.response.postponed, "{}", answer.head);
+}
+
+#[test]
+fn dates_are_written_as_pages_write_them() {
+    let mut exchange = VariableCase::default().begin();
+    assert!(variable_value(&mut exchange, "date_gmt").unwrap().ends_with(" GMT"));
+    assert!(variable_value(&mut exchange, "date_local").unwrap().contains("day, "));
 }

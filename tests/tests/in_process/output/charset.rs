@@ -1,4 +1,6 @@
-use crate::testing::{OutputTestSite, text};
+//! Tests of `charset`.
+
+use super::support::{OutputTestSite, text};
 
 const KOI8: &str =
     "charset_map koi8-r utf-8 { c1 d0b0; c2 d0b1; } charset_map windows-1251 koi8-r { e0 c1; }";

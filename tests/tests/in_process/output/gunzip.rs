@@ -1,7 +1,9 @@
+//! Tests of `gunzip`.
+
 use myriad_encode::{Coding, CompressionLevel, compress};
 use myriad_net::ResponseBody;
 
-use crate::testing::{OutputTestSite, text};
+use super::support::{OutputTestSite, text};
 use myriad_exchange::exchange::ContentResponse;
 
 /// Returns a gzip-compressed response.

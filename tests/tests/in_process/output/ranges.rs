@@ -1,4 +1,6 @@
-use crate::testing::{OutputTestSite, text};
+//! Tests of ranges.
+
+use super::support::{OutputTestSite, text};
 use myriad_exchange::exchange::ContentResponse;
 
 /// Returns a response of ten bytes that supports ranges.

@@ -1,7 +1,7 @@
-//! Tests of configured filters.
+//! Tests of several filters together.
 
-use crate::body_of_subrequest;
-use crate::testing::{OutputTestSite, text, whole};
+use super::support::{OutputTestSite, text, whole};
+use myriad_output::body_of_subrequest;
 
 const MAP: &str = "charset_map koi8-r utf-8 { c1 d0b0; }";
 

@@ -1,9 +1,11 @@
+//! Tests of content codings.
+
 use myriad_encode::{Coding, decompress};
 use myriad_http::HttpVersion;
 
-use super::super::{accepted, encodings};
-use crate::testing::{OutputTestSite, sent, text, whole};
+use super::support::{OutputTestSite, sent, text, whole};
 use myriad_exchange::exchange::{ContentResponse, Exchange};
+use myriad_output::{accepted, encodings};
 use myriad_store::page::ProxiedFacts;
 
 const ALL: &str = "gzip on; gzip_min_length 4; brotli on; brotli_min_length 4; zstd on; zstd_min_length 4;
@@ -97,7 +99,7 @@ fn gzipped(
     trial: &OutputTestSite,
     request: &str,
     answer: ContentResponse,
-) -> crate::testing::ReceivedResponse {
+) -> super::support::ReceivedResponse {
     trial.answered(request, &[("Accept-Encoding", "gzip")], answer)
 }
 

@@ -1,4 +1,6 @@
-use crate::testing::{OutputTestSite, ReceivedResponse, text};
+//! Tests of `more_set_headers` and `more_clear_headers`.
+
+use super::support::{OutputTestSite, ReceivedResponse, text};
 
 /// Returns the response to a request for a page of this media type, on a server with these directives.
 fn sent(directives: &str, media_type: &'static str) -> ReceivedResponse {

@@ -1,6 +1,8 @@
-use super::super::*;
-use crate::testing::{OutputTestSite, sent, text};
+//! Tests of the conditions of a request.
+
+use super::support::{OutputTestSite, sent, text};
 use myriad_exchange::exchange::ContentResponse;
+use myriad_output::conditional_rejection;
 
 /// Returns a response whose `Last-Modified` is 1 November at noon.
 fn dated() -> ContentResponse {

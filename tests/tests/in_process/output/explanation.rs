@@ -1,9 +1,11 @@
+//! Tests of the explanation of filters and codings.
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::super::explain;
-use crate::testing::OutputTestSite;
+use super::support::OutputTestSite;
 use myriad_exchange::exchange::{DecisionSink, ExplainedDecision};
+use myriad_output::explain;
 
 #[derive(Default)]
 struct ExplainLines(RefCell<Vec<String>>);
