@@ -311,8 +311,9 @@ impl FileStore {
         let _ = self.pool.write(0, Box::new(job));
     }
 
-    /// Checks whether a file still exists. If another program removed it, its page is dropped from memory too, and
-    /// fetches and writes of it are cancelled. Files removed by this tier are not in the file index any more.
+    /// Checks whether a file of the file index still exists. If not, another program removed it, because this tier
+    /// removes a file from the index first. The pages of its key are then dropped from memory, responses that are being
+    /// fetched for it are not stored, and its pending writes are cancelled.
     pub(crate) fn check_presence(&self, name: FileName) {
         let Some(filed) = self.file_index.lock().get(name) else { return };
         let hash = filed.key_hash();

@@ -42,7 +42,7 @@ impl Drop for Inner {
     }
 }
 
-/// Name and lifetime of a temporary file.
+/// Presence and lifetime of the name of a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Naming {
     /// No name. The kernel removes the file even if the process is killed.

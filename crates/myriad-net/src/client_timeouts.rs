@@ -121,8 +121,9 @@ impl ClientTimeouts {
         self.silent_since.is_some()
     }
 
-    /// Records a transfer of `bytes` bytes and ends the wait. Returns true if an interval is complete and its rate was
-    /// below `rate`; false if the server did not wait.
+    /// Records a transfer of `bytes` bytes, which ends the wait for the client. Returns true if a measurement interval
+    /// is complete, the client was slower than `rate` in it, and that rate is in force; false if the server was not
+    /// waiting for the client.
     pub(crate) fn record_transfer(
         &mut self,
         bytes: u64,

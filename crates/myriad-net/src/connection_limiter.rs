@@ -45,7 +45,7 @@ struct LimiterState {
     changed: Notify,
     /// Candidates for eviction with their activity at the time of the scan; the last is evicted next.
     next: RefCell<Vec<(usize, Activity)>>,
-    /// Tick of the last scan that found no candidate, for each [`NeededResource`].
+    /// Tick of the last scan of `clients` for each [`NeededResource`], if that scan found no connection to evict.
     last_failed_scan: [Cell<Option<u32>>; 2],
     shortage: Cell<Option<Shortage>>,
     /// Connections evicted to free memory since the last report.

@@ -20,7 +20,8 @@ use crate::tls_counts::{TlsCounts, TrustFailure};
 pub struct OriginTls {
     /// Versions, cipher suites, groups, client certificate and session cache.
     pub config: Arc<ClientConfig>,
-    /// Name sent to the origin and verified against its certificate (`proxy_ssl_name`), without a port.
+    /// Name that the origin's certificate must contain if it is verified (`proxy_ssl_name`), without a port. Also sent
+    /// by SNI if `proxy_ssl_server_name` is on and the name is not an address.
     pub name: Box<str>,
     /// Verifier of the certificate (`proxy_ssl_verify`); `None` to skip the verification.
     pub check: Option<Arc<dyn PeerVerifier>>,

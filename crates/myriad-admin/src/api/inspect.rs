@@ -92,8 +92,8 @@ pub(super) async fn inspect(
     }
 }
 
-/// Returns the URL by which stored pages are found. If the inspected URL is only a path, the host is the name of the
-/// server that was selected.
+/// Returns the URL whose stored pages are listed: the inspected URL. If that is only a path, returns an `http` URL of
+/// the path and the name of the server that was selected for it.
 fn stored_url(url: &str, question: &ExplainedRequest, report: &InspectReport) -> String {
     match (&question.host, &report.server) {
         (None, Some(server)) => format!("http://{server}{}", question.target),

@@ -105,7 +105,7 @@ pub(crate) struct TranslatedServer {
     /// Translation of `FallbackResource`.
     pub(crate) fallback: Option<TranslatedEntry>,
     pub(crate) fallback_path: String,
-    /// True if the variable that is `on` or `off` depending on TLS is needed.
+    /// True if `$apache_https` is needed, which replaces Apache's `%{HTTPS}`: `on` with TLS, otherwise `off`.
     pub(crate) uses_https: bool,
     /// True if the variable with the file name is needed.
     pub(crate) uses_file: bool,

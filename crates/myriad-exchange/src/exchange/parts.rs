@@ -201,7 +201,8 @@ pub struct SentHead {
     /// Header field lines for `$sent_http_*`. For a client's request, empty unless the configuration reads such a
     /// variable.
     pub fields: Vec<u8>,
-    /// Media type without `charset`, as `$sent_http_content_type` returns it until the head is complete.
+    /// Value of `$sent_http_content_type` while filters run: the media type without `charset`. `None` otherwise: the
+    /// variable then returns the `Content-Type` in `fields`.
     pub unnamed_type: Option<Box<[u8]>>,
     /// Trailer lines for `$sent_trailer_*`.
     pub trailers: Vec<u8>,

@@ -16,7 +16,7 @@ pub enum PartRead {
     Known(Known),
     /// Other header field, by name.
     Other(Box<[u8]>),
-    /// `X-Forwarded-Proto`, if a trusted proxy sent it.
+    /// `X-Forwarded-Proto`, and whether a trusted proxy sent it.
     ForwardedScheme,
     /// `X-Forwarded-Host`, if a trusted proxy sent it.
     ForwardedHost,

@@ -26,7 +26,8 @@ pub struct LogWriter {
     waiters: RefCell<Vec<oneshot::Sender<()>>>,
     /// Set if lines were queued for logs with variables in their path since a connection last waited for such lines.
     has_put_lines: Cell<bool>,
-    /// Time until which connections do not wait because a disk is slow, in milliseconds since boot.
+    /// Time until which connections close without waiting for their log lines, because a disk is slow; in milliseconds
+    /// since boot.
     slow_until_ms: Cell<u64>,
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::connection::Connection;
 use crate::service::PostResponseWork;
 
-/// Maximum delay of a close by a running refresh.
+/// Maximum time for which the close of a connection is delayed by the refresh that a stale response started.
 const MOST: Duration = Duration::from_millis(40);
 
 /// Waits until the access log lines of the connection's exchanges are written, or the client disconnects. The

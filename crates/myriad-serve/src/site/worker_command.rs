@@ -34,7 +34,8 @@ pub(super) enum WorkerCommand {
     EndStragglers(Duration),
     /// The stage of memory pressure has changed: free idle resources.
     FreeMemory(PressureStage),
-    /// Reopen the log files that only the worker has open: those whose paths contain variables.
+    /// Pass all access log lines to the writer threads, which then close the log files whose paths contain variables.
+    /// The next line opens such a file again.
     Reopen,
     /// Pass all access log lines to the writer threads, then send a confirmation: the process is about to exit.
     FlushLogs(std::sync::mpsc::Sender<()>),
