@@ -53,8 +53,6 @@ mod tests {
     use std::future::{Future, poll_fn};
     use std::task::Poll;
 
-    use myriad_serve::testing::block_on;
-
     use super::*;
 
     #[test]
@@ -65,7 +63,8 @@ mod tests {
         assert!(under_way.begin().is_none());
         let last = turns.pop();
         drop(turns);
-        block_on(async {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
             let mut end = Box::pin(under_way.wait_until_idle());
             let waits = poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx).is_pending()));
             assert!(waits.await);

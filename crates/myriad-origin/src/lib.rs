@@ -30,10 +30,6 @@ pub mod rewrite;
 mod scgi;
 pub mod sticky;
 pub mod store;
-#[cfg(test)]
-mod testing;
-#[cfg(test)]
-mod tests;
 mod tls;
 mod tunnel;
 pub mod unbuffered_upload;

@@ -13,7 +13,7 @@ pub fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Conte
 
 /// Rewrites a response like [`rewrite`]. Its lines come from a head with these `fields`, so they are only scanned if
 /// `fields` contain one that may be rewritten.
-pub(crate) fn rewrite_head(
+pub fn rewrite_head(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     fields: &Fields,

@@ -7,5 +7,6 @@ mod access;
 mod admin;
 mod content;
 mod exchange;
+mod origin;
 mod output;
 mod telemetry;

@@ -1,4 +1,6 @@
-use crate::testing::OriginTrial;
+//! Tests of the request target that an HTTP origin receives.
+
+use super::support::OriginTrial;
 
 /// Returns the URI of the origin request, after the method.
 fn asked(server: &str, target: &str) -> String {

@@ -1,4 +1,4 @@
-//! Helpers for unit tests: build the request that an origin would receive, and the response that a client would
+//! Helpers: build the request that an origin would receive, and the response that a client would
 //! receive.
 
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use myriad_http::{HttpVersion, ResponseHead};
 use myriad_net::ResponseBody;
 use myriad_upstream::{Attempts, OriginRequest, Protocol, RequestPayload};
 
-use crate::{answer, build_request, rewrite};
 use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
+use myriad_origin::{answer, build_request, rewrite};
 use myriad_serve::testing::{TestSite, immediate_answer};
 
 /// Client request in a location with an origin, before the request to the origin is sent.
-pub(crate) struct OriginTrial(pub Box<Exchange>);
+pub(super) struct OriginTrial(pub Box<Exchange>);
 
 /// Head of a request to an HTTP origin, split into its parts.
-pub(crate) struct SentRequestHead {
+pub(super) struct SentRequestHead {
     /// Request line, without its line break.
     pub line: String,
     /// Field lines, without the empty line.
@@ -30,7 +30,7 @@ pub(crate) struct SentRequestHead {
 
 impl SentRequestHead {
     /// Returns the values of a field, in order. The name is case-insensitive.
-    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+    pub(super) fn all(&self, name: &str) -> Vec<&str> {
         let lines =
             self.fields.split_terminator("\r\n").map(|line| line.split_once(": ").expect("a field line"));
         lines.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
@@ -39,12 +39,12 @@ impl SentRequestHead {
 
 impl OriginTrial {
     /// Creates a request with this method and target and these fields, to a `server` block with these directives.
-    pub(crate) fn of(server: &str, line: &str, fields: &[(&str, &str)]) -> Self {
+    pub(super) fn of(server: &str, line: &str, fields: &[(&str, &str)]) -> Self {
         Self::of_version(HttpVersion::Http11, server, line, fields)
     }
 
     /// Creates a request like [`of`](Self::of), with an HTTP version.
-    pub(crate) fn of_version(
+    pub(super) fn of_version(
         version: HttpVersion,
         server: &str,
         line: &str,
@@ -60,17 +60,17 @@ impl OriginTrial {
     }
 
     /// Returns the origin settings of the location.
-    pub(crate) fn origin(&self) -> Arc<OriginPlace> {
+    pub(super) fn origin(&self) -> Arc<OriginPlace> {
         Arc::clone(self.0.request.place().handler.origin().expect("the place asks an origin"))
     }
 
     /// Returns the request to the origin for a client request with this body.
-    pub(crate) fn build_request(&mut self, payload: RequestPayload) -> Result<OriginRequest, MakeError> {
+    pub(super) fn build_request(&mut self, payload: RequestPayload) -> Result<OriginRequest, MakeError> {
         self.build_request_for(FetchPurpose::Visitor, payload)
     }
 
     /// Returns a request like [`build_request`](Self::build_request), for another purpose.
-    pub(crate) fn build_request_for(
+    pub(super) fn build_request_for(
         &mut self,
         purpose: FetchPurpose<'_>,
         payload: RequestPayload,
@@ -80,7 +80,7 @@ impl OriginTrial {
     }
 
     /// Returns the head of the request to an HTTP origin, for a client request with this body.
-    pub(crate) fn sent_head(&mut self, payload: RequestPayload) -> SentRequestHead {
+    pub(super) fn sent_head(&mut self, payload: RequestPayload) -> SentRequestHead {
         let request = self.build_request(payload).expect("a request");
         let Protocol::Http { head, keep_alive, upgrade } = request.protocol else {
             panic!("the origin does not speak HTTP")
@@ -93,12 +93,12 @@ impl OriginTrial {
     }
 
     /// Returns the request line that an HTTP origin receives.
-    pub(crate) fn line(&mut self) -> String {
+    pub(super) fn line(&mut self) -> String {
         self.sent_head(RequestPayload::Empty).line
     }
 
     /// Returns the environment that a FastCGI origin receives, as `NAME=value` in order.
-    pub(crate) fn environment(&mut self) -> Vec<String> {
+    pub(super) fn environment(&mut self) -> Vec<String> {
         let request = self.build_request(RequestPayload::Empty).expect("a request");
         let Protocol::FastCgi { params, .. } = request.protocol else {
             panic!("the origin does not speak FastCGI")
@@ -109,7 +109,7 @@ impl OriginTrial {
     }
 
     /// Returns the response to the client for this response of the origin, without its body.
-    pub(crate) fn client_response(&mut self, status: u16, fields: &[(&str, &str)]) -> ContentResponse {
+    pub(super) fn client_response(&mut self, status: u16, fields: &[(&str, &str)]) -> ContentResponse {
         let origin = self.origin();
         let head = head(status, fields);
         let mut answer = answer::client_response(&head, &origin, true);
@@ -118,13 +118,13 @@ impl OriginTrial {
     }
 
     /// Returns the field lines of [`client_response`](Self::client_response) for status 200.
-    pub(crate) fn lines(&mut self, fields: &[(&str, &str)]) -> String {
+    pub(super) fn lines(&mut self, fields: &[(&str, &str)]) -> String {
         text(&self.client_response(200, fields).lines)
     }
 }
 
 /// Builds the head of an origin's response.
-pub(crate) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
+pub(super) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
     let mut head = ResponseHead::new(status);
     for (name, value) in fields {
         head.fields.push(name.as_bytes(), value.as_bytes());
@@ -133,16 +133,16 @@ pub(crate) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
 }
 
 /// Converts bytes to a string.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
 /// Returns a body in memory.
-pub(crate) fn bytes(text: &'static str) -> RequestPayload {
+pub(super) fn bytes(text: &'static str) -> RequestPayload {
     RequestPayload::Bytes(Bytes::from_static(text.as_bytes()))
 }
 
 /// Returns a streamed body, with its length if known.
-pub(crate) fn stream(length: Option<u64>) -> RequestPayload {
+pub(super) fn stream(length: Option<u64>) -> RequestPayload {
     RequestPayload::Stream(myriad_exchange::exchange::pull_body(ResponseBody::None), length)
 }

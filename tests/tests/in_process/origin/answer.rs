@@ -1,6 +1,8 @@
-use crate::answer::client_response;
-use crate::respond::parse_length;
-use crate::testing::{OriginTrial, head, text};
+//! Tests of the response head that a client receives.
+
+use super::support::{OriginTrial, head, text};
+use myriad_origin::answer::client_response;
+use myriad_origin::respond::parse_length;
 
 fn trial(rules: &str) -> OriginTrial {
     OriginTrial::of(&format!("location / {{ proxy_pass http://127.0.0.1:1; {rules} }}"), "GET /", &[])

@@ -1,3 +1,5 @@
+//! Tests of request bodies.
+
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
@@ -6,8 +8,8 @@ use myriad_net::RequestBody;
 use myriad_net::multiplex::BodyFeed;
 use myriad_upstream::RequestPayload;
 
-use crate::testing::OriginTrial;
-use crate::upload::{gather, payload};
+use super::support::OriginTrial;
+use myriad_origin::upload::{gather, payload};
 use myriad_serve::testing::block_on;
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";

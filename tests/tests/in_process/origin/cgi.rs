@@ -1,4 +1,6 @@
-use crate::testing::{OriginTrial, bytes, stream};
+//! Tests of requests of the CGI protocols.
+
+use super::support::{OriginTrial, bytes, stream};
 use myriad_exchange::exchange::FetchPurpose;
 use myriad_exchange::runtime::MakeError;
 use myriad_http::Method;

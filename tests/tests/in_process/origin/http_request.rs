@@ -1,4 +1,6 @@
-use crate::testing::{OriginTrial, bytes, stream};
+//! Tests of requests to HTTP origins.
+
+use super::support::{OriginTrial, bytes, stream};
 use myriad_exchange::exchange::FetchPurpose;
 use myriad_http::{HttpVersion, Method};
 use myriad_upstream::{Protocol, RequestPayload};

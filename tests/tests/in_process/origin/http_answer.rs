@@ -1,4 +1,6 @@
-use crate::testing::{OriginTrial, text};
+//! Tests of response fields rewritten for a client.
+
+use super::support::{OriginTrial, text};
 
 /// Returns the field lines of the response in the location `/out/` for a response of an origin at `/in/`.
 fn lines(rules: &str, target: &str, fields: &[(&str, &str)]) -> String {

@@ -9,9 +9,9 @@ use std::sync::mpsc;
 use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
-use crate::fetch::fetch_to_completion;
-use crate::group::{resolve_target, target_of_place};
-use crate::testing::OriginTrial;
+use super::support::OriginTrial;
+use myriad_origin::fetch::fetch_to_completion;
+use myriad_origin::group::{resolve_target, target_of_place};
 
 /// Length of the response in bytes. It exceeds the buffers of two sockets, so it can only be sent completely if it is
 /// read.

@@ -1,10 +1,12 @@
+//! Tests of the step after a response of an origin.
+
 use myriad_exchange::exchange::{ContentResponse, PhaseStep};
 use myriad_http::body::{BoxBody, FullBody};
 use myriad_net::ResponseBody;
 use myriad_upstream::{OriginResponse, PeerAddress};
 
-use crate::respond::respond;
-use crate::testing::{OriginTrial, head, text};
+use super::support::{OriginTrial, head, text};
+use myriad_origin::respond::respond;
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
