@@ -1,8 +1,9 @@
-//! Sites without sockets, for the unit tests of this crate and of the feature crates.
+//! Sites without sockets, for the unit tests of this crate and for the tests of the feature crates in
+//! `tests/tests/in_process`.
 //!
-//! A unit test of a feature crate is linked with two versions of that crate: the one compiled for tests, and the one
-//! used by the site. Types of the two versions are different types, so the test may use only types of `myriad-exchange`
-//! to access results of its own crate. A test that needs more belongs in `tests/`.
+//! The unit tests of `myriad-cache` use them too. Such a test is linked with two versions of its crate: the one compiled
+//! for tests, and the one used by the site. Types of the two versions are different types, so the test may use only
+//! types of `myriad-exchange` to access results of its own crate.
 
 mod folder;
 mod phase_result;
