@@ -166,6 +166,6 @@ impl DiskStore {
 
 impl fmt::Debug for DiskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Disk").field("shelf", &self.file_store).finish_non_exhaustive()
+        f.debug_struct("DiskStore").field("file_store", &self.file_store).finish_non_exhaustive()
     }
 }

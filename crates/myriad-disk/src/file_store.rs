@@ -346,6 +346,6 @@ impl FileStore {
 
 impl std::fmt::Debug for FileStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shelf").field("root", &self.files.root).finish_non_exhaustive()
+        f.debug_struct("FileStore").field("root", &self.files.root).finish_non_exhaustive()
     }
 }

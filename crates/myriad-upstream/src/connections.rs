@@ -158,6 +158,6 @@ impl fmt::Debug for Connections {
 
 impl fmt::Debug for OriginConnectionSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Place")
+        f.debug_struct("OriginConnectionSlot").finish_non_exhaustive()
     }
 }

@@ -60,7 +60,7 @@ pub struct DialedConnection<T> {
     pub link: T,
     log: AttemptLog,
     chosen: SelectedPeer,
-    #[expect(dead_code, reason = "it is held, not asked")]
+    #[expect(dead_code, reason = "held until dropped")]
     slot: OriginConnectionSlot,
     timing: DialTiming,
 }
@@ -227,7 +227,7 @@ impl Group {
 pub struct ProbeLink<T> {
     /// Stream or datagram socket.
     pub link: T,
-    #[expect(dead_code, reason = "it is held, not asked")]
+    #[expect(dead_code, reason = "held until dropped")]
     slot: OriginConnectionSlot,
 }
 

@@ -40,7 +40,7 @@ struct Idle<C> {
     expires: u64,
     /// Value of [`clock::sleep_count`] when the connection became idle.
     since: u64,
-    #[expect(dead_code, reason = "it counts for as long as it is held")]
+    #[expect(dead_code, reason = "counts until dropped")]
     counted: IdleCount,
 }
 

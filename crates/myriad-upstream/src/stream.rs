@@ -63,7 +63,7 @@ impl PeerStream {
 #[derive(Debug)]
 pub(crate) struct CountedStream {
     pub(crate) stream: PeerStream,
-    #[expect(dead_code, reason = "it is held, not asked")]
+    #[expect(dead_code, reason = "held until dropped")]
     pub(crate) slot: OriginConnectionSlot,
 }
 

@@ -50,11 +50,11 @@ pub(crate) enum Batch {
         file: Arc<LogFile>,
         gzip: Option<u8>,
         lines: Vec<u8>,
-        #[expect(dead_code, reason = "it is dropped, not read")]
+        #[expect(dead_code, reason = "held until dropped")]
         waiters: Option<Waiters>,
     },
     /// Connections that wait until earlier lines of logs with variables in their path are written.
-    Waiters(#[expect(dead_code, reason = "it is dropped, not read")] Waiters),
+    Waiters(#[expect(dead_code, reason = "held until dropped")] Waiters),
     /// Line of a log with variables in its path.
     Line { path: PathBuf, rules: Option<OpenLogFileCache>, now_ms: u64, line: Vec<u8> },
     /// Request to close the logs with variables in their path, so that they are opened again.

@@ -310,7 +310,7 @@ impl SsiPage {
 
 impl fmt::Debug for SsiPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Page").field("parser", &self.parser).finish_non_exhaustive()
+        f.debug_struct("SsiPage").field("parser", &self.parser).finish_non_exhaustive()
     }
 }
 

@@ -138,7 +138,7 @@ impl Drop for AcmeAgent {
 
 impl fmt::Debug for AcmeAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agent").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("AcmeAgent").field("issuer", &self.issuer).finish_non_exhaustive()
     }
 }
 

@@ -74,7 +74,7 @@ impl CertificateSlot {
 
 impl fmt::Debug for CertificateSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot")
+        f.debug_struct("CertificateSlot")
             .field("order", &self.order)
             .field("ready", &self.is_ready())
             .finish_non_exhaustive()

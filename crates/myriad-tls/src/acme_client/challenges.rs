@@ -59,7 +59,7 @@ impl PendingChallenges {
 
 impl fmt::Debug for PendingChallenges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Challenges").field("pending", &self.pending).finish_non_exhaustive()
+        f.debug_struct("PendingChallenges").field("pending", &self.pending).finish_non_exhaustive()
     }
 }
 

@@ -118,7 +118,7 @@ struct FixedResolver<F>(F);
 
 impl<F> fmt::Debug for FixedResolver<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("To")
+        f.debug_struct("FixedResolver").finish_non_exhaustive()
     }
 }
 

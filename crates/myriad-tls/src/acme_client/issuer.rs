@@ -100,8 +100,8 @@ impl fmt::Debug for AccountKey {
     /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Generated(kind) => f.debug_tuple("Made").field(kind).finish(),
-            Self::Configured(_) => f.debug_tuple("Given").finish_non_exhaustive(),
+            Self::Generated(kind) => f.debug_tuple("Generated").field(kind).finish(),
+            Self::Configured(_) => f.debug_tuple("Configured").finish_non_exhaustive(),
         }
     }
 }

@@ -84,7 +84,7 @@ struct StapledResponse {
 
 impl fmt::Debug for OcspStaple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Staple").field("question", &self.question.name).finish_non_exhaustive()
+        f.debug_struct("OcspStaple").field("question", &self.question.name).finish_non_exhaustive()
     }
 }
 
@@ -257,7 +257,7 @@ impl Drop for StapleUpdater {
 
 impl fmt::Debug for StapleUpdater {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Stapler")
+        f.debug_struct("StapleUpdater").finish_non_exhaustive()
     }
 }
 

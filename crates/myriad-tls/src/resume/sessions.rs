@@ -92,7 +92,7 @@ pub(crate) struct ServerSessions {
 
 impl std::fmt::Debug for ServerSessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sessions").field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("ServerSessions").field("most", &self.most).finish_non_exhaustive()
     }
 }
 

@@ -105,7 +105,7 @@ impl TicketKeyRotation {
 
 impl std::fmt::Debug for TicketCipher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tickets").field("lifetime_s", &self.lifetime_s).finish_non_exhaustive()
+        f.debug_struct("TicketCipher").field("lifetime_s", &self.lifetime_s).finish_non_exhaustive()
     }
 }
 

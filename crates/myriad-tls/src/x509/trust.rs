@@ -23,7 +23,7 @@ pub(crate) struct TrustedCertificate {
 
 impl fmt::Debug for TrustStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trust")
+        f.debug_struct("TrustStore")
             .field("anchors", &self.anchors.len())
             .field("lists", &self.lists)
             .field("depth", &self.depth)

@@ -239,6 +239,6 @@ impl Dialing {
 
 impl fmt::Debug for H2Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Multiplexed").field("peers", &self.0.0.borrow().len()).finish()
+        f.debug_struct("H2Connections").field("peers", &self.0.0.borrow().len()).finish()
     }
 }

@@ -142,7 +142,7 @@ impl Future for PurgeFuture {
 
 impl fmt::Debug for PurgeFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Purging").finish_non_exhaustive()
+        f.debug_struct("PurgeFuture").finish_non_exhaustive()
     }
 }
 
