@@ -8,7 +8,7 @@ use myriad_http::head::reason_phrase;
 use myriad_http::{HttpVersion, ResponseHead};
 use myriad_log::LogLevel;
 use myriad_net::Connection;
-use myriad_upstream::{OriginError, PeerAddress};
+use myriad_upstream::{OriginError, PeerAddress, Phase};
 
 use crate::connection_listed_fields::ConnectionListedFields;
 use crate::early_hints;
@@ -71,11 +71,10 @@ impl OriginObserver {
 }
 
 impl myriad_upstream::UpstreamObserver for OriginObserver {
-    fn stderr(&self, peer: &PeerAddress, text: &[u8]) {
+    fn stderr(&self, peer: &PeerAddress, text: &[u8], phase: Phase) {
         let text = String::from_utf8_lossy(text);
         let text = text.trim_end();
-        let message =
-            format_args!("FastCGI sent in stderr: \"{text}\" while reading response header from upstream");
+        let message = format_args!("FastCGI sent in stderr: \"{text}\" while {}", phase.as_str());
         self.write(LogLevel::Error, Some(peer), message);
     }
 

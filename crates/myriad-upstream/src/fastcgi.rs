@@ -51,9 +51,9 @@ pub(crate) async fn read_head(
         {
             match event {
                 Event::Stderr(text) => {
-                    link.stderr(&text);
+                    link.stderr(&text, Phase::ReadingHead);
                     if link.is_invalidated_by(&text) {
-                        let what = "FastCGI sent in stderr a text of fastcgi_catch_stderr";
+                        let what = "FastCGI stderr contains a text of fastcgi_catch_stderr";
                         return Err(OriginError::invalid(Phase::ReadingHead, what));
                     }
                 }
@@ -173,7 +173,7 @@ impl BodyDecoder for FastCgi {
             match event {
                 Event::Stdout(data) => self.admit(link, data, out),
                 Event::StdoutEnd => {}
-                Event::Stderr(text) => link.stderr(&text),
+                Event::Stderr(text) => link.stderr(&text, Phase::ReadingBody),
                 Event::End(_) if self.left.is_some_and(|left| left > 0) => {
                     return Err(OriginError::new(
                         ErrorKind::Closed,

@@ -173,7 +173,12 @@ impl BodyDecoder for Http {
         };
         if done && !link.input.is_empty() {
             self.surplus = true;
-            link.warn("upstream sent more data than specified in \"Content-Length\" header");
+            link.warn(match self.framing {
+                Framing::Chunked(_) => "upstream sent data after the final chunk",
+                Framing::Length(_) | Framing::UntilClose => {
+                    "upstream sent more data than specified in \"Content-Length\" header"
+                }
+            });
         }
         Ok(done)
     }

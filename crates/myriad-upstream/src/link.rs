@@ -195,14 +195,14 @@ impl Link {
             && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io)
     }
 
-    /// Handles output of the application on stderr: passes it to the observer, and records a fatal error if it contains
+    /// Handles output of the application on stderr, received in this phase: passes it to the observer, and records a fatal error if it contains
     /// one.
-    pub(crate) fn stderr(&mut self, text: &[u8]) {
+    pub(crate) fn stderr(&mut self, text: &[u8], phase: Phase) {
         if self.fatal_errors.push(text) || self.is_invalidated_by(text) {
             self.log.fatal();
         }
         if let Some(observer) = &self.observer {
-            observer.stderr(&self.peer, text);
+            observer.stderr(&self.peer, text, phase);
         }
     }
 

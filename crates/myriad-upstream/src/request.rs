@@ -10,7 +10,7 @@ use myriad_http::{Method, ResponseHead};
 
 use crate::address::PeerAddress;
 use crate::attempts::Attempts;
-use crate::error::OriginError;
+use crate::error::{OriginError, Phase};
 use crate::memcached_get::MemcachedGet;
 use crate::tls::OriginTls;
 
@@ -141,8 +141,9 @@ pub enum Affinity {
 
 /// Observer of events during a request, mainly for the error log.
 pub trait UpstreamObserver {
-    /// Called for output of the application on stderr; a piece may start and end within a line.
-    fn stderr(&self, peer: &PeerAddress, text: &[u8]);
+    /// Called for output of the application on stderr, with the phase in which it arrived; a piece may contain
+    /// partial lines.
+    fn stderr(&self, peer: &PeerAddress, text: &[u8], phase: Phase);
 
     /// Returns whether `text` on stderr, received before the response head, invalidates the response
     /// (`fastcgi_catch_stderr`).

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use myriad_http::h2::{ErrorCode, Http2ServerConfig};
 use myriad_http::{Fields, Method, ResponseHead};
 use myriad_upstream::{
-    ErrorKind, Group, HttpPool, OriginError, OriginRequest, PeerAddress, RequestPayload, UpstreamObserver,
+    ErrorKind, Group, HttpPool, OriginError, OriginRequest, PeerAddress, Phase, RequestPayload,
+    UpstreamObserver,
 };
 use support::http2::{ScriptEvent, answer, boxed, http2, serve, together};
 use support::{Made, Origin, group, keeping, next, read, refused, run};
@@ -172,7 +173,7 @@ fn unread_response_is_not_read_further_from_origin() {
 struct Interims(RefCell<Vec<u16>>);
 
 impl UpstreamObserver for Interims {
-    fn stderr(&self, _: &PeerAddress, _: &[u8]) {}
+    fn stderr(&self, _: &PeerAddress, _: &[u8], _: Phase) {}
     fn warning(&self, _: &PeerAddress, _: &str) {}
     fn retried(&self, _: &OriginError) {}
 
@@ -311,7 +312,10 @@ fn an_origin_without_http_2_is_a_failure() {
         let group = group(&[&origin.address]);
         let error = group.fetch(&HttpPool::new(), http2(Method::Get, "")).await.unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::InvalidHead);
-        assert!(error.to_string().starts_with("upstream sent invalid http2 (no HTTP/2)"), "{error}");
+        assert!(
+            error.to_string().starts_with("upstream sent invalid http2 (not HTTP/2: the first frame"),
+            "{error}"
+        );
     });
 }
 

@@ -5,7 +5,7 @@ mod support;
 use myriad_http::Method;
 use myriad_http::body::BodyError;
 use myriad_upstream::{Group, HttpPool, OriginRequest, Protocol, RequestPayload};
-use support::{Made, Origin, TestSocket, ask, group, http, read, run};
+use support::{Made, Notes, Origin, TestSocket, ask, group, http, read, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Reads up to the end of the head, byte by byte, so that the body is not consumed.
@@ -116,6 +116,26 @@ fn what_is_no_http_is_an_error() {
         other => panic!("{other:?}"),
     };
     assert!(text.starts_with("upstream sent invalid chunked response"), "{text}");
+}
+
+#[test]
+fn data_after_the_body_is_logged_by_its_framing() {
+    for (reply, warning) in [
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody and more",
+            "upstream sent more data than specified in \"Content-Length\" header",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\nand more",
+            "upstream sent data after the final chunk",
+        ),
+    ] {
+        let (_origin, group) = origin(reply);
+        let mut request = http(Method::Get, "");
+        let notes = Notes::attach(&mut request);
+        assert_eq!(run(ask(&group, request)).unwrap(), (200, b"body".to_vec()), "{reply:?}");
+        assert_eq!(notes.take(), [format!("warning: {warning}")]);
+    }
 }
 
 #[test]

@@ -52,10 +52,7 @@ struct SupervisorKeeper(Arc<ControlChannel>);
 impl SupervisorKeeper {
     fn send_to_supervisor(&self, kind: MessageKind, path: &Path, payload: &[u8]) {
         if let Err(error) = self.0.send(kind, payload, &[]) {
-            eprintln!(
-                "myriad: [alert] \"{}\" could not be sent to the worker process: {error}",
-                path.display()
-            );
+            eprintln!("myriad: [alert] \"{}\" could not be sent to the supervisor: {error}", path.display());
         }
     }
 }

@@ -31,12 +31,16 @@ impl Check for AddressRules {
 
     fn explain(&self, request: &Request) -> (String, CheckVerdict) {
         let verdict = self.verdict(request);
-        let explanation = match verdict {
-            CheckVerdict::Allow => "127.0.0.1 is allowed",
-            CheckVerdict::Refuse(_) => "127.0.0.1 is denied",
-            _ => "",
+        let outcome = match verdict {
+            CheckVerdict::Allow => "allowed",
+            CheckVerdict::Refuse(_) => "denied",
+            _ => return (String::new(), verdict),
         };
-        (explanation.to_owned(), verdict)
+        let explanation = match request.client() {
+            Some(address) => format!("{address} is {outcome}"),
+            None => format!("a client of a UNIX socket is {outcome}"),
+        };
+        (explanation, verdict)
     }
 
     fn rules_addresses(&self) -> bool {

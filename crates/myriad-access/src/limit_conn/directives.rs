@@ -1,7 +1,7 @@
 //! Directives `limit_conn*`, and parsers of their arguments.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, FLAG, NameKind, NameUse, ONE, Set, SetterResult, TWO, between,
+    Arguments, Contexts, Directive, FLAG, NameKind, ONE, Set, SetterResult, TWO, between,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, set};
@@ -19,7 +19,7 @@ static ZONES: NameKind = NameKind {
         let zones = limit_zones(http).iter().filter(|zone| zone.kind == LimitKind::Connections);
         zones.map(|zone| zone.name.as_str()).collect()
     },
-    example: |name| format!("limit_conn_zone $binary_remote_addr zone={name}:10m;"),
+    example: |name, _| format!("limit_conn_zone $binary_remote_addr zone={name}:10m;"),
 };
 
 pub(super) static ROWS: &[Directive] = &[
@@ -89,7 +89,7 @@ fn connection_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
     if limits.iter().any(|other| other.zone == zone) {
         return Err(Diagnostic::error(args.node.span, "\"limit_conn\" directive is duplicate"));
     }
-    args.uses.push(NameUse { name: args.text(0)?, of: &ZONES });
+    args.use_name(args.text(0)?, &ZONES);
     limits.push(ConnectionLimit { zone, max: most, origin_only, span: args.words()[0].span });
     Ok(())
 }

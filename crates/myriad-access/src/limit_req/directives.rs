@@ -2,7 +2,7 @@
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, FLAG, NameKind, NameUse, ONE, Set, SetterResult, between, exactly,
+    Arguments, Contexts, Directive, FLAG, NameKind, ONE, Set, SetterResult, between, exactly,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
@@ -20,7 +20,7 @@ static ZONES: NameKind = NameKind {
         let zones = limit_zones(http).iter().filter(|zone| matches!(zone.kind, LimitKind::Requests { .. }));
         zones.map(|zone| zone.name.as_str()).collect()
     },
-    example: |name| format!("limit_req_zone $binary_remote_addr zone={name}:10m rate=10r/s;"),
+    example: |name, _| format!("limit_req_zone $binary_remote_addr zone={name}:10m rate=10r/s;"),
 };
 
 pub(super) static ROWS: &[Directive] = &[
@@ -131,7 +131,7 @@ fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
     if limits.iter().any(|other| other.zone == limit.zone) {
         return Err(Diagnostic::error(args.node.span, "\"limit_req\" directive is duplicate"));
     }
-    args.uses.push(NameUse { name: Text::new(limit.zone.as_bytes(), limit.span), of: &ZONES });
+    args.use_name(Text::new(limit.zone.as_bytes(), limit.span), &ZONES);
     limits.push(limit);
     Ok(())
 }

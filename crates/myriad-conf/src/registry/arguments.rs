@@ -2,7 +2,10 @@
 
 use std::fmt::Display;
 
-use super::directive::Arguments;
+use super::{
+    directive::Arguments,
+    name_use::{NameKind, NameUse},
+};
 use crate::{
     diagnostic::Diagnostic,
     number::{NumberError, parse_millis, parse_number, parse_size},
@@ -38,6 +41,11 @@ impl<'a> Arguments<'a> {
     /// Panics if the row is not a [`FamilyRow`](super::FamilyRow): only these have a protocol.
     pub fn protocol(&self) -> Protocol {
         self.directive.protocol.expect("only directives of origin protocols read their protocol")
+    }
+
+    /// Records that the directive uses a name, so that it is checked to be defined. The name has no variables.
+    pub fn use_name(&mut self, name: Text, of: &'static NameKind) {
+        self.uses.push(NameUse { name, of, protocol: self.directive.protocol });
     }
 
     /// Clears `list`, which contains inherited values, at the first occurrence of the directive on its level.
@@ -107,7 +115,7 @@ impl<'a> Arguments<'a> {
 
     /// Parses a number.
     pub fn number(&self, index: usize) -> Result<u64, Diagnostic> {
-        self.read(index, 0, "a number", parse_number)
+        self.read(index, 0, &NUMBER, parse_number)
     }
 
     /// Parses a 32-bit number.
@@ -117,33 +125,33 @@ impl<'a> Arguments<'a> {
 
     /// Parses a size with an optional `k`, `m` or `g`, and returns bytes.
     pub fn size(&self, index: usize) -> Result<u64, Diagnostic> {
-        self.read(index, 0, "a size: a number with an optional `k`, `m` or `g`", parse_size)
+        self.read(index, 0, &SIZE, parse_size)
     }
 
     /// Parses a time and returns milliseconds. A number without a unit is in seconds.
     pub fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
-        self.read(index, 0, TIME, parse_millis)
+        self.read(index, 0, &TIME, parse_millis)
     }
 
     /// Parses the 32-bit number after the first `skip` bytes of the word, as in `weight=5`.
     pub fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
-        let number = self.read(index, skip, "a number", parse_number)?;
+        let number = self.read(index, skip, &NUMBER, parse_number)?;
         u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
     }
 
     /// Parses the number after the first `skip` bytes of the word, as in `max=5`.
     pub fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
-        self.read(index, skip, "a number", parse_number)
+        self.read(index, skip, &NUMBER, parse_number)
     }
 
     /// Parses the size after the first `skip` bytes of the word, as in `size=10m`, and returns bytes.
     pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
-        self.read(index, skip, "a size: a number with an optional `k`, `m` or `g`", parse_size)
+        self.read(index, skip, &SIZE, parse_size)
     }
 
     /// Parses the time after the first `skip` bytes of the word, as in `inactive=60s`, and returns milliseconds.
     pub fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
-        self.read(index, skip, TIME, parse_millis)
+        self.read(index, skip, &TIME, parse_millis)
     }
 
     /// Parses a number from `low` to `high`, inclusive.
@@ -156,14 +164,28 @@ impl<'a> Arguments<'a> {
         &self,
         index: usize,
         skip: usize,
-        form: &str,
+        form: &NumberForm,
         parse: fn(&[u8]) -> Result<T, NumberError>,
     ) -> Result<T, Diagnostic> {
         parse(&self.bytes(index)[skip..]).map_err(|error| match error {
-            NumberError::Invalid => self.invalid(index, form),
-            NumberError::TooLarge => self.invalid(index, "smaller: it is too large"),
+            NumberError::Invalid => self.invalid(index, form.syntax),
+            NumberError::TooLarge => self.invalid(index, format!("at most {}{}", i64::MAX, form.unit)),
         })
     }
 }
 
-const TIME: &str = "a time: numbers with `ms`, `s`, `m`, `h`, `d`, `w`, `M` or `y`; seconds without a unit";
+/// Description of a kind of number in errors.
+struct NumberForm {
+    /// Syntax that is required.
+    syntax: &'static str,
+    /// Unit of the parsed number, with a space before it; empty if it has none.
+    unit: &'static str,
+}
+
+const NUMBER: NumberForm = NumberForm { syntax: "a number", unit: "" };
+const SIZE: NumberForm =
+    NumberForm { syntax: "a size: a number with an optional `k`, `m` or `g`", unit: " bytes" };
+const TIME: NumberForm = NumberForm {
+    syntax: "a time: numbers with `ms`, `s`, `m`, `h`, `d`, `w`, `M` or `y`; seconds without a unit",
+    unit: " milliseconds",
+};

@@ -1,7 +1,7 @@
 //! Directives of nginx's log module, and switches for messages in the error log.
 
 use super::{
-    Arguments, Contexts, Directive, FLAG, NameKind, NameUse, Set, SetterResult, at_least, between,
+    Arguments, Contexts, Directive, FLAG, NameKind, Set, SetterResult, at_least, between,
     process::level_error_log, set, syslog,
 };
 use crate::{
@@ -24,7 +24,7 @@ const COMBINED: &str = concat!(
 static FORMATS: NameKind = NameKind {
     kind: "log format",
     defined: |http| http.log_formats.iter().map(|format| format.name.as_str()).collect(),
-    example: |name| format!("log_format {name} \"…\";"),
+    example: |name, _| format!("log_format {name} \"…\";"),
 };
 
 pub(super) static ROWS: &[Directive] = &[
@@ -175,7 +175,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
     let has_format = args.len() > 1 && !is_option(args.bytes(1));
     if has_format {
         log.format = args.name(1)?;
-        args.uses.push(NameUse { name: args.text(1)?, of: &FORMATS });
+        args.use_name(args.text(1)?, &FORMATS);
     }
     for index in if has_format { 2 } else { 1 }..args.len() {
         access_log_option(&mut log, args, index)?;

@@ -1,6 +1,6 @@
 //! Names that one directive uses and another directive must define.
 
-use crate::{model::HttpConf, text::Text};
+use crate::{model::HttpConf, settings::Protocol, text::Text};
 
 /// Use of a name; checked to be defined after the whole configuration has been read.
 pub struct NameUse {
@@ -8,6 +8,8 @@ pub struct NameUse {
     pub name: Text,
     /// Kind of the name, which provides the defined names.
     pub of: &'static NameKind,
+    /// Protocol of the directive that uses the name; `None` if it belongs to no protocol.
+    pub protocol: Option<Protocol>,
 }
 
 /// Kind of names that directives of `http` or `stream` define.
@@ -16,6 +18,7 @@ pub struct NameKind {
     pub kind: &'static str,
     /// Returns the names that a configuration defines.
     pub defined: fn(&HttpConf) -> Vec<&str>,
-    /// Returns a directive that defines the name, as an example in errors.
-    pub example: fn(&str) -> String,
+    /// Returns a directive that defines the name, as an example in errors. The second argument is the protocol of the
+    /// directive that uses the name.
+    pub example: fn(&str, Option<Protocol>) -> String,
 }

@@ -127,9 +127,9 @@ fn return_(args: &mut Arguments<'_>) -> StepResult {
         _ => {
             let code = String::from_utf8_lossy(args.bytes(0));
             let message = format!("invalid return code \"{code}\"");
-            Err(args.error(0, message).help(
-                "write a status from 0 to 999, or an URL that starts with http://, https:// or $scheme",
-            ))
+            Err(args
+                .error(0, message)
+                .help("write a status from 0 to 999, or a URL that starts with http://, https:// or $scheme"))
         }
     }
 }

@@ -1,10 +1,11 @@
 //! `*_cache_path`, which defines cache zones.
 
-use super::{Arguments, Contexts, Directive, FamilyRow, NameKind, NameUse, Set, SetterResult, at_least};
+use super::{Arguments, Contexts, Directive, FamilyRow, NameKind, Set, SetterResult, at_least};
 use crate::{
     diagnostic::Diagnostic,
     model::{CacheZoneConf, HttpConf},
     number::parse_size,
+    settings::Protocol,
     text::Text,
 };
 
@@ -24,14 +25,17 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
 static ZONES: NameKind = NameKind {
     kind: "cache zone",
     defined: |http| http.cache_zones.iter().map(|zone| zone.name.as_str()).collect(),
-    example: |name| format!("fastcgi_cache_path PATH keys_zone={name}:10m;"),
+    example: |name, protocol| {
+        let prefix = protocol.map_or("proxy_", Protocol::prefix);
+        format!("{prefix}cache_path PATH keys_zone={name}:10m;")
+    },
 };
 
 /// Records that the directive uses this cache zone, so that it is checked to be defined. Names with variables, which
 /// are only known at run time, are not recorded.
 pub fn use_cache_zone(args: &mut Arguments<'_>, zone: &Text) {
     if !zone.has_variables() {
-        args.uses.push(NameUse { name: zone.clone(), of: &ZONES });
+        args.use_name(zone.clone(), &ZONES);
     }
 }
 

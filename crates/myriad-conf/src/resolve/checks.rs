@@ -15,7 +15,7 @@ use crate::{
 impl Builder<'_> {
     /// Checks that `http` defines every name in [`Builder::uses`]. `block` is the name of the block, for messages.
     pub(super) fn check_uses(&mut self, http: &HttpConf, block: &str) {
-        for NameUse { name: used, of } in std::mem::take(&mut self.uses) {
+        for NameUse { name: used, of, protocol } in std::mem::take(&mut self.uses) {
             let (name, defined) = (used.lossy(), (of.defined)(http));
             if defined.contains(&&*name) {
                 continue;
@@ -23,7 +23,7 @@ impl Builder<'_> {
             let message = format!("unknown {} \"{name}\"", of.kind);
             let help = match nearest(&name, defined.iter().copied()) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => format!("define it in {block}: {}", (of.example)(&name)),
+                None => format!("define it in {block}: {}", (of.example)(&name, protocol)),
             };
             self.findings.push(Diagnostic::error(used.span, message).undefined(&*name).help(help));
         }

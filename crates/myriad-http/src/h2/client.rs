@@ -213,7 +213,7 @@ impl Http2Client {
         let Some(header) = FrameHeader::read(input) else { return Ok(PARTIAL) };
         // RFC 9113 §3.4. An origin that only supports HTTP/1 is detected here.
         if !self.began && header.kind != kind::SETTINGS {
-            return Err(ConnectionError::protocol("no HTTP/2"));
+            return Err(ConnectionError::protocol("not HTTP/2: the first frame is not SETTINGS"));
         }
         if header.length > MAX_FRAME {
             return Err(ConnectionError::new(ErrorCode::FrameSize, "frame too large"));

@@ -116,15 +116,15 @@ impl ControlReader {
                 ));
             }
             (other, _) if kind::is_http2(other) => {
-                return Err(Http3Error::connection(Http3ErrorCode::FrameUnexpected, "frame of HTTP/2"));
+                return Err(Http3Error::connection(
+                    Http3ErrorCode::FrameUnexpected,
+                    "frame type reserved for HTTP/2",
+                ));
             }
             _ => {}
         }
         if frame.length > MOST {
-            return Err(Http3Error::connection(
-                Http3ErrorCode::ExcessiveLoad,
-                "frame type reserved for HTTP/2",
-            ));
+            return Err(Http3Error::connection(Http3ErrorCode::ExcessiveLoad, "control frame too large"));
         }
         Ok(())
     }

@@ -140,6 +140,12 @@ fn malformed_requests_are_reported_and_oversized_ones_not_buffered() {
 /// Reads a unidirectional stream of a client in pieces of `piece` bytes. Returns the streams that got a priority, and
 /// the error, if any.
 fn one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Http3ErrorCode>) {
+    let (told, error) = read_one_way(stream, piece);
+    (told, error.map(|error| error.code))
+}
+
+/// Like [`one_way`], but returns the complete error.
+fn read_one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Http3Error>) {
     let (mut peer, mut role, mut kept, mut told) =
         (ClientUniStreams::default(), UniStreamRole::default(), Vec::new(), Vec::new());
     for chunk in stream.chunks(piece) {
@@ -148,7 +154,7 @@ fn one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Http3ErrorCode>) {
             match peer.receive(&mut role, &mut kept, &mut input) {
                 Ok(ControlEvent::Partial) => break,
                 Ok(ControlEvent::Priority(stream, _)) => told.push(stream),
-                Err(error) => return (told, Some(error.code)),
+                Err(error) => return (told, Some(error)),
             }
         }
         assert!(input.is_empty() && kept.len() < 8);
@@ -191,6 +197,13 @@ fn control_stream_that_breaks_a_rule_ends_the_connection() {
         );
     }
     assert_eq!(ends(&[vec![0], frame(kind::SETTINGS, &[0x21])].concat()), Some(Http3ErrorCode::Frame));
+}
+
+#[test]
+fn error_of_a_control_frame_names_the_violated_rule() {
+    let reason = |frame: Vec<u8>| read_one_way(&control(&[frame]), 3).1.map(|error| error.reason);
+    assert_eq!(reason(frame(0x2, b"x")), Some("frame type reserved for HTTP/2"));
+    assert_eq!(reason(frame(0x21, &[0; 5000])), Some("control frame too large"));
 }
 
 #[test]

@@ -51,9 +51,14 @@ impl FunctionError {
     pub(crate) fn bad(what: &str, text: &[u8]) -> Self {
         Self::new(format!("bad {what} value: \"{}\"", text[..text.len().min(SHOWN)].escape_ascii()))
     }
+
+    /// Creates an error for an undefined name: `upstream list "abc" is not defined`.
+    pub(crate) fn undefined(kind: &str, name: &[u8]) -> Self {
+        Self::new(format!("{kind} \"{}\" is not defined", name[..name.len().min(SHOWN)].escape_ascii()))
+    }
 }
 
-/// Maximum number of bytes of an invalid text shown in a message.
+/// Maximum number of bytes of an invalid text or name shown in a message.
 const SHOWN: usize = 64;
 
 impl fmt::Display for FunctionError {

@@ -24,7 +24,7 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_upstream::fastcgi_protocol::Params;
 use myriad_upstream::{
     Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, OriginError, OriginRequest, OriginResponse,
-    PeerAddress, PeerConfig, PeerStates, Protocol, RequestPayload, Timeouts, UpstreamObserver,
+    PeerAddress, PeerConfig, PeerStates, Phase, Protocol, RequestPayload, Timeouts, UpstreamObserver,
 };
 
 pub mod fastcgi;
@@ -212,8 +212,9 @@ impl Notes {
 }
 
 impl UpstreamObserver for Notes {
-    fn stderr(&self, _: &PeerAddress, text: &[u8]) {
-        self.0.borrow_mut().push(format!("stderr: {}", String::from_utf8_lossy(text)));
+    fn stderr(&self, _: &PeerAddress, text: &[u8], phase: Phase) {
+        let text = String::from_utf8_lossy(text);
+        self.0.borrow_mut().push(format!("stderr while {}: {text}", phase.as_str()));
     }
 
     fn warning(&self, _: &PeerAddress, text: &str) {

@@ -14,6 +14,19 @@ fn from(rules: &str, address: &str) -> GateResult {
 }
 
 #[test]
+fn explanation_names_the_address_of_the_request() {
+    let explain = |address: &str| {
+        let mut exchange = TestSite::new("", "deny 192.0.2.1; allow 192.0.2.0/24;").exchange("/", &[]);
+        exchange.request.received.real = Some(SocketAddr::new(address.parse().expect("an address"), 1));
+        let gate = exchange.request.place().entry.gate.clone().expect("a gate");
+        gate.checks[0].explain(&exchange.request).0
+    };
+    assert_eq!(explain("192.0.2.1"), "192.0.2.1 is denied");
+    assert_eq!(explain("192.0.2.2"), "192.0.2.2 is allowed");
+    assert_eq!(explain("192.0.3.1"), "");
+}
+
+#[test]
 fn the_first_rule_that_covers_the_client_decides() {
     let rules = "deny 192.0.2.1; allow 192.0.2.0/24; deny all;";
     assert_eq!(from(rules, "192.0.2.1"), GateResult::out(403));

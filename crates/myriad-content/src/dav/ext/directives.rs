@@ -2,7 +2,7 @@
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, NameKind, NameUse, ONE, Set, SetterResult, at_least, between,
+    Arguments, Contexts, Directive, NameKind, ONE, Set, SetterResult, at_least, between,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
@@ -44,7 +44,7 @@ static ZONES: NameKind = NameKind {
     defined: |http: &HttpConf| {
         http.settings.feature::<LockZones>().0.iter().filter_map(|zone| zone.name.as_str()).collect()
     },
-    example: |name| format!("dav_ext_lock_zone zone={name}:1m;"),
+    example: |name, _| format!("dav_ext_lock_zone zone={name}:1m;"),
 };
 
 pub(in crate::dav) static ROWS: &[Directive] = &[
@@ -99,7 +99,7 @@ fn lock(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
         Some(name) if !name.is_empty() => Text::new(name, args.node.args[0].span),
         _ => return Err(args.invalid(0, "zone=NAME")),
     };
-    args.uses.push(NameUse { name: name.clone(), of: &ZONES });
+    args.use_name(name.clone(), &ZONES);
     settings.feature_mut::<ExtSettings>().zone = Some(name);
     Ok(())
 }

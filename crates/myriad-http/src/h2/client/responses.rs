@@ -89,7 +89,11 @@ impl Http2Client {
         builder: ResponseBuilder,
     ) -> Result<OriginEvent, ConnectionError> {
         if !end {
-            return self.fail_stream(id, ErrorCode::Protocol, RequestFailure::Broken("second header"));
+            return self.fail_stream(
+                id,
+                ErrorCode::Protocol,
+                RequestFailure::Broken("second HEADERS without END_STREAM"),
+            );
         }
         match builder.finish_trailers() {
             Err(lost) => self.fail_stream(id, ErrorCode::Protocol, lost),
@@ -195,7 +199,7 @@ fn begin(stream: &mut ClientStream, head: &ResponseHead, end: bool) -> Result<()
     match head.status {
         // RFC 9113 §8.6.
         101 => return Err(RequestFailure::Broken("status 101, which HTTP/2 does not support")),
-        100..200 if end => return Err(RequestFailure::Broken("END_STREAM after an interim response")),
+        100..200 if end => return Err(RequestFailure::Broken("interim response with END_STREAM")),
         100..200 if stream.interim == MAX_INTERIM => {
             return Err(RequestFailure::Broken("too many interim responses"));
         }

@@ -129,7 +129,7 @@ fn an_origin_of_http_1_is_found_out() {
     let mut client = Http2Client::new(1000);
     ask(&mut client);
     let error = client.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n").expect_err("no HTTP/2");
-    assert_eq!(error.reason, "no HTTP/2");
+    assert_eq!(error.reason, "not HTTP/2: the first frame is not SETTINGS");
 }
 
 #[test]
