@@ -328,8 +328,8 @@ fn shared_with_stream(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> 
         let unseen = of_http.iter().filter(|(other_is, _)| !(is_written && *other_is));
         let same = unseen.map(|(_, other)| other).find(|other| other.shares_socket(&listen));
         if let (Some(same), ListenAddress::Ip(address)) = (same, &listen.address) {
-            let text = format!("{address} is listened on by http and by stream");
-            errors.push(Diagnostic::error(listen.span, text).related(same.span, "here by http"));
+            let text = format!("address {address} is used by both http and stream");
+            errors.push(Diagnostic::error(listen.span, text).related(same.span, "used by http here"));
         }
     }
     errors

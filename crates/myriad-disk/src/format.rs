@@ -48,8 +48,8 @@ impl std::fmt::Display for FormatError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Foreign => "the file has another format version",
-            Self::Length => "cut short",
-            Self::Damaged => "damaged",
+            Self::Length => "the file is truncated or too long",
+            Self::Damaged => "the file is damaged",
         })
     }
 }

@@ -189,7 +189,7 @@ impl WriterLease {
             Ok(Some(_)) => {
                 self.is_foreign.store(true, SeqCst);
                 self.release();
-                io::Error::other("its seed is from another run: the folder is used after the next start")
+                io::Error::other("the folder has another hash seed: it is used after the next restart")
             }
             Err(error) => error,
         };

@@ -88,7 +88,7 @@ impl DiskPool {
         for index in 0..threads.max(1) {
             spawn(format!("disk-{index}"), Box::new(move |shared| shared.serve(index == 0)))?;
         }
-        spawn("disk-keeper".to_owned(), Box::new(Shared::run_maintenance))?;
+        spawn("disk-upkeep".to_owned(), Box::new(Shared::run_maintenance))?;
         Ok(pool)
     }
 

@@ -173,7 +173,7 @@ impl PendingRead {
     /// Returns the bytes once they are read.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
         let read = ready!(Pin::new(&mut self.0).poll(cx));
-        let read = read.unwrap_or_else(|_| Err(io::Error::other("reading was abandoned")));
+        let read = read.unwrap_or_else(|_| Err(io::Error::other("the read was cancelled")));
         Poll::Ready(read.map_err(|error| BodyError::Io(format!("temporary file: {error}"))))
     }
 }

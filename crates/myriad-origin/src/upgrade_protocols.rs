@@ -15,8 +15,8 @@ pub static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     at_least(1),
     Set::Settings(upgrade_protocols),
-    "Protocols to which an HTTP origin may switch a connection (101), or `off`. `h2c` is never allowed, nor a \
-         protocol that `proxy_set_header Upgrade` sets without variables.",
+    "Protocols to which an HTTP origin may switch a connection (101), or `off`. `h2c` is never allowed; other \
+         protocols that `proxy_set_header Upgrade` sets without variables are always allowed.",
 )
 .default("websocket")
 .own()];

@@ -26,7 +26,7 @@ pub fn run_on_temporary_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let done = thread::scope(|scope| {
         let work = &mut work;
         let spawned = Builder::new()
-            .name("apart".to_owned())
+            .name("temporary".to_owned())
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, move || work.take().map(|work| work()));
         spawned.ok().and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
@@ -52,7 +52,7 @@ pub fn release_memory_soon() {
             break;
         }
     };
-    if Builder::new().name("give-back".to_owned()).spawn(work).is_err() {
+    if Builder::new().name("release-memory".to_owned()).spawn(work).is_err() {
         // No thread could be started; the memory is returned by a later call.
         RELEASES_LEFT.store(0, Ordering::Relaxed);
     }
@@ -80,11 +80,11 @@ mod tests {
     }
 
     /// Returns the number of threads of this process that release memory.
-    fn giving_back() -> usize {
+    fn releasing_threads() -> usize {
         let threads = std::fs::read_dir("/proc/self/task").expect("threads");
         let names =
             threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
-        names.filter(|name| name.trim_end() == "give-back").count()
+        names.filter(|name| name.trim_end() == "release-memory").count()
     }
 
     #[test]
@@ -93,8 +93,8 @@ mod tests {
             release_memory_soon();
         }
         // Other tests may have such threads that are exiting. The count stays far below the number of calls.
-        assert!(giving_back() < 10, "{}", giving_back());
-        while giving_back() > 0 {
+        assert!(releasing_threads() < 10, "{}", releasing_threads());
+        while releasing_threads() > 0 {
             thread::sleep(RELEASE_INTERVAL);
         }
     }

@@ -191,7 +191,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => preread_timeout),
-        "Timeout for reading these bytes.",
+        "Timeout for reading the first bytes of a connection.",
     )
     .default("30s"),
     Directive::new(
@@ -234,7 +234,7 @@ pub(crate) static ROWS: &[Directive] = &[
 ];
 
 const fn tuning(name: &'static str) -> Directive {
-    let doc = "Tunes nginx's own machinery.";
+    let doc = "Tunes nginx's hash tables.";
     Directive::new(name, Contexts::STREAM, ONE, Set::Nothing, doc)
         .no_effect("hash tables are sized automatically")
 }

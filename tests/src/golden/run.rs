@@ -166,9 +166,9 @@ impl Step {
         }
         // The messages of nginx differ.
         for line in lines.iter().filter(|line| !subject.is_nginx() && !says(place, line, &said)) {
-            let _ = writeln!(wrong, "  not said: {line}");
+            let _ = writeln!(wrong, "  missing: {line}");
         }
-        (!wrong.is_empty()).then(|| format!("line {}\n{wrong}  --- said\n{}", self.line, indented(&said)))
+        (!wrong.is_empty()).then(|| format!("line {}\n{wrong}  --- output\n{}", self.line, indented(&said)))
     }
 }
 

@@ -83,7 +83,7 @@ impl ControlShared {
             return reject(client, "too many concurrent commands: try again in a moment");
         }
         // If no thread can be started, the connection is closed.
-        let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
+        let _ = thread::Builder::new().name("control-client".into()).spawn(move || {
             // An error means that the client has disconnected.
             let _ = active.0.serve(&client);
         });

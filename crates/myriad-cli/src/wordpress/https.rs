@@ -24,7 +24,7 @@ const FEW_DAYS: u64 = 30;
 
 /// Directives for HTTPS that tests of web sites expect, besides the certificate.
 const MODERN: &str = "        ssl_prefer_server_ciphers on;
-        # Other sites learn no more than where a visitor comes from.
+        # Other sites receive only the origin of the referring page.
         add_header Referrer-Policy strict-origin-when-cross-origin always;
 ";
 

@@ -92,7 +92,7 @@ fn is_foreign(content: &WritableFolder) -> io::Result<bool> {
 /// Returns the PHP file with the address of the server and the salt of the site.
 fn connection(address: &str, salt: &str) -> String {
     format!(
-        "<?php\n// Written by myriad wordpress --install-object-cache: where the server is, and what begins this site's keys.\n\
+        "<?php\n// Written by myriad wordpress --install-object-cache: address of the server, and prefix of this site's keys.\n\
          return array(\n\t'address' => '{address}',\n\t'salt'    => '{salt}',\n);\n"
     )
 }

@@ -79,9 +79,10 @@ impl Builder<'_> {
             let same = of_http()
                 .find(|other| Endpoint::of(other) == Endpoint::of(listen) || other.shares_socket(listen));
             if let Some(same) = same {
-                let message = format!("{} is listened on by http and by stream", Endpoint::of(listen).show());
+                let message =
+                    format!("address {} is used by both http and stream", Endpoint::of(listen).show());
                 self.findings
-                    .push(Diagnostic::error(listen.span, message).related(same.span, "here by http"));
+                    .push(Diagnostic::error(listen.span, message).related(same.span, "used by http here"));
             }
         }
         let is_unnamed = |name: &str| {

@@ -43,7 +43,7 @@ pub(super) async fn text(exchange: &mut Exchange, insert: &PageInsert) -> Option
 async fn read_local_file(path: PathBuf, walk: PathResolution) -> Result<Vec<u8>, String> {
     let read = move || walk.read(path.as_os_str().as_encoded_bytes(), MOST as u64);
     let read = tokio::task::spawn_blocking(read).await;
-    read.map_err(|_| "reading was aborted".to_owned())?.map_err(|error| error.to_string())
+    read.map_err(|_| "the read was cancelled".to_owned())?.map_err(|error| error.to_string())
 }
 
 async fn fetch_subrequest(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {

@@ -187,7 +187,7 @@ async fn read_once(found: &FoundFile, path: &std::path::Path) -> std::io::Result
         None => Ok(()),
     })
     .await;
-    loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was aborted")))
+    loaded.unwrap_or_else(|_| Err(std::io::Error::other("the read was cancelled")))
 }
 
 /// Serves a directory: a random file (`random_index`), the first existing file of `index`, or a listing.

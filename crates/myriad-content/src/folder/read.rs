@@ -32,7 +32,7 @@ pub(crate) async fn read(
     let walk = paths::walk(request, frame, folder.as_os_str().as_bytes());
     let shown = folder.clone();
     let read = tokio::task::spawn_blocking(move || items(&folder, walk, selection)).await;
-    read.unwrap_or_else(|_| Err(io::Error::other("reading was aborted"))).map_err(|error| {
+    read.unwrap_or_else(|_| Err(io::Error::other("the read was cancelled"))).map_err(|error| {
         let error = SystemError::of(&error);
         let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
         let folder = shown.display();

@@ -75,7 +75,7 @@ impl Body for LongFileBody {
                 Ok(piece)
             }
             Ok(Err(error)) => Err(BodyError::Io(error.to_string())),
-            Err(_) => Err(BodyError::Io("reading was abandoned".to_owned())),
+            Err(_) => Err(BodyError::Io("the read was cancelled".to_owned())),
         }))
     }
 

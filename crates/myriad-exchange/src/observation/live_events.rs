@@ -130,7 +130,7 @@ pub struct TooMany;
 
 impl fmt::Display for TooMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MAX_READERS} clients read the events already: try again later")
+        write!(f, "too many readers of live events (maximum {MAX_READERS}): try again later")
     }
 }
 

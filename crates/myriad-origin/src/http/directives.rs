@@ -86,7 +86,7 @@ pub(super) static TUNING: &[FamilyRow] = &[hash("headers_hash_max_size"), hash("
 
 const fn hash(name: &'static str) -> FamilyRow {
     FamilyRow::new(
-        row(name, ONE, Set::Nothing, "Tunes nginx's own machinery.")
+        row(name, ONE, Set::Nothing, "Tunes nginx's hash tables.")
             .no_effect("hash tables are sized automatically"),
     )
 }

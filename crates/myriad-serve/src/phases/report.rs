@@ -38,10 +38,10 @@ pub(super) fn report_step(sink: &dyn DecisionSink, request: &Request, step: &Pha
             let (uri, args) =
                 (String::from_utf8_lossy(&request.route.uri), String::from_utf8_lossy(&request.route.args));
             let mark = if args.is_empty() { "" } else { "?" };
-            sink.note("goes to", format!("{uri}{mark}{args}"), "internal redirect".to_owned(), None);
+            sink.note("next step", format!("{uri}{mark}{args}"), "internal redirect".to_owned(), None);
         }
         PhaseStep::Named(name) => {
-            sink.note("goes to", String::from_utf8_lossy(name), String::new(), None);
+            sink.note("next step", String::from_utf8_lossy(name), String::new(), None);
         }
         PhaseStep::Error(status) => sink.note("error", status.to_string(), String::new(), None),
         PhaseStep::Answer(_) | PhaseStep::Wait(_) | PhaseStep::Enter => {}

@@ -239,7 +239,7 @@ fn log_event(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             LogLevel::Crit,
             None,
             format_args!(
-                "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are kept in memory alone until the disk works again",
+                "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are stored only in memory until the disk works again",
                 path.display(),
                 describe(error),
             ),

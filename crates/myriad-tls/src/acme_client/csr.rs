@@ -75,7 +75,9 @@ fn certificate(
 ) -> Result<Vec<u8>, AcmeError> {
     let extensions = der::sequence(extensions);
     let mut serial = [0; 16];
-    SystemRandom::new().fill(&mut serial).map_err(|_| AcmeError::Cryptography("choosing a number"))?;
+    SystemRandom::new()
+        .fill(&mut serial)
+        .map_err(|_| AcmeError::Cryptography("generating a serial number"))?;
     // The serial number must be positive (RFC 5280 section 4.1.2.2).
     serial[0] = serial[0] & 0x7f | 0x40;
     let moment = |seconds| der::value(tag::GENERALIZED_TIME, &format_generalized_time(seconds));

@@ -84,7 +84,7 @@ pub(crate) enum PublicParts {
 impl SigningKey {
     /// Generates a random key.
     pub fn generate(kind: AcmeKeyKind) -> Result<Self, AcmeError> {
-        let failed = |_| AcmeError::Cryptography("making a key");
+        let failed = |_| AcmeError::Cryptography("generating a key");
         let size = match kind {
             AcmeKeyKind::Rsa2048 => KeySize::Rsa2048,
             AcmeKeyKind::Rsa3072 => KeySize::Rsa3072,
@@ -93,7 +93,7 @@ impl SigningKey {
                 let curve = CURVES
                     .iter()
                     .find(|curve| curve.kind == kind)
-                    .ok_or(AcmeError::Cryptography("finding a curve"))?;
+                    .ok_or(AcmeError::Cryptography("selecting a curve"))?;
                 let pair = EcdsaKeyPair::generate(curve.fixed).map_err(failed)?;
                 let pkcs8 = pair.to_pkcs8v1().map_err(failed)?;
                 return Self::from_pkcs8(pkcs8.as_ref())

@@ -187,7 +187,7 @@ fn identifier<'a>(
     };
     let unasked = || {
         AcmeError::Protocol(format!(
-            "it requires an authorization for \"{}\", which was not ordered",
+            "an authorization is required for \"{}\", which was not ordered",
             one_line(value)
         ))
     };
@@ -205,7 +205,7 @@ fn prepare_challenge(
     let kind = around.issuer.challenge;
     let mut offered = authorization["challenges"].as_array().into_iter().flatten();
     let Some(challenge) = offered.find(|challenge| challenge["type"] == kind.name()) else {
-        let why = format!("it does not offer the challenge {} for this name", kind.name());
+        let why = format!("the challenge {} is not offered for this name", kind.name());
         return Err(AcmeError::Validation { identifier: identifier.to_string(), why });
     };
     let token = text_member(challenge, "token")
@@ -237,7 +237,7 @@ fn handshake_config(
 ) -> Result<Arc<ServerConfig>, AcmeError> {
     let key = SigningKey::generate(AcmeKeyKind::P256)?;
     let certificate = csr::challenge_certificate(&key, identifier, answer, now_s)?;
-    let failed = |_: rustls::Error| AcmeError::Cryptography("readying a handshake");
+    let failed = |_: rustls::Error| AcmeError::Cryptography("preparing the validation handshake");
     let provider = roots::provider();
     let signing = key.in_tls().map_err(failed)?;
     // rustls would refuse the certificate's critical extension, so the check that the key matches is skipped.
@@ -302,7 +302,7 @@ fn poll(
             return Ok(reply);
         }
         if began.elapsed() >= PATIENCE {
-            let why = "timed out waiting for the validation result".to_owned();
+            let why = "timed out waiting for the certificate authority".to_owned();
             return Err(AcmeError::Connection { url: url.to_owned(), why });
         }
         let asked = retry_after(&reply).map_or(Duration::ZERO, Duration::from_secs).min(LONGEST_PAUSE);

@@ -181,7 +181,7 @@ pub(crate) fn retry_after(reply: &HttpsReply) -> Option<u64> {
 /// Parses the body of a response as JSON.
 pub(crate) fn json_of(reply: &HttpsReply) -> Result<Value, AcmeError> {
     serde_json::from_slice(&reply.body)
-        .map_err(|error| AcmeError::Protocol(format!("the body is not valid JSON: {error}")))
+        .map_err(|error| AcmeError::Protocol(format!("the response body is not valid JSON: {error}")))
 }
 
 fn nonce_of(reply: &HttpsReply) -> Option<String> {

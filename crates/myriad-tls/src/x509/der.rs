@@ -10,7 +10,7 @@ pub struct MalformedDer;
 
 impl fmt::Display for MalformedDer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the certificate is not valid DER")
+        f.write_str("invalid DER encoding")
     }
 }
 

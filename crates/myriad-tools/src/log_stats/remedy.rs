@@ -75,7 +75,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ("purge forbidden", "intended for other clients; to allow access, see docs/purge.md"),
     ("not mirrored", "the mirror is too slow: check it, or mirror fewer requests"),
     ("no resolver defined", "add resolver ADDRESS, or use a server of an upstream group"),
-    ("are kept in memory alone", "fix the folder of the zone: check its disk and owner"),
+    ("are stored only in memory", "fix the folder of the zone: check its disk and owner"),
     ("request body refused", "raise client_body_temp_max_size, or find the client of the large uploads"),
     ("(13: Permission denied)", "allow the worker user to read it: ls -l, also for each parent folder"),
     ("(2: No such file or directory)", "links point to missing files; fix them, or set log_not_found off"),

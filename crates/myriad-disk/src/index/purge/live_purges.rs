@@ -140,7 +140,7 @@ impl<M: Metadata> LivePurges<M> {
         }
         if is_lost {
             let number = sequence.fetch_add(1, SeqCst);
-            let name = "all, since purges were lost".into();
+            let name = "all (logged purges were lost)".into();
             let all = RulePurge { number, purge: PurgeKind::Hard, name, rule: None };
             in_force.rules.push(LiveRule::new(&all, None));
             early.push(PurgeRecord::Rule(all));

@@ -93,7 +93,7 @@ pub enum PurgeError {
 impl fmt::Display for PurgeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rule => f.write_str("no such rule"),
+            Self::Rule => f.write_str("invalid rule"),
             Self::TooMany => f.write_str("too many concurrent purges"),
             Self::Unlogged(error) => write!(f, "cannot be logged: {error}"),
         }

@@ -182,7 +182,7 @@ fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_r
         (fixture.id(b"/"), fixture.id(&7_u64.to_le_bytes()), fixture.stats().quarantined),
         (Some(4), None, 0)
     );
-    assert!(fixture.events.lock().iter().any(|event| event.contains("used after the next start")));
+    assert!(fixture.events.lock().iter().any(|event| event.contains("used after the next restart")));
     fixture.close();
     let fixture = Fixture::open(folder.path());
     fixture.recover();

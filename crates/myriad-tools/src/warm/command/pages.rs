@@ -42,7 +42,7 @@ pub(super) fn of(options: &WarmOptions) -> Result<PageList, String> {
     if options.source == PageSource::Heat {
         return Ok(by_heat(options, stored?));
     }
-    let site = options.site.as_ref().ok_or("which site?")?;
+    let site = options.site.as_ref().ok_or("specify the URL of the site")?;
     let mut pages = PageList::default();
     let found = match &options.source {
         PageSource::Log(path) => of_log(path)?.into_iter().map(|path| site.with_path(&path)).collect(),
