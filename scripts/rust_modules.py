@@ -48,7 +48,7 @@ def tokens_of(source):
     return found
 
 
-def behind_group(tokens, at):
+def after_group(tokens, at):
     """Returns the position after the bracket that closes the one at `at`."""
     depth = 0
     while at < len(tokens):
@@ -59,16 +59,16 @@ def behind_group(tokens, at):
     return at
 
 
-def behind_item(tokens, at):
+def after_item(tokens, at):
     """Returns the position after the item, field or statement that starts at `at`, with its attributes."""
     while tokens[at:at + 2] == ["#", "["]:
-        at = behind_group(tokens, at + 1)
+        at = after_group(tokens, at + 1)
     is_use = "use" in tokens[at:at + 8]
     while at < len(tokens) and tokens[at] not in CLOSING:
         if tokens[at] in (";", ","):
             return at + 1
         is_body = tokens[at] == "{" and not is_use
-        at = behind_group(tokens, at) if tokens[at] in OPENING else at + 1
+        at = after_group(tokens, at) if tokens[at] in OPENING else at + 1
         if is_body:
             break
     return at
@@ -79,10 +79,10 @@ def without_tests(tokens):
     kept, at = [], 0
     while at < len(tokens):
         if tokens[at:at + 4] == ["#", "[", "cfg", "("]:
-            end = behind_group(tokens, at + 1)
+            end = after_group(tokens, at + 1)
             condition = tokens[at + 4:end - 2]
             if condition == ["test"] or condition[:3] == ["all", "(", "test"]:
-                at = behind_item(tokens, end)
+                at = after_item(tokens, end)
                 continue
         kept.append(tokens[at])
         at += 1
@@ -146,19 +146,19 @@ class Reader:
     def __init__(self, module, tokens):
         self.module, self.tokens = module, tokens
         self.at, self.depth = 0, 0
-        self.is_public, self.told_path = False, None
+        self.is_public, self.path_attribute = False, None
 
     def read(self):
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
             following = self.tokens[self.at + 1:self.at + 3]
             if token == "#" and self.tokens[self.at + 1:self.at + 4] == ["[", "path", "="]:
-                self.told_path = self.tokens[self.at + 4].strip('"')
-                self.at = behind_group(self.tokens, self.at + 1)
+                self.path_attribute = self.tokens[self.at + 4].strip('"')
+                self.at = after_group(self.tokens, self.at + 1)
             elif token == "pub":
                 self.is_public = True
                 is_bounded = following[:1] == ["("]
-                self.at = behind_group(self.tokens, self.at + 1) if is_bounded else self.at + 1
+                self.at = after_group(self.tokens, self.at + 1) if is_bounded else self.at + 1
             elif token == "use":
                 self.read_import()
             elif token == "mod" and len(following) == 2 and following[1] in ("{", ";"):
@@ -181,17 +181,17 @@ class Reader:
         self.is_public = False
 
     def read_child(self, name, opening):
-        module, told = self.module, self.told_path
-        self.is_public, self.told_path = False, None
+        module, given_path = self.module, self.path_attribute
+        self.is_public, self.path_attribute = False, None
         if opening == "{":
-            end = behind_group(self.tokens, self.at + 2)
+            end = after_group(self.tokens, self.at + 2)
             child = module.children[name] = Module(module.file, module, module.folder / name)
             Reader(child, self.tokens[self.at + 3:end - 1]).read()
             self.at = end
             return
         self.at += 3
         usual = [module.folder / f"{name}.rs", module.folder / name / "mod.rs"]
-        for path in [module.file.parent / told] if told else usual:
+        for path in [module.file.parent / given_path] if given_path else usual:
             if path.exists():
                 module.children[name] = read_file(path, module, module.folder / name)
 
@@ -200,8 +200,8 @@ class Reader:
         before = tokens[start - 1] if start else ""
         self.is_public = False
         if word in ITEMS and self.depth == 0:
-            behind = (name for name in tokens[start + 1:start + 5] if name not in BEFORE_NAME)
-            self.module.items.add(next(behind, ""))
+            following = (name for name in tokens[start + 1:start + 5] if name not in BEFORE_NAME)
+            self.module.items.add(next(following, ""))
         path, self.at = [word], start + 1
         while tokens[self.at:self.at + 1] == ["::"] and WORD.match(*tokens[self.at + 1:self.at + 2] or [":"]):
             path.append(tokens[self.at + 1])
@@ -269,40 +269,41 @@ def names_by_star(module):
                 yield name, found
 
 
-def arrows_of(source_folder):
-    """Returns {file: {file: names}} for the crate with sources in a folder."""
-    arrows = collections.defaultdict(lambda: collections.defaultdict(set))
+def file_dependencies(source_folder):
+    """Returns {file: {used file: used names}} for the crate with sources in a folder."""
+    dependencies = collections.defaultdict(lambda: collections.defaultdict(set))
     for root in ("lib.rs", "main.rs"):
         if not (source_folder / root).exists():
             continue
         for module in read_file(source_folder / root, None, source_folder).all():
-            for path, handed_on in module.named:
+            for path, reexported_name in module.named:
                 # A re-exported name does not count as used here.
-                if handed_on and not module.words[handed_on]:
+                if reexported_name and not module.words[reexported_name]:
                     continue
                 target = resolve(module, path)
                 if isinstance(target, pathlib.Path) and target != module.file:
-                    arrows[module.file][target].add(path[-1])
+                    dependencies[module.file][target].add(path[-1])
             for name, target in names_by_star(module):
-                arrows[module.file][target].add(name)
-    return arrows
+                dependencies[module.file][target].add(name)
+    return dependencies
 
 
-def reached(arrows, start):
+def reachable(dependencies, start):
+    """Returns the files that a file depends on, directly or indirectly."""
     seen, todo = set(), [start]
     while todo:
-        for target in arrows.get(todo.pop(), ()):
+        for target in dependencies.get(todo.pop(), ()):
             if target not in seen:
                 seen.add(target)
                 todo.append(target)
     return seen
 
 
-def circles_of(arrows):
-    """Returns the strongly connected sets of files, the largest first."""
-    reach = {file: reached(arrows, file) for file in arrows}
-    circles = {
-        frozenset(other for other in reach[file] if file in reach.get(other, ()))
-        for file in arrows if file in reach[file]
+def cycles_of(dependencies):
+    """Returns the import cycles (sets of files that all depend on one another), the largest first."""
+    reachable_from = {file: reachable(dependencies, file) for file in dependencies}
+    cycles = {
+        frozenset(other for other in reachable_from[file] if file in reachable_from.get(other, ()))
+        for file in dependencies if file in reachable_from[file]
     }
-    return sorted((sorted(circle) for circle in circles), key=lambda circle: (-len(circle), circle))
+    return sorted((sorted(cycle) for cycle in cycles), key=lambda cycle: (-len(cycle), cycle))
