@@ -26,7 +26,7 @@ import time
 from nginx_text import Broken, directives
 
 # Limits per configuration: addresses, names and requests; seconds per request, for the start, and in total.
-ADDRESSES, NAMES, MOST, PATIENCE, START, LONGEST = 4, 4, 48, 3, 4, 60
+MAX_ADDRESSES, MAX_NAMES, MAX_REQUESTS, REQUEST_TIMEOUT, START_TIMEOUT, TOTAL_TIMEOUT = 4, 4, 48, 3, 4, 60
 # Folders in which site roots and sockets may be created; each configuration has its own copy.
 SITES = ("/var/www", "/srv", "/home", "/opt", "/usr/share/nginx", "/usr/share/webapps", "/usr/local/www", "/data", "/app", "/www", "/run", "/dev/shm", "/tmp")
 FILES = {
@@ -64,14 +64,14 @@ def plan_of(texts):
                 if found:
                     port = ":443" if words[1].startswith("https") else ":80"
                     origins.add(found[1] if ":" in found[1] else found[1] + port)
-    return {"names": list(dict.fromkeys(names))[: NAMES], "targets": list(dict.fromkeys(targets)), "roots": roots, "origins": sorted(origins)}
+    return {"names": list(dict.fromkeys(names))[: MAX_NAMES], "targets": list(dict.fromkeys(targets)), "roots": roots, "origins": sorted(origins)}
 
 
 def answers_of(binary, prefix, conf, plan, modules=()):
     """Returns the server's addresses and its responses by request, or a text if it did not start."""
     command = ["unshare", "-n", "-p", "-m", "-f", "--kill-child", "--mount-proc", sys.executable, __file__, binary, prefix, conf, json.dumps(plan), *modules]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TOTAL_TIMEOUT, check=False)
         return json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         return "timed out"
@@ -113,19 +113,19 @@ def answered(answers):
 
 def report(results):
     """Returns counts and the grouped differences in Markdown, the most frequent first."""
-    asked = [one for one in results if "differs" in one]
-    requests, equal = sum(one["asked"] for one in asked), sum(not one["differs"] for one in asked)
+    tested = [one for one in results if "differs" in one]
+    requests, equal = sum(one["asked"] for one in tested), sum(not one["differs"] for one in tested)
     silent = [one for one in results if "silent" in one]
-    yield f"\n## Answers\n\n{len(asked)} configurations got {requests} requests; {equal} of them have equal responses; {len(silent)} could not be tested."
+    yield f"\n## Responses\n\n{len(tested)} configurations got {requests} requests; {equal} of them have equal responses; {len(silent)} could not be tested."
     groups = collections.defaultdict(lambda: [set(), 0, None])
-    for one in asked:
+    for one in tested:
         for request, name, ours, theirs in one["differs"]:
             shown = re.sub(r"\d+", "N", f"{name}: {ours} -> {theirs}") if name != "status" else f"{name}: {ours} -> {theirs}"
             row = groups[shown[:200]]
             row[0].add((one["source"], one["configuration"]))
             row[1] += 1
             row[2] = row[2] or f"{one['source']}: {one['configuration']}: {request}"
-    yield "\n| configurations | requests | nginx -> Myriad | for example |\n|--:|--:|---|---|"
+    yield "\n| configurations | requests | nginx -> Myriad | example |\n|--:|--:|---|---|"
     for shown, (ones, count, example) in sorted(groups.items(), key=lambda item: (-len(item[1][0]), item[0])):
         yield f"| {len(ones)} | {count} | {shown.replace('|', chr(92) + '|')} | {example.replace('|', chr(92) + '|')} |"
 
@@ -152,8 +152,8 @@ def prepare(plan, needed):
                     pass
 
 
-def origin(address):
-    """An upstream that responds with the request that it received, over HTTP or FastCGI."""
+def start_upstream(address):
+    """Starts an upstream that responds with the request that it received, over HTTP or FastCGI."""
     try:
         if address.startswith("unix:"):
             os.makedirs(os.path.dirname(address[5:]) or "/", exist_ok=True)
@@ -171,12 +171,14 @@ def origin(address):
 
 
 def accept(listener):
+    """Handles each connection in a separate thread."""
     while True:
-        threading.Thread(target=tell, args=(listener.accept()[0],), daemon=True).start()
+        threading.Thread(target=respond, args=(listener.accept()[0],), daemon=True).start()
 
 
-def tell(connection):
-    connection.settimeout(PATIENCE)
+def respond(connection):
+    """Responds to one HTTP or FastCGI request with the request itself."""
+    connection.settimeout(REQUEST_TIMEOUT)
     file = connection.makefile("rb")
     try:
         first = file.peek(1)[:1]
@@ -230,15 +232,15 @@ def listening():
     return found
 
 
-def ask(host, port, tls, name, method, target, fields=""):
+def send_request(host, port, tls, name, method, target, fields=""):
     """Returns status, headers and body of a response."""
-    with socket.create_connection((host, port), PATIENCE) as plain:
+    with socket.create_connection((host, port), REQUEST_TIMEOUT) as plain:
         connection = plain
         if tls:
             context = ssl._create_unverified_context()
             context.minimum_version = ssl.TLSVersion.TLSv1_2
             connection = context.wrap_socket(plain, server_hostname=name)
-        connection.settimeout(PATIENCE)
+        connection.settimeout(REQUEST_TIMEOUT)
         connection.sendall(f"{method} {target} HTTP/1.1\r\nHost: {name}\r\nUser-Agent: compare\r\nAccept: */*\r\n{fields}Connection: close\r\n\r\n".encode())
         data = b""
         try:
@@ -281,50 +283,51 @@ def requests_of(plan):
     yield "unknown.test", "GET", "/", ""
 
 
-def within(binary, prefix, conf, plan, *modules):
+def run_in_namespaces(binary, prefix, conf, plan, *modules):
+    """Starts the server, sends it the requests of the plan, and prints its addresses and responses as JSON."""
     plan = json.loads(plan)
     prepare(plan, [binary, prefix, *modules])
     for address in plan["origins"]:
-        origin(address)
+        start_upstream(address)
     before = listening()
     loads = "".join(f"load_module {module};" for module in modules)
-    subprocess.run([binary, "-e", "/dev/stderr", "-p", f"{prefix}/", "-c", conf, *(["-g", loads] if loads else [])], stdout=2, timeout=START * 4, check=False) \
+    subprocess.run([binary, "-e", "/dev/stderr", "-p", f"{prefix}/", "-c", conf, *(["-g", loads] if loads else [])], stdout=2, timeout=START_TIMEOUT * 4, check=False) \
         if b"daemon" not in pathlib.Path(conf).read_bytes() else subprocess.Popen([binary, "-p", f"{prefix}/", "-c", conf], stdout=2)
-    until = time.monotonic() + START
+    until = time.monotonic() + START_TIMEOUT
     while not listening() - before and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(0.3)
     addresses = sorted(listening() - before)
     todo = []
-    for port, host in addresses[:ADDRESSES]:
-        tls = speaks_tls(host, port, plan["names"][-1])
-        todo += [(host, port, tls, *request) for request in requests_of(plan)][: MOST // min(len(addresses), ADDRESSES) + 8]
+    for port, host in addresses[:MAX_ADDRESSES]:
+        tls = uses_tls(host, port, plan["names"][-1])
+        todo += [(host, port, tls, *request) for request in requests_of(plan)][: MAX_REQUESTS // min(len(addresses), MAX_ADDRESSES) + 8]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(asked, todo))
+        answers = list(pool.map(send_or_error, todo))
     by_request = {" ".join(map(str, one)).replace("\r\n", " ").strip(): answer for one, answer in zip(todo, answers)}
     print(json.dumps({"listens": [f"{host}:{port}" for port, host in addresses], "answers": by_request}))
 
 
-def speaks_tls(host, port, name):
-    """Returns whether the address uses TLS; a TLS server answers plain requests with 400."""
-    speaks = False
+def uses_tls(host, port, name):
+    """Returns true if the address uses TLS; a TLS server answers plain requests with 400."""
+    found = False
     for tls in (False, True):
         try:
-            status = ask(host, port, tls, name, "GET", "/")[0]
+            status = send_request(host, port, tls, name, "GET", "/")[0]
         except (OSError, ValueError):
             continue
         if status and (tls or status != 400):
-            speaks = tls
-    return speaks
+            found = tls
+    return found
 
 
-def asked(one):
+def send_or_error(one):
     """Returns the response to a request; status 0 with the error if there is none."""
     try:
-        return ask(*one)
+        return send_request(*one)
     except (OSError, ValueError) as error:
         return 0, {"error": type(error).__name__}, ""
 
 
 if __name__ == "__main__":
-    within(*sys.argv[1:])
+    run_in_namespaces(*sys.argv[1:])

@@ -12,7 +12,7 @@ from nginx_answers import answered, differences, plan_of
 from nginx_templates import filled
 from nginx_text import Broken, Rewriting, below, directives
 from nginx_trees import fences_of
-from nginx_trials import asked, group_of, isolation
+from nginx_trials import group_of, isolation, run_isolated
 
 # A template, and all texts that it can produce.
 TEMPLATES = [
@@ -56,7 +56,7 @@ REWRITES = [
 NOT_FOUND = {"none.conf": None}
 
 # Texts that are not in the nginx language.
-NONE = ["a", "a {", "}", "[php]\nuser = x", '"a"b;', ";"]
+INVALID = ["a", "a {", "}", "[php]\nuser = x", '"a"b;', ";"]
 
 # Responses of two servers by request, and the expected differences.
 ANSWERS = [
@@ -88,7 +88,7 @@ nginx)
 myriad)
   case "$all" in *'$lost'*) case "$all" in *'map "" $lost'*) ;; *) no 'unknown "lost" variable';; esac;; esac
   case "$all" in *more_set_headers*) no 'unknown directive "more_set_headers"';; esac
-  case "$all" in *strange*) no '"strange" is no good in "/x/17" 12';; esac;;
+  case "$all" in *strange*) no '"strange" is not valid in "/x/17" 12';; esac;;
 esac
 exit 0
 """
@@ -117,7 +117,7 @@ def self_check(program):
         found = rewriting.text(text, None)
         if found != expected:
             yield f"self-check: {text!r}: expected {expected!r}, found {found!r}"
-    for text in NONE:
+    for text in INVALID:
         with contextlib.suppress(Broken):
             list(directives(text))
             yield f"self-check: {text!r}: is accepted as the nginx language"
@@ -125,7 +125,7 @@ def self_check(program):
         yield "self-check: fences of Markdown are not found"
     if group_of('"gzip" in "a" of /T/x.conf:12 wants 3', {"gzip"}, "/T") != '"gzip" in "..." of PATH:N wants N':
         yield "self-check: messages are not grouped"
-    listed = "# remark\na/b /x/ *.conf # what it is\nc/d\n"
+    listed = "# remark\na/b /x/ *.conf # description\nc/d\n"
     if list(program.sources_of(listed)) != [("a/b", ["/x/", "*.conf"]), ("c/d", ["*"])]:
         yield "self-check: the list of sources is not read"
     yield from self_check_answers()
@@ -140,9 +140,9 @@ BIND = "import socket, sys; a = socket.create_server(('127.0.0.1', int(sys.argv[
 def self_check_isolation():
     """Returns the errors if a port that is in use on this machine is not free for a test."""
     with socket.create_server(("127.0.0.1", 0)) as holder:
-        code, said = asked([sys.executable, "-c", BIND, str(holder.getsockname()[1])])
+        code, output = run_isolated([sys.executable, "-c", BIND, str(holder.getsockname()[1])])
     if isolation() and code:
-        yield f"self-check: a port in use is not free for a test: {said}"
+        yield f"self-check: a port in use is not free for a test: {output}"
 
 
 def self_check_answers():
@@ -151,7 +151,7 @@ def self_check_answers():
     for one, other, expected in ANSWERS:
         found = list(differences({"listens": here, "answers": one}, {"listens": here, "answers": other}))
         if found != expected:
-            yield f"self-check: {one} beside {other}: expected {expected}, found {found}"
+            yield f"self-check: {one} and {other}: expected {expected}, found {found}"
     if next(differences({"listens": here, "answers": {}}, {"listens": [], "answers": {}}), None) != ("", "listens", "127.0.0.1:80", ""):
         yield "self-check: a server that does not listen is not seen"
     if answered({"answers": {"a": (0, {}, ""), "b": (404, {}, "")}}) != 1:
@@ -176,8 +176,8 @@ def self_check_run(program):
             (folder / name).chmod(0o755)
         servers = ["--myriad", str(folder / "myriad"), "--nginx", str(folder / "nginx")]
         words = ["run", str(folder / "sources"), *servers, "--json", str(folder / "all.json")]
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
             program.main(words)
         results = json.loads((folder / "all.json").read_text())
         results = {one["configuration"]: (one["context"], one.get("modules"), one.get("loads")) for one in results}
@@ -187,6 +187,6 @@ def self_check_run(program):
     }
     if results != expected:
         yield f"self-check: a run: expected {expected}, found {results}"
-    for line in ("| owner/name | 6 | 4 | 3 | 1 | 0 |", '| 1 | 1 | "strange" is no good in "..." N | owner/name: sites/b.conf |'):
-        if line not in said.getvalue():
-            yield f"self-check: the output of a run lacks {line!r}: {said.getvalue()}"
+    for line in ("| owner/name | 6 | 4 | 3 | 1 | 0 |", '| 1 | 1 | "strange" is not valid in "..." N | owner/name: sites/b.conf |'):
+        if line not in output.getvalue():
+            yield f"self-check: the output of a run lacks {line!r}: {output.getvalue()}"

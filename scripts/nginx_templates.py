@@ -1,16 +1,17 @@
 """Fills templates of nginx configurations with values that the surrounding directives accept.
 
 `filled(text)` returns each text that the template can produce. Conditionals of Jinja, Liquid, Go, Mustache, Handlebars, ERB and EJS
-are tried all, none, and each one alone (the first MOST_ALONE). Loops run once. Placeholders (`{{x}}`, `<%= x %>`, `%x%`, `__X__`,
-`@x@`, `!X!`, `${X}`, `$X`, `<x>`) get the default value of the template, or a value for the directive, or a value for their name.
+are expanded with all conditions true, with none true, and with only one true (for the first MAX_SINGLE conditions). Loops run once.
+Placeholders (`{{x}}`, `<%= x %>`, `%x%`, `__X__`, `@x@`, `!X!`, `${X}`, `$X`, `<x>`) get the default value of the template, or a value
+for the directive, or a value for their name.
 A text without any of these is returned unchanged. No code of a template is evaluated.
 """
 
 import re
 from typing import NamedTuple
 
-# Number of conditions that are tried alone, in addition to all and none.
-MOST_ALONE = 8
+# Maximum number of conditions that are tried as the only true one.
+MAX_SINGLE = 8
 
 TAG = re.compile(
     r"\{%[-+~]?(?P<block>.*?)[-+~]?%\}|\{#(?P<remark>.*?)#\}|\{\{(?P<value>\{.*?\}|.*?)\}\}|<%(?P<ruby>.*?)%>", re.S
@@ -190,32 +191,32 @@ def chosen(parts, holds):
 
 def value_of(name, before, after):
     """Returns a value for this name between these texts."""
-    said = re.sub(r"#.*", "", before[max(before.rfind(char) for char in ";{}") + 1 :])
-    words, next_char = said.split(), after[:1]
+    directive = re.sub(r"#.*", "", before[max(before.rfind(char) for char in ";{}") + 1 :])
+    words, next_char = directive.split(), after[:1]
     if not words and (not after.strip(" \t") or after.lstrip(" \t")[0] in "\n{}" or next_char.isalpha()):
         return ""
-    if re.search(r"\bif\b", name) or words[:1] == ["listen"] and len(words) > 1 and said[-1].isspace():
+    if re.search(r"\bif\b", name) or words[:1] == ["listen"] and len(words) > 1 and directive[-1].isspace():
         return ""
     if given := DEFAULT.search(name):
         return given[1] or given[2]
-    if words and said[-1] in " \t\n\"'" and next_char in ("", *" \t\n;\"'"):
+    if words and directive[-1] in " \t\n\"'" and next_char in ("", *" \t\n;\"'"):
         for pattern, value in BY_DIRECTIVE:
             if pattern.fullmatch(words[0]):
                 # Two placeholders of a server are two ports; the second argument of a log is its level or format.
                 if words[0] == "listen":
                     return str(8079 + before.count("listen"))
                 return {"error_log": "warn", "access_log": "combined"}.get(words[0], value) if len(words) > 1 else value
-    if re.search(r"[\w\].]:$", said) and not said.endswith("unix:"):
+    if re.search(r"[\w\].]:$", directive) and not directive.endswith("unix:"):
         return "8080"
-    assigned = re.search(r"(\w+)=$", said)
+    assigned = re.search(r"(\w+)=$", directive)
     value = by_name(assigned[1]) if assigned and by_name(assigned[1]) else by_name(name) or "example"
-    if said.endswith("://"):
+    if directive.endswith("://"):
         return value.removeprefix("http://")
-    if said.endswith("["):
+    if directive.endswith("["):
         return "::1"
     if next_char.isalnum() and re.fullmatch(r"\d+[a-z]", value):
         return value[:-1]
-    return "example" if said.endswith("/") and value.startswith("/") else value
+    return "example" if directive.endswith("/") and value.startswith("/") else value
 
 
 def by_name(name):
@@ -234,15 +235,15 @@ def with_values(parts):
 
 def with_places(text):
     """Fills in the placeholders of shells and panels; `$X` only if the text does not set it."""
-    said, at = "", 0
+    result, at = "", 0
     for place in PLACE.finditer(text):
         name = next(group for group in place.groups() if group is not None)
         if place["shell"] and re.search(rf"(set|map\s+\S+|geo)\s+\${name}\b", text):
             continue
-        said += text[at : place.start()]
-        said += value_of(name, said, text[place.end() : place.end() + 1])
+        result += text[at : place.start()]
+        result += value_of(name, result, text[place.end() : place.end() + 1])
         at = place.end()
-    return said + text[at:]
+    return result + text[at:]
 
 
 def filled(text):
@@ -254,7 +255,7 @@ def filled(text):
     choices = {"": lambda name: True}
     if names:
         choices = {"all": lambda name: True, "none": lambda name: False}
-        choices |= {f"only {only}": lambda name, only=only: name == only for only in names[:MOST_ALONE]}
+        choices |= {f"only {only}": lambda name, only=only: name == only for only in names[:MAX_SINGLE]}
     texts = {}
     for label, holds in choices.items():
         one = with_places(with_values(list(chosen(parts, holds))))

@@ -41,21 +41,21 @@ class Directive(NamedTuple):
 def word_at(text, at):
     """Reads the word at this position, as ngx_conf_read_token does."""
     quote = text[at] if text[at] in "\"'" else ""
-    start, said = at, ""
+    start, value = at, ""
     at += len(quote)
     while at < len(text):
         char = text[at]
         if char == "\\" and at + 1 < len(text):
-            said += text[at + 1] if text[at + 1] in "\"'\\" + (" ;{" if not quote else "") else text[at : at + 2]
+            value += text[at + 1] if text[at + 1] in "\"'\\" + (" ;{" if not quote else "") else text[at : at + 2]
             at += 2
         elif quote and char == quote:
             if text[at + 1 : at + 2] not in ("", " ", "\t", "\r", "\n", ";", "{", ")"):
                 raise Broken("a word continues after its quote")
-            return Word(said, start, at + 1)
+            return Word(value, start, at + 1)
         elif not quote and (char in " \t\r\n;" or char == "{" and text[at - 1] != "$"):
-            return Word(said, start, at)
+            return Word(value, start, at)
         else:
-            said += char
+            value += char
             at += 1
     raise Broken("the text ends in a word")
 
@@ -92,7 +92,7 @@ def directives(text):
 
 
 def is_values(directive):
-    """Returns whether this is a line of a block without directives (such as `map`)."""
+    """Returns true if this is a line of a block without directives (such as `map`)."""
     return bool(directive.inside) and directive.inside[-1] in ("map", "geo", "types", "split_clients", "charset_map", "match")
 
 
@@ -102,11 +102,12 @@ def names_of(text):
 
 
 def includes_of(text):
-    """What `include` names."""
+    """Returns the arguments of all `include` directives."""
     return [one.words[1].text for one in directives(text) if one.name == "include" and len(one.words) == 2]
 
 
 def upstreams_of(text):
+    """Returns the names of all `upstream` blocks."""
     return {one.words[1].text for one in directives(text) if one.name == "upstream" and len(one.words) == 2}
 
 
@@ -208,7 +209,7 @@ class Rewriting:
 
 
 def is_path(text, kind):
-    """Returns whether an argument is a path that can be moved."""
+    """Returns true if an argument is a path that can be moved."""
     if not text or "$" in text or text in ("off", "stderr", "on"):
         return False
     return not text.startswith(("/dev/", "data:", "memory:", "engine:", "store:", *(("syslog:",) if kind == "log" else ())))

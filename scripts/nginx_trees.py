@@ -16,8 +16,8 @@ from nginx_templates import filled
 from nginx_text import Broken, Rewriting, below, directives, includes_of, is_values, upstreams_of
 
 # Maximum size of a file in bytes, and maximum number of included files.
-LARGEST = 400_000
-MOST_INCLUDED = 400
+MAX_FILE_BYTES = 400_000
+MAX_INCLUDES = 400
 # Names of files that can be a configuration. Code blocks in Markdown can be, too.
 LIKELY = re.compile(
     r"(\.(conf|nginx|tpl|stpl|tmpl|template|mustache|j2|erb|ejs|inc|include|vhost|sample|example|dist|cfg|default|params)|^[^.]+)$"
@@ -26,7 +26,7 @@ LIKELY = re.compile(
 TEMPLATE_ENDS = (".j2", ".erb", ".tmpl", ".tpl", ".template", ".mustache", ".default", ".sample", ".dist", ".ejs")
 FENCE = re.compile(r"^[ \t]*```+[ \t]*([^\n]*)\n(.*?)^[ \t]*```+[ \t]*$", re.S | re.M)
 # Directives that distinguish an nginx configuration from other files with braces and semicolons.
-TELLING = re.compile(
+NGINX_DIRECTIVE = re.compile(
     r"(server|location|http|events|upstream|map|geo|stream|add_header|expires|listen|root|include|if|rewrite|return|index|try_files"
     r"|deny|allow|(proxy|fastcgi|uwsgi|scgi|grpc|ssl|gzip|brotli|auth|limit|real|client|access|error|log|open_file|more|worker"
     r"|keepalive|server|fancyindex|subs?|echo|set|resolver|charset|default|types|large|send|tcp|aio|dav|pagespeed|modsecurity"
@@ -35,10 +35,10 @@ TELLING = re.compile(
 
 
 class Source:
-    """The files of one repository below `folder`; `beside` are the other repositories of its owner."""
+    """The files of one repository below `folder`; `siblings` are the other repositories of its owner."""
 
     def __init__(self, name, folder):
-        self.name, self.owner, self.folder, self.beside = name, name.split("/")[0], pathlib.Path(folder), []
+        self.name, self.owner, self.folder, self.siblings = name, name.split("/")[0], pathlib.Path(folder), []
         files = (path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink() and ".git" not in path.parts)
         self.files = sorted(path.relative_to(self.folder).as_posix() for path in files)
         self.by_name = {}
@@ -51,7 +51,7 @@ class Source:
 
     def text(self, file):
         data = (self.folder / file).read_bytes()
-        return data.decode("utf-8", "surrogateescape") if len(data) <= LARGEST and b"\0" not in data else ""
+        return data.decode("utf-8", "surrogateescape") if len(data) <= MAX_FILE_BYTES and b"\0" not in data else ""
 
     def candidates(self):
         """Yields name and text of every configuration; a template yields each different text."""
@@ -96,7 +96,7 @@ def looks_like_nginx(text):
         outer = [one.name for one in directives(text) if not one.inside]
     except Broken:
         return False
-    return any(TELLING.fullmatch(name) for name in outer)
+    return any(NGINX_DIRECTIVE.fullmatch(name) for name in outer)
 
 
 class Prefix:
@@ -118,11 +118,11 @@ class Prefix:
     def gather(self, source, file, text, depth):
         """Finds the files that the text includes, recursively."""
         for pattern in includes_of(text):
-            found = ([(owner, name) for name in owner.find(pattern, file)] for owner in (source, *source.beside))
+            found = ([(owner, name) for name in owner.find(pattern, file)] for owner in (source, *source.siblings))
             files = next(filter(None, found), [])
             kept = []
             for owner, name in files:
-                if (owner, name) not in self.texts and len(self.texts) < MOST_INCLUDED and depth < 8:
+                if (owner, name) not in self.texts and len(self.texts) < MAX_INCLUDES and depth < 8:
                     texts = filled(owner.text(name))
                     one = texts.get(self.label, next(iter(texts.values())))
                     try:
@@ -206,16 +206,16 @@ class Keys:
 def mmdb():
     """Returns a MaxMind database with one node and no address."""
 
-    def said(text):
+    def text_field(text):
         return bytes([0x40 | len(text)]) + text.encode()
 
-    def number(value, kind):
+    def number_field(value, kind):
         return bytes([0xA0 | 2 if kind == 5 else 0xC0 | 4]) + value.to_bytes(2 if kind == 5 else 4, "big")
 
     fields = [
-        said("binary_format_major_version"), number(2, 5), said("binary_format_minor_version"), number(0, 5),
-        said("build_epoch"), b"\x08\x02" + (1_700_000_000).to_bytes(8, "big"), said("database_type"), said("GeoLite2-City"),
-        said("description"), b"\xe0", said("ip_version"), number(6, 5), said("languages"), b"\x00\x04",
-        said("node_count"), number(1, 6), said("record_size"), number(24, 5),
+        text_field("binary_format_major_version"), number_field(2, 5), text_field("binary_format_minor_version"), number_field(0, 5),
+        text_field("build_epoch"), b"\x08\x02" + (1_700_000_000).to_bytes(8, "big"), text_field("database_type"), text_field("GeoLite2-City"),
+        text_field("description"), b"\xe0", text_field("ip_version"), number_field(6, 5), text_field("languages"), b"\x00\x04",
+        text_field("node_count"), number_field(1, 6), text_field("record_size"), number_field(24, 5),
     ]
     return b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com" + bytes([0xE0 | 9]) + b"".join(fields)

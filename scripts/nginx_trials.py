@@ -17,22 +17,22 @@ import sys
 from nginx_text import Broken, directives
 
 # Seconds for one run of a server, and maximum number of additions per context.
-LONGEST = 10
-MOST_REPAIRS = 40
+TIMEOUT = 10
+MAX_REPAIRS = 40
 
 RUNS_CODE = re.compile(r"lua|perl|_js_|passenger")
 # Modules of nginx's own source that are built as dynamic modules.
 OWN = re.compile(r"ngx_(mail|stream|http_(geoip|image_filter|xslt_filter)|stream_geoip)_module\.so")
 FIRST = ("ndk_http_module.so", "ngx_stream_module.so", "ngx_mail_module.so")
 
-# The text around the include of the candidate in each context; `missed` contains the additions. Without a server, nginx does not check
-# inherited directives, such as variables in `proxy_set_header`, so BESIDE adds one.
-BESIDE = "server {\nlocation / {\n}\n}\n"
+# The text around the include of the candidate in each context; `additions` contains the additions. Without a server, nginx does not check
+# inherited directives, such as variables in `proxy_set_header`, so EXTRA_SERVER adds one.
+EXTRA_SERVER = "server {\nlocation / {\n}\n}\n"
 CONTEXTS = {
-    "http": "events {{}}\nhttp {{ {missed}\ninclude {unit};\n{beside}}}\n",
-    "server": "events {{}}\nhttp {{ {missed}\nserver {{\ninclude {unit};\n}}\n}}\n",
-    "location": "events {{}}\nhttp {{ {missed}\nserver {{\nlocation / {{\ninclude {unit};\n}}\n}}\n}}\n",
-    "stream": "events {{}}\nstream {{ {missed}\ninclude {unit};\n}}\n",
+    "http": "events {{}}\nhttp {{ {additions}\ninclude {candidate};\n{extra_server}}}\n",
+    "server": "events {{}}\nhttp {{ {additions}\nserver {{\ninclude {candidate};\n}}\n}}\n",
+    "location": "events {{}}\nhttp {{ {additions}\nserver {{\nlocation / {{\ninclude {candidate};\n}}\n}}\n}}\n",
+    "stream": "events {{}}\nstream {{ {additions}\ninclude {candidate};\n}}\n",
 }
 MAIN = {"events", "http", "stream", "mail", "rtmp"}
 NEVER_MAIN = {"server", "location", "upstream", "map", "geo", "if", "set", "rewrite", "return", "listen", "root", "allow"}
@@ -52,10 +52,10 @@ def isolation():
     return []
 
 
-def asked(command):
-    """Returns the exit status of a command in a network namespace (None: timed out after LONGEST seconds), and its output."""
+def run_isolated(command):
+    """Returns the exit status of a command in a network namespace (None: timed out after TIMEOUT seconds), and its output."""
     try:
-        done = subprocess.run([*isolation(), *command], stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
+        done = subprocess.run([*isolation(), *command], stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         return None, "timed out"
     return done.returncode, (done.stderr + done.stdout).decode("utf-8", "replace")
@@ -66,11 +66,11 @@ class Nginx:
 
     def __init__(self, binary, folder):
         self.binary, self.modules = binary, []
-        told = asked([binary, "-V"])[1]
-        found = re.search(r"--modules-path=(\S+)", told)
+        version_output = run_isolated([binary, "-V"])[1]
+        found = re.search(r"--modules-path=(\S+)", version_output)
         place = pathlib.Path(found[1] if found else pathlib.Path(binary).parent)
         names = (file.name for file in place.glob("*.so") if not RUNS_CODE.search(file.name))
-        self.version = re.search(r"nginx version: (\S+)|$", told)[1] or binary
+        self.version = re.search(r"nginx version: (\S+)|$", version_output)[1] or binary
         (folder / "logs").mkdir(exist_ok=True)
         empty = folder / "empty.conf"
         empty.write_text("events {}\n")
@@ -83,9 +83,9 @@ class Nginx:
         """Returns whether nginx loads the configuration, and its first error."""
         loads = "".join(f"load_module {module};" for module in modules)
         command = [self.binary, "-t", "-e", "stderr", "-p", f"{folder}/", "-c", str(conf)]
-        code, said = asked([*command, "-g", loads] if loads else command)
-        found = re.search(r"\[(?:emerg|crit|alert|error)\] (?:\d+#\d+: )?(.*)", said)
-        return code == 0, found[1] if found else said.strip()[-200:]
+        code, output = run_isolated([*command, "-g", loads] if loads else command)
+        found = re.search(r"\[(?:emerg|crit|alert|error)\] (?:\d+#\d+: )?(.*)", output)
+        return code == 0, found[1] if found else output.strip()[-200:]
 
 
 class Myriad:
@@ -94,11 +94,11 @@ class Myriad:
 
     def test(self, folder, conf):
         """Returns whether Myriad loads the configuration, and all its errors."""
-        code, said = asked([self.binary, "-t", "-e", "stderr", "-p", f"{folder}/", "-c", str(conf)])
-        errors = [error for error in re.findall(r"^myriad: \[(?:emerg|crit|alert|error)\] (.*)", said, re.M)]
+        code, output = run_isolated([self.binary, "-t", "-e", "stderr", "-p", f"{folder}/", "-c", str(conf)])
+        errors = [error for error in re.findall(r"^myriad: \[(?:emerg|crit|alert|error)\] (.*)", output, re.M)]
         if code and not errors:
-            panics = re.findall(r"^thread .* panicked at (\S+)", said, re.M)
-            errors = panics or said.strip().splitlines()[-1:] or [f"exit status {code}"]
+            panics = re.findall(r"^thread .* panicked at (\S+)", output, re.M)
+            errors = panics or output.strip().splitlines()[-1:] or [f"exit status {code}"]
         return code == 0, errors if code != 0 else []
 
 
@@ -114,87 +114,87 @@ class Trial:
         """Returns the contexts where the configuration can be valid, by its directive names."""
         return ("main",) if self.outer & MAIN else tuple(CONTEXTS) if self.outer & NEVER_MAIN else ("main", *CONTEXTS)
 
-    def write(self, context, missed):
+    def write(self, context, additions):
         """Writes the configuration with the additions."""
-        unit = str(self.prefix.conf / "candidate.conf")
-        lines = " ".join(dict.fromkeys(missed["lines"]))
-        self.prefix.write(unit, self.prefix.text)
+        candidate = str(self.prefix.conf / "candidate.conf")
+        lines = " ".join(dict.fromkeys(additions["lines"]))
+        self.prefix.write(candidate, self.prefix.text)
         if context != "main":
-            beside = "" if "server" in self.names else BESIDE
-            self.prefix.write(str(self.conf), CONTEXTS[context].format(missed=lines, unit=unit, beside=beside))
+            extra_server = "" if "server" in self.names else EXTRA_SERVER
+            self.prefix.write(str(self.conf), CONTEXTS[context].format(additions=lines, candidate=candidate, extra_server=extra_server))
             return
         text = self.prefix.text
         for one in directives(text):
             if one.opens and one.name == "http" and lines:
                 text = f"{text[: one.end]} {lines}{text[one.end :]}"
                 break
-        self.prefix.write(str(self.conf), text + ("\nevents {}\n" if missed["events"] else ""))
+        self.prefix.write(str(self.conf), text + ("\nevents {}\n" if additions["events"] else ""))
 
     def accepted(self, nginx):
         """Returns the context in which nginx loads it and whether it needs third-party modules, or None and the reason."""
         why = ""
         for context in self.contexts():
-            missed = {"lines": [], "events": False}
-            for _ in range(MOST_REPAIRS):
-                self.write(context, missed)
+            additions = {"lines": [], "events": False}
+            for _ in range(MAX_REPAIRS):
+                self.write(context, additions)
                 loads, error = nginx.test(self.prefix.conf, self.conf, nginx.modules)
                 if loads:
                     return context, not nginx.test(self.prefix.conf, self.conf, nginx.own)[0]
-                if not self.repair(error, missed):
+                if not self.repair(error, additions):
                     break
             # The right context is the first one with another error than a misplaced directive.
             if not why or re.search(r"not allowed here|no \"events\"", why):
                 why = error
         return None, why
 
-    def repair(self, error, missed):
+    def repair(self, error, additions):
         """Returns whether the missing item in nginx's message could be added."""
-        before = (list(missed["lines"]), missed["events"], len(self.made))
-        for pattern, given in REPAIRS:
+        before = (list(additions["lines"]), additions["events"], len(self.stubs))
+        for pattern, add in REPAIRS:
             if found := re.search(pattern, error):
-                given(self, missed, *found.groups())
-                return before != (missed["lines"], missed["events"], len(self.made))
+                add(self, additions, *found.groups())
+                return before != (additions["lines"], additions["events"], len(self.stubs))
         return False
 
     @property
-    def made(self):
+    def stubs(self):
         return self.prefix.stubs
 
-    def zone(self, missed, name):
+    def zone(self, additions, name):
         """Defines a zone of the kind that its directives need."""
         texts = [self.prefix.text, *self.prefix.texts.values()]
         words = [[word.text for word in one.words] for text in texts for one in directives(text)]
         users = {line[0] for line in words if name in line[1:2]}
         if any("_cache" in user for user in users):
-            self.cache(missed, name)
+            self.cache(additions, name)
         elif "track_uploads" in users:
-            missed["lines"].append(f"upload_progress {name} 1m;")
+            additions["lines"].append(f"upload_progress {name} 1m;")
         elif "limit_conn" in users:
-            missed["lines"].append(f"limit_conn_zone $binary_remote_addr zone={name}:1m;")
+            additions["lines"].append(f"limit_conn_zone $binary_remote_addr zone={name}:1m;")
         else:
-            missed["lines"].append(f"limit_req_zone $binary_remote_addr zone={name}:1m rate=10r/s;")
+            additions["lines"].append(f"limit_req_zone $binary_remote_addr zone={name}:1m rate=10r/s;")
 
-    def file(self, missed, path):
+    def file(self, additions, path):
         """Creates an empty file if it is inside the prefix."""
         if os.path.normpath(path).startswith(self.prefix.folder) and not os.path.exists(path):
-            self.made.append(path)
+            self.stubs.append(path)
             self.prefix.write(path, "")
 
-    def certificate(self, missed):
-        certificate, key = self.prefix.place("ssl/missed.pem", "certificate"), self.prefix.place("ssl/missed.key", "key")
-        missed["lines"].append(f"ssl_certificate {certificate}; ssl_certificate_key {key};")
+    def certificate(self, additions):
+        certificate, key = self.prefix.place("ssl/added.pem", "certificate"), self.prefix.place("ssl/added.key", "key")
+        additions["lines"].append(f"ssl_certificate {certificate}; ssl_certificate_key {key};")
 
-    def cache(self, missed, name):
-        missed["lines"].append(f"proxy_cache_path {self.prefix.place('cache/' + name, 'folder')} keys_zone={name}:1m;")
+    def cache(self, additions, name):
+        additions["lines"].append(f"proxy_cache_path {self.prefix.place('cache/' + name, 'folder')} keys_zone={name}:1m;")
 
 
 def line(text):
     """Returns a repair that adds a line."""
-    return lambda trial, missed, *found: missed["lines"].append(text.format(*found))
+    return lambda trial, additions, *found: additions["lines"].append(text.format(*found))
 
 
-def events(trial, missed):
-    missed["events"] = True
+def events(trial, additions):
+    additions["events"] = True
 
 
 # nginx's messages about missing items, and how to add each item (once, for all tested servers).
@@ -215,11 +215,11 @@ def group_of(message, names, folder):
     """Returns the message of a refusal without paths and numbers, and without quoted words that are not directives."""
     message = message.replace(folder, "")
 
-    def kept(quoted):
+    def shorten(quoted):
         word = quoted[1]
         return quoted[0] if word in names or message.startswith(("unknown directive", f'"{word}" is a known')) else '"..."'
 
-    message = re.sub(r'"((?:[^"\\]|\\.)*)"', kept, message)
+    message = re.sub(r'"((?:[^"\\]|\\.)*)"', shorten, message)
     return re.sub(r"(?<![\w.])/[\w./+-]+", "PATH", re.sub(r"\b\d+(\.\d+)*\b", "N", message))[:160]
 
 
