@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the certificates that the tests beside it read, in the current folder. They are valid from 2026 to 2096; the tests
-# bring a time of their own.
+# Creates the certificates and revocation lists that the tests of x509 read; run it in this folder. They are valid from 2026 to 2096,
+# and the tests pass a fixed time.
 set -e
 key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
 sign() { # NAME ISSUER EXTENSIONS [DN]
