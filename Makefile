@@ -137,10 +137,10 @@ check-hot-path: ## count the instructions of ten kinds of request; fails if one 
 	@$(CARGO) build --quiet --package myriad
 	@bench/hot_path.py "$${CARGO_TARGET_DIR:-target}/debug/myriad"
 
-check: ## format, lint and unit tests, for use while changing the code; `make test` has all checks
+check: ## format, lint, unit tests and tests without sockets, for use while changing the code; `make test` has all checks
 	@$(NEEDS_CARGO)
 	@$(MAKE) --no-print-directory lint
-	$(CARGO) test --quiet --workspace --lib --bins
+	$(CARGO) test --quiet --workspace --lib --bins --test in_process
 
 test-long: ## run the model tests of the cache and of QPACK with 3000 seeds, and kill the server 200 times during writes and purges
 	@$(NEEDS_CARGO)
