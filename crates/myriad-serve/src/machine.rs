@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use myriad_base::memory::{group_limit, group_path, resident_bytes};
 
-/// Mount point of version 2 control groups.
+/// Mount point of version 2 control groups (cgroups).
 const GROUPS: &str = "/sys/fs/cgroup";
-/// Memory limit of a container's control group in version 1.
+/// File with the memory limit of a container's control group in version 1, in bytes.
 const FIRST_VERSION: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
 /// Returns the memory available to the process, in bytes: that of the machine, or the smallest limit of its control
@@ -30,8 +30,8 @@ fn group_limit_files(root: &Path, group: &str) -> Vec<PathBuf> {
     around.collect()
 }
 
-/// Number of bytes read from `/proc/self/status`. The memory figure is within them, unless the user is a member of a
-/// thousand groups.
+/// Number of bytes read from `/proc/self/status`. The memory figure (`VmRSS`) is within them, unless the user is a
+/// member of a thousand groups.
 const STATUS: usize = 16 << 10;
 
 /// Reader of the process's resident memory (`RSS` in `ps`). Each [`Self::bytes`] is one system call.
@@ -51,7 +51,7 @@ impl ResidentMemory {
         Ok(Self { status: File::open(path)?, text: vec![0; STATUS] })
     }
 
-    /// Returns the resident memory in bytes. Returns an error if the file cannot be read or contains no figure.
+    /// Returns the resident memory in bytes. Returns an error if the file cannot be read or contains no `VmRSS`.
     pub(crate) fn bytes(&mut self) -> io::Result<u64> {
         let length = self.status.read_at(&mut self.text, 0)?;
         let found = resident_bytes(&String::from_utf8_lossy(&self.text[..length]));

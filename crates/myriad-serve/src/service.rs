@@ -25,9 +25,9 @@ use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
 use myriad_exchange::{access_log, after_sent, counting, observation, tracing};
 
-/// Service of one worker thread.
+/// Request handling of one worker thread, with its current configuration.
 pub(crate) struct SiteService {
-    /// State of the worker thread.
+    /// State of the worker thread that all its configurations share.
     worker: Rc<WorkerState>,
     current: RefCell<Rc<Generation>>,
     /// `stream` block of the current configuration, if any.
@@ -41,7 +41,7 @@ impl SiteService {
         Self { worker: Rc::clone(&site.worker), current: RefCell::new(site), streams: RefCell::new(streams) }
     }
 
-    /// Replaces the configuration. Exchanges in progress finish with the previous one.
+    /// Replaces the configuration. Requests in progress finish with the previous one.
     pub(crate) fn replace(&self, site: Rc<Generation>, streams: Option<Rc<WorkerStreams>>) {
         crate::quic::shake_hands_for(&site);
         *self.current.borrow_mut() = site;
@@ -49,7 +49,7 @@ impl SiteService {
         exchange_buffers::clear_pool();
     }
 
-    /// Returns the current generation.
+    /// Returns the current generation, the worker's instance of the running configuration.
     pub(crate) fn current(&self) -> Rc<Generation> {
         Rc::clone(&self.current.borrow())
     }
@@ -79,7 +79,7 @@ fn outcome(exchange: Box<Exchange>, decision: PhaseDecision) -> ServiceOutcome<B
     }
 }
 
-/// Guard for an exchange that is counted as started: if a panic in the rules drops it, the exchange is counted as
+/// Guard for a request that is counted as started: if a panic in the rules drops it, the request is counted as
 /// finished.
 struct StartedExchange<'a>(Option<&'a Counters>);
 
@@ -102,8 +102,8 @@ impl Drop for StartedExchange<'_> {
     }
 }
 
-/// Exchange that waits for its response. If it is dropped before the response is available, it is logged with nginx's
-/// status 499.
+/// Request (with its state) that waits for its response. If it is dropped before the response is available, it is
+/// logged with nginx's status 499.
 struct WaitingExchange(Option<Box<Exchange>>);
 
 impl WaitingExchange {

@@ -35,7 +35,7 @@ pub fn run_on_temporary_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     done.or_else(|| work.take().map(|work| work())).expect("the work runs exactly once")
 }
 
-/// Remaining number of releases by the releasing thread; 0 if it is not running.
+/// Number of times that the memory-releasing thread still has to release memory; 0 if it is not running.
 static RELEASES_LEFT: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns freed memory to the system within half a second, on a separate thread. If that thread is already running,

@@ -12,10 +12,10 @@ mod absent {
 
     use myriad_conf::settings::Settings;
 
-    /// Does nothing: there are no spans to send.
+    /// Does nothing: this build has no tracing, so there are no spans to send.
     pub(crate) fn finish(_patience: Duration) {}
 
-    /// Returns false: origins receive no trace context.
+    /// Returns false: this build has no tracing, so origins receive no trace context.
     pub(crate) fn injects(_settings: &Settings) -> bool {
         false
     }

@@ -8,16 +8,16 @@ use rustix::process::{Resource, getrlimit};
 
 /// File descriptors of a worker thread that are not connections: its event loop, its waker, a spare.
 const WORKER_DESCRIPTORS: u64 = 4;
-/// File descriptors reserved for zones, resolvers and the control socket, in addition to one eighth of the limit for
-/// files.
+/// File descriptors reserved for cache files, resolvers and the control socket, in addition to one eighth of the limit
+/// for served files.
 const RESERVED_DESCRIPTORS: u64 = 32;
 /// Minimum number of connections of a worker, even if the descriptor limit is lower.
 const MIN_CONNECTIONS: u64 = 8;
 
-/// Maximum number of connections of each worker.
+/// Maximum number of connections of each worker, and the reason if it is less than configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WorkerCapacity {
-    /// Maximum number per worker.
+    /// Maximum number of connections per worker.
     pub connections: usize,
     /// Descriptor limit that reduced `connections` below `worker_connections`; `None` if it was not reduced.
     pub lowered_by: Option<u64>,
@@ -65,12 +65,14 @@ pub(crate) fn max_cached_files() -> usize {
     limit.and_then(|limit| usize::try_from(limit / 16).ok()).unwrap_or(usize::MAX)
 }
 
-/// Returns the number of descriptors that are not connections, without the share reserved for files.
+/// Returns the number of descriptors that are not used for connections, without the share reserved for files. `open` is
+/// the number of descriptors that are already open.
 fn other_descriptors(open: u64, (workers, listeners): (usize, usize)) -> u64 {
     open + RESERVED_DESCRIPTORS + workers as u64 * (WORKER_DESCRIPTORS + listeners as u64)
 }
 
-/// Returns the descriptor limit required for a total of `connections`.
+/// Returns the descriptor limit of the process that a total of `connections` requires. `open` is the number of
+/// descriptors that are already open.
 fn required_limit(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
     let besides = connections.saturating_add(other_descriptors(open, machine));
     besides.saturating_add(besides / 7 + 1)

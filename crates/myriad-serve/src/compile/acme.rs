@@ -20,7 +20,8 @@ impl RuntimeCompiler<'_> {
         self.environment.retained.acme.slot(server, self.http, state, warn)
     }
 
-    /// Returns the tasks of the ACME agents; `None` without `acme_issuer`.
+    /// Returns the tasks of the ACME agents (issuers and the certificates to obtain from each); `None` if no server
+    /// uses an `acme_issuer`.
     pub(super) fn acme_plan(&mut self) -> Option<Box<AcmePlan>> {
         let http = self.http;
         if http.acme_issuers.is_empty() {

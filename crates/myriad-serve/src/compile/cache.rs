@@ -20,7 +20,8 @@ use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
 use myriad_store::page::{FetchLimits, PageFolder, PageZone};
 
-/// Bytes of `keys_zone` counted per file: nginx documents 8000 keys per megabyte.
+/// Bytes of `keys_zone` counted per cached file, to convert the size of the zone to a number of files: nginx documents
+/// 8000 keys per megabyte.
 const KEY_BYTES: u64 = 128;
 
 impl RuntimeCompiler<'_> {

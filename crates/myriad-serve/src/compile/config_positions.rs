@@ -9,8 +9,8 @@ use myriad_cache::settings::CacheSettings;
 use myriad_exchange::runtime::{OriginLabel, PlaceId, PlaceLabel};
 
 impl RuntimeCompiler<'_> {
-    /// Returns the label of a compiled level, with the texts of its origin and cache settings; empty if the level has
-    /// no origin.
+    /// Returns the description of a compiled configuration level that reports display: its `*_pass` directive and its
+    /// conditions of `*_cache_bypass` and `*_no_cache`; empty if the level has no origin.
     pub(super) fn label(&mut self, settings: &Settings) -> PlaceLabel {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else {
             return PlaceLabel::default();
@@ -36,7 +36,8 @@ impl RuntimeCompiler<'_> {
         compiled.collect()
     }
 
-    /// Names the compiled settings `place` after their location, such as `location ~ \.php$`.
+    /// Records the location to which the compiled settings `place` belong, such as `location ~ \.php$`, for display in
+    /// reports.
     pub(super) fn name_location(&mut self, place: PlaceId, location: &LocationConf) {
         let mark = match location.matcher {
             Matcher::Exact => "= ",

@@ -56,25 +56,25 @@ use myriad_store::page::PageZone;
 pub(crate) struct RetainedState {
     /// Cache zones, by name.
     pub zones: HashMap<String, Arc<PageZone>>,
-    /// Health of upstream peers.
+    /// Health of upstream peers, such as failures and results of health checks.
     pub peers: PeerStates,
-    /// State of access checks.
+    /// State of access checks, such as the counts of `limit_req` and `limit_conn` zones.
     pub gate: gates::PersistentCheckState,
     /// TLS session caches, ticket keys and OCSP responses.
     pub tls: myriad_tls::TlsReloadState,
-    /// State of the `stream` block.
+    /// State of the `stream` block: health of its upstream peers and counts of its connection limits.
     pub stream: streams::StreamReloadState,
-    /// Traffic counters.
+    /// Traffic counters of servers and locations (`status_zone`).
     pub traffic: Arc<Traffic>,
     /// Memory pressure of the process, as published to all threads.
     pub pressure: Arc<Pressure>,
-    /// Slots of ACME certificates.
+    /// Certificates obtained by ACME, in slots that servers share, and responses to pending challenges.
     pub acme: myriad_tls::AcmeOrders,
     /// Number of configurations that ran before the current one.
     pub generations: u64,
 }
 
-/// Inputs of a compilation besides the model.
+/// Inputs for compiling a configuration, besides its parsed form (the model).
 pub(crate) struct CompileEnvironment<'a> {
     /// Folder against which relative paths are resolved.
     pub prefix: &'a Path,
@@ -84,14 +84,14 @@ pub(crate) struct CompileEnvironment<'a> {
     pub tls_files: &'a TlsFiles,
     /// Listener numbers, by address name; empty for a configuration check, which opens no sockets.
     pub listeners: &'a HashMap<String, u32>,
-    /// Open log files.
+    /// Open log files of the process, by path.
     pub logs: &'a Logs,
     /// State retained from the previous configuration; new zones are added to it.
     pub retained: &'a mut RetainedState,
 }
 
 impl CompileEnvironment<'_> {
-    /// Returns the inputs for the compilation of the `stream` block.
+    /// Returns the inputs for the compilation of the `stream` block, borrowed from these inputs.
     #[cfg(feature = "stream")]
     fn for_stream(&mut self) -> myriad_stream::StreamCompileInputs<'_> {
         myriad_stream::StreamCompileInputs {
@@ -164,7 +164,7 @@ pub(crate) fn compile_all(
     })
 }
 
-/// Returns both values, or all errors if at least one result is an error.
+/// Returns the values of both results; if at least one is an error, the errors of both.
 fn join_results<A, B>(
     one: Result<A, Vec<Diagnostic>>,
     other: Result<B, Vec<Diagnostic>>,
@@ -212,7 +212,8 @@ fn compile_and(
     compile.finish(servers, listeners, acme)
 }
 
-/// Compilation in progress. Errors are collected, so that all errors of a file are reported together.
+/// Compilation of the `http` block in progress. Errors are collected, so that all errors of a file are reported
+/// together.
 struct RuntimeCompiler<'a> {
     model: &'a Model,
     http: &'a HttpConf,
@@ -222,7 +223,7 @@ struct RuntimeCompiler<'a> {
     places: Vec<Place>,
     /// Compiled media types, by the address of their table in the model, so that levels with the same table share them.
     types: HashMap<*const Types, Arc<MediaTypes>>,
-    /// True if any `listen` has `http2`.
+    /// True if any `listen` of the configuration has the parameter `http2`.
     listens_http2: bool,
     formats: Vec<LogFormat>,
     groups: HashMap<String, Arc<OriginGroup>>,
@@ -238,7 +239,7 @@ struct RuntimeCompiler<'a> {
     atlas: ConfigPositions,
     /// OCSP responses that the stapling thread fetches.
     staples: Vec<PlannedStaple>,
-    /// Ranges of the places of those servers that verify client certificates.
+    /// Ranges of indices into `places` of those servers that verify client certificates.
     verifying_places: Vec<std::ops::Range<usize>>,
 }
 
@@ -353,19 +354,21 @@ impl<'a> RuntimeCompiler<'a> {
         })
     }
 
-    /// Compiles texts that determine how a request is routed, or its cache key.
+    /// Runs `work`; texts that it compiles count as read by the rules, because they determine how a request is routed,
+    /// or its cache key.
     fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::Rules, work)
     }
 
-    /// Compiles texts of the response of the level being compiled (head, body, log lines), which are evaluated after
-    /// its content is found. For a request that uses the shortcut, they are evaluated without having run the rules.
+    /// Runs `work`; texts that it compiles count as read by the response of the current level (head, body, log lines).
+    /// They are evaluated after the content is found, even for a request for which a stored routing result (shortcut)
+    /// replaces the rules.
     fn in_answer<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::Answer(self.places.len() as u32), work)
     }
 
-    /// Compiles texts that are evaluated only for requests that have run all rules: access checks, requests to an
-    /// origin.
+    /// Runs `work`; texts that it compiles, such as access checks and requests to an origin, are evaluated only for
+    /// requests that have run all rules, never for those that use a stored routing result (shortcut).
     fn after_all_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::AfterRules, work)
     }
@@ -407,16 +410,17 @@ impl<'a> RuntimeCompiler<'a> {
     }
 }
 
-/// Compiled scripts of the whole configuration.
+/// Compiled templates, regexes and rewrite rules of the whole configuration.
 struct FinishedScripts {
     /// Variables that the configuration uses.
     variables: Vec<VariableRef<Request>>,
-    /// Inputs by which requests use the shortcut; `None` if the rules read more than the shortcut supports.
+    /// Parts of a request by which its routing result is stored and found again, so that rules need not run (shortcut);
+    /// `None` if the rules read more than such parts.
     shortcut: Option<Shortcut>,
 }
 
-/// Finishes the scripts of the configuration and sets which places may use the shortcut. The places in the ranges
-/// `judging` may not, because their servers verify client certificates.
+/// Finishes the scripts of the configuration. Sets for which places (compiled levels) a stored routing result may
+/// replace the rules (shortcut): not for those in the ranges `judging`, whose servers verify client certificates.
 fn finish_scripts(
     scripts: Compiler<VariableNames>,
     places: &mut [Place],

@@ -19,8 +19,8 @@ use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::{protocols, store};
 
 impl RuntimeCompiler<'_> {
-    /// Compiles the origin of a location. `passed` is the argument of `*_pass` and the prefix of the location. Errors
-    /// are recorded. Returns `None` for an unregistered protocol, which cannot occur.
+    /// Compiles the origin settings of a location. `passed` is the argument of `*_pass` and the prefix of the location.
+    /// Errors are recorded. Returns `None` for an unregistered protocol, which cannot occur.
     pub(super) fn origin(
         &mut self,
         settings: &Settings,

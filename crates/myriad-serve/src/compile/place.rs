@@ -26,7 +26,7 @@ use myriad_exchange::runtime::{
 /// Content handler of levels without another handler: serves files.
 const FILES: FileHandler = FileHandler { other_methods: &ServerPurges };
 
-/// Properties of a place that are not part of its settings.
+/// Properties of a compiled level (place) that are not part of its settings: its `limit_except`.
 #[derive(Default)]
 pub(super) struct PlaceContext<'a> {
     pub(super) limit_except: Option<&'a LimitExceptConf>,

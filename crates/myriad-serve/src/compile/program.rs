@@ -10,7 +10,7 @@ use super::RuntimeCompiler;
 use super::place::PlaceContext;
 use myriad_exchange::runtime::PlaceId;
 
-/// Rewrite directives with owned texts, which the script compiler borrows.
+/// Rewrite directives whose texts are owned here, because the script compiler borrows them.
 pub(super) struct OwnedSteps(Vec<OwnedStep>);
 
 enum OwnedStep {
@@ -33,8 +33,8 @@ impl OwnedSteps {
         Self(steps.iter().filter_map(|each| owned_step(each, settings, errors)).collect())
     }
 
-    /// Returns the directives as input of the script compiler. Each refers to its position by an index into `spans`, to
-    /// which the positions are appended.
+    /// Returns the directives as input of the script compiler. Each refers to its position in the configuration by an
+    /// index into `spans`, to which the positions are appended.
     pub(super) fn sources(&self, spans: &mut Vec<Span>) -> Vec<StepSource<'_>> {
         self.sources_from(spans, &mut 0)
     }
@@ -153,8 +153,9 @@ fn condition_words(condition: &ConditionConf) -> Vec<String> {
 }
 
 impl RuntimeCompiler<'_> {
-    /// Compiles the rewrite directives of a server or location, and a place for each `if` block with own settings.
-    /// Returns the program and the places by number of the `if`; 0 for a block without own settings.
+    /// Compiles the rewrite directives of a server or location, and the settings (place) of each `if` block that has
+    /// own settings. Returns the program, and the index of the place for each `if` number; 0 for a block without own
+    /// settings.
     pub(super) fn program(
         &mut self,
         steps: &[RewriteStep],
@@ -184,8 +185,8 @@ impl RuntimeCompiler<'_> {
         program
     }
 
-    /// Compiles the settings of `if` blocks in the order of [`IfId`]: an `if` precedes those nested in it. A block
-    /// without own settings gets 0.
+    /// Compiles the settings of `if` blocks and appends the index of each to `ifs`, in the order of [`IfId`]: an `if`
+    /// precedes those nested in it. A block without own settings gets 0.
     fn if_places(&mut self, steps: &[RewriteStep], context: &PlaceContext<'_>, ifs: &mut Vec<PlaceId>) {
         for step in steps {
             let RewriteStep::If(block) = step else { continue };

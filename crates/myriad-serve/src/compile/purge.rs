@@ -35,10 +35,10 @@ pub(super) fn server_purges(places: &[Place], own: PlaceId) -> Vec<ServerPurge> 
     purges
 }
 
-/// Rules of a purge, the methods that trigger it, and its zone.
+/// Rules of a purge, the request methods that trigger it, and the cache zone in which it removes pages.
 type MethodPurge<'a> = (&'a PurgeRules, &'a Arc<[Box<[u8]>]>, &'a Arc<PageZone>);
 
-/// Returns the purges by method (not by header or URL) of all caches that a place may use.
+/// Returns the purges that a request method triggers (not a header or URL), in all caches that a place may use.
 fn method_purges(place: &Place) -> Vec<MethodPurge<'_>> {
     let Some(origin) = place.handler.origin() else { return Vec::new() };
     let caches: Vec<&CachePlace> = match &origin.cache {
@@ -56,7 +56,8 @@ fn method_purges(place: &Place) -> Vec<MethodPurge<'_>> {
         .collect()
 }
 
-/// Adds a purge, unless the list contains an equal one: most locations inherit the rule of their server.
+/// Adds a purge, unless the list contains an equal one, as often occurs: most locations inherit the rule of their
+/// server.
 fn add_purge(
     purges: &mut Vec<ServerPurge>,
     rules: &PurgeRules,

@@ -103,7 +103,7 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Returns the servers of each listening socket, by listener number.
+    /// Compiles all servers and returns those of each listening socket, by listener number.
     pub(super) fn listeners(&mut self) -> HashMap<u32, ListenerHosts> {
         let mut listeners: HashMap<u32, ListenerHosts> = HashMap::new();
         for (id, server) in self.http.servers.iter().enumerate() {
@@ -179,7 +179,7 @@ fn stream_limits(settings: &Settings) -> Http2Limits {
     }
 }
 
-/// Returns the limits of request heads, and the timeouts that apply until the location is known.
+/// Returns the size limits of request heads, and the timeouts that apply until the location of a request is known.
 fn head_limits(client: &ClientSettings) -> PreRoutingLimits {
     let large = client.large_header_buffers;
     let block = HeadLimits {

@@ -8,8 +8,8 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{PartRead, Place, Reads, Shortcut, TrustedForwarders, VariableRef};
 
-/// Returns the parts of a request that the rules read; `None` if they read something other than headers and the request
-/// line.
+/// Returns the parts of a request that the rules read, by which routing results are stored; `None` if the rules read
+/// something other than headers and the request line.
 pub(super) fn parts_read_by_rules<'a>(
     read: impl Iterator<Item = &'a VariableRef<Request>>,
     forwarded: &TrustedForwarders,
@@ -49,16 +49,16 @@ pub(super) fn parts_read_by_rules<'a>(
     Some(Shortcut { parts })
 }
 
-/// Sets for each place whether requests may use the shortcut to it. `answers` are the variables that the response of
-/// each place reads, in the order of `places`.
+/// Sets for each place whether a stored routing result that leads to it may replace the rules (shortcut). `answers` are
+/// the variables that the response of each place reads, in the order of `places`.
 pub(super) fn allow_shortcuts(places: &mut [Place], answers: &[ScopeReads], names: &VariableNames) {
     for (place, reads) in places.iter_mut().zip(answers) {
         place.shortcut = permits_shortcut(place, reads, names);
     }
 }
 
-/// Returns whether requests may use the shortcut to a place whose response reads `reads`. It must not read values that
-/// rules `set` or captured, because with the shortcut the rules are not run.
+/// Returns whether stored routing results (shortcuts) may lead to a place whose response reads the variables `reads`.
+/// It must not read values that rules `set` or captured, because the shortcut does not run the rules.
 fn permits_shortcut(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
     let static_root = place.files.root.as_static().is_some();
     let by_files = place.handler.origin().is_none();

@@ -13,7 +13,7 @@ fn min_rate(conf: Option<settings::MinRate>) -> MinRate {
     })
 }
 
-/// Returns the timeouts of a client connection.
+/// Returns the timeouts of a client connection, including its minimum transfer rate.
 pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
     Timeouts {
         keepalive_ms: client.keepalive_timeout,

@@ -30,7 +30,7 @@ impl<'a> RuntimeCompiler<'a> {
         TlsFileReader { read: self.environment.tls_files, folder: self.environment.folder }
     }
 
-    /// Returns the value; `None` for an error, which is recorded.
+    /// Returns the value of a result; for an error, records it and returns `None`.
     fn value_or_error<T>(&mut self, result: Result<T, Box<Diagnostic>>) -> Option<T> {
         result.map_err(|error| self.errors.push(*error)).ok()
     }

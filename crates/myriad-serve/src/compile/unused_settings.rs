@@ -12,8 +12,9 @@ use myriad_origin::protocols;
 /// `*_pass` target for compiling the origin settings of levels without an origin. It is never contacted.
 const PLACEHOLDER_ORIGIN: &str = "http://127.0.0.1:80";
 
-/// Compiles settings that are not part of the runtime: those of `http`, which servers replace, and the parameters and
-/// keys of origins in locations without that origin. Only undefined variables are reported.
+/// Compiles settings that are not part of the running configuration, only to report undefined variables in them: those
+/// of `http`, which servers replace, and the parameters and cache keys of `*_pass` protocols that a location does not
+/// use.
 pub(super) fn check_unused(compile: &mut RuntimeCompiler<'_>) {
     let http = compile.http;
     if http.servers.is_empty() {

@@ -24,10 +24,11 @@ use myriad_exchange::worker::{Generation, WorkerState};
 pub(crate) use run::explain_running;
 use run::{ExplainedLines, listener_for, plain_name, run_phases};
 
-/// Processes the request with the configuration that the model describes, without a running server. Returns the
-/// decisions in order.
+/// Processes the request with the configuration that the model describes, without a running server. Returns the routing
+/// and cache decisions in order.
 ///
 /// # Errors
+///
 /// The configuration has errors, or a system resource such as a file descriptor is not available.
 pub fn explain(
     model: &Model,

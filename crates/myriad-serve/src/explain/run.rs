@@ -90,7 +90,7 @@ pub(super) fn listener_for(
     of_port.or_else(of_scheme).or_else(|| inet.first().copied())
 }
 
-/// Runs the phases for the request and reports their decisions to `sink`.
+/// Runs the processing phases (rewrite, access, content, ...) for the request and reports their decisions to `sink`.
 pub(super) fn run_phases(
     site: &Rc<Generation>,
     connection: &Rc<Connection>,
@@ -114,7 +114,7 @@ pub(super) fn run_phases(
     }
 }
 
-/// Reports the response, if the phases produced it without contacting an origin.
+/// Reports the response to `sink`, if the phases produced it without contacting an origin.
 fn note_answer(exchange: &mut Exchange, sink: &dyn DecisionSink, answer: &ContentResponse) {
     if let myriad_exchange::exchange::ResponseSource::File(_) = &answer.source {
         let mut path = Vec::new();

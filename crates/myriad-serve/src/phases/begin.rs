@@ -16,7 +16,7 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_output::allow::SERVER_METHODS;
 use myriad_script::Frame;
 
-/// Runs the phases for a request whose head has been received.
+/// Runs the processing phases, from the selection of the server on, for a request whose head has been received.
 pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     if !challenge::is_pending(exchange)
         && let Some(step) = shortcut::take(exchange)
@@ -96,7 +96,7 @@ fn purge_many_urls(exchange: &mut Exchange) -> Option<PhaseStep> {
     }))
 }
 
-/// Returns the response to a request whose head could not be parsed or did not arrive in time.
+/// Returns the decision for a request whose head could not be parsed or did not arrive in time: an error response.
 pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> PhaseDecision {
     default_server(exchange);
     counting::begin(&exchange.request);

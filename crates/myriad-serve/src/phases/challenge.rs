@@ -8,13 +8,14 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 
-/// Returns whether any challenge is pending; requests then do not use the shortcut, which would bypass the response.
+/// Returns whether any ACME challenge is pending; requests then do not use stored routing results (the shortcut), which
+/// would bypass the response to it.
 pub(super) fn is_pending(exchange: &Exchange) -> bool {
     exchange.request.site.runtime.acme.as_ref().is_some_and(|plan| plan.challenges.are_pending())
 }
 
-/// Returns the response if this request is for the token of a pending challenge. It takes precedence over all rules of
-/// the server. Returns `None` for any other request, which is then processed as usual.
+/// Returns the response if this is a GET or HEAD request for the token of a pending ACME challenge. It takes precedence
+/// over all rules of the server. Returns `None` for any other request, which is then processed as usual.
 pub(super) fn answer(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     let challenges = &request.site.runtime.acme.as_ref()?.challenges;

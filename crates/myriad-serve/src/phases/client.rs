@@ -8,7 +8,7 @@ use myriad_tls::StatusCheck;
 use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 
-/// Response to a client that the checks reject.
+/// Error response to a client whose certificate, or lack of one, the server does not accept.
 pub(super) struct ClientRejection {
     pub(super) status: u16,
     pub(super) message: String,

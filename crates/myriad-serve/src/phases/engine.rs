@@ -13,7 +13,7 @@ use myriad_exchange::exchange::{
 };
 use myriad_exchange::runtime::Runtime;
 
-/// [`Engine`] that runs the phases for subrequests.
+/// [`Engine`] that runs the processing phases for subrequests.
 pub(crate) struct Phases;
 
 impl Engine for Phases {
@@ -58,7 +58,7 @@ impl Engine for Phases {
     }
 }
 
-/// Runs the phases from a pending step until they produce a response.
+/// Waits for a pending step and continues the phases with its result, until they produce a response.
 pub(crate) async fn wait(exchange: &mut Exchange, mut pending: Box<dyn PendingStep>) -> ContentResponse {
     // The result depends on an origin or the disk, not only on the request, so it is not stored for the shortcut.
     exchange.request.shortcut.depends_on_more.set(true);

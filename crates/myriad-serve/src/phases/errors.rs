@@ -12,7 +12,8 @@ use myriad_exchange::responses::error_pages::page_now;
 use myriad_exchange::responses::redirect;
 use myriad_exchange::runtime::{ErrorPage, ErrorTarget};
 
-/// Returns the step for an error: an internal redirect to its page, a redirect of the client, or the built-in page.
+/// Returns the step for an error: an internal redirect to its `error_page`, a redirect of the client, or the built-in
+/// page.
 pub(super) fn error_step(exchange: &mut Exchange, status: u16) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -29,8 +30,8 @@ pub(super) fn error_step(exchange: &mut Exchange, status: u16) -> PhaseStep {
     }
 }
 
-/// Returns the step with the built-in page for `status`, sent with that status even while a page for an earlier error
-/// is being generated.
+/// Returns the step with the built-in error page for `status`, sent with that status even while a page for an earlier
+/// error is being generated.
 pub(super) fn built_in_page(exchange: &mut Exchange, status: u16) -> PhaseStep {
     exchange.request.errors.forced_status = None;
     PhaseStep::Answer(built_in_answer(exchange, status))
@@ -74,7 +75,7 @@ fn client_status(status: u16) -> u16 {
     }
 }
 
-/// Returns the built-in page. For 444, the connection is closed without a response.
+/// Returns the built-in error page for `status`. For 444, the connection is closed without a response.
 fn built_in_answer(exchange: &mut Exchange, status: u16) -> ContentResponse {
     // As in nginx, an error that occurs while an error page is generated is sent with its own status.
     exchange.request.errors.forced_status = None;

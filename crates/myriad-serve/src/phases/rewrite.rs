@@ -12,7 +12,7 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::responses::redirect::redirect_or_page;
 use myriad_exchange::runtime::PlaceId;
 
-/// Result of running rewrite directives.
+/// Result of running the rewrite directives of a location.
 pub(crate) enum RewriteOutcome {
     /// Continue with the next phase.
     Stay,
@@ -22,7 +22,8 @@ pub(crate) enum RewriteOutcome {
     Step(PhaseStep),
 }
 
-/// Runs the rewrite directives of the server; returns `None` to continue with the selection of the location.
+/// Runs the rewrite directives of the server; returns `None` to continue with the selection of the location, otherwise
+/// the step that completes the request's phases.
 pub(crate) fn server(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);

@@ -14,27 +14,27 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, PendingStep, PhaseSte
 use myriad_exchange::responses::error_pages::has_page_now;
 use myriad_output::allow::SERVER_METHODS;
 
-/// Result of the phases.
+/// Result of the processing phases of a request.
 pub(crate) enum PhaseDecision {
-    /// The response.
+    /// The response to send.
     Ready(ContentResponse),
     /// Operation to wait for; its result is the next step.
     Wait(Box<dyn PendingStep>),
 }
 
-/// Phase with which [`run`] starts.
+/// Phase with which [`run`] starts or continues.
 pub(crate) enum PhaseEntry {
-    /// Rewrite directives of the server, with the current URI.
+    /// Rewrite directives of the server, for the current URI.
     Server,
-    /// Named location.
+    /// Selection of the named location (`@name`).
     Named(Box<[u8]>),
-    /// Content of the place.
+    /// Content handler of the current location.
     Content,
     /// Handling of a step that another phase returned.
     Step(PhaseStep),
 }
 
-/// Runs the phases until there is a response or an operation to wait for.
+/// Runs the phases from `entry` on, until there is a response or an operation to wait for.
 pub(crate) fn run(exchange: &mut Exchange, entry: PhaseEntry) -> PhaseDecision {
     let mut entry = entry;
     loop {
@@ -68,9 +68,9 @@ pub(crate) fn run(exchange: &mut Exchange, entry: PhaseEntry) -> PhaseDecision {
     }
 }
 
-/// Runs the last steps before a response is sent: a feature that holds it back, and `error_page` for a failed range or
-/// condition. Returns `None` if `answer` can be sent, otherwise the next step. `answer` is modified in place because it
-/// is large.
+/// Runs the last steps before a response is sent: rejects a success status for `CONNECT` without a tunnel, applies a
+/// feature that holds the response back, and `error_page` for a failed range or condition. Returns `None` if `answer`
+/// can be sent, otherwise the next step. `answer` is modified in place because it is large.
 fn run_final_steps(exchange: &mut Exchange, answer: &mut ContentResponse) -> Option<PhaseStep> {
     let is_success = (200..300).contains(&answer.status) && !matches!(answer.body, ResponseBody::Tunnel(_));
     if is_success && exchange.request.is_connect() {

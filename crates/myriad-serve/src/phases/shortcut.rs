@@ -15,11 +15,12 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::PartRead;
 use myriad_exchange::worker_caches::Shortcuts;
 
-/// Maximum size of the inputs of a request, in bytes; a request with larger inputs does not use the shortcut.
+/// Maximum size of those parts of a request by which its routing result is stored, in bytes; a request with larger
+/// parts runs all rules.
 const LONGEST: usize = 768;
 
-/// Takes the shortcut, if the request may use it and the result for its inputs is stored. If `None` is returned, all
-/// phases must run.
+/// Routes a request by the stored result of an earlier one whose relevant parts were equal (shortcut). Returns `None`
+/// if there is no such result or the request may not use it; then all phases must run.
 pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
@@ -40,7 +41,8 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     step
 }
 
-/// Sets server, place, URI and cache key to the stored result for the inputs; `None` if there is none.
+/// Sets server, place, URI and cache key of the request to the stored routing result for its inputs; `None` if there is
+/// none.
 fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
     let way = shortcuts.find(&request.shortcut.read, request.received.at_ms)?;
     request.route.server = way.server;
@@ -52,7 +54,8 @@ fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
     Some(())
 }
 
-/// Collects the inputs of the rules in `request.shortcut.read`. Returns `None` for a request that must run all phases.
+/// Collects the parts of the request that the rules read in `request.shortcut.read`, by which its routing result is
+/// found. Returns `None` for a request that must run all phases, such as a POST.
 fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     if request.received.connection.plain_to_tls.get() {
         // Such a request is rejected by the phases: content of a TLS server must not be sent unencrypted.
@@ -88,8 +91,8 @@ fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     fits.then_some(())
 }
 
-/// Appends an input of the rules to `out`. Returns false if the request cannot use the shortcut: it has a cookie that
-/// the rules read, a repeated header, or too many bytes.
+/// Appends a part of the request that the rules read to `out`. Returns false if the request cannot use a stored routing
+/// result: it has a cookie that the rules read, a repeated header, or too many bytes.
 fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     let fields = request.received.head.fields();
     let value = match part {
@@ -128,10 +131,10 @@ fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     out.len() <= LONGEST
 }
 
-/// Marker of a missing header, in place of its length: no part is that long.
+/// Marker of a missing header among the inputs of the rules, in place of the header's length: no header is that long.
 const ABSENT: [u8; 2] = u16::MAX.to_le_bytes();
 
-/// Appends a part after its length (2 bytes), so that different lists of parts never have the same bytes.
+/// Appends a part of a request after its length (2 bytes), so that different lists of parts never have the same bytes.
 fn append_part(part: &[u8], out: &mut Vec<u8>) {
     // The length of a longer part is truncated, but such a part exceeds the limit and is not used.
     out.extend_from_slice(&(part.len() as u16).to_le_bytes());

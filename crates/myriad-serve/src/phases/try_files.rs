@@ -51,7 +51,8 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<PhaseStep> {
     }
 }
 
-/// Tests the names in the file system, or in the cache of file metadata, and returns the first that exists.
+/// Tests the names of `try_files` in the file system, or in the cache of file metadata, and returns the first that
+/// exists.
 fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<TryFilesResult, EvalError> {
     let mut tried = TryFilesResult { candidate: None, until_ms: u64::MAX };
     for (index, candidate) in rules.candidates.iter().enumerate() {
@@ -73,8 +74,8 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     Ok(tried)
 }
 
-/// Returns whether a name exists in the folder of a place. Reduces `until_ms` to the time until which the result is
-/// valid.
+/// Returns whether a name of `try_files` exists in the folder of a location. Reduces `until_ms` to the time until which
+/// cached file metadata makes the result valid.
 fn exists_in_place(
     exchange: &mut Exchange,
     place: &Place,
@@ -136,14 +137,14 @@ fn named_location_has_content(
     found
 }
 
-/// Extension of a precompressed file.
+/// Extension of a precompressed file (`gzip_static`).
 const PACKED: &[u8] = b".gz";
 
 fn accepts_gzip(request: &Request) -> bool {
     myriad_output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
 }
 
-/// Sets the URI to the candidate that was found. Below a `root`, the candidate `/` is empty: the content handler
+/// Sets the URI to the name of `try_files` that was found. Below a `root`, the name `/` is empty: the content handler
 /// redirects the client to `/`, as in nginx.
 fn use_candidate(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
@@ -179,9 +180,9 @@ fn write_candidate(
     Ok(())
 }
 
-/// Converts a name relative to the `alias` folder into a URI by adding the location's prefix. As in nginx, the value of
-/// a name with variables may already contain the prefix, because `$uri` starts with it; then nothing is added. A
-/// constant name (`is_plain`) never contains it.
+/// Converts a name of `try_files` relative to the `alias` folder into a URI by adding the location's prefix. As in
+/// nginx, the value of a name with variables may already contain the prefix, because `$uri` starts with it; then
+/// nothing is added. A constant name (`is_plain`) never contains it.
 fn add_location_prefix(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec<u8>) {
     let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if is_plain || !name.starts_with(prefix) {
@@ -189,9 +190,9 @@ fn add_location_prefix(request: &Request, prefix: usize, is_plain: bool, name: &
     }
 }
 
-/// Removes the location's prefix from the last parameter if it has variables: in nginx it is also relative to the
-/// alias, so recipes write the prefix twice (`/a//a/index.php?$args`). If the rest would not start with a slash, the
-/// parameter remains unchanged: nginx would use the URI `index.php`, which no location matches.
+/// Removes the location's prefix from the last parameter of `try_files` if it has variables: in nginx it is also
+/// relative to the alias, so recipes write the prefix twice (`/a//a/index.php?$args`). If the rest would not start with
+/// a slash, the parameter remains unchanged: nginx would use the URI `index.php`, which no location matches.
 fn remove_doubled_prefix(request: &Request, prefix: usize, target: &mut Vec<u8>) {
     let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if target.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/")) {

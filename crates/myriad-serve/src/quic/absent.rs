@@ -9,16 +9,16 @@ use myriad_exchange::runtime::{ListenerHosts, Runtime};
 use myriad_exchange::worker::Generation;
 use myriad_net::{Connection, QuicRelay, QuicSettings, QuicWorkerSockets};
 
-/// QUIC state that survives a reload: none.
+/// QUIC state that survives a reload; empty, because this build has no HTTP/3.
 pub(crate) struct Quic;
 
 impl Quic {
-    /// Creates the empty state.
+    /// Creates the empty state; this build has no HTTP/3.
     pub(crate) fn new(_secret: &[u8], _process: u8, _relay: Arc<QuicRelay>) -> Self {
         Self
     }
 
-    /// Returns the number of a listener, on which the worker refuses to listen.
+    /// Returns the number of a listener, for which the worker then returns an error: this build has no HTTP/3.
     pub(crate) fn place(
         &mut self,
         number: u32,
@@ -30,10 +30,10 @@ impl Quic {
     }
 }
 
-/// Does nothing: there are no handshakes.
+/// Does nothing: without HTTP/3 there are no QUIC handshakes.
 pub(crate) fn shake_hands_for(_site: &Rc<Generation>) {}
 
-/// Returns `None`, so that every client is rejected.
+/// Returns `None`, so that every QUIC client is rejected: this build has no HTTP/3.
 pub(crate) fn settings(_runtime: &Runtime, _connection: &Connection) -> Option<QuicSettings> {
     None
 }

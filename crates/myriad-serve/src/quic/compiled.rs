@@ -26,9 +26,10 @@ pub(crate) struct Quic {
     secret: Zeroizing<Box<[u8]>>,
     tokens: QuicTokens,
     process: u8,
-    /// Relay of datagrams between processes, during an upgrade.
+    /// Relay of QUIC datagrams between the old and the new process during an upgrade.
     relay: Arc<QuicRelay>,
-    /// Inboxes by which workers pass each other datagrams, by listener number.
+    /// Inboxes by which workers pass each other QUIC datagrams that arrived at another worker's socket, by listener
+    /// number.
     crossings: HashMap<u32, Arc<WorkerInboxes>>,
 }
 
@@ -64,12 +65,12 @@ impl Quic {
 }
 
 thread_local! {
-    /// Current generation of this worker thread. QUIC handshake settings must be usable by several threads, which
-    /// generations are not.
+    /// Configuration that this worker thread currently runs (its generation). QUIC handshake settings must be usable by
+    /// several threads, which generations are not.
     static SITE: RefCell<Weak<Generation>> = const { RefCell::new(Weak::new()) };
 }
 
-/// Sets the generation by which handshakes of this thread select the server.
+/// Sets the generation (running configuration) by which QUIC handshakes of this thread select the server.
 pub(crate) fn shake_hands_for(site: &Rc<Generation>) {
     SITE.with(|current| *current.borrow_mut() = Rc::downgrade(site));
 }

@@ -11,7 +11,8 @@ use myriad_exchange::ranking::history::{self, History, HistoryWrite};
 use myriad_log::{ErrorLog, LogLevel};
 use rustix::fs::{FlockOperation, flock};
 
-/// Returns where the history is stored: `Off` with `history off`, in memory by default if there are no cache zones.
+/// Returns where the history of traffic figures is stored: `Off` with `history off`, in memory by default if there are
+/// no cache zones.
 pub fn history_path(model: &Model, prefix: &Path) -> HistoryStorage {
     match &model.main.history {
         Said::Off => HistoryStorage::Off,
@@ -27,10 +28,10 @@ pub fn history_path(model: &Model, prefix: &Path) -> HistoryStorage {
     }
 }
 
-/// Storage of the history.
+/// Storage of the history of traffic figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryStorage {
-    /// No history.
+    /// No history is recorded.
     Off,
     /// In memory, until the process exits.
     InMemory,
@@ -38,18 +39,18 @@ pub enum HistoryStorage {
     At(PathBuf),
 }
 
-/// File locked by this process.
+/// History file that is open and locked by this process.
 #[derive(Debug)]
 pub(super) struct HistoryFile {
     path: PathBuf,
     file: File,
-    /// True if the previous write failed; its error has been logged.
+    /// True if the previous write to the file failed; its error has been logged.
     has_logged_error: bool,
 }
 
 impl HistoryFile {
-    /// Opens the file and reads the history. Returns `Ok(None)` while another process has locked the file. A damaged
-    /// file is renamed to `*.damaged` and replaced by an empty one.
+    /// Opens and locks the file and reads the history. Returns `Ok(None)` while another process has locked the file. A
+    /// damaged file is renamed to `*.damaged` and replaced by an empty one.
     pub(super) fn open(path: &Path, log: &ErrorLog) -> io::Result<Option<(Self, History)>> {
         let mut file = open_file(path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -83,7 +84,8 @@ impl HistoryFile {
         Ok(Some((Self { path: path.to_owned(), file, has_logged_error: false }, history)))
     }
 
-    /// Writes records at their offsets. An error is logged, unless the previous write failed too.
+    /// Writes records of the history at their offsets in the file. An error is logged, unless the previous write failed
+    /// too.
     pub(super) fn write(&mut self, written: &[HistoryWrite], log: &ErrorLog) {
         let done = written.iter().try_for_each(|record| self.file.write_all_at(&record.bytes, record.offset));
         if let Err(error) = &done

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 /// Resources that the supervisor opened for the worker process.
 #[derive(Debug)]
 pub struct InheritedResources {
-    /// Listening sockets with the name of their address; several per name with `reuseport`.
+    /// Listening sockets with the name of their address, which occurs several times with `reuseport`.
     pub listeners: Vec<(String, OwnedFd)>,
     /// Secret of QUIC stateless resets and connection IDs, for servers without `quic_host_key`.
     pub quic_secret: Zeroizing<Vec<u8>>,
@@ -31,8 +31,8 @@ pub struct InheritedResources {
     pub ticket_keys: HashMap<u32, Zeroizing<Vec<u8>>>,
     /// Configuration files, for the display of their lines in explanations.
     pub sources: Vec<SourceFile>,
-    /// Folder against which relative paths are resolved.
+    /// Folder against which relative paths of the configuration are resolved.
     pub prefix: PathBuf,
-    /// Folder of the main configuration file.
+    /// Folder of the main configuration file, to which names of password files are relative.
     pub folder: PathBuf,
 }

@@ -19,21 +19,22 @@ use super::history_file::{HistoryFile, HistoryStorage};
 /// Interval at which live events are published.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Handle of the thread, which is stopped when the handle is dropped.
+/// Handle of the observer thread, which publishes live events and records the history; it is stopped when the handle is
+/// dropped.
 pub(super) struct ObserverHandle {
     sight: Arc<SiteObservation>,
     config: Arc<Mutex<ObservedConfig>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Configuration that the thread observes.
+/// Configuration whose traffic the observer thread reports.
 struct ObservedConfig {
     runtime: Arc<Runtime>,
     storage: HistoryStorage,
 }
 
 impl ObserverHandle {
-    /// Starts the thread. The history file is loaded before this returns.
+    /// Starts the observer thread. The history file is loaded before this returns.
     pub(super) fn begin(
         sight: Arc<SiteObservation>,
         runtime: &Arc<Runtime>,
@@ -68,7 +69,7 @@ impl ObserverHandle {
         Ok(Self { sight, config: now, thread: Some(thread) })
     }
 
-    /// Returns the data that the thread publishes.
+    /// Returns the data that the observer thread publishes.
     pub(super) fn sight(&self) -> &Arc<SiteObservation> {
         &self.sight
     }
@@ -97,7 +98,7 @@ impl Drop for ObserverHandle {
     }
 }
 
-/// State of the thread.
+/// State of the observer thread, which publishes live events and records the history.
 struct ObserverThread {
     sight: Arc<SiteObservation>,
     config: Arc<Mutex<ObservedConfig>>,
@@ -179,13 +180,13 @@ impl ObserverThread {
     }
 }
 
-/// State of the history file.
+/// State of the history file and its setting.
 #[derive(Default)]
 struct HistoryState {
-    /// Setting for which the file was opened; `None` before the first.
+    /// Setting for which the file was opened; `None` before the first configuration.
     storage: Option<HistoryStorage>,
     file: Option<HistoryFile>,
-    /// True if the file cannot be opened; the error has been logged.
+    /// True if the history file cannot be opened; the error has been logged.
     has_failed: bool,
 }
 

@@ -15,8 +15,8 @@ use crate::compile::{self, CompileEnvironment};
 use crate::temporary_thread::run_on_temporary_thread;
 
 impl RunningSite {
-    /// Replaces the configuration. Exchanges in progress finish with the previous one; `drained` is called when the
-    /// last of them is finished. Returns an error if the new configuration cannot be compiled or started.
+    /// Replaces the configuration. Requests in progress finish with the previous one; `drained` is called when the last
+    /// of them is finished. Returns an error if the new configuration cannot be compiled or started.
     pub fn reload(
         &self,
         model: &Model,

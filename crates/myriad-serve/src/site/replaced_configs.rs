@@ -15,10 +15,10 @@ use crate::temporary_thread::release_memory_soon;
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 const MAX_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Function called when the last exchange of a replaced configuration is finished.
+/// Function called when the last request that used a replaced configuration is finished.
 pub(super) type DrainedCallback = Box<dyn FnOnce() + Send>;
 
-/// Configuration that a reload replaced.
+/// Configuration that a reload replaced but requests may still use.
 struct ReplacedConfig {
     runtime: Arc<Runtime>,
     streams: Option<Arc<StreamRuntime>>,
@@ -36,7 +36,7 @@ impl ReplacedConfig {
 #[derive(Default)]
 struct ReplacedList {
     replaced: Vec<ReplacedConfig>,
-    /// True while a thread checks the list.
+    /// True while a thread checks whether configurations in the list are still in use.
     is_watched: bool,
 }
 

@@ -41,7 +41,7 @@ use myriad_exchange::state_storage::SharedStateStorage;
 use myriad_exchange::traffic::Traffic;
 use myriad_store::page::PurgeSource;
 
-/// Number of threads that read and write the files of all zones.
+/// Number of threads that read and write the files of all cache zones.
 const DISK_THREADS: usize = 3;
 
 /// Returns the number of worker threads: with `auto`, the number of processors that the process may use.
@@ -54,7 +54,7 @@ fn worker_count(setting: WorkerProcesses) -> usize {
 
 /// The running site: worker threads, zones, logs and the current configuration.
 pub struct RunningSite {
-    /// State that a reload changes.
+    /// State that a reload changes, locked while it does.
     pub(super) inner: Mutex<SiteState>,
     /// Log files, by path.
     pub(super) logs: Arc<Logs>,
@@ -67,21 +67,21 @@ pub struct RunningSite {
 
 /// State that a reload replaces or retains.
 pub(super) struct SiteState {
-    /// State that the next configuration retains.
+    /// State that is passed on to the next configuration.
     pub retained: RetainedState,
     /// Listener number of each address that has ever been listened on; numbers are never reused.
     pub numbers: HashMap<String, u32>,
     /// QUIC state that survives a reload.
     pub quic: Quic,
-    /// Current configuration.
+    /// Current configuration, compiled.
     pub runtime: Arc<Runtime>,
     /// Compiled `stream` block of the current configuration, if any.
     pub streams: Option<Arc<StreamRuntime>>,
     /// Worker threads; empty after the shutdown.
     pub workers: Vec<WorkerThread>,
-    /// Threads that renew certificates and OCSP responses.
+    /// Threads that renew ACME certificates and OCSP responses.
     pub agents: AcmeAgents,
-    /// Observer thread.
+    /// Thread that publishes live events and records the history.
     pub observer: ObserverHandle,
     /// Thread that enforces `memory_limit`.
     pub memory_watcher: MemoryWatcherHandle,

@@ -8,11 +8,11 @@ use super::worker_command::WorkerCommand;
 use super::worker_main::ABORT_TIME;
 use myriad_exchange::runtime::Runtime;
 
-/// Maximum time that the shutdown waits for the pages of a zone to be written.
+/// Maximum time that the shutdown waits for the pages of a cache zone to be written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum time that the shutdown waits for trace spans to be sent.
 const SPANS_PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum time that [`RunningSite::halt`] waits for spans, and for log lines.
+/// Maximum time that [`RunningSite::halt`] waits for trace spans to be sent, and for log lines to be written.
 const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
 impl RunningSite {

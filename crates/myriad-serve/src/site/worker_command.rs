@@ -15,19 +15,20 @@ use myriad_exchange::runtime::Runtime;
 pub(super) enum WorkerCommand {
     /// Run a configuration: the first one, or one that replaces the previous.
     Run {
-        /// Compiled configuration.
+        /// Compiled `http` block of the configuration.
         runtime: Arc<Runtime>,
         /// Compiled `stream` block of the configuration, if any.
         streams: Option<Arc<StreamRuntime>>,
         /// TCP and Unix sockets on which connections are accepted.
         sockets: Vec<ListenSocket>,
-        /// QUIC sockets.
+        /// QUIC sockets of the worker, by address.
         quic: Vec<WorkerQuicSockets>,
         /// UDP sockets of `stream`.
         datagrams: Vec<ListenSocket>,
-        /// Maximum time for which tunnels of the previous configuration may continue (its `worker_shutdown_timeout`).
+        /// Maximum time for which tunnels (such as WebSocket) of the previous configuration may continue (its
+        /// `worker_shutdown_timeout`).
         tunnels_end: Option<Duration>,
-        /// Receives `Ok` once connections are accepted, or the error.
+        /// Receives `Ok` once the worker accepts connections with the configuration, or the error.
         done: mpsc::Sender<std::io::Result<()>>,
     },
     /// After this time, close connections that still use an earlier configuration.
@@ -45,7 +46,7 @@ pub(super) enum WorkerCommand {
 
 /// Listening socket.
 pub(super) struct ListenSocket {
-    /// Number of its address, which a reload does not change.
+    /// Number of the socket's address (listener), which a reload does not change.
     pub number: u32,
     /// Descriptor of the socket.
     pub descriptor: OwnedFd,
@@ -53,7 +54,7 @@ pub(super) struct ListenSocket {
 
 /// QUIC sockets of one address that belong to one worker.
 pub(super) struct WorkerQuicSockets {
-    /// The sockets.
+    /// Descriptors of the sockets.
     pub descriptors: Vec<OwnedFd>,
     /// Number of the listener, and position of the worker among those that share the address.
     pub place: QuicWorkerSockets,

@@ -26,21 +26,21 @@ use myriad_exchange::observation::{SiteObservation, WorkerObservation};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
 
-/// Interval at which zones and file caches are swept and log buffers flushed.
+/// Interval at which a worker removes outdated entries from zones and file caches, and flushes log buffers.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
 /// Maximum time for logging the exchanges that are aborted at shutdown.
 pub(super) const ABORT_TIME: Duration = Duration::from_secs(1);
-/// Maximum number of keys that one sweep of a zone checks.
+/// Maximum number of cache keys that one sweep of a zone checks for inactive pages.
 const SWEEP_BUDGET: usize = 4096;
 
 /// Resources of the process that all workers share.
 #[derive(Clone)]
 pub(super) struct WorkerShared {
-    /// Maximum number of connections per worker.
+    /// Maximum number of connections of each worker.
     pub capacity: WorkerCapacity,
-    /// Flag that a thread sets if a panic terminates it.
+    /// Flag that a thread sets if a panic terminates it; the process then exits.
     pub failure: Arc<ProcessFailure>,
-    /// Counters of all workers, by worker number.
+    /// Request and connection counters of all workers, by worker number.
     pub all_counters: Arc<[Arc<Counters>]>,
     /// Logs of the process.
     pub logs: Arc<Logs>,
@@ -48,7 +48,7 @@ pub(super) struct WorkerShared {
     pub files: Arc<FileCache>,
     /// Threads of background compression.
     pub encoder: Arc<CompressionPool>,
-    /// Observation of requests: rankings, live events.
+    /// Data for monitoring that requests update: rankings of pages, live events.
     pub sight: Arc<SiteObservation>,
 }
 
@@ -280,8 +280,8 @@ fn accept(
     streams.chain(quic).collect()
 }
 
-/// Periodic task of a worker: flushes logs, sweeps zones and file caches, continues purges, reports connection
-/// shortages.
+/// Periodic task of a worker: flushes logs, removes outdated entries from zones and file caches, continues purges,
+/// reports connection shortages.
 async fn housekeeping(service: Rc<SiteService>, room: WorkerCapacity, logs: Arc<Logs>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;

@@ -17,7 +17,7 @@ pub(super) struct WorkerThread {
     pub commands: channel::UnboundedSender<WorkerCommand>,
     /// Handle for waiting until the thread exits.
     pub thread: JoinHandle<()>,
-    /// Counters of the worker.
+    /// Request and connection counters of the worker.
     pub counters: Arc<Counters>,
 }
 

@@ -16,30 +16,30 @@ use myriad_exchange::worker::WorkerState;
 use myriad_net::{Connection, RawDriver};
 use myriad_upstream::{GroupControl, HealthLogger, ResolverConfig, UnresolvedLogger};
 
-/// State of `stream` that survives a reload: none.
+/// State of the `stream` block that survives a reload; empty, because this build does not support `stream`.
 #[derive(Default)]
 pub(crate) struct StreamReloadState;
 
 impl StreamReloadState {
-    /// Does nothing.
+    /// Does nothing: this build does not support `stream`.
     pub(crate) fn settle(&mut self, _model: &Model) {}
 }
 
-/// Compiled `stream` block.
+/// Compiled `stream` block, which cannot exist in this build.
 pub(crate) enum StreamRuntime {}
 
 impl StreamRuntime {
-    /// Returns the counters of its connection limits, by zone name.
+    /// Returns the counters of the block's connection limits (`limit_conn`), by zone name.
     pub(crate) fn limits(&self) -> &[(Box<str>, Arc<LimitCounts>)] {
         match *self {}
     }
 
-    /// Returns the zones that count its sessions.
+    /// Returns the zones that count the sessions of the block's servers.
     pub(crate) fn traffic_zones(&self) -> Vec<Arc<TrafficZone>> {
         match *self {}
     }
 
-    /// Returns its DNS resolvers.
+    /// Returns the DNS resolvers of the block.
     pub(crate) fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         match *self {}
     }
@@ -49,18 +49,18 @@ impl StreamRuntime {
         match *self {}
     }
 
-    /// Starts resolving the host names of its upstream groups periodically.
+    /// Starts resolving the host names of the block's upstream groups periodically.
     pub(crate) fn start_resolving(&self, _tell: &UnresolvedLogger) {
         match *self {}
     }
 
-    /// Returns its upstream groups, for administration.
+    /// Returns the block's upstream groups, for administration.
     pub(crate) fn controls(&self) -> Vec<GroupControl> {
         match *self {}
     }
 }
 
-/// `stream` block in one worker.
+/// `stream` block as run by one worker; cannot exist in this build.
 pub(crate) enum WorkerStreams {}
 
 impl WorkerStreams {
@@ -78,18 +78,18 @@ impl WorkerStreams {
         match *self {}
     }
 
-    /// Returns the driver of a connection.
+    /// Returns the future that proxies a connection; `None` if the connection does not belong to `stream`.
     pub(crate) fn driver_for(&self, _connection: &Rc<Connection>) -> Option<RawDriver> {
         match *self {}
     }
 
-    /// Starts the health checks of its upstream groups.
+    /// Starts the health checks of the block's upstream groups.
     pub(crate) fn begin_checks(&self, _tell: &HealthLogger) {
         match *self {}
     }
 }
 
-/// Returns the number of open UDP sessions.
+/// Returns the number of open UDP sessions: none in this build.
 pub(crate) fn sessions() -> usize {
     0
 }

@@ -7,7 +7,7 @@ use super::{TestSite, block_on};
 use crate::phases::{self, PhaseDecision};
 use myriad_exchange::exchange::{ContentResponse, Exchange};
 
-/// Result of the phases for a request.
+/// Result of the processing phases for a test request.
 pub struct PhaseResult {
     /// Status of the response, including the effect of `error_page`.
     pub status: u16,
@@ -19,7 +19,7 @@ pub struct PhaseResult {
     pub close: bool,
     /// True if the connection is to be closed without a response.
     pub dropped: bool,
-    /// True if the phases had to wait.
+    /// True if the phases had to wait, for example for an origin or a file.
     pub waited: bool,
     /// The request and its state after the phases.
     pub exchange: Box<Exchange>,
@@ -37,7 +37,7 @@ impl PhaseResult {
     }
 }
 
-/// Runs the phases, including all waits, for a request line without version, such as `GET /path`.
+/// Runs the phases, including all waits, for a request line without version, such as `GET /path`, with these headers.
 pub fn send_request(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> PhaseResult {
     send_request_in(HttpVersion::Http11, site, line, fields)
 }

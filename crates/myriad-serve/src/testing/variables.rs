@@ -14,13 +14,13 @@ use myriad_exchange::worker::Generation;
 
 /// Request for a test of variables.
 pub struct VariableCase<'a> {
-    /// Method, target and HTTP version.
+    /// Method, target and HTTP version of the request.
     pub line: (&'a str, &'a str, HttpVersion),
     /// Headers.
     pub fields: &'a [(&'a str, &'a str)],
-    /// Directives of its server block.
+    /// Directives of the `server` block that receives the request.
     pub server: &'a str,
-    /// Result of its TLS handshake; `None` for a request without TLS.
+    /// Result of the connection's TLS handshake; `None` for a request without TLS.
     pub tls: Option<TlsFacts>,
 }
 

@@ -14,10 +14,10 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::TrustedForwarders;
 
-/// Registration of the feature.
+/// Registration of the directives `forwarded_*_from`.
 pub(super) const FEATURE: Feature = Feature::new("forwarded", directives::ROWS);
 
-/// Returns the trusted proxies of the `http` block.
+/// Returns the trusted proxies of the `http` block, in the form in which requests check them.
 pub(crate) fn compiled(settings: &Settings) -> TrustedForwarders {
     let settings = settings.feature::<settings::ForwardedSettings>();
     TrustedForwarders { scheme_from: settings.scheme_from.clone(), host_from: settings.host_from.clone() }

@@ -5,9 +5,9 @@ use myriad_conf::settings::Network;
 /// Proxies whose `X-Forwarded-*` headers are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ForwardedSettings {
-    /// `forwarded_scheme_from`: proxies trusted for the scheme.
+    /// `forwarded_scheme_from`: proxies whose `X-Forwarded-Proto` sets the scheme of a request.
     pub scheme_from: Vec<Network>,
-    /// `forwarded_host_from`: proxies trusted for the host.
+    /// `forwarded_host_from`: proxies whose `X-Forwarded-Host` sets the host of a request.
     pub host_from: Vec<Network>,
 }
 

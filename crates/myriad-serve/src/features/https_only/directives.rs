@@ -5,7 +5,7 @@ use myriad_conf::settings::Settings;
 
 use super::settings::{HttpsOnlyRules, HttpsOnlySettings};
 
-/// Minimum lifetime required by the preload lists of browsers, in seconds: one year.
+/// Minimum `hsts` lifetime for the parameter `preload`, in seconds: browsers' preload lists require one year.
 const PRELOAD_S: u64 = 365 * 86_400;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

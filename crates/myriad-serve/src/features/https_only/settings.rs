@@ -2,7 +2,7 @@
 
 use myriad_conf::Span;
 
-/// `https_only on`.
+/// Parameters of `https_only on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HttpsOnlyRules {
     /// `hsts=`: time for which browsers use only HTTPS, in seconds; `None` for `off` (RFC 6797).
@@ -13,7 +13,7 @@ pub(super) struct HttpsOnlyRules {
     pub preload: bool,
     /// `port=`: HTTPS port in redirects; `None` for 443.
     pub port: Option<u16>,
-    /// Position of the directive.
+    /// Position of the directive in the configuration, for warnings.
     pub span: Span,
 }
 
@@ -31,10 +31,10 @@ impl Default for HttpsOnlyRules {
     }
 }
 
-/// `https_only` of a level.
+/// Setting `https_only` of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpsOnlySettings {
-    /// Rules; `None` for `off`.
+    /// Parameters of `https_only on`; `None` for `off`.
     pub rules: Option<HttpsOnlyRules>,
 }
 

@@ -7,8 +7,9 @@ use myriad_http::forwarded::forwarded_address;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{RealIp, RealIpSource};
 
-/// Sets the client address by the rules of the request's current place, unless it is already set. As in nginx, it is
-/// called with the server's rules when the request has been read, and with the location's before access checks.
+/// Sets the client address of a request by the `set_real_ip_from` rules of its current server or location, unless it is
+/// already set. As in nginx, it is called with the server's rules when the request has been read, and with the
+/// location's before access checks.
 pub(crate) fn set_client_address(request: &mut Request) {
     if let Some(rules) = request.place().features.get::<RealIp>()
         && request.received.real.is_none()
@@ -17,8 +18,8 @@ pub(crate) fn set_client_address(request: &mut Request) {
     }
 }
 
-/// Sets the address like [`set_client_address`] for a request that used the shortcut: applies the rules of the server,
-/// then of the location.
+/// Sets the address like [`set_client_address`], for a request routed by a stored result (shortcut): applies the rules
+/// of the server, then of the location.
 pub(crate) fn set_client_address_at_both_levels(request: &mut Request) {
     let site = std::rc::Rc::clone(&request.site);
     for place in [request.server().place, request.route.place] {

@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Text};
 use super::settings::{RealIpFrom, RealIpSettings};
 use myriad_exchange::runtime::{Network, PlaceFeatures, RealIp, SettingsCompiler};
 
-/// Stores the rules in `features`, unless no proxy is trusted.
+/// Stores the compiled rules in `features`, unless no proxy is trusted (no `set_real_ip_from`).
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

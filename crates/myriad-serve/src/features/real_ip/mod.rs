@@ -10,7 +10,7 @@ pub(crate) use client_address::{set_client_address, set_client_address_at_both_l
 use myriad_exchange::feature::Feature;
 pub(super) use settings::RealIpSettings;
 
-/// Registration of the feature.
+/// Registration of the directives and variables of nginx's realip module.
 pub(super) const FEATURE: Feature = Feature::new("realip", directives::ROWS)
     .compiled_by(compile::compile)
     .with_variables(variables::VARIABLES);

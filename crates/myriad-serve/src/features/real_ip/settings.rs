@@ -4,7 +4,7 @@ use myriad_conf::Text;
 use myriad_conf::settings::Network;
 use myriad_exchange::runtime::RealIpSource;
 
-/// Trusted proxy.
+/// Argument of `set_real_ip_from`: a trusted proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RealIpFrom {
     /// Address, network, or all Unix sockets.

@@ -6,7 +6,8 @@ use myriad_exchange::runtime::Reads::Connection;
 use myriad_exchange::runtime::RowValue::Made;
 use myriad_net::ClientAddress;
 
-/// Address and port of the connection's peer.
+/// Variables `$realip_remote_*`: address and port of the connection's peer, before it is replaced by a reported
+/// address.
 pub(crate) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new(
         "realip",

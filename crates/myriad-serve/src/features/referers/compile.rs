@@ -8,7 +8,8 @@ use super::settings::RefererSettings;
 use super::valid_referers::ValidReferers;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Stores the valid referers, if any are configured. Reports an error if `none` or `blocked` is given without any site.
+/// Stores the compiled `valid_referers` in `features`, if the level has any. Reports an error if `none` or `blocked` is
+/// given without any site.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

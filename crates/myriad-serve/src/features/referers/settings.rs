@@ -14,7 +14,7 @@ pub(super) struct RefererSettings {
     pub server_names: bool,
     /// Other parameters: hosts with or without a path, wildcards, and `~regex`.
     pub words: Vec<Text>,
-    /// Position of the directive.
+    /// Position of the directive in the configuration.
     pub at: Span,
 }
 

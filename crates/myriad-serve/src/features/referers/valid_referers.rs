@@ -12,7 +12,7 @@ const LONGEST_HOST: usize = 256;
 /// Minimum length of a referer URL, in bytes, as in nginx: `http://i.ru`. A shorter one counts as `blocked`.
 const SHORTEST_URL: usize = 11;
 
-/// Required path prefix of a URL; `None` for any path.
+/// Prefix that the path of a valid referer URL must have; `None` for any path.
 type PathPrefix = Option<Box<[u8]>>;
 /// Hosts in lower case, each with its valid path prefixes.
 type HostPaths = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;

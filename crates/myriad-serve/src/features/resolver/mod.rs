@@ -7,5 +7,5 @@ mod settings;
 pub(crate) use compile::{config, timeout_ms};
 use myriad_exchange::feature::Feature;
 
-/// Registration of the feature.
+/// Registration of the directives `resolver` and `resolver_timeout`.
 pub(super) const FEATURE: Feature = Feature::new("resolver", directives::ROWS);

@@ -16,7 +16,7 @@ const EVERYWHERE: Contexts = Contexts::HSL_IF.or(Contexts::SERVER_IF);
 
 type StepResult = Result<RewriteStep, Diagnostic>;
 
-/// Creates the directive of a rewrite step, which may be repeated in a block.
+/// Creates the registration of a `set_*` directive that runs as a rewrite step and may be repeated in a block.
 const fn step(
     name: &'static str,
     arity: Arity,
@@ -26,7 +26,8 @@ const fn step(
     Directive::new(name, Contexts::HTTP.or(Contexts::REWRITE), arity, Set::Rewrite(set), doc).repeats()
 }
 
-/// Returns a step whose function gets the second argument, or without it the variable's own value.
+/// Returns a rewrite step that sets the variable (first argument) to the function's result for the second argument, or
+/// without it for the variable's own value.
 fn unary_step(args: &mut Arguments<'_>, function: MakeFunction) -> StepResult {
     call(args, usize::from(args.len() > 1), function)
 }

@@ -13,10 +13,10 @@ use myriad_conf::Diagnostic;
 use myriad_conf::model::{HttpConf, RewriteStep};
 use myriad_exchange::feature::Feature;
 
-/// Registration of the feature.
+/// Registration of the directives of nginx's set-misc module, such as `set_escape_uri`.
 pub(super) const FEATURE: Feature = Feature::new("set_misc", directives::ROWS).warning_by(warn);
 
-/// Warns of these directives in `http`: as in nginx, they declare their variable there, but are never executed.
+/// Warns of `set_*` directives in `http`: as in nginx, they declare their variable there, but are never executed.
 fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     for step in &http.idle_steps {
         if let RewriteStep::Call { name, span, .. } = step {

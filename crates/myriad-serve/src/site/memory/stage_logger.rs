@@ -4,21 +4,21 @@
 use myriad_base::memory::PressureStage;
 use myriad_exchange::pressure::PressureSums;
 
-/// Time during which a logged stage is not logged again, in milliseconds.
+/// Minimum time between two log messages about the same stage of memory pressure, in milliseconds.
 const SILENCE_MS: u64 = 10_000;
 
-/// State of the log messages.
+/// State of the log messages about stages of memory pressure.
 #[derive(Debug, Default)]
 pub(super) struct StageLogger {
     /// Time of the last message for each stage, by the monotonic clock.
     last_logged_ms: [Option<u64>; 4],
-    /// Counters at the start of the shortage; `None` outside of one.
+    /// Counters of the actions taken, at the start of the memory shortage; `None` outside of one.
     sums_at_start: Option<PressureSums>,
 }
 
 impl StageLogger {
-    /// Returns the log line for a change from the stage `before`, and whether it is a warning; `None` if nothing is to
-    /// be logged.
+    /// Returns the log line for a change from the stage of memory pressure `before`, and whether it is a warning;
+    /// `None` if nothing is to be logged.
     pub(super) fn line(
         &mut self,
         before: PressureStage,
@@ -50,12 +50,12 @@ impl StageLogger {
     }
 }
 
-/// Number of successive checks after which excessive memory outside of zones is logged. One check is not sufficient,
-/// because memory that zones have just freed still counts as used.
+/// Number of successive checks after which excessive memory outside of cache zones is logged. One check is not
+/// sufficient, because memory that zones have just freed still counts as used.
 const LASTING_CHECKS: u8 = 10;
 
-/// State of the warning that memory outside of zones exceeds the limit on its own, so that zones cannot reduce the
-/// usage sufficiently. It is logged once per configuration.
+/// State of the warning that memory outside of cache zones exceeds `memory_limit` on its own, so that zones cannot
+/// reduce the usage sufficiently. It is logged once per configuration.
 #[derive(Debug, Default)]
 pub(super) struct NonZoneMemoryWarning {
     exceeding_checks: u8,
@@ -63,8 +63,8 @@ pub(super) struct NonZoneMemoryWarning {
 }
 
 impl NonZoneMemoryWarning {
-    /// Returns the warning if it is due. `non_zone_bytes` is the memory in use outside of zones, in bytes; `is_calm` is
-    /// true if zones evicted nothing in this check.
+    /// Returns the warning if it is due. `non_zone_bytes` is the memory in use outside of cache zones, in bytes;
+    /// `is_calm` is true if zones evicted nothing in this check.
     pub(super) fn line(&mut self, non_zone_bytes: u64, limit: Option<u64>, is_calm: bool) -> Option<String> {
         let limit = limit.filter(|limit| non_zone_bytes > *limit && is_calm && !self.is_logged);
         self.exceeding_checks = if limit.is_some() { self.exceeding_checks + 1 } else { 0 };
@@ -94,7 +94,7 @@ fn usage_text(sums: &PressureSums) -> String {
     )
 }
 
-/// Returns the description of the actions taken in a stage.
+/// Returns the description of the actions taken in a stage of memory pressure.
 fn actions_text(stage: PressureStage) -> &'static str {
     match stage {
         PressureStage::Normal => "no action is required",
@@ -108,7 +108,7 @@ fn actions_text(stage: PressureStage) -> &'static str {
     }
 }
 
-/// Returns the description of the actions taken since the start of the shortage.
+/// Returns the description of the actions taken since the start of the memory shortage (counters `began`).
 fn effects_text(began: &PressureSums, now: &PressureSums) -> String {
     format!(
         "{} pages were evicted from zones, {} idle and {} stalled connections were closed, {} requests were rejected",

@@ -21,29 +21,29 @@ use super::stage_logger::{NonZoneMemoryWarning, StageLogger, mib};
 use crate::machine::{self, ResidentMemory};
 use crate::site::worker_command::WorkerCommand;
 
-/// Interval of checks while less than [`FREQUENT_CHECK_PERCENT`] percent of the limit is in use.
+/// Interval of memory checks while less than [`FREQUENT_CHECK_PERCENT`] percent of `memory_limit` is in use.
 const CALM_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval above that percentage, and while zones shrink: their freed memory is returned to the system only after some
-/// tenths of a second.
+/// Interval of memory checks above that percentage, and while cache zones shrink: their freed memory is returned to the
+/// system only after some tenths of a second.
 const NEAR_LIMIT_INTERVAL: Duration = Duration::from_millis(250);
-/// Interval above the limit, and while shrinking zones is not sufficient.
+/// Interval of memory checks above `memory_limit`, and while shrinking cache zones is not sufficient.
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
-/// Percentage of the limit above which memory is checked more often.
+/// Percentage of `memory_limit` above which the memory in use is checked more often.
 const FREQUENT_CHECK_PERCENT: u64 = 60;
-/// Divisor of the limit that gives the maximum size of pages waiting to be written to disk; at least
+/// Divisor of `memory_limit` that gives the maximum size of pages waiting to be written to disk; at least
 /// [`MIN_WRITE_BYTES`] may wait.
 const WRITES_DIVISOR: u64 = 16;
 const MIN_WRITE_BYTES: u64 = 8 << 20;
-/// Divisor of the memory in use that gives the minimum size that zones must be able to free: below it, waiting for
-/// zones is not worthwhile.
+/// Divisor of the memory in use that gives the minimum size that cache zones must be able to free: below it, waiting
+/// for zones is not worthwhile.
 const SPARE_DIVISOR: u64 = 32;
-/// Number of keys that a zone evicts before the thread yields, which takes some hundred microseconds.
+/// Number of cache keys that a zone evicts before the thread yields; this takes some hundred microseconds.
 const EVICTED_AT_ONCE: usize = 256;
-/// Number of successive failed measurements after which the limit is no longer enforced. Without this bound, the last
-/// stage would persist.
+/// Number of successive failed measurements of the memory in use after which the limit is no longer enforced. Without
+/// this bound, the last stage of memory pressure would persist.
 const MAX_FAILED_MEASUREMENTS: u32 = 10;
 
-/// Resources that the thread watches and controls. They survive reloads.
+/// Resources that the memory watcher thread watches and controls. They survive reloads.
 pub(in crate::site) struct WatchedResources {
     /// Memory pressure published to all threads.
     pub pressure: Arc<Pressure>,
@@ -53,11 +53,11 @@ pub(in crate::site) struct WatchedResources {
     pub encoder: Arc<CompressionPool>,
     /// Threads that write pages to disk.
     pub disks: DiskPool,
-    /// Senders of commands to the workers.
+    /// Senders of commands to the workers, such as to free idle memory.
     pub workers: Vec<channel::UnboundedSender<WorkerCommand>>,
 }
 
-/// Handle of the thread, which is stopped when the handle is dropped.
+/// Handle of the memory watcher thread, which is stopped when the handle is dropped.
 pub(in crate::site) struct MemoryWatcherHandle {
     shared: Arc<MemoryWatcherShared>,
     thread: Option<JoinHandle<()>>,
@@ -68,17 +68,18 @@ struct MemoryWatcherShared {
     changed: Condvar,
 }
 
-/// Configuration that the thread enforces.
+/// Configuration whose `memory_limit` the thread enforces.
 struct WatchedConfig {
     runtime: Arc<Runtime>,
     limit: Option<u64>,
     is_ending: bool,
-    /// True until the thread has applied the configuration.
+    /// True from a change of the configuration until the thread has applied it.
     has_changed: bool,
 }
 
 impl MemoryWatcherHandle {
-    /// Starts the thread. If the memory in use cannot be read, the limit is not enforced, which is logged.
+    /// Starts the memory watcher thread. If the memory in use cannot be read, the limit is not enforced, which is
+    /// logged.
     pub(in crate::site) fn begin(
         subject: WatchedResources,
         runtime: &Arc<Runtime>,
@@ -125,7 +126,7 @@ impl MemoryWatcherHandle {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Applies the limit of a new configuration.
+    /// Applies the `memory_limit` of a new configuration.
     pub(in crate::site) fn apply_config(&self, runtime: &Arc<Runtime>, limit: MemoryLimit) {
         let limit = limit_in_bytes(limit, runtime);
         if self.thread.is_none() && limit.is_some() {
@@ -152,7 +153,7 @@ impl Drop for MemoryWatcherHandle {
     }
 }
 
-/// Returns the limit in bytes; `None` without a limit. Logs a message if a configured number of bytes exceeds the
+/// Returns `memory_limit` in bytes; `None` without a limit. Logs a message if a configured number of bytes exceeds the
 /// available memory.
 fn limit_in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
     let memory = machine::available_memory();
@@ -170,7 +171,7 @@ fn limit_in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
     Some(bytes)
 }
 
-/// Logs that the limit is not enforced because the memory in use is unknown.
+/// Logs that `memory_limit` is not enforced because the memory in use is unknown.
 fn log_unknown_usage(runtime: &Runtime, error: &dyn std::fmt::Display) {
     let text = format_args!(
         "\"memory_limit\" is not enforced, the memory in use is unknown: {error}; allow the process to read /proc"
@@ -181,15 +182,15 @@ fn log_unknown_usage(runtime: &Runtime, error: &dyn std::fmt::Display) {
 struct MemoryWatcher {
     subject: WatchedResources,
     resident: ResidentMemory,
-    /// Memory in use at the last check, in bytes.
+    /// Memory of the process in use at the last check, in bytes.
     used: u64,
     ladder: PressureTracker,
     stage_logger: StageLogger,
     non_zone_warning: NonZoneMemoryWarning,
-    /// True if the last round evicted nothing although zones exceed their limits, because bodies still being
+    /// True if the last check evicted nothing although zones exceed their limits, because bodies still being
     /// transferred cannot be evicted.
     is_stuck: bool,
-    /// Number of successive failed measurements.
+    /// Number of successive failed measurements of the memory in use.
     failed_measurements: u32,
 }
 
@@ -240,7 +241,7 @@ impl MemoryWatcher {
         }
     }
 
-    /// Measures the memory in use once, and takes the actions of the resulting stage.
+    /// Measures the memory in use once, and takes the actions of the resulting stage of memory pressure.
     fn check_once(&mut self, runtime: &Runtime, limit: Option<u64>) {
         let resident = match self.resident.bytes() {
             Ok(resident) => resident,
@@ -288,8 +289,8 @@ impl MemoryWatcher {
         }
     }
 
-    /// Handles a failed measurement: nothing changes until the [`MAX_FAILED_MEASUREMENTS`]th in succession, which
-    /// removes the limits.
+    /// Handles a failed measurement of memory: nothing changes until the [`MAX_FAILED_MEASUREMENTS`]th in succession,
+    /// which removes the limits.
     fn handle_failed_measurement(&mut self, runtime: &Runtime, limit: Option<u64>, error: &std::io::Error) {
         self.failed_measurements = self.failed_measurements.saturating_add(1);
         if self.failed_measurements == MAX_FAILED_MEASUREMENTS && limit.is_some() {
@@ -299,7 +300,7 @@ impl MemoryWatcher {
         }
     }
 
-    /// Returns the stage for `resident` bytes of memory in use.
+    /// Returns the stage of memory pressure for `resident` bytes of memory in use.
     fn stage(
         &mut self,
         zones: &[(&PageStore, ZoneMemory)],
@@ -311,7 +312,7 @@ impl MemoryWatcher {
         self.ladder.observe(resident, limit.unwrap_or(0), can_shrink)
     }
 
-    /// Updates the memory limits of zones and evicts the excess. Returns the number of evicted keys.
+    /// Updates the memory limits of cache zones and evicts the excess. Returns the number of evicted cache keys.
     fn bound_zones(
         &mut self,
         zones: &[(&PageStore, ZoneMemory)],
@@ -339,7 +340,7 @@ impl MemoryWatcher {
         all_gone
     }
 
-    /// Removes the limits of zones and stops all actions of a stage, because the usage is unknown.
+    /// Removes the limits of cache zones and stops all actions of memory pressure, because the usage is unknown.
     fn remove_limits(&self, runtime: &Runtime) {
         self.subject.pressure.note(None, PressureStage::Normal);
         self.subject.encoder.set_paused(false);
@@ -351,10 +352,10 @@ impl MemoryWatcher {
     }
 }
 
-/// Store of a zone.
+/// Store of the pages of a cache zone.
 type PageStore = Zone<PageMeta>;
 
-/// Returns each zone with its used memory and its limits, in bytes.
+/// Returns each cache zone with its used memory and its limits, in bytes.
 fn zone_caps(runtime: &Runtime) -> Vec<(&PageStore, ZoneMemory)> {
     let cap = |zone: &PageStore| ZoneMemory {
         used: zone.used() as u64,
