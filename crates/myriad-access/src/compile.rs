@@ -13,7 +13,8 @@ use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_exchange::exchange::{AccessGate, Check};
 use myriad_exchange::runtime::{LimitZoneCounts, SettingsCompiler};
 
-/// State of the checks that survives a reload: counts by key, and recently verified passwords.
+/// State of access checks that survives a reload: counts of `limit_req` and `limit_conn` by key, and recently verified
+/// passwords.
 #[derive(Default)]
 pub struct PersistentCheckState {
     requests: ZoneTables<limit_req::RequestTable>,
@@ -22,15 +23,16 @@ pub struct PersistentCheckState {
 }
 
 impl PersistentCheckState {
-    /// Adopts the zones of a configuration that has become active: resizes their tables, and removes the tables of
-    /// zones that no longer exist.
+    /// Adopts the limit zones of a configuration that has become active: resizes their tables of counts, and removes
+    /// the tables of zones that no longer exist.
     pub fn apply_zones(&mut self, zones: &[LimitZoneConf]) {
         self.requests.apply_zones(zones);
         self.connections.apply_zones(zones);
     }
 }
 
-/// Builder of the access gates of a configuration's locations.
+/// Builder of the access gates of a configuration's locations: the checks (`allow`, `auth_basic`, `limit_req` and
+/// others) that a request must pass.
 #[derive(Default)]
 pub struct GateBuilder {
     requests: limit_req::RequestZones,
@@ -61,8 +63,8 @@ impl GateBuilder {
         gates
     }
 
-    /// Returns the counters of each zone of `limit_req` and `limit_conn`. `sessions` is empty: those belong to
-    /// `stream`.
+    /// Returns the counters of each zone of `limit_req` and `limit_conn`, by zone name. `sessions` stays empty, because
+    /// `stream` counts its sessions separately.
     pub fn counts(&self) -> LimitZoneCounts {
         LimitZoneCounts {
             requests: self.requests.counts().collect(),
@@ -71,7 +73,7 @@ impl GateBuilder {
         }
     }
 
-    /// Returns the gate of a location; `None` if it has no checks. `further_checks` run after the built-in checks.
+    /// Returns the access checks of a location; `None` if it has none. `further_checks` run after the built-in checks.
     pub fn gate(
         &self,
         settings: &Settings,

@@ -6,7 +6,7 @@ use myriad_log::LogLevel;
 /// Response to requests beyond a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitResponse {
-    /// `limit_*_status`: status of the response beyond the limit.
+    /// `limit_*_status`: status of the response to a request beyond the limit.
     pub status: u16,
     /// `limit_*_log_level`: log level of a rejection.
     pub level: LogLevel,

@@ -22,12 +22,12 @@ use myriad_exchange::exchange::{
 /// Progress of the checks of a request, and their results.
 #[derive(Default)]
 struct GateProgress {
-    /// Index of the next check.
+    /// Index of the next check to run.
     next: usize,
     /// Set if the result is known: only checks that observe admitted requests still run.
     decided: bool,
-    /// Status of the rejection; `None` if no check has rejected the request. 401 takes precedence, because its response
-    /// contains a challenge.
+    /// Status of the rejection by a check; `None` if no check has rejected the request. 401 takes precedence, because
+    /// its response contains a challenge.
     refused: Option<u16>,
     /// Values of `WWW-Authenticate` for a 401 response.
     challenges: Vec<Vec<u8>>,

@@ -7,13 +7,13 @@ use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 
 /// Compiled `allow` and `deny` of a location.
 struct AddressRules {
-    /// Rules, in order.
+    /// `allow` and `deny` rules, in source order; the first that contains the client address decides.
     rules: Box<[AccessRule]>,
     /// Set with `satisfy all`: a rejection by this check is final, and is logged here.
     decides: bool,
 }
 
-/// Returns the check of a location; `None` if it has no rules.
+/// Returns the address check of a location; `None` if it has no `allow` or `deny`.
 pub(crate) fn check(settings: &AccessSettings) -> Option<Box<dyn Check>> {
     let rules: Box<[AccessRule]> = settings.rules.as_slice().into();
     let decides = settings.satisfy == Satisfy::All;

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
-/// Maximum number of verifications that wait; further ones are rejected.
+/// Maximum number of password verifications that wait for a thread; further requests are rejected.
 const WAITING: usize = 128;
 
 /// Verifier of slow password hashes, shared by all workers.
@@ -23,7 +23,7 @@ pub(crate) struct PasswordVerifier {
     waiting: AtomicUsize,
 }
 
-/// Error: too many verifications are waiting.
+/// Error: the password was not verified, because too many verifications are waiting.
 pub(super) struct TooManyAttempts;
 
 impl Default for PasswordVerifier {
@@ -73,7 +73,7 @@ impl PasswordVerifier {
     }
 }
 
-/// Position in the queue; dropped when the computation begins or the client disconnects.
+/// Position of a password verification in the queue; dropped when it begins or the client disconnects.
 struct QueuePosition<'a>(&'a AtomicUsize);
 
 impl Drop for QueuePosition<'_> {

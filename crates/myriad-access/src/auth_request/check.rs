@@ -11,7 +11,7 @@ use myriad_exchange::subrequest::{self, SubrequestResponse};
 
 /// Compiled `auth_request` and `auth_request_set` of a location.
 pub(super) struct AuthRequest {
-    /// URI of the subrequest.
+    /// URI of the subrequest whose status admits or rejects the request.
     pub uri: Box<[u8]>,
     /// `auth_request_set`, in source order: variables of the request that are assigned values evaluated in the
     /// subrequest.

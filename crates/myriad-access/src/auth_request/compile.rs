@@ -19,7 +19,7 @@ pub fn unused_values(settings: &Settings) -> impl Iterator<Item = &Text> {
     settings.sets.iter().filter(|_| settings.uri.is_none()).map(|set| &set.value)
 }
 
-/// Returns the check of a location; `None` if it has no `auth_request`.
+/// Returns the check that sends the subrequest of a location; `None` if it has no `auth_request`.
 pub(crate) fn check(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<AuthRequestSettings>();
     let uri = settings.uri.as_ref()?.bytes().into();

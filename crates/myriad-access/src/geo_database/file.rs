@@ -15,10 +15,10 @@ use parking_lot::RwLock;
 /// path from exhausting the memory.
 const MOST: u64 = 1 << 30;
 
-/// Parser of a file's bytes; the error is a text for a message.
+/// Parser of the bytes of a database file; the error is a text for a message.
 pub(crate) type Parse<T> = fn(Vec<u8>) -> Result<T, String>;
 
-/// Parsed file that is checked for changes while it is used.
+/// Parsed database file that is checked for changes while it is used.
 pub(crate) struct DatabaseFile<T> {
     path: PathBuf,
     parse: Parse<T>,
@@ -30,7 +30,7 @@ pub(crate) struct DatabaseFile<T> {
     log: ErrorLog,
 }
 
-/// Parsed file as it was at one time.
+/// Contents of a database file as they were when it was read.
 pub(crate) struct FileVersion<T> {
     /// Result of the parser.
     pub(crate) contents: T,
@@ -72,7 +72,7 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
         Arc::clone(&self.current.read())
     }
 
-    /// Returns true if a check is due, for one caller per interval.
+    /// Returns true if a check of the file for changes is due; only one caller per interval gets true.
     fn claim_check(&self, now_ms: u64) -> bool {
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
         now_ms.saturating_sub(looked_ms) >= self.interval_ms
@@ -116,12 +116,12 @@ impl<T> fmt::Debug for DatabaseFile<T> {
     }
 }
 
-/// Reads the bytes of a database that is not reloaded. The error is a text for a message.
+/// Reads the bytes of a database file that is never reloaded. The error is a text for a message.
 pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, String> {
     read(path, Ok).map(|version| version.contents)
 }
 
-/// Reads and parses a file. The error is a text for a message.
+/// Reads and parses a database file. The error is a text for a message.
 fn read<T>(path: &Path, parse: Parse<T>) -> Result<FileVersion<T>, String> {
     let shown = path.display();
     let (file, stamp) =

@@ -14,12 +14,13 @@ use myriad_exchange::exchange::{
 };
 use myriad_exchange::runtime::LimitDecision;
 
-/// Maximum length of a key, in bytes, as in nginx. A request with a longer key is not counted.
+/// Maximum length of a `limit_conn` key, in bytes, as in nginx. A request with a longer key is not counted.
 const LONGEST_KEY: usize = 255;
 
 /// Compiled `limit_conn` of a location.
 pub(super) struct LimitConn {
-    /// Zones in source order, each with the maximum number of concurrent requests of one key.
+    /// Zones of the `limit_conn` directives in source order, each with its maximum number of concurrent requests per
+    /// key.
     pub limits: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
     /// Status, log level and dry run for requests beyond a limit.
     pub answer: LimitResponse,

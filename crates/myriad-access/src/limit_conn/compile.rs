@@ -12,17 +12,17 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::LimitCounts;
 
-/// Zones of a configuration, by name.
+/// `limit_conn_zone` zones of a configuration, by name.
 #[derive(Default)]
 pub(crate) struct ConnectionZones(HashMap<Box<str>, Arc<LimitZone<ConnectionTable>>>);
 
 impl ConnectionZones {
-    /// Adds a zone.
+    /// Adds a zone, which `limit_conn` can then refer to.
     pub(crate) fn add(&mut self, zone: Arc<LimitZone<ConnectionTable>>) {
         self.0.insert(zone.name.clone(), zone);
     }
 
-    /// Returns the counters of each zone.
+    /// Returns the name of each zone and its counters of admitted and rejected requests.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (Box<str>, Arc<LimitCounts>)> {
         self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts)))
     }

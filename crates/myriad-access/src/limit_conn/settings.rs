@@ -4,12 +4,12 @@ use myriad_conf::Span;
 
 use crate::limit_response::LimitResponse;
 
-/// One `limit_conn`.
+/// One `limit_conn` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimit {
-    /// Name of the zone.
+    /// Name of the `limit_conn_zone` that counts the requests.
     pub zone: String,
-    /// Maximum number of concurrent requests of one key.
+    /// Maximum number of concurrent requests with the same key of the zone, for example from one client address.
     pub max: u16,
     /// `origin_only`: only requests to an origin count. Ignored in `stream`, where all sessions count.
     pub origin_only: bool,

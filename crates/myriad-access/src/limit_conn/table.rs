@@ -7,16 +7,16 @@ use parking_lot::Mutex;
 
 use crate::limit_zone::{LimitTable, weight};
 
-/// Memory per entry in addition to the key, in bytes. Chosen so that an entry with an IPv4 address takes 64 bytes, as
-/// in the manual of nginx.
+/// Memory per entry of a zone's table in addition to the key, in bytes. Chosen so that an entry with an IPv4 address
+/// takes 64 bytes, as in the manual of nginx.
 const OVERHEAD: usize = 36;
 
-/// Table of a `limit_conn` zone, shared by all workers.
+/// Numbers of concurrent requests by key: the table of a `limit_conn` zone, shared by all workers.
 pub struct ConnectionTable {
     counts: Mutex<Lru<Box<[u8]>, u16>>,
 }
 
-/// Guard of a request that is counted; dropping it ends the count.
+/// Guard of a request that is counted in a `limit_conn` zone; dropping it ends the count.
 pub struct CountedRequest {
     table: Arc<ConnectionTable>,
     key: Box<[u8]>,
@@ -27,7 +27,7 @@ impl LimitTable for ConnectionTable {
         Self { counts: Mutex::new(Lru::new(bytes)) }
     }
 
-    /// Sets the maximum size in bytes. Requests of evicted keys are no longer counted.
+    /// Sets the maximum size of the table in bytes. Requests whose keys are evicted are no longer counted.
     fn resize(&self, bytes: u64) {
         self.counts.lock().set_max_weight(bytes);
     }

@@ -1,15 +1,15 @@
 //! Leaky bucket of `limit_req`. Requests are counted in thousandths, and time in milliseconds, as in nginx.
 
-/// One request, in thousandths.
+/// One request in the unit of buckets and rates: thousandths of a request.
 const REQUEST: u64 = 1000;
 /// Maximum distance by which the clock may go back without effect, in milliseconds. If it goes back by more, it has
 /// been set.
 const WAVERING_MS: u64 = 60_000;
 
-/// Leaky bucket of one key.
+/// Leaky bucket that counts the requests of one `limit_req` key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// Excess over the rate, in thousandths of a request.
+    /// Requests in excess of the rate, in thousandths of a request.
     excess: u64,
     /// Time of the last update, in milliseconds since the epoch.
     last_ms: u64,

@@ -13,13 +13,13 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, LimitStatus, Request};
 use myriad_exchange::runtime::LimitDecision;
 
-/// Maximum length of a key, in bytes: nginx stores the length in sixteen bits. A request with a longer key is not
-/// counted.
+/// Maximum length of a `limit_req` key, in bytes: nginx stores the length in sixteen bits. A request with a longer key
+/// is not counted.
 const LONGEST_KEY: usize = 65_535;
 
 /// Compiled `limit_req` of a location.
 pub(super) struct LimitReq {
-    /// Zones in source order, each with its rate and burst.
+    /// Zones of the `limit_req` directives in source order, each with its rate and burst.
     pub limits: Vec<(Arc<LimitZone<RequestTable>>, Limit)>,
     /// Status, log level and dry run for requests beyond a limit.
     pub answer: LimitResponse,
@@ -35,7 +35,7 @@ struct LimitExceeded;
 /// Longest of the delays that the limits require.
 struct LongestDelay<'a> {
     ms: u64,
-    /// Excess over the rate, in thousandths of requests.
+    /// Excess of the request over the rate, in thousandths of a request.
     excess: u64,
     zone: &'a str,
 }

@@ -13,17 +13,17 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::LimitCounts;
 
-/// Zones of a configuration, by name, with their rates in thousandths of a request per second.
+/// `limit_req_zone` zones of a configuration, by name, with their rates in thousandths of a request per second.
 #[derive(Default)]
 pub(crate) struct RequestZones(HashMap<Box<str>, (Arc<LimitZone<RequestTable>>, u64)>);
 
 impl RequestZones {
-    /// Adds a zone.
+    /// Adds a zone with its rate in thousandths of a request per second.
     pub(crate) fn add(&mut self, zone: Arc<LimitZone<RequestTable>>, rate: u64) {
         self.0.insert(zone.name.clone(), (zone, rate));
     }
 
-    /// Returns the counters of each zone.
+    /// Returns the name of each zone and its counters of admitted, delayed and rejected requests.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (Box<str>, Arc<LimitCounts>)> {
         self.0.iter().map(|(name, (zone, _))| (name.clone(), Arc::clone(&zone.counts)))
     }

@@ -4,14 +4,15 @@ use myriad_conf::Span;
 
 use crate::limit_response::LimitResponse;
 
-/// One `limit_req`.
+/// One `limit_req` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestLimit {
-    /// Name of the zone.
+    /// Name of the `limit_req_zone` that counts the requests.
     pub zone: String,
-    /// `burst=`, in thousandths of a request.
+    /// `burst=`: maximum excess over the rate, in thousandths of a request; beyond it requests are rejected.
     pub burst: u64,
-    /// `delay=`, in thousandths of a request; `u64::MAX` for `nodelay`.
+    /// `delay=`: excess over the rate up to which requests are not delayed, in thousandths of a request; `u64::MAX` for
+    /// `nodelay`.
     pub delay: u64,
     /// `origin_only`: only requests to an origin count.
     pub origin_only: bool,

@@ -6,11 +6,11 @@ use parking_lot::Mutex;
 use super::bucket::{Bucket, wait_ms};
 use crate::limit_zone::{LimitTable, weight};
 
-/// Memory per entry in addition to the key, in bytes. Chosen so that an entry with an IPv4 address takes 128 bytes, as
-/// in the manual of nginx.
+/// Memory per entry of a zone's table in addition to the key, in bytes. Chosen so that an entry with an IPv4 address
+/// takes 128 bytes, as in the manual of nginx.
 const OVERHEAD: usize = 80;
 
-/// Table of a `limit_req` zone, shared by all workers.
+/// Leaky buckets by key: the table of a `limit_req` zone, shared by all workers.
 pub(crate) struct RequestTable {
     buckets: Mutex<Lru<Box<[u8]>, Bucket>>,
 }
@@ -18,22 +18,22 @@ pub(crate) struct RequestTable {
 /// Rate and burst of one `limit_req`, in thousandths of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
-    /// Rate per second.
+    /// Permitted requests per second, in thousandths of a request.
     pub rate: u64,
-    /// Maximum excess over the rate.
+    /// Maximum excess over the rate, in thousandths of a request; beyond it requests are rejected.
     pub burst: u64,
-    /// Excess over the rate up to which requests are not delayed.
+    /// Excess over the rate up to which requests are not delayed, in thousandths of a request.
     pub delay: u64,
 }
 
-/// Result of a limit, with the excess over the rate in thousandths of a request.
+/// Result of the check of one `limit_req`, with the excess over the rate in thousandths of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitOutcome {
     /// The request is within the burst.
     Within(u64),
     /// The request is beyond the burst.
     Beyond(u64),
-    /// The table is full, and the key is new.
+    /// The table is full, and has no entry for the key of the request.
     NoRoom,
 }
 

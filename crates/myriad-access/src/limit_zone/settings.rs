@@ -21,25 +21,25 @@ pub enum LimitKind {
 /// One `limit_req_zone` or `limit_conn_zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitZoneConf {
-    /// Name: `zone=NAME:SIZE`.
+    /// Name of the zone, from `zone=NAME:SIZE`.
     pub name: String,
-    /// Key that identifies clients, usually a variable.
+    /// Key by which requests are counted, usually a variable such as `$binary_remote_addr`.
     pub key: Text,
-    /// Size in bytes: `zone=NAME:SIZE`.
+    /// Maximum size of the zone's table in bytes, from `zone=NAME:SIZE`.
     pub size: u64,
-    /// Kind of the zone.
+    /// Quantity that the zone limits.
     pub kind: LimitKind,
     /// Position of the directive in the configuration.
     pub span: Span,
 }
 
-/// Zones of a configuration, in source order; stored in the settings of `http`.
+/// Limit zones of a configuration, in source order; stored in the settings of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LimitZones(Vec<LimitZoneConf>);
 
 myriad_conf::feature_settings!(LimitZones);
 
-/// Returns the zones of a configuration, in source order.
+/// Returns the limit zones of a configuration (`limit_req_zone`, `limit_conn_zone`), in source order.
 pub fn limit_zones(http: &HttpConf) -> &[LimitZoneConf] {
     &http.settings.feature::<LimitZones>().0
 }

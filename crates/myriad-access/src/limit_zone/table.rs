@@ -13,15 +13,15 @@ use super::settings::LimitZoneConf;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::LimitCounts;
 
-/// Compiled zone with its table.
+/// Compiled `limit_req_zone` or `limit_conn_zone`, with its table of counts.
 pub struct LimitZone<T> {
     /// Name of the zone.
     pub name: Box<str>,
-    /// Key that identifies clients.
+    /// Key by which requests are counted; may contain variables.
     pub key: Template,
     /// Table of counts by key.
     pub table: Arc<T>,
-    /// Number of requests that passed, were delayed or were rejected.
+    /// Numbers of requests that the zone's limits admitted, delayed or rejected.
     pub counts: Arc<LimitCounts>,
 }
 
@@ -48,7 +48,7 @@ impl<T> LimitZone<T> {
     }
 }
 
-/// Table of counts by key.
+/// Table of a limit zone, which counts requests by key.
 pub trait LimitTable {
     /// Creates an empty table of at most `bytes` bytes.
     fn new(bytes: u64) -> Self;
@@ -57,8 +57,8 @@ pub trait LimitTable {
     fn resize(&self, bytes: u64);
 }
 
-/// Returns the accounted size of an entry in bytes: key and overhead, rounded up to a power of two like the slabs of
-/// nginx.
+/// Returns the accounted size of a table entry in bytes: key and overhead, rounded up to a power of two like the slabs
+/// of nginx.
 pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
     u32::try_from((overhead + key.len()).next_power_of_two()).unwrap_or(u32::MAX)
 }

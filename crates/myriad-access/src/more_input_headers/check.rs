@@ -13,7 +13,7 @@ use myriad_http::media_types::TypeSet;
 /// Compiled `more_set_input_headers` and `more_clear_input_headers` of a location.
 struct MoreInputHeaders(Vec<CompiledEdit>);
 
-/// One compiled directive.
+/// One compiled `more_set_input_headers` or `more_clear_input_headers`.
 struct CompiledEdit {
     types: Option<TypeSet>,
     replaces_only: bool,

@@ -2,7 +2,7 @@
 
 use myriad_exchange::exchange::{Exchange, PhaseStep};
 
-/// Maximum value of `Retry-After`, in seconds.
+/// Maximum value of `Retry-After` that is sent, in seconds.
 const LONGEST_S: u64 = 3600;
 
 /// Rejects a request with a status, and adds `Retry-After` (RFC 9110 section 10.2.3) with the time after which a retry

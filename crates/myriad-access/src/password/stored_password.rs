@@ -13,7 +13,7 @@ const LONGEST: usize = 512;
 /// Size of a SHA-1 digest, in bytes; in `{SSHA}` the salt follows it.
 const SHA1: usize = 20;
 
-/// Result of a verification.
+/// Result of the verification of a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordMatch {
     /// The password matches.
@@ -41,7 +41,7 @@ pub enum StoredPassword<'a> {
     Bcrypt(&'a [u8]),
     /// Traditional Unix `crypt`: thirteen characters.
     DesCrypt(&'a [u8]),
-    /// Unsupported format.
+    /// Unsupported format, which no password matches.
     Unknown,
 }
 

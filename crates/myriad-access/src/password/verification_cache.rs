@@ -3,9 +3,9 @@
 use myriad_base::bounded::Lru;
 use sha2::{Digest, Sha256};
 
-/// Maximum number of entries; the oldest are evicted.
+/// Maximum number of successful verifications in the cache; the oldest are evicted.
 const MOST: u64 = 1024;
-/// Lifetime of an entry after its verification, in milliseconds.
+/// Time for which a successful verification is cached, in milliseconds.
 const VALID_MS: u64 = 60_000;
 
 /// Successful verifications, by a keyed digest of the stored hash and the password. A changed password file therefore

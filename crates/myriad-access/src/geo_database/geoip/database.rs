@@ -7,24 +7,24 @@
 
 use std::net::IpAddr;
 
-/// Value of `segment` of country databases: record `COUNTRIES + n` is country number `n`, regardless of the number of
-/// nodes.
+/// Number of the first country record in a country database: record `COUNTRIES + n` is country number `n`. Smaller
+/// numbers are nodes of the search tree.
 const COUNTRIES: usize = 16_776_960;
-/// Maximum size of the structure information at the end of a file, in bytes.
+/// Maximum size of the structure information (type, number of nodes) at the end of a database file, in bytes.
 const MOST_INFO: usize = 20;
-/// Maximum length of a text, in bytes; a longer text is treated as damaged data.
+/// Maximum length of a name in a database, in bytes; a longer one is treated as damaged data.
 const MOST_TEXT: usize = 300;
-/// Number of the United States in `countries.list`; cities there have two additional codes.
+/// Number of the United States in `countries.list`; cities there also have a metro code and an area code.
 const UNITED_STATES: u8 = 225;
 
-/// Type of a database.
+/// Type of a legacy GeoIP database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeoipContent {
-    /// Countries.
+    /// Database of countries.
     Country,
-    /// Cities.
+    /// Database of cities.
     City,
-    /// Organisations, providers, domains or network numbers: one text per address.
+    /// Database of organisations, providers, domains or network numbers: one text per address.
     Organisation,
 }
 
@@ -32,40 +32,40 @@ pub enum GeoipContent {
 pub struct GeoipDatabase {
     bytes: Vec<u8>,
     content: GeoipContent,
-    /// True for a tree over IPv6 addresses (IPv4 addresses are mapped); false for IPv4 only.
+    /// True if the search tree is over IPv6 addresses (IPv4 addresses are mapped); false for IPv4 only.
     six: bool,
     /// True if cities of the United States have a metro code and an area code.
     has_codes: bool,
     segment: usize,
-    /// Size of a record, in bytes.
+    /// Size of a record of the search tree (half of a node), in bytes.
     record: usize,
 }
 
-/// A country.
+/// Country of an address.
 pub struct Country {
-    /// Two-letter code.
+    /// Two-letter code of the country.
     pub code: &'static str,
-    /// Three-letter code.
+    /// Three-letter code of the country.
     pub code3: &'static str,
-    /// Two-letter code of the continent.
+    /// Two-letter code of the continent of the country.
     pub continent: &'static str,
-    /// English name.
+    /// English name of the country.
     pub name: &'static str,
 }
 
 /// Record of a city database. Unknown texts are empty.
 pub struct City<'a> {
-    /// The country.
+    /// Country of the city.
     pub country: Country,
-    /// Code of the region.
+    /// Code of the region of the city.
     pub region: &'a [u8],
     /// Name of the city.
     pub city: &'a [u8],
-    /// The postal code.
+    /// Postal code of the city.
     pub postal_code: &'a [u8],
-    /// Latitude, in ten-thousandths of a degree.
+    /// Latitude of the city, in ten-thousandths of a degree.
     pub latitude: i32,
-    /// Longitude, in ten-thousandths of a degree.
+    /// Longitude of the city, in ten-thousandths of a degree.
     pub longitude: i32,
     /// Metro (DMA) code and telephone area code in the United States; 0 elsewhere.
     pub codes: (u32, u32),
@@ -160,7 +160,7 @@ impl GeoipDatabase {
     }
 }
 
-/// Returns the edition of a file, and its number of nodes if the file contains it.
+/// Returns the edition (type number) of a database file, and its number of nodes if the file contains it.
 fn structure(bytes: &[u8]) -> (u8, Option<usize>) {
     for from_end in 3..3 + MOST_INFO {
         let Some(at) = bytes.len().checked_sub(from_end) else { break };

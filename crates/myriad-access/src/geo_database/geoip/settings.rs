@@ -10,13 +10,13 @@ use crate::geo_database::client_address::TrustedProxies;
 pub(super) struct DatabaseConf {
     /// Type that the database must have.
     pub content: GeoipContent,
-    /// Path of the file.
+    /// Path of the database file.
     pub path: Text,
     /// Set if texts are converted from ISO-8859-1 to UTF-8 (parameter `utf8`).
     pub utf8: bool,
 }
 
-/// Settings of `http`.
+/// `geoip_*` directives of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GeoipSettings {
     /// Databases, at most one of each type.

@@ -69,7 +69,7 @@ fn city(request: &Request, out: &mut Vec<u8>, show: fn(&City<'_>, &mut Vec<u8>) 
     found
 }
 
-/// Converts the bytes after `before` from ISO-8859-1 to UTF-8 if `utf8` is set.
+/// Converts the bytes of `out` after position `before` from ISO-8859-1 to UTF-8 if `utf8` is set.
 fn finish_text(out: &mut Vec<u8>, before: usize, utf8: bool) {
     if utf8 && !out[before..].is_ascii() {
         let text: String = out[before..].iter().map(|byte| char::from(*byte)).collect();
@@ -78,7 +78,7 @@ fn finish_text(out: &mut Vec<u8>, before: usize, utf8: bool) {
     }
 }
 
-/// Appends a text; returns whether it is not empty.
+/// Appends a text to `out`; returns whether the text is not empty, so that the variable has a value.
 fn append_text(out: &mut Vec<u8>, text: &[u8]) -> bool {
     out.extend_from_slice(text);
     !text.is_empty()

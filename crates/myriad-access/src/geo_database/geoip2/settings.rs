@@ -7,18 +7,18 @@ use crate::geo_database::client_address::TrustedProxies;
 /// Metadata of a database that a variable may contain, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseMetadata {
-    /// `build_epoch`: build time.
+    /// `build_epoch`: time at which the database was built.
     BuildEpoch,
-    /// `last_check`: time of the last check of the file for changes.
+    /// `last_check`: time of the last check of the database file for changes.
     LastCheck,
-    /// `last_change`: time at which the file was last read.
+    /// `last_change`: time at which the database file was last read.
     LastChange,
 }
 
 /// Source of a variable's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum VariableValue {
-    /// `metadata FIELD`: property of the database.
+    /// `metadata FIELD`: property of the database, the same for every address.
     Metadata(DatabaseMetadata),
     /// Value from the record of an address.
     Value {
@@ -34,18 +34,19 @@ pub(super) enum VariableValue {
 /// Settings of one variable: a line `$variable ...` of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VariableConf {
-    /// Name, without the `$`.
+    /// Name of the variable, without the `$`.
     pub variable: Text,
-    /// Source of its value.
+    /// Source of the variable's value.
     pub value: VariableValue,
 }
 
 /// Settings of one `geoip2` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DatabaseConf {
-    /// Path of the file.
+    /// Path of the database file.
     pub path: Text,
-    /// `auto_reload`: minimum interval between checks of the file, in milliseconds; 0 for no checks.
+    /// `auto_reload`: minimum interval between checks of the database file for changes, in milliseconds; 0 for no
+    /// checks.
     pub reload_ms: u64,
     /// Variables of the block.
     pub variables: Vec<VariableConf>,
@@ -53,7 +54,7 @@ pub(super) struct DatabaseConf {
     pub span: Span,
 }
 
-/// Settings of `http` or `stream`.
+/// `geoip2*` directives of `http` or `stream`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Geoip2Settings {
     /// Databases, in source order.

@@ -13,7 +13,7 @@ use super::memo;
 /// Maximum number of bytes of `User-Agent` that are searched; the rest is ignored.
 const AGENT: usize = 512;
 
-/// Line of a list.
+/// Line of a list of robots: a class, and a text in `User-Agent` by which the robot is recognized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BotLine {
     /// Value of `$bot`; empty for the class `none` (a regular client).
@@ -27,8 +27,8 @@ pub(super) struct BotLine {
 /// List of robots; of several matching lines, the first applies.
 #[derive(Debug)]
 pub(super) struct BotList {
-    /// Identifier of the list, unique in the process. It distinguishes lists of different configurations in the memo of
-    /// a worker.
+    /// Identifier of the list, unique in the process. It distinguishes lists of different configurations in a worker's
+    /// cache of recent `User-Agent` values.
     number: u64,
     lines: Vec<BotLine>,
     /// Texts of the lines in lower case, each with the index of its line, sorted.

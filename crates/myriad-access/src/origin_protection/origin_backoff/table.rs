@@ -11,7 +11,7 @@ use super::directives::BackoffRules;
 /// Maximum number of pages in the table; the oldest are evicted. They occupy less than a megabyte.
 const PAGES: u64 = 16_384;
 
-/// Table of the process. All workers share it, and it survives reloads.
+/// Pauses of pages after failed fetches (`origin_backoff`). All workers share this table, and it survives reloads.
 pub(super) static TABLE: LazyLock<BackoffTable> = LazyLock::new(BackoffTable::default);
 
 /// Pauses of pages whose fetch has failed. Pages are identified by a hash with a random seed: clients choose cache
@@ -22,7 +22,7 @@ pub(super) struct BackoffTable {
 }
 
 struct PagePause {
-    /// Number of consecutive failures.
+    /// Number of consecutive failed fetches of the page.
     failures: u32,
     until_ms: u64,
     failure: u16,

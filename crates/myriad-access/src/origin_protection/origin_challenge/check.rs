@@ -14,7 +14,8 @@ use crate::origin_protection::network::network;
 use crate::origin_protection::rate_table::RateTable;
 use crate::origin_protection::refuse::refuse;
 
-/// Passes that have been used, and counts of new passes per client network. All workers share them.
+/// Passes (cookies of clients that have solved a challenge) that have been used, and counts of new passes per client
+/// network. All workers share them.
 static USED: LazyLock<RateTable> = LazyLock::new(RateTable::default);
 
 /// Compiled `origin_challenge` of a location.

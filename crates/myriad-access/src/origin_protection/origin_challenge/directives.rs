@@ -6,11 +6,11 @@ use myriad_conf::settings::Settings;
 use super::pass::{BITS, PassRules};
 use super::settings::{ChallengeConf, ChallengeSettings};
 
-/// Bounds of `valid=`, in milliseconds: one minute to 30 days.
+/// Bounds of `valid=` (lifetime of a pass), in milliseconds: one minute to 30 days.
 const VALID_MS: std::ops::RangeInclusive<u64> = 60_000..=30 * 86_400_000;
-/// Minimum length of `secret=`, in bytes.
+/// Minimum length of `secret=` (key of the signatures of passes), in bytes.
 const SECRET: usize = 16;
-/// Bounds of `passes=`; the maximum corresponds to one pass per millisecond.
+/// Bounds of `passes=` (new passes per client network and minute); the maximum corresponds to one pass per millisecond.
 const PASSES: std::ops::RangeInclusive<u64> = 1..=60_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

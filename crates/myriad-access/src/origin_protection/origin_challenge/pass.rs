@@ -13,13 +13,13 @@ use crate::origin_protection::rate_table::AdmissionRate;
 
 /// Name of the cookie that contains a pass.
 pub(super) const COOKIE: &str = "myriad_pass";
-/// Bounds of `bits=`: finding the number takes 2 to this power digests on average.
+/// Bounds of `bits=`: finding the number that solves a challenge takes 2 to this power digests on average.
 pub(super) const BITS: RangeInclusive<u32> = 8..=24;
-/// Maximum number of decimal digits of the number. The digest input then fits into one block.
+/// Maximum number of decimal digits of the number that solves a challenge. The digest input then fits into one block.
 const NUMBER: usize = 12;
-/// Number of hexadecimal digits of a signature: 128 bits.
+/// Number of hexadecimal digits of the signature of a pass: 128 bits.
 const SIGNATURE: usize = 32;
-/// Maximum number of bytes of `User-Agent` that are signed.
+/// Maximum number of bytes of `User-Agent` that the signature of a pass includes.
 const AGENT: usize = 512;
 
 /// Default of `passes=`: number of new passes that one network may use per minute. A pass costs a client only some
@@ -48,7 +48,7 @@ impl Default for PassRules {
 /// Client network, browser and server for which a pass is valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassBearer<'a> {
-    /// Network of the client; `None` for a Unix socket.
+    /// Network of the client; `None` if it is connected through a Unix socket.
     pub network: Option<IpAddr>,
     /// Name of the virtual server.
     pub server: &'a [u8],
@@ -92,7 +92,8 @@ impl PassSigner {
         self.rules.valid_s
     }
 
-    /// Returns a challenge, which is a pass without its number. `now_s` is in seconds since the Unix epoch.
+    /// Returns a challenge for the client: a pass without the number that the browser must find. `now_s` is in seconds
+    /// since the Unix epoch.
     pub(super) fn new_challenge(&self, bearer: &PassBearer<'_>, now_s: u64) -> String {
         let PassRules { bits, valid_s, .. } = self.rules;
         let expires_s = now_s + valid_s;

@@ -18,7 +18,7 @@ use crate::origin_protection::refuse::refuse;
 
 /// Maximum length of the argument names in a log line, in bytes.
 const SHOWN: usize = 200;
-/// Multiple of the limit that applies to all clients of one network with passes together.
+/// Factor by which the limit on queries is higher for all clients of one network together that have challenge passes.
 const PASSES: u64 = 4;
 
 /// Counts of new queries, shared by all workers; they survive reloads.
@@ -27,7 +27,7 @@ static QUERIES: LazyLock<RateTable> = LazyLock::new(RateTable::default);
 /// Compiled `origin_query_limit` of a location.
 pub(super) struct QueryLimit {
     rules: QueryRules,
-    /// Verifier of passes; `None` unless `action=challenge`.
+    /// Verifier of challenge passes; `None` unless `action=challenge`.
     passes: Option<PassSigner>,
     /// `unless=`: requests for which this is neither empty nor `0` are not counted.
     unless: Option<Template>,

@@ -7,9 +7,9 @@ use myriad_conf::{Diagnostic, Text};
 
 use super::settings::{LimitAction, QueryRules, QueryScope, QuerySettings};
 
-/// Maximum of `burst=`.
+/// Maximum of `burst=`: number of new queries that are admitted at once.
 const MOST: u64 = 100_000;
-/// Maximum of `wait=`, in milliseconds: a browser gives up after a minute or two.
+/// Maximum of `wait=` (delay of a request beyond the burst), in milliseconds: a browser gives up after a minute or two.
 const LONGEST_WAIT_MS: u64 = 60_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

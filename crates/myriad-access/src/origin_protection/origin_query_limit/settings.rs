@@ -11,11 +11,11 @@ pub(super) struct QueryRules {
     pub burst: u64,
     /// `wait=`: maximum delay of a request beyond the burst, in milliseconds.
     pub wait_ms: u64,
-    /// `per=`: scope of a count.
+    /// `per=`: scope in which queries of a client network are counted together.
     pub per: QueryScope,
     /// `keep=`: names of arguments that `action=strip` retains.
     pub keep: Vec<Box<[u8]>>,
-    /// `action=`: response beyond the limit.
+    /// `action=`: response to requests beyond the limit.
     pub action: LimitAction,
     /// `unless=`: requests for which this is neither empty nor `0` are not counted. With it, requests that bypass the
     /// cache are counted as well.

@@ -1,6 +1,6 @@
 //! Priority classes of requests in the queue.
 
-/// Number of classes.
+/// Number of priority classes of requests that wait for an origin.
 pub(super) const CLASSES: usize = 4;
 
 /// Priority class of a request; 0 is the highest priority.
@@ -8,7 +8,7 @@ pub(super) const CLASSES: usize = 4;
 pub(super) struct PriorityClass(u8);
 
 impl PriorityClass {
-    /// Class of requests without `origin_priority`.
+    /// Class of requests to locations without `origin_priority`.
     pub(super) const NORMAL: Self = Self(1);
     /// Class of requests that no client waits for.
     pub(super) const LAST: Self = Self(3);

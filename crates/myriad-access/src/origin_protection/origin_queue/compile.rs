@@ -14,7 +14,7 @@ use super::settings::{OriginQueueRules, QueueSettings};
 pub(super) struct OriginQueue {
     pub queue: Arc<OriginRequestQueue>,
     pub rules: OriginQueueRules,
-    /// `origin_priority`; `None` for `normal`.
+    /// `origin_priority`: text that evaluates to the class of a request; `None` for `normal`.
     pub priority: Option<Template>,
     /// Set once a worker watches the php-fpm pool of the origin (`status=`).
     watched: AtomicBool,

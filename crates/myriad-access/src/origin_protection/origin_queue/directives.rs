@@ -7,11 +7,11 @@ use myriad_conf::settings::Settings;
 use super::class::PriorityClass;
 use super::settings::{Concurrency, OriginQueueRules, QueueSettings, StatusRules};
 
-/// Default of `queue=`: maximum number of waiting requests.
+/// Default of `queue=`: maximum number of requests that wait for an origin.
 const WAITING: u32 = 200;
-/// Default of `timeout=`: maximum wait, in milliseconds.
+/// Default of `timeout=`: maximum time that a request waits for an origin, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;
-/// Default of `max=` with `concurrency=auto`: maximum number of concurrent requests.
+/// Default of `max=` with `concurrency=auto`: maximum number of concurrent requests to an origin.
 const LEARNT: u32 = 64;
 /// Default of `interval=` (pause between two status requests), in milliseconds; below, its minimum. Each status request
 /// occupies the pool.

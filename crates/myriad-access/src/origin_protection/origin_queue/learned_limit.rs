@@ -6,18 +6,18 @@
 //! Times are means of a window of many responses: the times of single responses differ by a factor of a hundred, the
 //! means of windows do not.
 
-/// Initial bound of concurrent requests.
+/// Initial bound of concurrent requests to an origin (`concurrency=auto`).
 const FIRST: f64 = 8.0;
-/// Minimum number of responses in a window. A window has at least as many responses as the bound, so that each slot
-/// contributes.
+/// Minimum number of responses in a measurement window, after which the bound is computed. A window has at least as
+/// many responses as the bound, so that each slot contributes.
 const WINDOW: u32 = 16;
-/// Factor by which responses may be slower than those of the unloaded origin before the bound shrinks. Means of windows
-/// differ by less.
+/// Factor by which responses may be slower than those of the unloaded origin before the bound shrinks. Normal variation
+/// between windows is smaller.
 const TOLERANCE: f64 = 2.0;
 /// Fraction of the distance to the computed bound that one window applies.
 const STEP: f64 = 0.3;
-/// Fraction by which the reference time follows slower times per window. A site that has become permanently slower has
-/// a new reference after some thousand windows.
+/// Fraction by which the time of the unloaded origin follows slower times per window. A site that has become
+/// permanently slower has a new reference after some thousand windows.
 const DRIFT: f64 = 1.0 / 1024.0;
 
 /// Bound below which slow responses are not caused by concurrency. With slow responses the bound converges to 4 (half

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use myriad_upstream::fastcgi_protocol::PoolStatus;
 use myriad_upstream::fastcgi_protocol::pool_status::Manager;
 
-/// Assumed minimum number of children of a pool with `pm = ondemand`.
+/// Assumed minimum number of children of a php-fpm pool with `pm = ondemand`.
 const ON_DEMAND: u32 = 4;
 
-/// Bound of concurrent requests from the last status request, with its expiry.
+/// Bound of concurrent requests from the last status page of php-fpm, with its expiry.
 #[derive(Debug, Default)]
 pub(super) struct PoolChildren {
     seen: Option<(u32, Instant)>,
@@ -38,13 +38,13 @@ impl PoolChildren {
     }
 }
 
-/// State of pools between status requests, by address of the pool.
+/// State of php-fpm pools between status requests, by address of the pool.
 #[derive(Debug, Default)]
 pub(super) struct WatchedPools(HashMap<String, PoolState>);
 
 #[derive(Debug)]
 struct PoolState {
-    /// Value of the counter "max children reached".
+    /// Value of the counter "max children reached" in the pool's last status.
     reached: u64,
     /// Maximum number of children of the pool: their number when the counter last increased. `None` if it is not known,
     /// or was exceeded since.

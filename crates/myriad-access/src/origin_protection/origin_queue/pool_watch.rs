@@ -11,10 +11,10 @@ use super::pool_children::WatchedPools;
 use super::queue::OriginRequestQueue;
 use super::settings::StatusRules;
 
-/// Timeout of a status request.
+/// Timeout of a request for php-fpm's status page.
 const SLOWEST: Duration = Duration::from_secs(5);
 
-/// Location whose queue has `status=`.
+/// Location whose `origin_queue` has `status=`, so that its php-fpm pools are watched.
 pub struct WatchedLocation<'a> {
     place: &'a OriginQueue,
     rules: &'a StatusRules,
@@ -60,7 +60,7 @@ pub struct PoolWatch {
 }
 
 impl PoolWatch {
-    /// Returns whether a newer watch has replaced this one.
+    /// Returns whether a newer watch of the same queue has replaced this one.
     pub fn is_replaced(&self) -> bool {
         self.queue.with_children(|children| children.watches) != self.number
     }

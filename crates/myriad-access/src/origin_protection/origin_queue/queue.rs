@@ -25,13 +25,13 @@ pub(super) struct OriginRequestQueue(Mutex<QueueState>);
 
 #[derive(Debug, Default)]
 struct QueueState {
-    /// Number of slots that are taken.
+    /// Number of slots that are taken: requests in flight to the origin.
     active: u32,
     /// Waiting requests by class and by number; in each class the oldest request has the smallest number.
     waiting: [BTreeMap<u64, QueuedRequest>; CLASSES],
     next: u64,
     learnt: LearnedLimit,
-    /// Bound from the status page of php-fpm.
+    /// Bound of concurrent requests from the status page of php-fpm, if a location has `status=`.
     children: PoolChildren,
     /// Limit of the location whose request entered last; `None` before the first request.
     bound: Option<ConcurrencyLimit>,

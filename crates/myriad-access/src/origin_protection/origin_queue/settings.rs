@@ -7,11 +7,11 @@ use myriad_conf::Text;
 pub(super) struct OriginQueueRules {
     /// `zone=`: name of the queue. Locations with the same name share its slots and its queue.
     pub zone: String,
-    /// `concurrency=`: number of concurrent requests.
+    /// `concurrency=`: maximum number of concurrent requests to the origin.
     pub concurrency: Concurrency,
-    /// `queue=`: maximum number of waiting requests.
+    /// `queue=`: maximum number of requests that wait for the origin.
     pub max_waiting: u32,
-    /// `timeout=`: maximum wait, in milliseconds.
+    /// `timeout=`: maximum time that a request waits for the origin, in milliseconds.
     pub timeout_ms: u64,
     /// `release=head`: a slot is released when the response head has arrived, not after its body.
     pub until_head: bool,
@@ -38,20 +38,20 @@ pub(super) struct StatusRules {
 /// Limit on concurrent requests of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConcurrencyLimit {
-    /// `concurrency=`: number of concurrent requests.
+    /// `concurrency=`: maximum number of concurrent requests to the origin.
     pub concurrency: Concurrency,
     /// Set if the number of php-fpm's children limits them as well (`status=`).
     pub uses_pool_status: bool,
 }
 
-/// `concurrency=`: number of concurrent requests to an origin.
+/// `concurrency=`: maximum number of concurrent requests to an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concurrency {
-    /// `concurrency=N`: fixed number.
+    /// `concurrency=N`: fixed maximum.
     Fixed(u32),
-    /// `concurrency=auto`: learned from response times.
+    /// `concurrency=auto`: maximum learned from response times.
     Learned {
-        /// `max=`: maximum of the learned number.
+        /// `max=`: upper bound of the learned maximum.
         max: u32,
     },
 }
@@ -61,7 +61,7 @@ pub(super) enum Concurrency {
 pub(super) struct QueueSettings {
     /// `origin_queue`; `None` for `off`.
     pub queue: Option<OriginQueueRules>,
-    /// `origin_priority`; `None` for `normal`.
+    /// `origin_priority`: text that evaluates to the class of a request; `None` for `normal`.
     pub priority: Option<Text>,
 }
 

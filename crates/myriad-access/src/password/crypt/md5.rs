@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq;
 
 use super::DIGITS;
 
-/// Maximum number of significant bytes of a salt.
+/// Maximum number of significant bytes of an MD5-crypt salt.
 const SALT: usize = 8;
 const ROUNDS: usize = 1000;
 /// Order of the digest bytes in the output: three bytes form four digits. The byte [`LAST`] forms the final two.
