@@ -7,7 +7,7 @@ use super::status;
 use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::DebugRules;
 
-/// Request field by which a client asks for the cache key and the zone.
+/// Request header field by which a client requests the cache key and the cache zone in the response.
 const ASKED: &[u8] = b"x-cache-debug";
 
 /// Adds `Cache-Status` as configured by `cache_status`. With `cache_debug`, also adds `X-Cache` (unless `add_header`

@@ -6,7 +6,7 @@ use super::settings::{CacheDebug, CacheStatusField};
 use crate::headers;
 use myriad_exchange::runtime::DebugRules;
 
-/// Returns the compiled rules of a location; `None` if both directives are off.
+/// Returns the compiled `cache_status` and `cache_debug` of a location; `None` if both are off.
 pub fn compiled(settings: &Settings) -> Option<Box<DebugRules>> {
     let CacheDebug { on, from } = settings.feature();
     let CacheStatusField { name, without_hits } = settings.feature();

@@ -7,8 +7,8 @@ use myriad_conf::settings::Network;
 pub(super) struct CacheDebug {
     /// True for `on`: responses contain `X-Cache` and `X-Cache-Age`.
     pub on: bool,
-    /// `from`: networks of the clients that may ask for the key. `None`: loopback and the server's own addresses, for
-    /// requests without a proxy.
+    /// `from`: networks of the clients that may request the cache key. `None`: loopback and the server's own addresses,
+    /// for requests without a proxy.
     pub from: Option<Vec<Network>>,
 }
 
@@ -17,9 +17,9 @@ myriad_conf::feature_settings!(CacheDebug);
 /// `cache_status` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheStatusField {
-    /// Name of this cache; empty for `off`.
+    /// Name by which `Cache-Status` calls this cache; empty for `off`.
     pub name: String,
-    /// `hits=off`: the field is omitted for cache hits.
+    /// `hits=off`: responses from the cache do not have the field.
     pub without_hits: bool,
 }
 

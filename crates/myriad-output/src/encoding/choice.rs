@@ -10,10 +10,10 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OfferRules;
 use myriad_store::page::ProxiedFacts;
 
-/// Order of preference, by the size of compressed pages: brotli, then zstd, then gzip.
+/// Codings in order of preference, by the size of compressed pages: brotli, then zstd, then gzip.
 const PREFERENCE: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Coding::Identity];
 
-/// Codings in which a response may be sent.
+/// Content codings in which a response may be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Encodings {
     /// Codings that location and response permit, including identity. [`takes`](Self::takes) also tests whether the

@@ -7,8 +7,8 @@ use myriad_script::Regex;
 use super::settings::{EncodingSettings, GzipDisable};
 use myriad_exchange::runtime::{CodingOffer, OfferRules, SettingsCompiler};
 
-/// Returns the codings that a location offers, with their rules. If brotli or zstd are not configured, the settings of
-/// `gzip` apply to them: a site with compression enabled benefits from the better codings.
+/// Returns the content codings that a location offers, with their rules. If brotli or zstd are not configured, the
+/// settings of `gzip` apply to them: a site with compression enabled benefits from the better codings.
 pub fn offer(settings: &Settings, compile: &mut dyn SettingsCompiler) -> CodingOffer {
     let encoding = settings.feature::<EncodingSettings>();
     let gzip = &encoding.gzip;

@@ -33,7 +33,7 @@ pub(super) struct GzipSettings {
     pub disable: Vec<GzipDisable>,
 }
 
-/// `brotli*` of a level, with the names of the common module.
+/// `brotli*` of a level, with the directive names of the common nginx module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BrotliSettings {
     /// `brotli`; `None` if not configured: then the settings of `gzip` apply.
@@ -44,11 +44,11 @@ pub(super) struct BrotliSettings {
     pub min_length: u64,
     /// `brotli_comp_level`, 0 to 11.
     pub comp_level: u8,
-    /// `brotli_window`, in bytes; without effect.
+    /// `brotli_window`: accepted for compatibility, without effect; in bytes.
     pub window: u64,
 }
 
-/// `zstd*` of a level, with the names of the common module.
+/// `zstd*` of a level, with the directive names of the common nginx module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ZstdSettings {
     /// `zstd`; `None` if not configured: then the settings of `gzip` apply.
