@@ -16,7 +16,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Returns the bit that represents this coding in a set of codings.
+    /// Returns the bit that represents this coding in a set of codings, as passed to [`AcceptEncoding::best`].
     pub const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -32,7 +32,7 @@ impl Coding {
     }
 }
 
-/// Qualities that a client assigns to the codings.
+/// Qualities that a client assigns to the content codings in `Accept-Encoding`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptEncoding {
     quality: [u16; 4],
@@ -122,7 +122,7 @@ const IDENTITY_UNNAMED: u16 = 1;
 
 enum CodingSlot {
     Coding(Coding),
-    /// `*`.
+    /// `*`: every coding that the value does not name.
     Others,
 }
 
@@ -139,7 +139,7 @@ fn slot_of(name: &[u8]) -> Option<CodingSlot> {
     }
 }
 
-/// Returns the `q` parameter in thousandths; 1000 if it is missing, 0 if it is malformed.
+/// Returns the `q` parameter of a coding in thousandths; 1000 if it is missing, 0 if it is malformed.
 fn parse_weight(parameters: &[u8]) -> u16 {
     for parameter in parameters.split(|&byte| byte == b';').map(<[u8]>::trim_ascii) {
         if let [b'q' | b'Q', rest @ ..] = parameter

@@ -12,13 +12,14 @@ pub struct CacheControl {
     pub max_age: Option<u64>,
     /// `s-maxage`.
     pub s_maxage: Option<u64>,
-    /// `stale-while-revalidate` (RFC 5861 §3).
+    /// `stale-while-revalidate` (RFC 5861 §3): time after expiry for which a stale response may be served during a
+    /// refresh.
     pub stale_while_revalidate: Option<u64>,
-    /// `stale-if-error` (RFC 5861 §4).
+    /// `stale-if-error` (RFC 5861 §4): time after expiry for which a stale response may be served if the refresh fails.
     pub stale_if_error: Option<u64>,
-    /// `min-fresh`.
+    /// `min-fresh` of a request.
     pub min_fresh: Option<u64>,
-    /// `max-stale`; `u64::MAX` without an argument.
+    /// `max-stale` of a request; `u64::MAX` without an argument.
     pub max_stale: Option<u64>,
     /// `no-cache` without field names.
     pub no_cache: bool,
@@ -152,7 +153,7 @@ fn quoted_length(text: &[u8]) -> Option<usize> {
     Some(closing + 2)
 }
 
-/// Returns whether `name` is a response directive with a time as its value.
+/// Returns whether `name` is a response directive with a number of seconds as its value, such as `max-age`.
 fn is_time(name: &[u8]) -> bool {
     matches!(name, b"max-age" | b"s-maxage" | b"stale-while-revalidate" | b"stale-if-error")
 }
@@ -178,8 +179,8 @@ fn set_first(slot: &mut Option<u64>, value: u64) {
     slot.get_or_insert(value);
 }
 
-/// Adds the field names in `argument` of `no-cache` or `private` to `fields`. Without names, sets `whole`, because the
-/// directive applies to the whole response.
+/// Parses `argument` of `no-cache` or `private`, a list of field names, and adds them to `fields`. Without names, sets
+/// `whole`, because the directive applies to the whole response.
 fn add_field_names(argument: Option<&[u8]>, whole: &mut bool, fields: &mut SmallVec<[Box<[u8]>; 1]>) {
     let before = fields.len();
     let names = argument.into_iter().flat_map(list::members);

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Length of the IPv6 prefix that identifies a client: a client chooses the other 64 bits freely (RFC 4862).
+/// Length in bits of the IPv6 prefix that identifies a client: a client chooses the other 64 bits freely (RFC 4862).
 pub const IPV6_PREFIX: u32 = 64;
 
 /// Returns the address by which limits identify a client: an IPv4 address unchanged, or the /64 network of an IPv6

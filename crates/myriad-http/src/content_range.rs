@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// Part of a representation in a 206 response.
+/// Parsed `Content-Range` of a 206 response: the part of a representation that it contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentRange {
-    /// Byte positions of the part.
+    /// Byte positions of the part in the representation; the end is exclusive.
     pub range: Range<u64>,
-    /// Length of the complete representation; `None` for `*`.
+    /// Length of the complete representation in bytes; `None` if the origin sent `*` (unknown).
     pub complete: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl ContentRange {
     }
 }
 
-/// Parses a number that consists of digits, with optional spaces around it.
+/// Parses a decimal number, with optional spaces around it; `None` for anything else.
 fn number(text: &str) -> Option<u64> {
     let digits = text.trim_matches(' ');
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?

@@ -2,10 +2,11 @@
 
 use crate::known_fields::Known;
 
-/// Initial capacity, in fields; sufficient for most responses of origins.
+/// Number of fields for which memory is reserved when a head is parsed; sufficient for most responses of origins.
 const MOST_OF_A_HEAD: usize = 16;
 
-/// Name and value of a field, as ranges of the buffer, and its [`Known`] constant.
+/// Entry of a header field: ranges of its name and value in the buffer of [`Fields`], and its [`Known`] constant if
+/// any.
 #[derive(Clone, Copy, Debug)]
 struct FieldEntry {
     name_start: u32,
@@ -24,9 +25,9 @@ struct FieldEntry {
 pub struct Fields {
     bytes: Vec<u8>,
     entries: Vec<FieldEntry>,
-    /// Bits of the known fields that occur at least once.
+    /// Set of the [`Known`] fields that occur at least once, as their bits.
     present: u128,
-    /// Bits of the known fields that occur more than once.
+    /// Set of the [`Known`] fields that occur more than once, as their bits.
     repeated: u128,
 }
 
@@ -87,8 +88,8 @@ impl Fields {
         self.push(name.as_str().as_bytes(), value);
     }
 
-    /// Adds an entry for bytes that are in the buffer or are copied there before the entry is read. The parser adds
-    /// entries line by line, and copies the head at once.
+    /// Adds a field whose name and value are in the buffer, or are copied there before the entry is read. The parser
+    /// adds entries line by line, and copies the head at once.
     #[inline]
     pub(crate) fn add_entry(
         &mut self,
@@ -123,7 +124,7 @@ impl Fields {
         }
     }
 
-    /// Returns the value of the first field `name`. For a missing field, this is one bit test.
+    /// Returns the value of the first field `name`; `None` if there is none, which costs only one bit test.
     #[inline]
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         if self.present & name.bit() == 0 {
@@ -257,12 +258,12 @@ impl Fields {
         }
     }
 
-    /// Returns the buffer. That of a parsed head starts with the head as received.
+    /// Returns the buffer with all names and values. If a parser filled it, it starts with the head as received.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the current position, for [`Fields::rewind`].
+    /// Returns the current numbers of entries and bytes, with which [`Fields::rewind`] removes everything added later.
     pub(crate) fn mark(&self) -> (usize, usize) {
         (self.entries.len(), self.bytes.len())
     }
@@ -283,7 +284,8 @@ impl Fields {
         }
     }
 
-    /// Appends bytes to the buffer without adding an entry.
+    /// Appends bytes, such as a received head, to the buffer without adding an entry; [`Fields::add_entry`] refers to
+    /// them.
     pub(crate) fn extend_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

@@ -3,7 +3,8 @@
 //! Supports `application/x-www-form-urlencoded` (WHATWG URL, section 5) and `multipart/form-data` (RFC 7578). The
 //! result is used for rate limits, so a false match is preferred to a missed field.
 
-/// Returns whether the form in `body` has a field called `name`. `media_type` is the value of `Content-Type`.
+/// Returns whether the form in `body` has a field called `name`, as PHP would parse it. `media_type` is the value of
+/// `Content-Type`.
 pub fn has_field(body: &[u8], media_type: &[u8], name: &[u8]) -> bool {
     let multipart = b"multipart/form-data";
     let kind = media_type.trim_ascii_start().get(..multipart.len());
@@ -42,8 +43,8 @@ impl Iterator for FormDecoder<'_> {
     }
 }
 
-/// Returns whether the body contains a parameter `name=` with this value. It may be in a part's headers or in its
-/// content.
+/// Returns whether a multipart body contains a parameter `name=` with the value `name`. The search does not distinguish
+/// the headers of parts from their content.
 fn has_part(body: &[u8], name: &[u8]) -> bool {
     let mut from = 0;
     while let Some(at) = find_name(&body[from..]) {
@@ -67,10 +68,10 @@ fn has_part(body: &[u8], name: &[u8]) -> bool {
     false
 }
 
-/// Parameter of `Content-Disposition` that contains the name of a field.
+/// Parameter of `Content-Disposition` that contains the name of a form field.
 const PARAMETER: &[u8] = b"name";
 
-/// Returns the offset of the first `name` in `text`, in any case.
+/// Returns the offset of the first parameter name `name`, in any case, in `text`.
 fn find_name(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {

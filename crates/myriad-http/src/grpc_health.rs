@@ -1,19 +1,19 @@
 //! Messages of the gRPC health checking protocol (<https://github.com/grpc/grpc/blob/master/doc/health-checking.md>).
 
-/// Path of the requests: the `Check` method.
+/// Path of gRPC health check requests: the `Check` method of `grpc.health.v1`.
 pub const PATH: &[u8] = b"/grpc.health.v1.Health/Check";
 
-/// Status of a service that accepts requests. Status 0 means unknown.
+/// Health status of a service that accepts requests.
 pub const SERVING: u64 = 1;
 
-/// Status of a service that accepts no requests.
+/// Health status of a service that accepts no requests.
 pub const NOT_SERVING: u64 = 2;
 
-/// Length in bytes of the prefix of a message: compression flag and message length.
+/// Length in bytes of the prefix of a gRPC message: compression flag (1 byte) and message length (4 bytes).
 const PREFIX: usize = 5;
 
-/// Encodes a request body for the status of `service`, or of the whole server if the name is empty. A name longer than
-/// about 2³¹ bytes is truncated.
+/// Encodes the body of a health check request for `service`, or for the whole server if the name is empty. A name
+/// longer than about 2³¹ bytes is truncated.
 pub fn encode_request(service: &[u8]) -> Vec<u8> {
     let service = &service[..service.len().min(0x7fff_0000)];
     let mut message = Vec::new();
@@ -32,7 +32,8 @@ pub fn encode_request(service: &[u8]) -> Vec<u8> {
     [&[0], &length[..], &message].concat()
 }
 
-/// Decodes the status in a response body; `None` if the body is not exactly one valid, uncompressed message.
+/// Decodes the health status in a response body, such as [`SERVING`]; `None` if the body is not exactly one valid,
+/// uncompressed message.
 pub fn decode_state(body: &[u8]) -> Option<u64> {
     let (prefix, mut message) = body.split_at_checked(PREFIX)?;
     let [0, length @ ..] = prefix else { return None };

@@ -163,7 +163,8 @@ impl RequestHead {
         self.slice(&(0..self.head_len))
     }
 
-    /// Returns the size of the received head in bytes (nginx's `$request_length`); in HTTP/2, that of its header block.
+    /// Returns the size of the received head in bytes (nginx's `$request_length` without the body); in HTTP/2, that of
+    /// its header block.
     pub fn wire_len(&self) -> u32 {
         self.wire_len
     }
@@ -179,7 +180,7 @@ impl RequestHead {
         &mut self.fields
     }
 
-    /// Returns the first value of a known field, if any.
+    /// Returns the value of the first field `name`, if any.
     #[inline]
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         self.fields.known(name)
@@ -220,21 +221,21 @@ impl ResponseHead {
         }
     }
 
-    /// Returns the head with a further field.
+    /// Returns the head with an additional field.
     #[must_use]
     pub fn with(mut self, name: &[u8], value: &[u8]) -> Self {
         self.fields.push(name, value);
         self
     }
 
-    /// Returns the head with another version.
+    /// Returns the head with another HTTP version.
     #[must_use]
     pub fn with_version(mut self, version: HttpVersion) -> Self {
         self.version = version;
         self
     }
 
-    /// Returns the first value of a known field, if any.
+    /// Returns the value of the first field `name`, if any.
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         self.fields.known(name)
     }

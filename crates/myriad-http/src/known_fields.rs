@@ -122,13 +122,13 @@ known_fields! {
 
 const _: () = assert!(NAMES.len() <= 128, "presence of known fields is one u128");
 
-/// Length of the longest known name in bytes.
+/// Maximum length of a well-known field name in bytes.
 const LONGEST: usize = 32;
-/// Number of slots of the table.
+/// Number of slots of the hash table of well-known field names.
 const SLOTS: usize = 1024;
 const EMPTY: u8 = u8::MAX;
 
-/// Known name, prepared for a case-insensitive comparison of words.
+/// Well-known field name, prepared for a case-insensitive comparison of eight bytes at a time.
 #[derive(Clone, Copy)]
 struct Folded {
     /// Name in lower case, as little-endian words at the offsets that [`Known::from_bytes`] reads.
@@ -141,8 +141,8 @@ struct Folded {
 static SLOT: [u8; SLOTS] = slots();
 static FOLDED: [Folded; NAMES.len()] = folded();
 
-/// Returns the slot of a name of two bytes or more. The factors were found by a random search for values without
-/// collisions.
+/// Returns the hash table slot for a name of two bytes or more. The factors were found by a random search for values
+/// without collisions.
 const fn slot_of(name: &[u8]) -> usize {
     let len = name.len();
     let mixed = (len as u32)
@@ -242,7 +242,7 @@ impl Known {
         VARIANTS
     }
 
-    /// Returns the bit that represents this field in a set.
+    /// Returns the bit that represents this field in a set of well-known fields.
     #[inline]
     pub(crate) const fn bit(self) -> u128 {
         1 << self as u8

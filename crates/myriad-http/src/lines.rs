@@ -1,6 +1,6 @@
 //! Header fields in the form of text lines (`name: value` CRLF).
 
-/// Iterates over the lines, each with its terminator.
+/// Iterates over the field lines in `lines`, each with its terminator.
 pub fn each_line(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);
@@ -10,8 +10,8 @@ pub fn each_line(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Passes each line to `out`, except those of the fields in `without`. If `without` is empty, all lines are passed at
-/// once.
+/// Passes each field line to `out`, except those of the fields in `without`. If `without` is empty, all lines are
+/// passed at once.
 pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     if without.is_empty() {
         out(lines);
@@ -35,7 +35,7 @@ pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Ite
     lines.map(move |line| line[name.len() + 1..].trim_ascii())
 }
 
-/// Returns whether a line belongs to the field `name`, in any case.
+/// Returns whether `line` is a line of the field `name`, in any case.
 pub fn is_field_line(line: &[u8], name: &[u8]) -> bool {
     line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }

@@ -1,6 +1,7 @@
 //! Comma-separated lists with quoted strings (RFC 9110 §5.6.1, §5.6.4).
 
-/// Iterates over the members of a list, without surrounding white space and without empty members.
+/// Iterates over the members of a comma-separated field value, without surrounding white space and without empty
+/// members.
 ///
 /// A comma in a quoted string does not separate members. An unterminated string extends to the end of the value.
 pub(crate) fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -58,8 +58,8 @@ pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> RangeAction
     }
 }
 
-/// Parses `first-last`, `first-` or `-suffix` to a range within `length`; `None` if it is malformed. The range is empty
-/// if it is outside the representation, or its last byte is before its first.
+/// Parses `first-last`, `first-` or `-suffix` to a range of bytes within `length`; `None` if it is malformed. The range
+/// is empty if it is outside the representation, or its last byte is before its first.
 fn parse_range(member: &[u8], length: u64) -> Option<Range<u64>> {
     let dash = memchr::memchr(b'-', member)?;
     let (first, last) = (member[..dash].trim_ascii(), member[dash + 1..].trim_ascii());
@@ -72,7 +72,7 @@ fn parse_range(member: &[u8], length: u64) -> Option<Range<u64>> {
     Some(start..end.max(start))
 }
 
-/// Parses a decimal number below 2⁶³.
+/// Parses a decimal number below 2⁶³; `None` for anything else.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

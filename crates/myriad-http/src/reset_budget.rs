@@ -1,6 +1,6 @@
 //! Limit for cancelled requests ("rapid reset") in HTTP/2 and HTTP/3.
 
-/// Number of requests of a connection that may still be cancelled.
+/// Number of requests on an HTTP/2 connection that the client may still cancel (protection against rapid resets).
 ///
 /// No clock is used: each completed request adds one, up to the initial number. Normal use of a connection never
 /// reaches the limit, whatever its age.
@@ -18,7 +18,7 @@ impl ResetBudget {
         Self { left: most, most }
     }
 
-    /// Records a request with a complete response.
+    /// Records a request with a complete response, which permits one more reset.
     pub fn record_answered(&mut self) {
         self.left = self.most.min(self.left + 1);
     }

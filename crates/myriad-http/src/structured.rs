@@ -3,7 +3,7 @@
 
 use crate::token::is_tchar;
 
-/// Value of a dictionary member. Types that no caller needs are combined.
+/// Value of a dictionary member in a structured field (RFC 9651). Types that no caller needs are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StructuredValue<'a> {
     /// Key without a value, or `?1`.
@@ -44,7 +44,7 @@ pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Parses a dictionary (RFC 9651 §4.2.2) into keys and values. The last value of a repeated key counts, at the position
-/// of the first.
+/// of its first occurrence.
 ///
 /// Returns `None` for a syntax error, after which the whole field must be ignored.
 pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], StructuredValue<'_>)>> {
@@ -85,7 +85,7 @@ fn trim_spaces(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Remaining input of a parser.
+/// Remaining input of the structured field parser.
 struct StructuredParser<'a>(&'a [u8]);
 
 impl<'a> StructuredParser<'a> {

@@ -21,7 +21,7 @@ pub enum UriError {
     InvalidEscape,
     /// The path contains a NUL byte, as is or as `%00`.
     Nul,
-    /// The path leaves the root by `..`.
+    /// The path leaves the root by `..`, as in `/../a`.
     AboveRoot,
     /// The host is empty or contains an invalid byte (RFC 3986 §3.2.2).
     InvalidHost,

@@ -14,7 +14,7 @@ pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 /// Maximum total length in bytes of the extensions of a chunk. Longer extensions only waste CPU time of the recipient.
 const EXTENSION_LIMIT: u16 = 1024;
 
-/// Limits of the trailer section.
+/// Limits of the trailer section of a chunked body: 8 KB and 100 fields.
 const TRAILER_LIMITS: HeadLimits = HeadLimits {
     line: 8192,
     total: 8192,
@@ -47,10 +47,10 @@ enum ChunkState {
     #[default]
     Size,
     SizeDigits,
-    /// In white space after the size.
+    /// In white space after a chunk size.
     Blank,
     Extension(ExtensionState),
-    /// After the CR of the line with the size.
+    /// After the CR of the line with a chunk size.
     SizeEnd,
     Data,
     DataCr,
@@ -69,9 +69,11 @@ pub struct ChunkedDecoder {
     state: ChunkState,
     /// True if the body is a response of an origin, for which extensions and padding are less strict.
     of_origin: bool,
-    /// Chunk size as far as it is parsed; then the number of data bytes of the chunk that are still expected.
+    /// In a size line: the chunk size as far as it is parsed. In data: number of bytes of the chunk that are still
+    /// expected.
     left: u64,
-    /// Number of extension bytes so far, reduced by the data received since.
+    /// Number of bytes in chunk extensions so far, reduced by the amount of data received since; limited by
+    /// `EXTENSION_LIMIT`.
     extension: u16,
     trailer: Option<Box<Trailer>>,
 }

@@ -26,7 +26,7 @@ pub enum ResponseFraming {
     UntilClose,
 }
 
-/// Options of a `Connection` field that a proxy must handle (RFC 9110 §7.6.1).
+/// Options of a `Connection` field that a proxy must handle (RFC 9110 §7.6.1): true if the field contains the option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionOptions {
     /// `close`.
@@ -68,7 +68,7 @@ pub fn response_framing(head: &ResponseHead, method: Method) -> Result<ResponseF
     Ok(content_length(&head.fields)?.map_or(ResponseFraming::UntilClose, ResponseFraming::Length))
 }
 
-/// Accepts only a single `Transfer-Encoding: chunked` without `Content-Length`.
+/// Returns an error unless the message has a single `Transfer-Encoding: chunked` and no `Content-Length`.
 fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     if fields.has(Known::ContentLength) {
         return Err(ParseError::LengthAndEncoding);
@@ -83,8 +83,8 @@ fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     }
 }
 
-/// Returns whether all codings of a list are those of RFC 9112 §7 and `chunked` is one of them, but not the last.
-/// Returns false if a coding is unknown, which is a different error.
+/// Returns whether all codings in a `Transfer-Encoding` are those of RFC 9112 §7 and `chunked` is one of them, but not
+/// the last. Returns false if a coding is unknown, which is a different error.
 fn has_chunked_before_last(value: &[u8]) -> bool {
     const OTHERS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
     let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty());
@@ -99,7 +99,8 @@ fn has_chunked_before_last(value: &[u8]) -> bool {
     chunked && !last
 }
 
-/// Returns the value of `Content-Length`, if any. A second field is an error, even with the same value.
+/// Returns the value of `Content-Length`; `None` without the field. A second field is an error, even with the same
+/// value.
 fn content_length(fields: &Fields) -> Result<Option<u64>, ParseError> {
     let Some(value) = fields.known(Known::ContentLength) else { return Ok(None) };
     if fields.is_repeated(Known::ContentLength) {

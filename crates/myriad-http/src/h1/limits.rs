@@ -1,6 +1,6 @@
 //! Limits for heads, and the result of parsing a head.
 
-/// Size limits of a head, and nginx's two switches for field names.
+/// Size limits of the head of a message, and nginx's two switches for field names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
     /// Maximum length in bytes of a line including its terminator: the size of one of `large_client_header_buffers`, or

@@ -32,7 +32,7 @@ pub(super) const TRAILER: LineRules =
 pub(super) enum HeadLine {
     /// The line is incomplete.
     Partial,
-    /// Empty line that ends the section, with the position after it.
+    /// Empty line that terminates the head or trailer section, with the position after it.
     End(usize),
     /// Line without a colon that is skipped, with the position after it.
     Skip(usize),
@@ -45,7 +45,7 @@ pub(super) struct FieldLine {
     pub name_end: usize,
     pub value_start: usize,
     pub value_end: usize,
-    /// Position after the line.
+    /// Position after the line and its terminator.
     pub next: usize,
     pub known: Option<Known>,
     /// True if the name contains `_` and otherwise only letters, digits and `-`.
@@ -94,7 +94,8 @@ pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<H
     }))
 }
 
-/// Returns the position of the LF that ends the line and the end of the value; `None` if the line is incomplete.
+/// Returns the position of the LF that terminates the field line at `start` and the end of the value; `None` if the
+/// line is incomplete.
 #[inline]
 fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
     let mut at = start;
@@ -128,7 +129,7 @@ fn empty_line(buf: &[u8], start: usize, rules: LineRules) -> Result<HeadLine, Pa
     }
 }
 
-/// Returns the error for a line without a colon: an invalid byte before the missing colon is reported first.
+/// Returns the error for a field line without a colon: an invalid byte in the line is reported first.
 fn missing_colon_error(line: &[u8], rules: LineRules) -> ParseError {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     class_of(line, rules).err().unwrap_or(ParseError::MissingColon)
@@ -160,10 +161,8 @@ const fn classes() -> [u8; 256] {
     class
 }
 
-/// Returns the union of the [`CLASS`] bits of all bytes of a name.
-///
-/// A name that is empty or contains white space or control bytes is an error; a name that is not a token is one unless
-/// `rules` accept it.
+/// Returns the union of the [`CLASS`] bits of all bytes of a field name. An empty name, or one with white space or
+/// control bytes, is an error; so is a name that is not a token, unless `rules` accept it.
 fn class_of(name: &[u8], rules: LineRules) -> Result<u8, ParseError> {
     let class = name.iter().fold(0, |class, &byte| class | CLASS[usize::from(byte)]);
     let refused = if rules.no_token { REFUSED } else { REFUSED | NO_TOKEN };

@@ -8,11 +8,11 @@ use crate::{HttpVersion, Known, Method, ParseError, RequestHead};
 /// Progress of [`resume_request`] in a request head that arrives in several pieces; starts as `default()`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeadScanState {
-    /// Number of input bytes seen so far. All complete lines in them are parsed.
+    /// Number of bytes of the head seen so far. All complete lines in them are parsed.
     scanned: usize,
-    /// Start of the next line to parse.
+    /// Position of the next line to parse.
     line_start: usize,
-    /// Start of the request line; `None` until it is parsed.
+    /// Position of the request line, after any empty lines; `None` until the request line is parsed.
     head_start: Option<usize>,
 }
 
@@ -134,8 +134,8 @@ fn read_lines(
     }
 }
 
-/// Returns the error if an incomplete line or head has reached its limit. As in nginx, the error is detected once the
-/// buffer is full.
+/// Returns the error if an incomplete line or head has reached its size limit; `None` if not. As in nginx, the error is
+/// detected once the buffer is full.
 fn limit_error(buf: &[u8], progress: &HeadScanState, limits: &HeadLimits) -> Option<ParseError> {
     let line = buf.len().saturating_sub(progress.line_start);
     match progress.head_start {
@@ -147,7 +147,8 @@ fn limit_error(buf: &[u8], progress: &HeadScanState, limits: &HeadLimits) -> Opt
     }
 }
 
-/// Parses the request line, after empty lines. Returns its start; `None` if it is incomplete.
+/// Parses the request line, after skipping empty lines. Returns the position at which it starts; `None` if it is
+/// incomplete.
 fn read_request_line(
     buf: &[u8],
     progress: &mut HeadScanState,
@@ -171,7 +172,7 @@ fn read_request_line(
     Err(error)
 }
 
-/// Returns the error for a request line that is too long: an invalid method if the line contains no space.
+/// Returns the error for a request line that exceeds its limit: an invalid method if the line contains no space.
 fn request_line_error(buf: &[u8], start: usize, limits: &HeadLimits) -> ParseError {
     let line = &buf[start..buf.len().min(start + limits.line)];
     if line.contains(&b' ') { ParseError::RequestLineTooLong } else { ParseError::InvalidMethod }
@@ -291,8 +292,8 @@ fn parse_version(buf: &[u8], at: usize) -> Result<Option<(HttpVersion, usize, us
     }
 }
 
-/// Parses a number of one digit, or of two without a leading zero, at `at`. Returns the number and the position after
-/// it; `None` if more bytes are needed.
+/// Parses a number of the HTTP version at `at`: one digit, or two without a leading zero. Returns the number and the
+/// position after it; `None` if more bytes are needed.
 fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseError> {
     match (buf.get(at), buf.get(at + 1), buf.get(at + 2)) {
         (Some(first @ b'0'..=b'9'), Some(second @ b'0'..=b'9'), third) => match third {

@@ -44,7 +44,8 @@ pub fn parse_field_block(
     read_block(buf, limits, line::RESPONSE, out)
 }
 
-/// Parses a block of field lines by `rules`. `out` only changes if the block is complete.
+/// Parses a block of field lines by `rules`, up to and including the empty line, into `out`, which only changes if the
+/// block is complete.
 pub(super) fn read_block(
     buf: &[u8],
     limits: &HeadLimits,
@@ -140,7 +141,8 @@ fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
     Ok(Some(StatusLine { version, status, reason, next }))
 }
 
-/// Returns the status line without its terminator, and the position of the next line; `None` if the line is incomplete.
+/// Returns the text of the status line without its terminator, and the position of the next line; `None` if the line is
+/// incomplete.
 fn status_line_text(buf: &[u8]) -> Result<Option<(&[u8], usize)>, ParseError> {
     let mut end = 0;
     loop {

@@ -3,7 +3,8 @@
 
 use crate::eight_bytes::{below, equal};
 
-/// Returns the first position from `at` for which `found` sets the high bit of the byte; the length of `buf` if none.
+/// Returns the first position in `buf` from `at` whose byte `found` marks; the length of `buf` if none. `found`
+/// receives eight bytes as a word, and marks bytes by their high bits.
 #[inline]
 fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
     while let Some(chunk) = buf.get(at..).and_then(<[u8]>::first_chunk::<8>) {

@@ -7,30 +7,33 @@ use super::frame::kind;
 use super::{ConnectionError, ErrorCode, FRAME_HEADER};
 use crate::ResetBudget;
 
-/// Maximum number of useless frames by which a peer may exceed what its requests and bodies justify.
+/// Maximum number of useless frames, such as PING or SETTINGS, that a peer may send beyond those that its requests and
+/// bodies justify.
 const FRAMES: u32 = 10_000;
-/// Number of further frames, such as window updates and settings, that each request and each piece of a sent body
-/// justifies.
+/// Number of further frames, such as window updates and settings, that the peer may send for each request and each
+/// piece of a sent body.
 const WORTH: u32 = 16;
-/// Minimum length in bytes of a piece of a body that justifies further frames.
+/// Minimum length in bytes of a received DATA frame, or of a sent piece of a body, for which the peer may send further
+/// frames.
 const PIECE: usize = 256;
 /// Length in bytes of the shortest gRPC message. DATA frames from this length on are not counted as useless.
 const MESSAGE: usize = 5;
-/// Maximum number of pending output bytes while the peer sends control frames that require a response.
+/// Maximum number of pending output bytes at which the peer may send PING or SETTINGS frames, which require a response.
 const BACKLOG: usize = 1024 * 1024;
 
-/// Number of bytes, in addition to the window, that may be in flight on a stream when this side closes it: a head and
-/// trailers.
+/// Number of bytes, in addition to the window, that the peer may have in flight on a stream when this side closes it: a
+/// head and trailers.
 const HEADS: u64 = 16 * 1024;
-/// Maximum number of bytes that are assumed to be in flight on all such streams together.
+/// Maximum number of bytes that are assumed to be in flight on all closed streams of a connection together.
 const UNDER_WAY: u64 = 64 * 1024 * 1024;
 
-/// Remaining numbers of useless frames, resets, and stray bytes that the peer may send.
+/// Remaining numbers of useless frames, resets, and bytes on closed streams that the peer of an HTTP/2 connection may
+/// send.
 #[derive(Debug)]
 pub(super) struct AbuseBudget {
     frames: u32,
     resets: ResetBudget,
-    /// Number of bytes that may still be in flight on streams that this side has closed.
+    /// Number of bytes that the peer may still have in flight on streams that this side has closed.
     under_way: u64,
 }
 
@@ -59,8 +62,8 @@ impl AbuseBudget {
         Ok(())
     }
 
-    /// Records a frame on a closed stream. It may have been in flight when the stream was closed, but the number of
-    /// such frames is limited.
+    /// Records a frame on a closed stream. It may have been in flight when the stream was closed, but more than the
+    /// allowed number of such frames is an error.
     pub(super) fn record_stray_frame(&mut self) -> Result<(), ConnectionError> {
         self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| limit_exceeded("flood of frames"))?;
         Ok(())
@@ -72,8 +75,8 @@ impl AbuseBudget {
         self.under_way = UNDER_WAY.min(self.under_way + more);
     }
 
-    /// Records a frame on a closed stream. It is only charged, as by [`AbuseBudget::record_stray_frame`], if it cannot
-    /// have been in flight when this side closed the stream.
+    /// Records a frame of `length` bytes on a closed stream. It is charged, as by [`AbuseBudget::record_stray_frame`],
+    /// only if it cannot have been in flight when this side closed the stream.
     pub(super) fn record_stray_bytes(&mut self, length: usize) -> Result<(), ConnectionError> {
         match self.under_way.checked_sub((length + FRAME_HEADER) as u64) {
             Some(rest) => self.under_way = rest,
@@ -82,7 +85,8 @@ impl AbuseBudget {
         Ok(())
     }
 
-    /// Records a received piece of a body that is passed on, whatever its length; this compensates for its frame.
+    /// Records a received piece of a body that is passed on, whatever its length; this compensates for the frame that
+    /// carried it.
     pub(super) fn record_useful_piece(&mut self) {
         self.frames = FRAMES.min(self.frames + 2);
     }
@@ -94,13 +98,13 @@ impl AbuseBudget {
         }
     }
 
-    /// Records a request with a complete response.
+    /// Records a request whose response is complete, which permits one more reset.
     pub(super) fn record_answered(&mut self) {
         self.resets.record_answered();
         self.frames = FRAMES.min(self.frames + WORTH);
     }
 
-    /// Records a stream that was reset by the peer, or because of an error of the peer.
+    /// Records a stream that was reset by the peer, or because of an error of the peer; an error if there are too many.
     pub(super) fn record_wasted(&mut self) -> Result<(), ConnectionError> {
         if self.resets.record_reset() { Err(limit_exceeded("flood of resets")) } else { Ok(()) }
     }

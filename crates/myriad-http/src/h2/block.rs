@@ -3,21 +3,21 @@
 use super::frame::FrameHeader;
 use super::{ConnectionError, ErrorCode};
 
-/// Maximum number of `CONTINUATION` frames of a block; a block within the size limit needs few.
+/// Maximum number of `CONTINUATION` frames of a header block; a block within the size limit needs few.
 const CONTINUATIONS: u32 = 100;
 
-/// Incomplete header block.
+/// Header block of which `CONTINUATION` frames are still missing.
 #[derive(Debug)]
 pub(super) struct PartialHeaderBlock {
     pub(super) opening: FrameHeader,
     pub(super) bytes: Vec<u8>,
     frames: u32,
-    /// True if the stream depends on itself (RFC 7540 §5.3.1), which is an error.
+    /// True if the stream of the block depends on itself (RFC 7540 §5.3.1), which is an error.
     pub(super) depends_on_itself: bool,
 }
 
 impl PartialHeaderBlock {
-    /// Creates a block from its first frame. `selfish` is true if the stream depends on itself.
+    /// Creates an incomplete block from its first frame. `selfish` is true if the stream depends on itself.
     pub(super) fn new(opening: FrameHeader, fragment: &[u8], selfish: bool) -> Self {
         Self { opening, bytes: fragment.to_vec(), frames: 0, depends_on_itself: selfish }
     }

@@ -115,7 +115,7 @@ pub struct Http2Client {
     send_window: i64,
     /// Number of bytes that the origin may still send on all streams together.
     receive_window: i64,
-    /// Number of the next DATA frame, by which requests take turns.
+    /// Counter of DATA frames sent, by which the bodies of requests take turns.
     turn: u64,
     block: Option<PartialHeaderBlock>,
     patience: AbuseBudget,
@@ -168,17 +168,17 @@ impl Http2Client {
         result
     }
 
-    /// Returns the bytes to send. [`Http2Client::schedule`] adds queued bodies to them.
+    /// Returns the bytes to send to the origin. [`Http2Client::schedule`] adds queued bodies to them.
     pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }
 
-    /// Returns the stream of the next failed request and the reason; each is returned once.
+    /// Returns the stream of the next failed request and the reason of the failure; each is returned once.
     pub fn next_failed(&mut self) -> Option<(u32, RequestFailure)> {
         self.lost.pop_front()
     }
 
-    /// Returns the number of requests that are not complete (sent, with a complete response).
+    /// Returns the number of requests in progress: not completely sent, or without a complete response.
     pub fn streams(&self) -> usize {
         self.streams.all().len()
     }
@@ -188,13 +188,13 @@ impl Http2Client {
         !self.closing && !self.streams.is_exhausted()
     }
 
-    /// Returns whether a further request may be sent now.
+    /// Returns whether a further request may be sent now: the connection is open and the limit of streams not reached.
     pub fn has_room(&self) -> bool {
         let most = self.server.max_streams.unwrap_or(STREAMS).min(MOST_STREAMS);
         self.is_open() && self.streams() < most as usize
     }
 
-    /// Stops opening streams, and tells the origin by `GOAWAY` (RFC 9113 §6.8).
+    /// Opens no more streams, and notifies the origin by `GOAWAY` (RFC 9113 §6.8).
     pub fn shut_down(&mut self) {
         if !self.closing {
             self.go_away(ErrorCode::NoError);

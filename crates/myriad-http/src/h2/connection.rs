@@ -22,7 +22,7 @@ use crate::{ParseError, RequestHead};
 use stream::ServerStreams;
 pub use stream::{FinishedStream, ResponseBytes};
 
-/// Limits for a connection.
+/// Limits for the HTTP/2 connection of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Http2ServerConfig {
     /// Limits for request heads: a single name or value may have the size of a line, all fields together the total
@@ -47,7 +47,7 @@ impl Default for Http2ServerConfig {
 pub enum ClientEvent {
     /// More bytes are needed.
     Partial,
-    /// No event.
+    /// The processed input caused no event for the caller.
     Nothing,
     /// Request, whose head is in the [`RequestHead`] passed to [`Http2Server::receive`].
     Request {
@@ -97,9 +97,10 @@ pub struct Http2Server {
     began: bool,
     /// True if the client has acknowledged the `SETTINGS` of the server.
     acknowledged: bool,
-    /// Last stream that is served, once a final `GOAWAY` has announced it.
+    /// Highest stream that is still served, after a final `GOAWAY` with it was sent; `None` before.
     leaving: Option<u32>,
-    /// True if a graceful `GOAWAY` was sent, which the client may not have received yet.
+    /// True if a graceful `GOAWAY` was sent, so that the client is asked to open no more streams, but may not know it
+    /// yet.
     parting: bool,
     client: PeerSettings,
     decoder: HpackDecoder,
@@ -109,7 +110,7 @@ pub struct Http2Server {
     send_window: i64,
     /// Number of bytes that the client may still send on all streams together.
     receive_window: i64,
-    /// Number of the next DATA frame, by which incremental responses take turns.
+    /// Counter of DATA frames sent, by which incremental responses take turns.
     turn: u64,
     block: Option<PartialHeaderBlock>,
     patience: AbuseBudget,
@@ -119,7 +120,7 @@ pub struct Http2Server {
 }
 
 impl Http2Server {
-    /// Creates a connection; the output contains the `SETTINGS` of the server.
+    /// Creates a connection of a client; its output starts with the `SETTINGS` of the server.
     pub fn new(config: Http2ServerConfig) -> Self {
         let config = Http2ServerConfig {
             max_streams: config.max_streams.max(1),
@@ -165,7 +166,7 @@ impl Http2Server {
         result
     }
 
-    /// Returns the bytes to send. [`Http2Server::schedule`] adds queued bodies to them.
+    /// Returns the bytes to send to the client. [`Http2Server::schedule`] adds queued bodies to them.
     pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }
@@ -175,7 +176,7 @@ impl Http2Server {
         self.streams.busy()
     }
 
-    /// Rejects new streams, and tells the client by `GOAWAY` (RFC 9113 §6.8). Open streams are served.
+    /// Rejects new streams, and notifies the client by `GOAWAY` (RFC 9113 §6.8). Open streams are served.
     pub fn shut_down(&mut self) {
         if self.leaving.is_none() {
             self.go_away(ErrorCode::NoError);
@@ -199,7 +200,7 @@ impl Http2Server {
         self.parting && self.leaving.is_none()
     }
 
-    /// Queues a `GOAWAY` with an error code. The caller must close the connection after the output is sent.
+    /// Queues a `GOAWAY` with an error code. The caller must close the connection after it has sent the output.
     pub fn terminate(&mut self, code: ErrorCode) {
         self.go_away(code);
     }

@@ -16,7 +16,7 @@ pub(super) mod kind {
     pub(in super::super) const GOAWAY: u8 = 7;
     pub(in super::super) const WINDOW_UPDATE: u8 = 8;
     pub(in super::super) const CONTINUATION: u8 = 9;
-    /// RFC 9218 §7.1.
+    /// Frame with the priority of a response (RFC 9218 §7.1).
     pub(in super::super) const PRIORITY_UPDATE: u8 = 16;
 }
 
@@ -63,8 +63,8 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
-    /// Rejects a frame whose size is invalid for its type, or that must not be on its stream, by rules that apply to
-    /// both sides.
+    /// Rejects a frame whose size is invalid for its type, or whose type is not allowed on its stream, by rules that
+    /// apply to clients and servers.
     pub(super) fn check_form(self) -> Result<(), ConnectionError> {
         let size = |reason| Err(ConnectionError::new(ErrorCode::FrameSize, reason));
         let place = |reason| Err(ConnectionError::protocol(reason));
@@ -84,7 +84,7 @@ impl FrameHeader {
     }
 }
 
-/// Returns the range of a payload without its padding (RFC 9113 §6.1); the error code if the padding is invalid.
+/// Returns the range of the payload without its padding (RFC 9113 §6.1), or the error code if the padding is invalid.
 pub(super) fn unpadded(header: FrameHeader, payload: &[u8]) -> Result<Range<usize>, ErrorCode> {
     if !header.has(flag::PADDED) {
         return Ok(0..payload.len());
@@ -108,7 +108,7 @@ pub(super) fn fragment(header: FrameHeader, payload: &[u8]) -> Result<(&[u8], bo
     }
 }
 
-/// Returns the number in the first four bytes, without the reserved bit; `None` if there are fewer bytes.
+/// Returns the 31-bit number (stream or window increment) in the first four bytes; `None` if there are fewer bytes.
 pub(super) fn number(payload: &[u8]) -> Option<u32> {
     payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes) & 0x7fff_ffff)
 }

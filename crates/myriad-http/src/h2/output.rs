@@ -8,10 +8,10 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::MAX_FRAME;
 use super::frame::{FrameHeader, flag, kind};
 
-/// Length in bytes below which a piece is copied, because a separate slice would cost more.
+/// Length in bytes below which a piece of a body is copied into the output, because a separate slice would cost more.
 const COPY_BELOW: usize = 1024;
 
-/// Bytes to write to the socket, in order.
+/// Queue of the bytes to write to the socket of an HTTP/2 connection.
 #[derive(Debug, Default)]
 pub struct OutputQueue {
     ready: VecDeque<Bytes>,
@@ -56,7 +56,7 @@ impl OutputQueue {
         self.tail.advance(count.min(self.tail.len()));
     }
 
-    /// Frees the memory, if no bytes are pending.
+    /// Frees the memory of the queue, if no bytes are pending.
     pub(super) fn free_idle_memory(&mut self) {
         if self.len == 0 {
             *self = Self::default();

@@ -2,7 +2,7 @@
 
 use crate::structured::{StructuredValue, dictionary};
 
-/// Urgency and incremental parameter of a response, from the `Priority` field or a `PRIORITY_UPDATE` frame.
+/// Priority of a response (RFC 9218), from the `Priority` field or a `PRIORITY_UPDATE` frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
     /// Urgency, from 0 (most urgent) to 7.
@@ -19,7 +19,7 @@ impl Default for Priority {
 }
 
 impl Priority {
-    /// Parses a field value. Unknown parameters and invalid values are ignored.
+    /// Parses the value of a `Priority` field. Unknown parameters and invalid values are ignored.
     pub fn parse(value: &[u8]) -> Self {
         let mut priority = Self::default();
         for (key, value) in dictionary(value).unwrap_or_default() {

@@ -14,7 +14,7 @@ pub(crate) struct HeadBuffers {
     cookies: Vec<u8>,
 }
 
-/// Builder of a request head, which receives the fields of a block in order.
+/// Builder of a request head in HTTP/2 and HTTP/3, which receives the fields of a header block in order.
 pub(crate) struct RequestBuilder<'a> {
     version: HttpVersion,
     head: &'a mut RequestHead,
@@ -24,7 +24,7 @@ pub(crate) struct RequestBuilder<'a> {
     path: Option<Range<usize>>,
     scheme: Option<Range<usize>>,
     authority: Option<Range<usize>>,
-    /// True after the last pseudo-field, when the request line has been built.
+    /// True once the request line has been built, after the last pseudo-field.
     began: bool,
     hosts: usize,
     priority: Priority,
@@ -58,15 +58,15 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    /// Adds a field. After an error, fields are ignored.
+    /// Adds a field of the request. After an error, fields are ignored.
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
             self.error = self.add_field(name, value).err();
         }
     }
 
-    /// Completes the head. Returns the priority, and an error if the request is malformed; the head then contains the
-    /// fields before the error.
+    /// Completes the head. Returns the priority of the response, and an error if the request is malformed; the head
+    /// then contains the fields before the error.
     pub(crate) fn finish(mut self) -> (Priority, Option<ParseError>) {
         self.build_request_line();
         if !self.scratch.cookies.is_empty() {
@@ -217,8 +217,8 @@ pub(crate) fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseEr
     Ok(odd)
 }
 
-/// Rejects control bytes other than tabs (RFC 9110 §5.5), as in HTTP/1. RFC 9113 §8.2.1 requires this for only three of
-/// them, but origins reject the others or interpret them differently.
+/// Rejects field values with control bytes other than tabs (RFC 9110 §5.5), as in HTTP/1. RFC 9113 §8.2.1 requires this
+/// for only three of them, but origins reject the others or interpret them differently.
 pub(crate) fn check_value(value: &[u8]) -> Result<(), ParseError> {
     if value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
         Err(ParseError::ControlByte)

@@ -2,7 +2,7 @@
 
 use super::{ConnectionError, ErrorCode, MAX_FRAME};
 
-/// Maximum size of a window in bytes (RFC 9113 §6.9.1).
+/// Maximum size of a flow-control window in bytes (RFC 9113 §6.9.1).
 pub(super) const MAX_WINDOW: u32 = 0x7fff_ffff;
 
 pub(super) const HEADER_TABLE_SIZE: u16 = 1;
@@ -10,10 +10,10 @@ pub(super) const ENABLE_PUSH: u16 = 2;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
-/// RFC 9218 §2.1.
+/// Setting by which a peer declares that it ignores the priorities of RFC 7540 (RFC 9218 §2.1).
 pub(super) const NO_RFC7540_PRIORITIES: u16 = 9;
 
-/// Encodes the payload of a `SETTINGS` frame from identifiers and values.
+/// Encodes the payload of a `SETTINGS` frame from pairs of identifier and value.
 pub(super) fn payload(all: &[(u16, u32)]) -> Vec<u8> {
     let bytes = |(id, value): &(u16, u32)| id.to_be_bytes().into_iter().chain(value.to_be_bytes());
     all.iter().flat_map(bytes).collect()
@@ -22,7 +22,7 @@ pub(super) fn payload(all: &[(u16, u32)]) -> Vec<u8> {
 /// Settings that the peer has announced, as far as this side uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PeerSettings {
-    /// Maximum size in bytes of the dynamic table that the peer accepts.
+    /// Maximum size in bytes of the dynamic compression table that the peer accepts.
     pub(super) header_table: u32,
     /// Initial send window of a stream, in bytes.
     pub(super) initial_window: u32,

@@ -5,7 +5,7 @@ use super::frame::{FrameHead, FrameHeadReader, kind, read_integer, write_head, w
 use super::qpack::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::Priority;
 
-/// Maximum length of a control frame in bytes; frames that have an effect are far shorter.
+/// Maximum length in bytes of a frame on the control stream; frames that have an effect are far shorter.
 const MOST: u64 = 4096;
 /// Identifiers of settings (RFC 9114 §7.2.4.1, RFC 9204 §5).
 mod setting {
@@ -13,7 +13,8 @@ mod setting {
     pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
     pub(super) const QPACK_BLOCKED_STREAMS: u64 = 0x7;
 }
-/// Maximum number of control frames on a connection. Most of them are useless, so more are an attack.
+/// Maximum number of frames that a client may send on its control stream. Most of them are useless, so more are an
+/// attack.
 const PATIENCE: u32 = 10_000;
 
 /// Returns the first bytes of the server's unidirectional streams: control, encoder and decoder stream, in this order.
@@ -36,7 +37,8 @@ pub fn server_stream_prefaces(field_section: usize) -> [Vec<u8>; 3] {
     [control, vec![2], vec![3]]
 }
 
-/// Encodes a `GOAWAY` frame: requests on `stream` and higher streams are not processed (RFC 9114 §5.2).
+/// Encodes a `GOAWAY` frame, which announces that requests on `stream` and higher streams are not processed (RFC 9114
+/// §5.2).
 pub fn goaway(stream: u64) -> Vec<u8> {
     let mut id = Vec::new();
     write_integer(&mut id, stream);
@@ -46,12 +48,12 @@ pub fn goaway(stream: u64) -> Vec<u8> {
     out
 }
 
-/// Event in the input of the control stream.
+/// Event in the input of the client's control stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
     /// More bytes are needed.
     Partial,
-    /// Priority of the response on this stream (RFC 9218 §7.2).
+    /// `PRIORITY_UPDATE`: the client set the priority of the response on this request stream (RFC 9218 §7.2).
     Priority(u64, Priority),
 }
 
@@ -130,7 +132,7 @@ impl ControlReader {
     }
 }
 
-/// Processes a complete frame, and returns its event, if any.
+/// Processes a complete frame of type `kind`, and returns its event, if any.
 fn end(kind: u64, mut payload: &[u8]) -> Result<Option<ControlEvent>, Http3Error> {
     match kind {
         kind::SETTINGS => check_settings(payload)?,

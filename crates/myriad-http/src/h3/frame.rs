@@ -9,7 +9,7 @@ pub(super) mod kind {
     pub(in super::super) const PUSH_PROMISE: u64 = 0x5;
     pub(in super::super) const GOAWAY: u64 = 0x7;
     pub(in super::super) const MAX_PUSH_ID: u64 = 0xd;
-    /// RFC 9218 §7.2, for a request.
+    /// Frame with the priority of the response on a request stream (RFC 9218 §7.2).
     pub(in super::super) const PRIORITY_UPDATE: u64 = 0xf_0700;
 
     /// Returns whether a frame type is one of HTTP/2 that HTTP/3 forbids (RFC 9114 §7.2.8).
@@ -18,7 +18,8 @@ pub(super) mod kind {
     }
 }
 
-/// Parses an integer and removes it from `input`. If it is incomplete, returns `None` and removes nothing.
+/// Parses a QUIC variable-length integer and removes it from `input`. If it is incomplete, returns `None` and removes
+/// nothing.
 pub(super) fn read_integer(input: &mut &[u8]) -> Option<u64> {
     let first = *input.first()?;
     let length = 1_usize << (first >> 6);
@@ -28,7 +29,7 @@ pub(super) fn read_integer(input: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Appends an integer, which must be at most 2⁶²-1.
+/// Appends a QUIC variable-length integer, which must be at most 2⁶²-1.
 pub(super) fn write_integer(out: &mut Vec<u8>, value: u64) {
     match value {
         0..=0x3f => out.push(value as u8),
@@ -59,12 +60,13 @@ pub(super) struct FrameHead {
 }
 
 impl FrameHeadReader {
-    /// Returns whether a head has been read partially.
+    /// Returns whether the type and length of a frame have been read partially.
     pub(super) fn has_started(&self) -> bool {
         self.length > 0
     }
 
-    /// Consumes `input` up to the end of a head, and returns it; `None` if all input is consumed before.
+    /// Consumes `input` up to the end of the type and length of a frame, and returns them; `None` if more input is
+    /// needed.
     pub(super) fn read(&mut self, input: &mut &[u8]) -> Option<FrameHead> {
         if self.length == 0 {
             // Fast path: most heads arrive in one piece.

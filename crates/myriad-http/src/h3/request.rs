@@ -8,7 +8,7 @@ use crate::h2::Priority;
 use crate::h2::request::{HeadBuffers, RequestBuilder, is_trailer};
 use crate::{HttpVersion, ParseError, RequestHead};
 
-/// Event in the next input of a request stream.
+/// Event in the next input of a request stream, with the body data it may contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestEvent<'a> {
     /// More bytes are needed.
@@ -23,7 +23,7 @@ pub enum RequestEvent<'a> {
         /// Error if the request is malformed: the caller must send an error response and not read the rest.
         malformed: Option<ParseError>,
     },
-    /// Piece of the body, not empty.
+    /// Piece of the request body, not empty.
     Data(&'a [u8]),
     /// The trailers were read and discarded, and the request is complete.
     Trailers,
@@ -46,7 +46,7 @@ enum RequestReaderState {
     Skip { left: u64, then_too_large: bool },
 }
 
-/// Part of the message that is expected next.
+/// Part of the request that is expected next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessagePart {
     Headers,
@@ -60,7 +60,7 @@ pub struct RequestReader {
     stream: u64,
     state: RequestReaderState,
     part: MessagePart,
-    /// Number of missing bytes of the body; `None` if its length was not announced.
+    /// Number of missing bytes of the request body; `None` if `Content-Length` did not announce it.
     announced: Option<u64>,
 }
 
@@ -154,7 +154,7 @@ impl RequestReader {
         matches!(&self.state, RequestReaderState::Blocked { until, .. } if *until > fields.inserted())
     }
 
-    /// Returns whether a field section is stored because it had to wait for table entries.
+    /// Returns whether a field section is stored in memory because it had to wait for table entries.
     pub fn holds_section(&self) -> bool {
         matches!(self.state, RequestReaderState::Blocked { .. })
     }
@@ -197,7 +197,7 @@ impl RequestReader {
         }
     }
 
-    /// Returns the number of missing bytes of the body; `None` if its length was not announced.
+    /// Returns the number of missing bytes of the request body; `None` if `Content-Length` did not announce it.
     pub fn announced(&self) -> Option<u64> {
         self.announced
     }
@@ -244,7 +244,7 @@ impl RequestReader {
         }
     }
 
-    /// Processes a complete field section: that of the request, or its trailers.
+    /// Processes a complete field section: the head of the request, or its trailers.
     fn section(
         &mut self,
         section: &[u8],

@@ -4,7 +4,7 @@ use super::frame::{kind, write_head};
 use super::qpack::QpackEncoder;
 
 /// Appends the head of a response to `out`: `:status` and the fields, whose names may be in any case. Fields that are
-/// specific to HTTP/1 connections are omitted. `section` is a buffer.
+/// specific to HTTP/1 connections are omitted. `section` is a buffer that callers reuse.
 pub fn response_head<'a>(
     status: u16,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -45,13 +45,13 @@ pub fn trailers<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mu
     out.extend_from_slice(&section);
 }
 
-/// Appends the head of a DATA frame; `length` bytes of a body, fewer than 2⁶², must follow.
+/// Appends the type and length of a DATA frame to `out`; `length` bytes of a body, fewer than 2⁶², must follow.
 pub fn data_frame(length: u64, out: &mut Vec<u8>) {
     super::frame::write_integer(out, kind::DATA);
     super::frame::write_integer(out, length);
 }
 
-/// Returns whether a field is specific to HTTP/1 connections (RFC 9114 §4.2).
+/// Returns whether a field is specific to HTTP/1 connections (RFC 9114 §4.2), such as `Connection`.
 fn is_http1_only(name: &[u8]) -> bool {
     let names: [&[u8]; 5] =
         [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];

@@ -8,21 +8,21 @@ use super::qpack::{self, QpackDecoder};
 /// Type of a client's unidirectional stream.
 #[derive(Debug, Default)]
 pub enum UniStreamRole {
-    /// The type has not arrived completely.
+    /// The type of the stream has not arrived completely.
     #[default]
     Unknown,
     /// Control stream.
     #[doc(hidden)]
     Control(Box<ControlRole>),
-    /// Encoder stream, which fills the dynamic table that requests use.
+    /// QPACK encoder stream, which fills the dynamic table that requests use.
     Encoder,
-    /// Decoder stream. It acknowledges nothing, because responses do not use a dynamic table.
+    /// QPACK decoder stream. It acknowledges nothing, because responses do not use a dynamic table.
     Decoder,
-    /// Unknown type; its data is discarded.
+    /// Stream of an unknown type; its data is discarded.
     Unwanted,
 }
 
-/// State of [`UniStreamRole::Control`].
+/// Parser state of a control stream.
 #[derive(Debug, Default)]
 pub struct ControlRole(ControlReader);
 
@@ -35,7 +35,7 @@ pub struct ClientUniStreams {
     decoder: bool,
 }
 
-/// Records that a stream of a type was opened. A second one is a connection error.
+/// Records that a stream of a critical type was opened; `seen` is true if one already was, which is a connection error.
 fn require_first(seen: &mut bool) -> Result<(), Http3Error> {
     if std::mem::replace(seen, true) {
         return Err(Http3Error::connection(Http3ErrorCode::StreamCreation, "second stream of the same type"));
@@ -44,7 +44,7 @@ fn require_first(seen: &mut bool) -> Result<(), Http3Error> {
 }
 
 impl ClientUniStreams {
-    /// Returns the decoder for the field sections of requests.
+    /// Returns the decoder for the field sections of requests, which the encoder stream updates.
     pub fn fields(&mut self) -> &mut QpackDecoder {
         &mut self.fields
     }
@@ -93,13 +93,14 @@ impl ClientUniStreams {
 }
 
 impl UniStreamRole {
-    /// Returns whether the connection must be closed if the stream is closed (RFC 9114 §6.2.1, RFC 9204 §4.2).
+    /// Returns whether the connection must be closed if this stream is closed (RFC 9114 §6.2.1, RFC 9204 §4.2).
     pub fn is_critical(&self) -> bool {
         matches!(self, Self::Control(_) | Self::Encoder | Self::Decoder)
     }
 }
 
-/// Reads a stream type of at most eight bytes; `None` if it is incomplete.
+/// Reads a stream type of at most eight bytes, of which `unprocessed` stores the first between calls; `None` if it is
+/// incomplete.
 fn take_integer(unprocessed: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;

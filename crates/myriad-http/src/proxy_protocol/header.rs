@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-/// Maximum length of a header in bytes, as in nginx. Headers of version 1 have at most 107 bytes (section 2.1); those
-/// of version 2 grow with their TLVs.
+/// Maximum length of a PROXY header in bytes, as in nginx. Headers of version 1 have at most 107 bytes (section 2.1);
+/// those of version 2 grow with their TLVs (optional type-length-value fields).
 pub const LONGEST: usize = 4096;
 
 /// Data about the client in a PROXY header.

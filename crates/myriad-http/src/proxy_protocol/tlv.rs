@@ -7,12 +7,12 @@ const SSL: u8 = 0x20;
 /// verification.
 const SSL_FIXED: usize = 5;
 
-/// Selects a TLV, as nginx's variables `$proxy_protocol_tlv_…` do.
+/// Selects a TLV (type-length-value field) of a PROXY header, as nginx's variables `$proxy_protocol_tlv_…` do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tlv {
     /// TLV of this type.
     Type(u8),
-    /// TLV of this type inside the TLS information.
+    /// TLV of this type inside the TLV with TLS information (`ssl`).
     Ssl(u8),
     /// Result of the verification of the client certificate; 0 is success.
     SslVerify,
@@ -47,7 +47,7 @@ impl Tlv {
     }
 }
 
-/// Parses a number such as `0xae`, with any number of leading zeros; `None` if it is above `0xff` or invalid.
+/// Parses a TLV type such as `0xae`, with any number of leading zeros; `None` if it is above `0xff` or invalid.
 fn number(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("0x")?;
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -60,7 +60,8 @@ fn number(text: &str) -> Option<u8> {
 }
 
 impl ProxyHeader {
-    /// Appends the value of a TLV to `out`. Returns false if the header does not contain it.
+    /// Appends the value of a TLV (as a decimal number for [`Tlv::SslVerify`]) to `out`. Returns false if the header
+    /// does not contain it.
     pub fn tlv(&self, tlv: Tlv, out: &mut Vec<u8>) -> bool {
         let value = match tlv {
             Tlv::Type(kind) => find(&self.tlvs, kind),
@@ -75,7 +76,8 @@ impl ProxyHeader {
         value.is_some()
     }
 
-    /// Returns the result of the certificate verification, and the TLVs inside the TLS information, if there is any.
+    /// Returns the result of the client certificate's verification, and the TLVs inside the TLS information; `None`
+    /// without any.
     fn ssl(&self) -> Option<(u32, &[u8])> {
         let (fixed, facts) = find(&self.tlvs, SSL)?.split_at_checked(SSL_FIXED)?;
         let verify = <[u8; 4]>::try_from(&fixed[1..]).ok()?;

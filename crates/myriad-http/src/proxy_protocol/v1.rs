@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::header::{HeaderParseStatus, InvalidProxyHeader, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"PROXY ";
-/// Maximum length of the line in bytes, including its terminator (section 2.1).
+/// Maximum length of a version 1 header line in bytes, including its terminator (section 2.1).
 const LONGEST: usize = 107;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeader> {
@@ -52,8 +52,8 @@ fn may_become_a_header(bytes: &[u8]) -> bool {
     })
 }
 
-/// Returns the header line for the address of a client and the address to which it connected; an `UNKNOWN` line for
-/// `None`.
+/// Returns the version 1 header for a connection: the address of the client, and the address to which it connected.
+/// `None` results in an `UNKNOWN` line.
 pub fn version_1_line(ends: Option<(SocketAddr, SocketAddr)>) -> Vec<u8> {
     let Some((source, destination)) = ends else { return b"PROXY UNKNOWN\r\n".to_vec() };
     let (from, to) = (source.ip().to_canonical(), destination.ip().to_canonical());

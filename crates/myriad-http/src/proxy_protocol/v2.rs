@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::header::{HeaderParseStatus, InvalidProxyHeader, LONGEST, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// Length in bytes of the fixed part: signature, version and command, family and transport, and length.
+/// Length in bytes of the fixed part of a version 2 header: signature, version and command, family and transport, and
+/// length.
 const FIXED: usize = 16;
 const VERSION: u8 = 2;
 const PROXY: u8 = 1;

@@ -39,13 +39,13 @@ pub fn parse_host(value: &[u8]) -> Result<UriHost<'_>, UriError> {
     Ok(UriHost { name, port })
 }
 
-/// Class of bytes that are valid in a name (RFC 3986 §3.2.2, `reg-name`).
+/// Class of bytes that are valid in a host name (RFC 3986 §3.2.2, `reg-name`).
 const IN_NAME: u8 = 1;
-/// Class of bytes that are valid between brackets (RFC 3986 §3.2.2, `IP-literal`).
+/// Class of bytes that are valid between brackets in a host (RFC 3986 §3.2.2, `IP-literal`).
 const IN_LITERAL: u8 = 2;
 const UPPER: u8 = 4;
 const DOT: u8 = 8;
-/// Flag for a text that contains two consecutive dots; not a class of bytes.
+/// Flag for a host that contains two consecutive dots; not a class of bytes.
 const DOUBLE_DOT: u8 = 16;
 
 static CLASS: [u8; 256] = classes();
@@ -74,7 +74,7 @@ const fn classes() -> [u8; 256] {
     class
 }
 
-/// Returns the number of leading bytes that belong to the class `wanted`, and the union of all their classes.
+/// Returns the number of leading bytes that belong to the class `wanted`, and the union of the classes of these bytes.
 #[inline]
 fn count_class(text: &[u8], wanted: u8) -> (usize, u8) {
     let mut seen = 0;

@@ -1,7 +1,7 @@
 //! Arguments and cookies by name: nginx's `$arg_name` and `$cookie_name`.
 
-/// Returns the value, not decoded, of the first query argument called `name`, in any case. As in nginx, an argument
-/// without `=` is not found.
+/// Returns the value, not decoded, of the first argument in `query` called `name`, in any case. As in nginx, an
+/// argument without `=` is not found.
 pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     query.split(|&byte| byte == b'&').find_map(|argument| {
         let (own, rest) = argument.split_at_checked(name.len())?;

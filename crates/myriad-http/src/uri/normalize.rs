@@ -25,7 +25,7 @@ pub fn normalize_path(path: &[u8], merge_slashes: bool, out: &mut Vec<u8>) -> Re
     result
 }
 
-/// Returns the number of leading bytes that are already normalized.
+/// Returns the number of leading bytes of the path that are already normalized.
 #[inline]
 fn plain_length(path: &[u8]) -> usize {
     let mut after_slash = false;
@@ -41,9 +41,9 @@ fn plain_length(path: &[u8]) -> usize {
 
 struct Normalizer<'a> {
     out: &'a mut Vec<u8>,
-    /// Start of the path in `out`.
+    /// Position in `out` at which the path starts.
     base: usize,
-    /// Start of the current segment in `out`, after its slash.
+    /// Position in `out` of the current segment, after its slash.
     segment: usize,
     merge_slashes: bool,
 }

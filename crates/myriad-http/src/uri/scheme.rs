@@ -1,6 +1,6 @@
 //! Schemes of URLs.
 
-/// Returns the part of an `http` or `https` URL after `://`; `None` for other schemes.
+/// Returns the part of an `http` or `https` URL after `://`; `None` for URLs with other schemes or none.
 pub fn after_scheme(url: &[u8]) -> Option<&[u8]> {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     schemes.into_iter().find_map(|scheme| {

@@ -11,18 +11,18 @@ use crate::token::is_tchar;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExtensionState {
-    /// After a semicolon, before a name.
+    /// After a semicolon, before the name of an extension.
     Start,
     Name,
-    /// In white space after a name.
+    /// In white space after the name of an extension.
     NameEnd,
     ValueStart,
     Value,
     Quoted,
-    /// After a backslash in a quoted value.
+    /// After a backslash in a quoted value of an extension.
     Escaped,
     QuotedEnd,
-    /// In white space after a value.
+    /// In white space after the value of an extension.
     ValueEnd,
     /// Anything except control bytes is accepted, for recipients that ignore extensions.
     Any,
@@ -59,7 +59,8 @@ impl ExtensionState {
         })
     }
 
-    /// Returns whether the line may end here. After white space, it may not: a `;` must follow.
+    /// Returns whether the line with the chunk size may end in this state. After white space, it may not: a `;` must
+    /// follow.
     pub(super) fn may_end(self) -> bool {
         matches!(self, Self::Name | Self::Value | Self::QuotedEnd | Self::Any)
     }

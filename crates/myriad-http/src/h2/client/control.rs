@@ -5,11 +5,12 @@ use super::super::frame::{FrameHeader, flag, kind, number};
 use super::super::settings;
 use super::{ConnectionError, Http2Client, OriginEvent, RequestFailure};
 
-/// Maximum size of a window in bytes (RFC 9113 §6.9.1).
+/// Maximum size of a flow-control window in bytes (RFC 9113 §6.9.1).
 const MOST: i64 = settings::MAX_WINDOW as i64;
 
 impl Http2Client {
-    /// Queues the settings of the client, which disable push, and the window of the connection.
+    /// Queues the client's SETTINGS, which disable push, and a WINDOW_UPDATE that enlarges the window of the
+    /// connection.
     pub(super) fn queue_settings(&mut self) {
         let all = [(settings::ENABLE_PUSH, 0), (settings::INITIAL_WINDOW_SIZE, self.window)];
         self.output.push_frame(kind::SETTINGS, 0, 0, &settings::payload(&all));
@@ -17,7 +18,8 @@ impl Http2Client {
         self.output.push_frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
-    /// Queues a `GOAWAY` and stops opening streams. Its last stream is 0, because an origin opens no streams.
+    /// Queues a `GOAWAY` with `code` and stops opening streams. Its last stream is 0, because an origin opens no
+    /// streams.
     pub(super) fn go_away(&mut self, code: ErrorCode) {
         self.closing = true;
         let mut payload = [0; 8];
@@ -25,7 +27,7 @@ impl Http2Client {
         self.output.push_frame(kind::GOAWAY, 0, 0, &payload);
     }
 
-    /// Queues a `RST_STREAM`; the stream is not removed.
+    /// Queues a `RST_STREAM` for a stream, which remains in the list of open streams.
     pub(super) fn queue_reset(&mut self, stream: u32, code: ErrorCode) {
         if let Some(found) = self.streams.get(stream).filter(|found| found.receiving) {
             self.patience.record_closed_stream(found.receive_window);
@@ -102,8 +104,8 @@ impl Http2Client {
         OriginEvent::Nothing
     }
 
-    /// Sends a PING unless a response to one is outstanding. Returns false if no PING is outstanding, because the limit
-    /// of PINGs is reached.
+    /// Sends a PING to check that the origin responds, unless one is outstanding. Returns false if no PING is
+    /// outstanding, because the limit of PINGs is reached.
     pub fn send_ping(&mut self) -> bool {
         if self.alive.start_ping() {
             self.output.push_frame(kind::PING, 0, 0, &[0; 8]);
@@ -157,7 +159,8 @@ impl Http2Client {
         }
     }
 
-    /// Records that the consumer has read `count` bytes of a response body, so that the origin may send as many more.
+    /// Records that `count` bytes of a response body have been read by the consumer, so that the origin may send as
+    /// many more.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
@@ -169,8 +172,8 @@ impl Http2Client {
         }
     }
 
-    /// Subtracts a frame, including its padding, from the connection window, which is restored once a quarter of it is
-    /// used. The windows of the streams limit the memory.
+    /// Subtracts a DATA frame, including its padding, from the connection window, which is restored once a quarter of
+    /// it is used. Memory is limited by the windows of the streams instead.
     pub(super) fn charge_window(&mut self, length: usize) -> Result<(), ConnectionError> {
         self.receive_window -= length as i64;
         if self.receive_window < 0 {

@@ -6,7 +6,7 @@ use super::super::frame::kind;
 /// the connection (`too_many_pings`).
 const MOST: u8 = 2;
 
-/// State of the liveness check of a connection.
+/// State of the PINGs that check whether the origin of a connection still responds.
 #[derive(Debug, Default)]
 pub(super) struct LivenessCheck {
     ping_outstanding: bool,
@@ -15,7 +15,7 @@ pub(super) struct LivenessCheck {
 }
 
 impl LivenessCheck {
-    /// Records a received frame.
+    /// Records a received frame of type `kind`, which proves that the origin responds.
     pub(super) fn frame_received(&mut self, kind: u8) {
         self.ping_outstanding = false;
         if matches!(kind, kind::HEADERS | kind::DATA) {

@@ -5,15 +5,15 @@ use super::RequestFailure;
 use crate::h1::HeadLimits;
 use crate::{Fields, HttpVersion, Known, ParseError, ResponseHead};
 
-/// Size in bytes that a field counts in addition to its name and value: the separators of HTTP/1. Unlike
-/// `SETTINGS_MAX_HEADER_LIST_SIZE` (RFC 9113 §6.5.2), it includes no overhead of the compression table.
+/// Size in bytes that a field counts in addition to its name and value: the separators of HTTP/1 (`: ` and CRLF).
+/// Unlike `SETTINGS_MAX_HEADER_LIST_SIZE` (RFC 9113 §6.5.2), it includes no overhead of the compression table.
 const SEPARATORS: usize = 4;
 
-/// Builder of a response head, which receives the fields of a block in order.
+/// Builder of a response head or trailer section, which receives the fields of a block in order.
 pub(super) struct ResponseBuilder {
     status: Option<u16>,
     fields: Fields,
-    /// Number of bytes that further fields may have.
+    /// Number of bytes that the fields still to come may have.
     left: usize,
     most_fields: usize,
     error: Option<RequestFailure>,
@@ -26,14 +26,14 @@ impl ResponseBuilder {
         Self { status: None, fields: Fields::new(), left: most, most_fields, error: None }
     }
 
-    /// Adds a field. After an error, fields are ignored.
+    /// Adds a field of the response. After an error, fields are ignored.
     pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
             self.error = self.add_field(name, value).err();
         }
     }
 
-    /// Returns the head, or the first error.
+    /// Returns the response head, or the first error.
     pub(super) fn finish(self) -> Result<ResponseHead, RequestFailure> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),
@@ -87,7 +87,7 @@ impl ResponseBuilder {
     }
 }
 
-/// Returns whether a field is specific to an HTTP/1 connection.
+/// Returns whether a field is specific to HTTP/1 connections, such as `Connection`, and therefore invalid in HTTP/2.
 fn is_connection_field(name: &[u8]) -> bool {
     matches!(
         Known::from_bytes(name),

@@ -44,8 +44,8 @@ impl Http2Client {
         Ok(OriginEvent::Nothing)
     }
 
-    /// Processes a complete header block. The block is always decoded completely, to keep the compression table
-    /// consistent.
+    /// Processes a complete header block: a response head or trailers. The block is always decoded completely, to keep
+    /// the compression table consistent.
     fn process_block(&mut self, header: FrameHeader, bytes: &[u8]) -> Result<OriginEvent, ConnectionError> {
         let id = header.stream;
         let most = self.streams.get(id).map_or(0, |stream| stream.most_head);
@@ -160,7 +160,7 @@ impl Http2Client {
         Ok(OriginEvent::Data { stream: id, data, end })
     }
 
-    /// Returns whether the announced length of a body is not reached.
+    /// Returns whether fewer bytes of a response body have arrived than `Content-Length` announced.
     fn is_body_short(&mut self, id: u32) -> bool {
         self.streams.get(id).and_then(|stream| stream.expected).is_some_and(|left| left > 0)
     }
@@ -194,7 +194,8 @@ const SHORT: RequestFailure =
     RequestFailure::Broken("body shorter than specified in \"content-length\" header");
 const LONG: RequestFailure = RequestFailure::Broken("more data than specified in \"content-length\" header");
 
-/// Records a response head on its stream. Fails if the head is not allowed at this point, or its body is too short.
+/// Records a response head on its stream. Fails if the head is not allowed at this point, or if the stream is complete
+/// (`end`) although its `Content-Length` announced a body.
 fn begin(stream: &mut ClientStream, head: &ResponseHead, end: bool) -> Result<(), RequestFailure> {
     match head.status {
         // RFC 9113 §8.6.

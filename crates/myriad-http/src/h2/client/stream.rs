@@ -16,10 +16,10 @@ use bytes::Bytes;
 
 use crate::Method;
 
-/// Highest stream identifier of a client (RFC 9113 §5.1.1).
+/// Highest stream identifier that a client may use (RFC 9113 §5.1.1).
 const LAST: u32 = 0x7fff_ffff;
 
-/// Stream of a request that is not complete on both sides.
+/// Stream of which the request is not completely sent, or the response not complete.
 #[derive(Debug)]
 pub(super) struct ClientStream {
     pub(super) id: u32,
@@ -34,18 +34,18 @@ pub(super) struct ClientStream {
     pub(super) answered: bool,
     /// Number of interim responses received.
     pub(super) interim: u32,
-    /// Number of missing bytes of the body; `None` if its length was not announced.
+    /// Number of missing bytes of the response body; `None` if `Content-Length` did not announce it.
     pub(super) expected: Option<u64>,
-    /// Number of bytes that may be sent; negative if the origin has reduced its windows.
+    /// Number of bytes of the request that the origin accepts on the stream; negative if it has reduced its window.
     pub(super) send_window: i64,
-    /// Number of bytes that the origin may still send.
+    /// Number of bytes that the origin may still send on the stream.
     pub(super) receive_window: i64,
-    /// Number of bytes that the consumer has read and that have not been added to the window again.
+    /// Number of bytes that the consumer has read, but for which no WINDOW_UPDATE was sent yet.
     pub(super) released: u32,
     pub(super) queue: VecDeque<Bytes>,
-    /// True if the queued data completes the request.
+    /// True if the queued data is the last of the request body.
     pub(super) end_queued: bool,
-    /// Value of the frame counter when the stream last sent data.
+    /// Value of the connection's frame counter when the stream last sent data; streams take turns by it.
     pub(super) turn: u64,
     /// Number of bytes of the request added to the output.
     pub(super) sent: u64,
@@ -68,7 +68,7 @@ pub(super) struct ClientStreams {
 }
 
 impl ClientStreams {
-    /// Returns the identifier of the next stream; `None` if all are used.
+    /// Returns the identifier of the next stream to open; `None` if all are used.
     pub(super) fn next(&mut self) -> Option<u32> {
         if self.is_exhausted() {
             return None;
@@ -77,7 +77,7 @@ impl ClientStreams {
         Some(self.opened * 2 - 1)
     }
 
-    /// Returns whether all identifiers are used.
+    /// Returns whether all stream identifiers of the connection are used.
     pub(super) fn is_exhausted(&self) -> bool {
         self.opened > LAST / 2
     }

@@ -6,13 +6,13 @@ use super::super::{ConnectionError, ErrorCode, Priority};
 use super::stream::CloseCause;
 use super::{ClientEvent, Http2Server};
 
-/// Highest stream identifier.
+/// Highest possible stream identifier; a graceful `GOAWAY` contains it, so that it rejects no stream.
 const LAST_OF_ALL: u32 = u32::MAX >> 1;
 /// Payload of the PING that follows a graceful `GOAWAY`.
 const PARTING: [u8; 8] = *b"parting!";
 
 impl Http2Server {
-    /// Queues the preface of the server: its settings and the window of the connection.
+    /// Queues the preface of the server: its SETTINGS, and a WINDOW_UPDATE that enlarges the window of the connection.
     pub(super) fn queue_preface(&mut self) {
         let all = [
             (settings::MAX_CONCURRENT_STREAMS, self.config.max_streams),
@@ -24,7 +24,7 @@ impl Http2Server {
         self.queue_frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
-    /// Queues a frame with a small payload.
+    /// Queues a frame with a small payload, which is copied.
     pub(super) fn queue_frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         self.output.push_frame(kind, flags, stream, payload);
     }
@@ -48,7 +48,7 @@ impl Http2Server {
         self.queue_frame(kind::PING, 0, 0, &PARTING);
     }
 
-    /// Queues a `RST_STREAM` and removes the stream.
+    /// Queues a `RST_STREAM` and removes the stream from the open ones.
     pub(super) fn queue_reset(&mut self, stream: u32, code: ErrorCode) {
         self.queue_frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
         if self.streams.close(stream, CloseCause::ByServer).is_none() {
@@ -56,7 +56,7 @@ impl Http2Server {
         }
     }
 
-    /// Handles a stream error caused by the client.
+    /// Handles a stream error caused by the client: resets the stream, and counts the reset towards the client's limit.
     pub(super) fn stream_error(
         &mut self,
         stream: u32,
@@ -220,7 +220,8 @@ impl Http2Server {
         }
     }
 
-    /// Restores the connection window once a quarter of it is used. The windows of the streams limit the memory.
+    /// Restores the connection window once a quarter of it is used. Memory is limited by the windows of the streams
+    /// instead.
     pub(super) fn restore_window(&mut self) {
         let missing = i64::from(settings::MAX_WINDOW) - self.receive_window;
         if missing > i64::from(settings::MAX_WINDOW / 4) {
@@ -229,7 +230,8 @@ impl Http2Server {
         }
     }
 
-    /// Subtracts a frame, including its padding, from the connection window. Fails if the client exceeded the window.
+    /// Subtracts a DATA frame, including its padding, from the connection window. Fails if the client exceeded the
+    /// window.
     pub(super) fn charge_window(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
         self.receive_window -= header.length as i64;
         if self.receive_window < 0 {

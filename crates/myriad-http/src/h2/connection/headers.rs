@@ -19,9 +19,9 @@ use crate::{HttpVersion, ParseError, RequestHead};
 enum BlockPurpose {
     Request,
     Trailers,
-    /// Only decoded to keep the compression table consistent.
+    /// Header block of a closed stream, only decoded to keep the compression table consistent.
     Ignored,
-    /// Decoded likewise; the stream is then reset with this code.
+    /// Header block that is decoded to keep the compression table consistent; the stream is then reset with this code.
     Refused(ErrorCode),
 }
 
@@ -61,7 +61,7 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Processes a complete header block.
+    /// Processes a complete header block: the head of a request, its trailers, or a block of a closed stream.
     fn process_block(
         &mut self,
         header: FrameHeader,
@@ -120,9 +120,9 @@ impl Http2Server {
         Ok(BlockPurpose::Request)
     }
 
-    /// Returns the new stream of a header block that is not complete yet: a block with missing `CONTINUATION` frames,
-    /// or a frame of which `partial`, the input that [`Http2Server::receive`] has not consumed, contains a part. `None`
-    /// without such a block.
+    /// Returns the new stream of a header block that is not complete yet; `None` if there is no such block. Either its
+    /// `CONTINUATION` frames are missing, or `partial`, the input that [`Http2Server::receive`] has not consumed,
+    /// contains a part of its frame.
     pub fn late_stream(&self, partial: &[u8]) -> Option<u32> {
         let opening = match &self.block {
             Some(block) => Some(block.opening),
@@ -133,7 +133,7 @@ impl Http2Server {
         (self.streams.is_idle(id) && !id.is_multiple_of(2)).then_some(id)
     }
 
-    /// Resets a stream whose header block has timed out. The rest of the block is only decoded.
+    /// Resets a stream whose header block has timed out. The rest of the block is decoded, but ignored.
     pub fn reset_late(&mut self, stream: u32) {
         self.streams.last = self.streams.last.max(stream);
         self.queue_reset(stream, ErrorCode::Protocol);
@@ -144,7 +144,8 @@ impl Http2Server {
         self.streams.last == 0
     }
 
-    /// Decodes a header block within the limits for heads, and passes each field to `take`.
+    /// Decodes a header block within the size limits for request heads, and passes the name and value of each field to
+    /// `take`.
     fn decode(&mut self, bytes: &[u8], take: impl FnMut(&[u8], &[u8])) -> Result<(), ConnectionError> {
         let limits = &self.config.head;
         self.decoder.decode(bytes, limits.line, limits.total, take).map_err(compression)
@@ -202,8 +203,8 @@ impl Http2Server {
         Ok(ClientEvent::Request { stream: id, end, malformed })
     }
 
-    /// Returns the priority that a `PRIORITY_UPDATE` set before the stream was opened, if any, and discards those of
-    /// lower streams.
+    /// Returns the priority that a `PRIORITY_UPDATE` set before the stream `id` was opened, if any. Discards the
+    /// priorities of it and of all lower streams.
     fn take_priority(&mut self, id: u32) -> Option<Priority> {
         let pending = &mut self.streams.priorities;
         if pending.is_empty() {

@@ -58,7 +58,7 @@ impl Http2Server {
         })
     }
 
-    /// Handles the end of a request body. `data` is the range of its last piece.
+    /// Handles the end of a request body. `data` is the range of its last piece in the input.
     pub(super) fn end_of_body(
         &mut self,
         id: u32,

@@ -8,7 +8,7 @@ use super::Http2Server;
 use super::stream::{CloseCause, FinishedStream, ResponseBytes};
 use crate::Fields;
 
-/// Maximum frame length in bytes (RFC 9113 §4.2).
+/// Maximum frame length in bytes that the frame format permits (RFC 9113 §4.2).
 const LARGEST_FRAME: usize = (1 << 24) - 1;
 
 impl Http2Server {
@@ -124,7 +124,8 @@ impl Http2Server {
         })
     }
 
-    /// Returns the size of the parts of a response that are in the output so far; 0 if the stream is closed.
+    /// Returns the numbers of bytes of a response that were added to the output so far, by kind; all 0 if the stream is
+    /// closed.
     pub fn sent_so_far(&mut self, stream: u32) -> ResponseBytes {
         self.streams.get(stream).map_or_else(ResponseBytes::default, |found| found.sent)
     }
@@ -202,7 +203,7 @@ impl Http2Server {
         }
     }
 
-    /// Completes a response by its trailers, or by an empty DATA frame.
+    /// Completes a response by its trailers, or without any by an empty DATA frame.
     fn queue_end(&mut self, id: u32, trailers: Option<Box<Fields>>) {
         match trailers {
             None => {
@@ -225,7 +226,8 @@ impl Http2Server {
         self.response_sent(id);
     }
 
-    /// Adds a header block to the output, split into frames, and counts its bytes.
+    /// Adds a header block of a response to the output, split into frames, and counts its bytes. `end` completes the
+    /// response.
     fn queue_block(&mut self, stream: u32, block: &[u8], end: bool) {
         if let Some(found) = self.streams.get(stream) {
             let frames = block.len().div_ceil(MAX_FRAME).max(1);
@@ -234,7 +236,8 @@ impl Http2Server {
         self.output.push_header_block(stream, block, end);
     }
 
-    /// Handles a stream whose response is completely in the output.
+    /// Handles a stream whose response is completely in the output: reports it as finished, and closes or resets it if
+    /// possible.
     fn response_sent(&mut self, id: u32) {
         self.streams.record_response_sent(id);
         let Some(stream) = self.streams.get(id) else { return };

@@ -18,10 +18,10 @@ use bytes::Bytes;
 use super::super::Priority;
 use crate::Fields;
 
-/// Number of closed streams of which the reason is stored.
+/// Number of recently closed streams for which the reason of closing is stored.
 const REMEMBERED: usize = 64;
 
-/// Stream that is not complete on both sides.
+/// Stream of which the request or the response is not complete.
 #[derive(Debug)]
 pub(super) struct ServerStream {
     pub(super) id: u32,
@@ -37,22 +37,23 @@ pub(super) struct ServerStream {
     pub(super) lingering: bool,
     /// True if the stream was lingering at the last [`super::Http2Server::await_lingering`].
     pub(super) awaited: bool,
-    /// Value of the frame counter when the response last sent data.
+    /// Value of the connection's frame counter when the response last sent data; incremental responses take turns by
+    /// it.
     pub(super) turn: u64,
-    /// Number of bytes that may be sent; negative if the client has reduced its windows.
+    /// Number of bytes of the response that the client accepts on the stream; negative if it has reduced its window.
     pub(super) send_window: i64,
-    /// Number of bytes that the client may still send.
+    /// Number of bytes that the client may still send on the stream.
     pub(super) receive_window: i64,
-    /// Number of bytes that the consumer has read and that have not been added to the window again.
+    /// Number of bytes that the consumer has read, but for which no WINDOW_UPDATE was sent yet.
     pub(super) released: u32,
-    /// Number of missing bytes of the body; `None` if its length was not announced.
+    /// Number of missing bytes of the request body; `None` if `Content-Length` did not announce it.
     pub(super) expected: Option<u64>,
     pub(super) queue: VecDeque<Bytes>,
-    /// True if the queued data (and the trailers) complete the response.
+    /// True if the queued data (and the trailers, if any) complete the response.
     pub(super) end_queued: bool,
-    /// Trailer fields, sent after the queued data.
+    /// Trailer fields of the response, sent after the queued data.
     pub(super) trailers: Option<Box<Fields>>,
-    /// Maximum number of bytes of data in a DATA frame.
+    /// Maximum number of bytes of data in a DATA frame of the response.
     pub(super) chunk: usize,
     /// Number of bytes of the response added to the output.
     pub(super) sent: ResponseBytes,
@@ -63,11 +64,11 @@ pub(super) struct ServerStream {
 /// Sizes of the parts of a response, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseBytes {
-    /// Header blocks including their frame headers: interim responses, head and trailers.
+    /// Size of the header blocks including their frame headers: interim responses, head and trailers.
     pub head: u64,
-    /// Body without frame headers.
+    /// Size of the body without frame headers.
     pub body: u64,
-    /// Frame headers of the body.
+    /// Size of the frame headers of the body.
     pub framing: u64,
 }
 
@@ -85,7 +86,8 @@ pub struct FinishedStream {
 }
 
 impl ServerStream {
-    /// Returns whether a frame may be sent, as far as the stream's own window is concerned.
+    /// Returns whether the stream has something to send and its own window permits it; the connection window is not
+    /// considered.
     pub(super) fn is_sendable(&self) -> bool {
         self.answered
             && !self.lingering
@@ -116,7 +118,7 @@ pub(super) struct ServerStreams {
     /// Open streams, in ascending order of their identifiers.
     open: Vec<ServerStream>,
     closed: VecDeque<(u32, CloseCause)>,
-    /// Highest identifier that the client has used.
+    /// Highest stream identifier that the client has used.
     pub(super) last: u32,
     /// Priorities set by `PRIORITY_UPDATE` for streams that are not opened yet.
     pub(super) priorities: Vec<(u32, Priority)>,
@@ -137,7 +139,7 @@ impl ServerStreams {
         self.open.len()
     }
 
-    /// Returns the number of streams without a complete response.
+    /// Returns the number of open streams whose response is not complete.
     pub(super) fn busy(&self) -> usize {
         self.open.iter().filter(|stream| !stream.lingering).count()
     }
@@ -147,12 +149,13 @@ impl ServerStreams {
         self.open.iter_mut().filter(|stream| stream.lingering)
     }
 
-    /// Returns a lingering stream that `await_lingering` has marked; `None` if there is none.
+    /// Returns a lingering stream (complete response, incomplete request) that `await_lingering` has marked; `None` if
+    /// there is none.
     pub(super) fn awaited(&self) -> Option<u32> {
         self.open.iter().find(|stream| stream.lingering && stream.awaited).map(|stream| stream.id)
     }
 
-    /// Returns whether any stream is lingering.
+    /// Returns whether any stream has a complete response and an incomplete request.
     pub(super) fn is_lingering(&self) -> bool {
         self.open.iter().any(|stream| stream.lingering)
     }

@@ -8,7 +8,7 @@ use super::{huffman, integer};
 pub enum HpackError {
     /// The block is malformed: an index beyond the tables, an invalid string, or a size update that is not allowed.
     Broken,
-    /// A name or value, or all together, exceed the limit.
+    /// A name or value, or all of them together, exceed the limit passed to the decoder.
     TooLarge,
 }
 

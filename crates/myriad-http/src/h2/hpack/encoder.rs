@@ -3,11 +3,11 @@
 use super::table::{HpackTable, STATIC};
 use super::{huffman, integer};
 
-/// Size of the dynamic table in bytes, if the peer allows it. The recurring fields of a site fit, and a search is
-/// cheap.
+/// Size of the encoder's dynamic table in bytes; less if the peer only allows that. The recurring fields of a site fit,
+/// and a search is cheap.
 const TABLE: usize = 2048;
 
-/// Maximum length in bytes of a value in the table; longer values would evict many others.
+/// Maximum length in bytes of a value that is added to the dynamic table; longer values would evict many others.
 const REMEMBERED: usize = 256;
 
 /// Encoder of the header blocks of a connection, with its dynamic table.
@@ -37,7 +37,7 @@ impl HpackEncoder {
         }
     }
 
-    /// Starts a block; call before its first field.
+    /// Starts a header block with pending changes of the table size; call before its first field.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         if let Some((least, last)) = self.updates.take() {
             if least < last {
@@ -47,7 +47,7 @@ impl HpackEncoder {
         }
     }
 
-    /// Appends the field `:status`.
+    /// Appends the pseudo-field `:status` to `out`.
     pub fn status(&mut self, status: u16, out: &mut Vec<u8>) {
         let digits = [status / 100, status / 10, status].map(|digit| b'0' + (digit % 10) as u8);
         if let Some(place) = STATIC[7..14].iter().position(|(_, value)| *value == digits) {
@@ -86,8 +86,8 @@ impl HpackEncoder {
     }
 }
 
-/// Returns whether a field probably recurs with the same value and contains no secret, so that the table may contain
-/// it.
+/// Returns whether a field probably recurs with the same value and contains no secret, so that it is added to the
+/// dynamic table.
 fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,
@@ -108,7 +108,7 @@ fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     ) && value.len() <= REMEMBERED
 }
 
-/// Appends a string, Huffman-coded if that is shorter.
+/// Appends a string to `out`, Huffman-coded if that is shorter.
 fn write_string(text: &[u8], out: &mut Vec<u8>) {
     let coded = huffman::encoded_len(text);
     if coded < text.len() {

@@ -3,7 +3,7 @@
 //! The code is canonical: codes of equal length are consecutive in the order of their symbols, so the lengths define
 //! all codes.
 
-/// Length in bits of the code of each byte, and of the end-of-string symbol.
+/// Length in bits of the Huffman code of each byte, and of the end-of-string symbol (RFC 7541 appendix B).
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -28,16 +28,16 @@ const LONGEST: usize = 30;
 const END: u16 = 256;
 
 struct HuffmanTables {
-    /// Code of each symbol, in the low bits.
+    /// Huffman code of each symbol (byte or end of string), in the low bits.
     of: [u32; 257],
-    /// Symbols in ascending order of their codes.
+    /// Symbols in ascending order of their Huffman codes.
     ordered: [u16; 257],
-    /// For each length: the first code above all codes of at most this length, left-aligned in 32 bits.
+    /// For each code length: the first code above all codes of at most this length, left-aligned in 32 bits.
     beyond: [u64; LONGEST + 1],
-    /// For each length: the difference between the index in `ordered` and the code.
+    /// For each code length: the difference between the index in `ordered` and the code.
     shift: [i32; LONGEST + 1],
-    /// For each value of the next eight bits: symbol and length of the code at their start; length 0 if the code is
-    /// longer.
+    /// For each value of the next eight bits: symbol and length of the code that they start with; length 0 if the code
+    /// is longer.
     short: [(u8, u8); 256],
 }
 
@@ -81,7 +81,8 @@ const fn code() -> HuffmanTables {
     all
 }
 
-/// Decodes `input` and appends it to `out`; `None` if it is invalid or has more than `most` bytes (RFC 7541 §5.2).
+/// Decodes the Huffman-coded `input` and appends it to `out`; `None` if it is invalid or decodes to more than `most`
+/// bytes (RFC 7541 §5.2).
 pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let end = out.len() + most;
     let mut window: u64 = 0;
@@ -119,13 +120,13 @@ fn longer(window: u64) -> Option<(u16, u32)> {
     Some((*CODE.ordered.get(place as usize)?, length as u32))
 }
 
-/// Returns the length in bytes of `text` when encoded.
+/// Returns the length in bytes of `text` when it is Huffman-coded.
 pub(crate) fn encoded_len(text: &[u8]) -> usize {
     let bits: usize = text.iter().map(|byte| usize::from(LENGTHS[usize::from(*byte)])).sum();
     bits.div_ceil(8)
 }
 
-/// Encodes `text` and appends it to `out`.
+/// Encodes `text` by the Huffman code and appends it to `out`.
 pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let mut window: u64 = 0;
     let mut bits = 0;

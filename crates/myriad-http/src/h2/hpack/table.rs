@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-/// Size of an entry in bytes in addition to its name and value (RFC 7541 §4.1).
+/// Size in bytes that a table entry counts in addition to its name and value (RFC 7541 §4.1).
 const OVERHEAD: usize = 32;
 
-/// Static table. Index 1 refers to its first entry.
+/// Names and values of the static table (RFC 7541 appendix A). Index 1 refers to its first entry.
 #[rustfmt::skip]
 pub(super) static STATIC: [(&[u8], &[u8]); 61] = [
     (b":authority", b""), (b":method", b"GET"), (b":method", b"POST"), (b":path", b"/"), (b":path", b"/index.html"),
@@ -34,7 +34,7 @@ pub(super) struct HpackTable {
 
 #[derive(Debug)]
 struct HpackEntry {
-    /// Name, followed by the value.
+    /// Name of the entry, followed by its value.
     bytes: Box<[u8]>,
     name_len: usize,
 }
@@ -60,13 +60,14 @@ impl HpackTable {
         self.size
     }
 
-    /// Sets the maximum size, and evicts entries beyond it.
+    /// Sets the maximum size in bytes, and evicts the oldest entries beyond it.
     pub(super) fn resize(&mut self, max: usize) {
         self.max = max;
         self.make_room(0);
     }
 
-    /// Returns name and value for an index in both tables (RFC 7541 §2.3.3); `None` if it is beyond them.
+    /// Returns name and value of the entry with this index in the static and dynamic table (RFC 7541 §2.3.3); `None` if
+    /// it is beyond them.
     pub(super) fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
         match STATIC.get(index.checked_sub(1)?) {
             Some(entry) => Some(*entry),

@@ -10,34 +10,34 @@ use super::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY, QpackError};
 use crate::h2::hpack::integer;
 use crate::h3::error::{Http3Error, Http3ErrorCode};
 
-/// Maximum total length in bytes of the name and value of an entry.
+/// Maximum total length in bytes of the name and value of a table entry.
 const LONGEST: usize = MAX_TABLE_CAPACITY - OVERHEAD;
-/// Number of bytes that are appended to a partial instruction before it is parsed again.
+/// Number of bytes of input that are appended to a partial encoder instruction before it is parsed again.
 const PIECE: usize = 512;
-/// Maximum number of decoder instruction bytes that are not sent. More are an attack: the client has sent thousands of
-/// requests without reading.
+/// Maximum number of decoder instruction bytes that wait to be sent. More are an attack: the client has sent thousands
+/// of requests without reading.
 const PATIENCE: usize = 8192;
 
-/// Decoder of the field sections of a connection.
+/// Decoder of the field sections of an HTTP/3 connection, with the client's dynamic table.
 #[derive(Debug, Default)]
 pub struct QpackDecoder {
     table: QpackTable,
-    /// Number of streams whose field section waits for entries.
+    /// Number of streams whose field section waits for table entries.
     blocked: usize,
-    /// Number of entries whose arrival has been acknowledged to the client.
+    /// Number of table entries whose arrival has been acknowledged to the client.
     acknowledged: u64,
     /// Decoder instructions to send to the client.
     out: Vec<u8>,
 }
 
 impl QpackDecoder {
-    /// Returns the number of entries inserted so far. A section whose required insert count is at most this can be
-    /// decoded.
+    /// Returns the number of table entries inserted so far. A section whose required insert count is at most this can
+    /// be decoded.
     pub fn inserted(&self) -> u64 {
         self.table.inserted()
     }
 
-    /// Returns whether the last of the first `required` entries is still in the table.
+    /// Returns whether the last of the first `required` table entries is still in the table.
     ///
     /// A client must not evict entries of a section before it is acknowledged (RFC 9204 §2.1.1). If the entry is
     /// missing, the required insert count of the section, which is transmitted modulo a range, would be decoded to
@@ -46,7 +46,7 @@ impl QpackDecoder {
         required.checked_sub(1).is_none_or(|last| self.table.get(last).is_some())
     }
 
-    /// Returns whether any stream waits for entries.
+    /// Returns whether any stream waits for table entries.
     pub fn has_blocked(&self) -> bool {
         self.blocked > 0
     }
@@ -95,7 +95,7 @@ impl QpackDecoder {
         self.table.used_bytes()
     }
 
-    /// Records that a stream does not wait for entries any more.
+    /// Records that a stream does not wait for table entries any more.
     pub(in super::super) fn stream_unblocked(&mut self) {
         self.blocked = self.blocked.saturating_sub(1);
     }
@@ -108,7 +108,7 @@ impl QpackDecoder {
     /// Checks that the client reads the server's decoder stream.
     ///
     /// # Errors
-    /// Returns an error if too many bytes are not sent; the connection must then be closed.
+    /// Returns an error if too many bytes wait to be sent on it; the connection must then be closed.
     pub fn check_pending_output(&self) -> Result<(), Http3Error> {
         if self.out.len() > PATIENCE {
             return Err(Http3Error::connection(
@@ -157,7 +157,7 @@ impl QpackDecoder {
         Ok(())
     }
 
-    /// Executes all complete instructions, and removes them from `input`.
+    /// Executes all complete encoder instructions, and removes them from `input`.
     fn run_instructions(&mut self, input: &mut &[u8]) -> Result<(), Http3Error> {
         loop {
             let done = match instruction::read(input, LONGEST) {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Size of an entry in bytes in addition to its name and value (RFC 9204 §3.2.1).
+/// Size in bytes that a table entry counts in addition to its name and value (RFC 9204 §3.2.1).
 pub(super) const OVERHEAD: usize = 32;
 
 /// Name or value of an entry: in the static table, or shared between the entries that were created from each other.
@@ -27,7 +27,8 @@ impl Deref for TableText {
     }
 }
 
-/// Table of entries, the oldest of which is first and evicted first. An empty table allocates no memory.
+/// Dynamic table of a client, from the oldest entry, which is evicted first, to the newest. Allocates no memory while
+/// empty.
 #[derive(Debug, Default)]
 pub(super) struct QpackTable {
     entries: VecDeque<(TableText, TableText)>,
@@ -48,18 +49,19 @@ impl QpackTable {
         self.make_room(0);
     }
 
-    /// Returns the entry with an absolute index; `None` if it is evicted or not inserted yet.
+    /// Returns the entry with an absolute index (its number in the order of insertion); `None` if it is evicted or not
+    /// inserted yet.
     pub(super) fn get(&self, absolute: u64) -> Option<&(TableText, TableText)> {
         let first = self.inserted - self.entries.len() as u64;
         self.entries.get(usize::try_from(absolute.checked_sub(first)?).ok()?)
     }
 
-    /// Returns the entry after which `before` entries were inserted, if it is in the table.
+    /// Returns the entry after which `before` entries were inserted; `None` if it is not in the table.
     pub(super) fn newest(&self, before: usize) -> Option<&(TableText, TableText)> {
         self.get(self.inserted.checked_sub(before as u64 + 1)?)
     }
 
-    /// Inserts an entry; `None` if it is larger than the capacity (RFC 9204 §3.2.2).
+    /// Inserts an entry and evicts the oldest as necessary; `None` if it is larger than the capacity (RFC 9204 §3.2.2).
     pub(super) fn insert(&mut self, name: TableText, value: TableText) -> Option<()> {
         let size = name.len() + value.len() + OVERHEAD;
         if size > self.capacity {

@@ -10,12 +10,12 @@ pub struct QpackEncoder {
 }
 
 impl QpackEncoder {
-    /// Starts a section that does not refer to the dynamic table.
+    /// Starts a field section in `out` that does not refer to the dynamic table.
     pub fn begin(out: &mut Vec<u8>) {
         out.extend_from_slice(&[0, 0]);
     }
 
-    /// Appends the field `:status`.
+    /// Appends the pseudo-field `:status` to `out`.
     pub fn status(status: u16, out: &mut Vec<u8>) {
         let known = match status {
             103 => 24,

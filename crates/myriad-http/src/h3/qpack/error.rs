@@ -3,10 +3,10 @@
 /// Reason why a field section cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum QpackError {
-    /// The section is malformed or refers to missing entries. The connection must be closed.
+    /// The section is malformed or refers to missing table entries. The connection must be closed.
     Broken,
-    /// A name or value, or all together, exceed the limit.
+    /// A name or value, or all of them together, exceed the limit passed to the decoder.
     TooLarge,
-    /// The section needs entries that have not arrived. The value is its required insert count.
+    /// The section needs table entries that have not arrived. The value is its required insert count.
     Blocked(u64),
 }

@@ -2,12 +2,12 @@
 
 use super::literal::{Literal, LiteralError, read_integer};
 
-/// Encoder instruction.
+/// Instruction on the client's encoder stream, which changes the dynamic table.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction<'a> {
     /// Sets the capacity of the table in bytes.
     Capacity(usize),
-    /// Inserts an entry.
+    /// Inserts an entry into the table.
     Insert { name: EntryName<'a>, value: Literal<'a> },
     /// Inserts a copy of the entry after which this number of entries were inserted.
     Duplicate(usize),

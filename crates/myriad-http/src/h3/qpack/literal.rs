@@ -3,7 +3,7 @@
 use super::error::QpackError;
 use crate::h2::hpack::{huffman, integer};
 
-/// Maximum length of an integer in bytes; longer integers are larger than any valid value.
+/// Maximum length in bytes of an encoded integer; longer integers are larger than any valid value.
 const LONGEST_INTEGER: usize = 6;
 
 /// Length in bits of the longest Huffman code.
@@ -11,7 +11,7 @@ const LONGEST_CODE: usize = 30;
 /// Maximum number of padding bits after the last Huffman code.
 const PADDING: usize = 7;
 
-/// Reason why a value cannot be parsed.
+/// Reason why an integer or string cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum LiteralError {
     /// More bytes are needed.
@@ -68,8 +68,8 @@ impl<'a> Literal<'a> {
     }
 }
 
-/// Returns the minimum decoded length of a string of `length` encoded bytes; Huffman codes are assumed to be the
-/// longest.
+/// Returns the minimum length of a string after decoding. If it is Huffman-coded (`coded`), all codes are assumed to be
+/// the longest.
 fn min_len(length: usize, coded: bool) -> usize {
     if coded { length.saturating_mul(8).saturating_sub(PADDING).div_ceil(LONGEST_CODE) } else { length }
 }

@@ -6,17 +6,18 @@ use super::error::QpackError;
 use super::literal::{Literal, read_integer};
 use super::table::STATIC;
 
-/// Prefix of a section (RFC 9204 §4.5.1).
+/// Prefix of a field section (RFC 9204 §4.5.1).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionPrefix {
     /// Required insert count: number of table insertions after which the section can be decoded.
     pub(super) required: u64,
-    /// Absolute index to which relative indexes refer.
+    /// Absolute index of the dynamic table to which relative indexes in the section refer.
     base: u64,
 }
 
 impl SectionPrefix {
-    /// Parses a prefix. `inserted` is the number of table insertions so far. Returns `None` if the prefix is invalid.
+    /// Parses the prefix of a field section. `inserted` is the number of table insertions so far. Returns `None` if the
+    /// prefix is invalid.
     pub(super) fn read(input: &mut &[u8], inserted: u64) -> Option<Self> {
         let required = decode_required_count(read_integer(input, 8).ok()? as u64, inserted)?;
         let is_negative = *input.first()? & 0x80 != 0;
@@ -61,7 +62,7 @@ impl<'a> SectionTables<'a> {
         self.absolute(self.prefix.base.checked_sub(index as u64 + 1))
     }
 
-    /// Returns an entry of the dynamic table by its post-base index.
+    /// Returns an entry of the dynamic table by its post-base index, which counts from the base of the section upwards.
     fn post_base(self, index: usize) -> Result<FieldPair<'a>, QpackError> {
         self.absolute(self.prefix.base.checked_add(index as u64))
     }

@@ -1,6 +1,6 @@
 //! Static table (RFC 9204 appendix A).
 
-/// Name and value of each entry. Index 0 refers to the first.
+/// Name and value of each entry of the static table (RFC 9204 appendix A). Index 0 refers to the first.
 #[rustfmt::skip]
 pub(in super::super) static STATIC: [(&[u8], &[u8]); 99] = [
     (b":authority", b""), (b":path", b"/"), (b"age", b"0"), (b"content-disposition", b""), (b"content-length", b"0"),
@@ -38,8 +38,8 @@ pub(in super::super) static STATIC: [(&[u8], &[u8]); 99] = [
     (b"x-forwarded-for", b""), (b"x-frame-options", b"deny"), (b"x-frame-options", b"sameorigin"),
 ];
 
-/// Returns the index of the first entry with this name, and the number of entries with it, which are consecutive.
-/// Returns `None` for names that are not in the table, or rare in responses.
+/// Returns the index of the first static table entry with this name, and the number of entries with it, which are
+/// consecutive. Returns `None` for names that are not in the table, or rare in responses.
 pub(super) fn find_name(name: &[u8]) -> Option<(u8, u8)> {
     Some(match name {
         b"age" => (2, 1),
