@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-/// Maximum number of entries (16 bytes each, 16 MB in total). Further pages are stored only in memory.
+/// Maximum number of pages in the write backlog (16 bytes each, 16 MB in total). Further pages are stored only in
+/// memory.
 const MAX_ENTRIES: usize = 1 << 20;
 
-/// Hashes of the keys of pages to write later, oldest first.
+/// Queue of pages to write to disk later, oldest first, each identified by the hash of its cache key.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog(Mutex<VecDeque<u128>>);
 
@@ -22,7 +23,7 @@ impl Backlog {
         true
     }
 
-    /// Removes up to `most` of the oldest entries and returns them.
+    /// Removes up to `most` of the oldest key hashes from the queue and returns them.
     pub(crate) fn take(&self, most: usize) -> Vec<u128> {
         let mut hashes = self.0.lock();
         let count = most.min(hashes.len());

@@ -10,7 +10,7 @@ use crate::files::FolderLayout;
 use crate::format::{HEADER, PIECE, check_pieces, read_pieces};
 use crate::read::{self, ReadFailure};
 
-/// Identity of a body in a file. The fields besides the name detect that the file was replaced by another page.
+/// Identity of a body in a page file. The fields besides the name detect that the file was replaced by another page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyFile {
     pub(crate) name: FileName,
@@ -70,7 +70,7 @@ impl DamagedBody {
     }
 
     /// Reads the damaged part again and returns true if it is still damaged: the file may have been replaced meanwhile,
-    /// or changed during the first read. The caller must hold the stripe of the key.
+    /// or changed during the first read. The caller must hold the lock for the file's cache key.
     pub(crate) fn persists(&self, files: &FolderLayout) -> bool {
         let read = self.body.open(files).and_then(|(file, sums)| {
             self.piece.map(|index| self.body.piece(files, &file, &sums, index)).transpose()

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Parses the contents of such a file. Returns `None` if the checksum does not match or the length is not 16 bytes.
+/// Parses the contents of a file with a number and its checksum. Returns `None` if the checksum does not match or the
+/// length is not 16 bytes.
 pub(crate) fn parse(bytes: &[u8]) -> Option<u64> {
     let (number, sum) = bytes.split_first_chunk::<8>()?;
     (xxh3_64(number).to_le_bytes() == *sum).then(|| u64::from_le_bytes(*number))

@@ -25,12 +25,13 @@ impl ClockReference {
     }
 }
 
-/// Times of a page file, converted to the clock of this process, in milliseconds.
+/// Times of a page (stored at, fresh until) from its file, converted to the clock of this process, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConvertedTimes {
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
-    /// Milliseconds that were added to both times (`fresh_until` 0, which marks a stale page, is not changed).
+    /// Milliseconds that the conversion added to both times (`fresh_until` 0, which marks a stale page, is not
+    /// changed).
     pub(crate) shift_ms: i64,
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::options::DiskStats;
 
-/// Event counters. The fields of the same names in [`DiskStats`] describe them.
+/// Event counters of a disk tier. The fields of the same names in [`DiskStats`] describe them.
 #[derive(Debug, Default)]
 pub(crate) struct DiskCounters {
     pub(crate) reads: AtomicU64,

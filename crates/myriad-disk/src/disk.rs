@@ -29,8 +29,8 @@ use crate::pool::{DiskPool, Maintain};
 use crate::purges::Purges;
 use crate::spill::SpillWriter;
 
-/// Maximum number of doomed files that are deleted at shutdown. The keys of the remaining files are logged as
-/// purged, so that a restart does not serve them.
+/// Maximum number of files that are deleted at shutdown because their pages were purged or evicted. The keys of the
+/// remaining ones are logged as purged, so that a restart does not serve them.
 const MAX_REMOVED_AT_SHUTDOWN: usize = 4096;
 
 /// Disk tier of one zone: the files of its pages, in a folder that outlives the process.
@@ -38,15 +38,15 @@ pub struct DiskStore {
     pub(crate) file_store: Arc<FileStore>,
     pub(crate) purges: Arc<Purges>,
     pub(crate) maintenance: Arc<FolderMaintenance>,
-    /// Pages whose file lacks a new encoding or validity: key hash and generation, with the time of the next write in
-    /// milliseconds.
+    /// Pages whose file lacks an encoding or validity that the page got later: key hash and generation, with the time
+    /// at which the file is to be written again, in milliseconds.
     changed: Mutex<HashMap<(u128, u64), u64>>,
     backlog: Backlog,
 }
 
 impl DiskStore {
-    /// Returns the hash seed stored in the folder at `path`. A folder without a seed gets `own`. If the folder cannot
-    /// be used now, returns `own`, which is then the seed until the process ends.
+    /// Returns the seed of the key hashes that is stored in the folder at `path`. A folder without a seed gets `own`.
+    /// If the folder cannot be used now, returns `own`, which is then the seed until the process ends.
     pub fn folder_seed(path: &Path, own: Seed) -> Seed {
         hash_seed::take(path, own)
     }
@@ -80,7 +80,7 @@ impl DiskStore {
         self.file_store.pool.register(maintenance);
     }
 
-    /// Returns the seed with which keys must be hashed.
+    /// Returns the seed with which cache keys must be hashed for this folder.
     pub fn seed(&self) -> Seed {
         self.file_store.files.seed
     }
@@ -90,12 +90,12 @@ impl DiskStore {
         self.file_store.health.now()
     }
 
-    /// Returns the current limits.
+    /// Returns the current limits of disk space and number of files.
     pub fn limits(&self) -> DiskLimits {
         *self.file_store.limits.read()
     }
 
-    /// Changes the limits. The maintenance thread removes excess files soon.
+    /// Changes the limits of disk space and number of files. The maintenance thread removes excess files soon.
     pub fn set_limits(&self, limits: DiskLimits) {
         *self.file_store.limits.write() = limits;
         self.wake_maintenance();
@@ -106,7 +106,7 @@ impl DiskStore {
         self.file_store.pool.wake_maintenance();
     }
 
-    /// Returns the current statistics.
+    /// Returns the current statistics of this disk tier.
     pub fn stats(&self) -> DiskStats {
         self.file_store.stats()
     }
@@ -131,7 +131,8 @@ impl DiskStore {
         self.purges.purge(record, exact)
     }
 
-    /// Returns the highest purge number for which rule purges have been checked against all files.
+    /// Returns the highest purge number up to which all purges by rule (wildcard, regular expression…) have been
+    /// checked against all files.
     pub fn checked_through(&self) -> u64 {
         self.purges.checked_through()
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-/// File-system operation that can be made to fail.
+/// File-system operation that tests can make fail.
 #[cfg_attr(
     not(any(test, feature = "testing")),
     expect(unreachable_pub, reason = "only tests name it from outside")
@@ -24,11 +24,12 @@ pub enum Operation {
     Remove,
 }
 
-/// Called before each operation; returns the error with which the operation fails, or `None`.
+/// Function of a test that is called before each file operation; returns the error with which the operation fails, or
+/// `None`.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) type Inject = Box<dyn FnMut(Operation, &Path) -> Option<io::Error> + Send>;
 
-/// Replaces the number of free bytes of the file system.
+/// Function of a test that returns the number of free bytes, in place of the file system.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) type Free = Box<dyn Fn() -> u64 + Send>;
 
@@ -41,7 +42,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Returns `Ok`; tests replace this function by one that returns injected failures.
+    /// Returns `Ok` outside of tests; in test builds, a function of the same name returns injected failures.
     #[cfg(not(any(test, feature = "testing")))]
     #[inline]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "nothing fails but in tests")]
@@ -71,13 +72,13 @@ impl Faults {
         Some(system.f_bavail.saturating_mul(system.f_frsize))
     }
 
-    /// Makes [`Self::free`] return the result of `free`.
+    /// Makes [`Self::free`] return the result of `free`, to simulate a full disk.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn set_free_space(&self, free: impl Fn() -> u64 + Send + 'static) {
         *self.free.lock() = Some(Box::new(free));
     }
 
-    /// Makes operations fail with the errors that `inject` returns.
+    /// Makes file operations fail with the errors that `inject` returns, for tests.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn inject(&self, inject: impl FnMut(Operation, &Path) -> Option<io::Error> + Send + 'static) {
         *self.inject.lock() = Some(Box::new(inject));

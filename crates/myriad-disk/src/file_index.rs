@@ -22,7 +22,8 @@ pub(crate) use indexed_file::{BLOCK, FileRole, VariantMarker, blocks_of, split_h
 use soft_purged::SoftPurgedPages;
 use writes::PendingWrites;
 
-/// Index of a zone's files. Before a file is changed, the stripe of its key must be locked and this index updated.
+/// In-memory index of a zone's page files. Before a file is changed, the lock for its cache key must be taken and this
+/// index updated.
 #[derive(Debug)]
 pub(crate) struct FileIndex {
     queue: S3Fifo<IndexedFile>,
@@ -30,17 +31,17 @@ pub(crate) struct FileIndex {
     by_hash: HashTable<u32>,
     labels: FileLabels,
     markers: HashMap<FileName, VariantMarker>,
-    /// Pages covered by soft purges that still count pages.
+    /// Pages in files that soft purges have covered, while these purges still count pages.
     pub(crate) softened: SoftPurgedPages,
-    /// Files that count as removed but still exist, with their key hashes and blocks. The blocks remain accounted until
-    /// the file is deleted.
+    /// Files that count as removed but are not deleted yet, with their key hashes and 4 KB blocks. The blocks count as
+    /// used until the file is deleted.
     doomed: HashMap<FileName, ([u64; 2], u32)>,
-    /// Writes in progress.
+    /// Writes of pages to files that are in progress.
     pub(crate) writes: PendingWrites,
     used_blocks: u64,
-    /// Sum of [`IndexedFile::share`] of all files.
+    /// Sum of [`IndexedFile::share`] of all files: the additional files that their labels count as.
     shares: usize,
-    /// Set once the recovery has found all files. Before that, files may exist that are not in the index.
+    /// Set once the search at startup has found all files. Before that, files may exist that are not in the index.
     pub(crate) complete: bool,
 }
 
@@ -103,7 +104,7 @@ impl FileIndex {
         self.markers.get(&name)
     }
 
-    /// Returns the file named after the key itself: its only page, or the marker of its variants.
+    /// Returns the file named after the key alone: its only page, or the marker file if the key has variants (`Vary`).
     fn key_file(&self, hash: u128) -> Option<IndexedFile> {
         let halves = split_hash(hash);
         let is_it = |&slot: &u32| {
@@ -112,15 +113,15 @@ impl FileIndex {
         self.by_hash.find(hash as u64, is_it).and_then(|slot| self.queue.at(*slot)).copied()
     }
 
-    /// Returns all files of a key: its page, or its marker and variants.
+    /// Returns all files of the key with this hash: its page, or its marker file and variants.
     pub(crate) fn files_of_hash(&self, hash: u128) -> impl Iterator<Item = &IndexedFile> {
         let halves = split_hash(hash);
         let filed = self.by_hash.iter_hash(hash as u64).filter_map(|slot| self.queue.at(*slot));
         filed.filter(move |filed| filed.hash == halves)
     }
 
-    /// Returns true if the index has a trusted file with a page of this key and variant whose generation `is_meant`
-    /// accepts.
+    /// Returns true if the index has a file with a page of this key and variant whose generation `is_meant` accepts.
+    /// Files known only from an old snapshot do not count.
     pub(crate) fn has_page(
         &self,
         hash: u128,
@@ -183,7 +184,8 @@ impl FileIndex {
         (known && !is_past).then_some(name)
     }
 
-    /// Returns the variants of a key, including unreachable variants of former families.
+    /// Returns the files of a key's variants, including those that look-ups cannot reach because the key's `Vary` has
+    /// changed.
     fn variants(&self, hash: u128) -> impl Iterator<Item = &IndexedFile> {
         self.files_of_hash(hash).filter(|filed| filed.role == FileRole::Variant)
     }
@@ -208,8 +210,8 @@ impl FileIndex {
         others.min_by_key(|filed| used(filed)).map(|filed| filed.name)
     }
 
-    /// Returns up to `most` files that have a label and whose fetch began before `number`, from the slots after
-    /// `after`, and the slot to continue after (`None` if the search is complete).
+    /// Returns up to `most` files that have a label (hash of a URL or tag) and whose fetch began before `number`, from
+    /// the slots after `after`, and the slot to continue after (`None` if the search is complete).
     pub(crate) fn files_with_label(
         &self,
         label: u64,
@@ -225,7 +227,7 @@ impl FileIndex {
         (last, filed.copied().collect())
     }
 
-    /// Returns up to `count` doomed files, with the hashes of their keys.
+    /// Returns up to `count` files that count as removed but are not deleted yet, with the hashes of their keys.
     pub(crate) fn first_doomed(&self, count: usize) -> Vec<(FileName, u128)> {
         self.doomed.iter().take(count).map(|(name, (halves, _))| (*name, join_hash(*halves))).collect()
     }

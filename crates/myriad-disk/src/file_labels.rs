@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Returns a 32-bit hash of a generation, which detects that a slot was reused. The low 32 bits of generations would
-/// not suffice: they restart at each start of the zone.
+/// Returns a 32-bit hash of a page's generation, which detects that a slot of the file index was reused. The low 32
+/// bits of generations would not suffice: they restart at each start of the zone.
 pub(crate) fn mark_of(generation: u64) -> u32 {
     (generation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
@@ -27,7 +27,8 @@ impl FileLabels {
         self.pairs.insert((label, slot, mark_of(generation)));
     }
 
-    /// Returns up to `most` slots higher than `after` that may have `label`, each with the mark of its file.
+    /// Returns up to `most` slots of the file index higher than `after` whose pages may have `label` (hash of a URL or
+    /// tag), each with the mark of its file.
     pub(crate) fn some(&self, label: u64, after: Option<u32>, most: usize) -> Vec<(u32, u32)> {
         let first = after.map_or((label, 0, 0), |slot| (label, slot, u32::MAX));
         let pairs = self.pairs.range(first..=(label, u32::MAX, u32::MAX));
@@ -35,7 +36,8 @@ impl FileLabels {
         pairs.filter(|(_, slot, _)| after(*slot)).take(most).map(|(_, slot, low)| (*slot, *low)).collect()
     }
 
-    /// Examines the next `steps` entries and removes those whose slot and mark are not accepted by `is_live`.
+    /// Examines the next `steps` entries of this table and removes those whose slot and mark `is_live` does not accept,
+    /// because the file is gone.
     pub(crate) fn tidy(&mut self, steps: usize, is_live: impl Fn(u32, u32) -> bool) {
         let from = self.at.map_or(Unbounded, Excluded);
         let seen: Vec<LabelEntry> = self.pairs.range((from, Unbounded)).take(steps).copied().collect();
@@ -50,7 +52,7 @@ impl FileLabels {
         self.pairs.len()
     }
 
-    /// Returns all entries as (label, slot, mark).
+    /// Returns all entries as (label, slot in the file index, mark of the file).
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32, u32)> {
         self.pairs.iter().copied()
     }

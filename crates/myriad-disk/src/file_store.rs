@@ -25,7 +25,7 @@ use crate::quarantine::Quarantine;
 /// Number of locks ("stripes") over which keys are distributed, so that two threads do not change files of one key at
 /// the same time.
 const STRIPES: usize = 64;
-/// Maximum number of files that one eviction skips because their pages were used in memory since.
+/// Maximum number of files that one eviction skips because their pages have been served from memory since.
 const MAX_SKIPPED: usize = 64;
 
 /// Files of a zone, their index, and the conditions for changing them (writer lease, health, limits).
@@ -65,12 +65,13 @@ impl FileStore {
         }
     }
 
-    /// Locks and returns the stripe of a key. It must be held while files of the key are changed.
+    /// Locks and returns the stripe of a key, one of [`STRIPES`] locks. It must be held while files of the key are
+    /// changed.
     pub(crate) fn stripe(&self, hash: u128) -> MutexGuard<'_, ()> {
         self.stripes[(hash >> 32) as usize % STRIPES].lock()
     }
 
-    /// Locks all stripes, to change a file whose key is unknown.
+    /// Locks all [`STRIPES`] locks of keys, to change a file whose key is unknown.
     pub(crate) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
         self.stripes.iter().map(Mutex::lock).collect()
     }
@@ -80,8 +81,8 @@ impl FileStore {
         self.lease.is_held() && self.health.may_attempt_write()
     }
 
-    /// Takes, retains or releases the writer lease. Returns true if this process may write. `own` is the first sequence
-    /// number of this start.
+    /// Takes, retains or releases the writer lease, which permits one process to write to the folder. Returns true if
+    /// this process may write. `own` is the first sequence number of this start.
     pub(crate) fn maintain_lease(&self, own: u64) -> bool {
         self.lease.acquire_or_renew(&self.files, &self.health, own)
     }
@@ -129,7 +130,8 @@ impl FileStore {
         }
     }
 
-    /// Applies the combined verdict of the purges up to `number` to a file, unless the file was replaced since.
+    /// Applies the combined verdict of the purges up to `number` to a file: marks it as stale or removes it, unless the
+    /// file was replaced since.
     pub(crate) fn apply_verdict(&self, filed: &IndexedFile, verdict: PurgeVerdict, number: u64) {
         let is_same = |now: Option<IndexedFile>| now.is_some_and(|now| now.generation == filed.generation);
         let mut file_index = self.file_index.lock();
@@ -162,8 +164,8 @@ impl FileStore {
         self.limits.read().max_bytes / 2
     }
 
-    /// Reserves `blocks` for a new file, evicting files if necessary. Returns false if not enough space can be freed,
-    /// or if the file system has less free space than `min_free` (which is reported as a failure).
+    /// Reserves `blocks` of 4 KB for a new file, evicting files if necessary. Returns false if not enough space can be
+    /// freed, or if the file system has less free space than `min_free` (which is reported as a failure).
     pub(crate) fn make_room(&self, blocks: u32) -> bool {
         let limits = *self.limits.read();
         let wanted = u64::from(blocks);
@@ -194,7 +196,7 @@ impl FileStore {
         }
     }
 
-    /// Evicts up to `most` files until the limits are met, for example after the limits were reduced.
+    /// Evicts up to `most` files until `max_size` and the other limits are met, for example after they were reduced.
     pub(crate) fn enforce_limits(&self, most: u64) {
         let limits = *self.limits.read();
         for _ in 0..most {
@@ -210,8 +212,8 @@ impl FileStore {
         }
     }
 
-    /// Returns true if the file system would still have `min_free` free bytes after writing `blocks` more blocks, or if
-    /// its free space is unknown.
+    /// Returns true if the file system would still have `min_free` free bytes after writing `blocks` more blocks of 4
+    /// KB, or if its free space is unknown.
     pub(crate) fn leaves_free(&self, blocks: u64, limits: DiskLimits) -> bool {
         if limits.min_free_bytes == 0 {
             return true;
@@ -220,8 +222,8 @@ impl FileStore {
         free >= limits.min_free_bytes.saturating_add(blocks * BLOCK)
     }
 
-    /// Removes the least recently used variants of a key beyond the maximum. `excluded` is not removed. The caller must
-    /// hold no stripe.
+    /// Removes the least recently used variants of a key beyond the maximum per key. `excluded` is not removed. The
+    /// caller must hold no lock of a key.
     pub(crate) fn enforce_variant_limit(&self, hash: u128, excluded: Option<FileName>) {
         let Some(memory) = self.memory.upgrade() else { return };
         let most = memory.max_variants();
@@ -241,8 +243,8 @@ impl FileStore {
         }
     }
 
-    /// Deletes files to free space: some doomed files if there are any, otherwise the next file to evict. Returns false
-    /// if nothing was deleted.
+    /// Deletes files to free space: some that are already marked as removed if there are any, otherwise the next file
+    /// to evict. Returns false if nothing was deleted.
     fn evict_one(&self) -> bool {
         if !self.lease.is_held() {
             // The file could not be removed, and memory would lose a page.
@@ -276,8 +278,8 @@ impl FileStore {
         }
     }
 
-    /// Deletes a doomed file, unless it was replaced since. Returns false on failure, or if another process has the
-    /// lease: the file remains doomed then, because the other process may have written it.
+    /// Deletes a file that is marked as removed, unless it was replaced since. Returns false on failure, or if another
+    /// process has the writer lease: the file remains marked then, because the other process may have written it.
     pub(crate) fn remove_doomed(&self, name: FileName, hash: u128) -> bool {
         let Some(_lease) = self.lease.hold() else { return false };
         let _stripe = self.stripe(hash);
@@ -297,13 +299,13 @@ impl FileStore {
         }
     }
 
-    /// Deletes up to `count` doomed files and returns the number of deleted files.
+    /// Deletes up to `count` files that are marked as removed, and returns the number of deleted files.
     pub(crate) fn remove_some_doomed(&self, count: usize) -> usize {
         let doomed = self.file_index.lock().first_doomed(count);
         doomed.into_iter().filter(|(name, hash)| self.remove_doomed(*name, *hash)).count()
     }
 
-    /// Queues a job that deletes all doomed files.
+    /// Queues a job that deletes all files that are marked as removed.
     pub(crate) fn queue_doomed_removal(self: &Arc<Self>) {
         let file_store = Arc::clone(self);
         let job = move || while file_store.remove_some_doomed(256) > 0 {};

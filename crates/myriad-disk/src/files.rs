@@ -15,17 +15,18 @@ use crate::folder_watch::FolderWatch;
 pub(crate) struct FolderLayout {
     pub(crate) root: PathBuf,
     pub(crate) levels: Vec<u8>,
-    /// Seed of the keys' hashes.
+    /// Seed with which cache keys are hashed in this folder.
     pub(crate) seed: Seed,
     /// Version in the headers of valid files: the caller's version of its metadata, and the tag of the seed in the
     /// upper half.
     pub(crate) version: u32,
     pub(crate) watch: FolderWatch,
     pub(crate) faults: Faults,
-    /// Pages whose fetch began before this number are not served, even if their files exist: they were cleared.
+    /// Lower limit of valid generations: pages whose fetch began before this number are not served, even if their files
+    /// exist, because the zone was cleared.
     pub(crate) barrier: AtomicU64,
-    /// Number of the next temporary file. It starts at the first sequence number of this start, so that two processes
-    /// on one folder use different names.
+    /// Number for the name of the next temporary file. It starts at the first sequence number of this start, so that
+    /// two processes on one folder use different names.
     next_temporary: AtomicU64,
 }
 
@@ -43,7 +44,7 @@ impl FolderLayout {
         }
     }
 
-    /// Returns the path of the file of a page or marker.
+    /// Returns the path of the file with this name, which contains a page or a marker.
     pub(crate) fn path(&self, name: FileName) -> PathBuf {
         name.path(&self.root, &self.levels)
     }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// Signal for the completion of the first step.
+/// Signal that the first step of the search for files at startup is complete. Purges wait for it, to count pages
+/// exactly.
 #[derive(Debug, Default)]
 pub(crate) struct FirstRecoveryStep {
     is_over: Mutex<bool>,
@@ -16,7 +17,7 @@ pub(crate) struct FirstRecoveryStep {
 }
 
 impl FirstRecoveryStep {
-    /// Signals the completion of the first step.
+    /// Signals the completion of the first step of the search at startup.
     pub(crate) fn end(&self) {
         let was_over = std::mem::replace(&mut *self.is_over.lock(), true);
         if !was_over {
@@ -24,8 +25,8 @@ impl FirstRecoveryStep {
         }
     }
 
-    /// Waits until the first step is complete, or until `longest` after the first call of this function. Must not be
-    /// called on threads that serve clients.
+    /// Waits until the first step of the search at startup is complete, or until `longest` after the first call of this
+    /// function. Must not be called on threads that serve clients.
     pub(crate) fn wait(&self, longest: Duration) {
         let until = self.until(longest);
         let mut is_over = self.is_over.lock();

@@ -19,7 +19,8 @@ use crate::sequence;
 #[derive(Debug)]
 pub(crate) struct FolderHandle {
     file_store: Arc<FileStore>,
-    /// Descriptor of the folder, and the first sequence number of this start.
+    /// Descriptor of the zone's folder, and the first sequence number of this start; `None` before the folder was
+    /// opened.
     open_folder: Mutex<Option<(File, u64)>>,
     /// Set once the removal of the folder has been reported.
     removal_reported: AtomicBool,

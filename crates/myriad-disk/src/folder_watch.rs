@@ -17,7 +17,7 @@ use rustix::io::Errno;
 /// Files that may have been removed, according to the events since the last read.
 #[derive(Debug, Default)]
 pub(crate) struct RemovedFiles {
-    /// Names of the files.
+    /// Names of the page files that may have been removed.
     pub(crate) names: Vec<FileName>,
     /// Set if any file may have been removed: events were lost, or a folder was moved away.
     pub(crate) any: bool,
@@ -27,7 +27,7 @@ pub(crate) struct RemovedFiles {
 pub(crate) struct FolderWatch {
     descriptor: Option<OwnedFd>,
     folders: Mutex<HashMap<PathBuf, i32>>,
-    /// Set if a folder could not be watched, so that all files must be checked in turn.
+    /// Set if a folder could not be watched, so that the existence of all files must be checked periodically.
     pub(crate) has_unwatched: AtomicBool,
 }
 
@@ -74,7 +74,8 @@ impl FolderWatch {
         }
     }
 
-    /// Removes all watches. Called after the folder was created again, when the paths refer to other folders.
+    /// Removes all watches. Called after the zone's folder was created again, because the same paths refer to other
+    /// folders then.
     pub(crate) fn forget(&self) {
         let Some(descriptor) = &self.descriptor else { return };
         for (_, number) in self.folders.lock().drain() {
@@ -83,7 +84,7 @@ impl FolderWatch {
         }
     }
 
-    /// Returns the removals since the last call. Never blocks.
+    /// Returns the page files that may have been removed since the last call. Never blocks.
     pub(crate) fn read(&self) -> RemovedFiles {
         let mut gone = RemovedFiles::default();
         let Some(descriptor) = &self.descriptor else { return gone };

@@ -28,17 +28,17 @@ pub(crate) use parse::{HeadSections, TailSections, WholeFile, check_pieces, read
 pub use write::write_encoding;
 pub(crate) use write::{PieceSums, Sections};
 
-/// Length of a header, in bytes.
+/// Length of the header at the start of a page file, in bytes.
 pub(crate) const HEADER: usize = 152;
-/// Length of the pieces into which bodies are divided; each piece has a checksum. In bytes.
+/// Length in bytes of the pieces into which bodies in page files are divided. Each piece has a checksum.
 pub(crate) const PIECE: u64 = 256 << 10;
 
-/// Reason why a file is invalid.
+/// Reason why a page file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatError {
-    /// The file belongs to another program, another format version or another seed.
+    /// The file belongs to another program, another format version, or a folder with another hash seed.
     Foreign,
-    /// The file is too short or too long.
+    /// The file is shorter or longer than its header requires.
     Length,
     /// A checksum does not match, or a part cannot be parsed.
     Damaged,
@@ -56,12 +56,13 @@ impl std::fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// Kind of a file's contents.
+/// Kind of a page file's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentKind {
     /// A page: body, metadata and encodings.
     Object,
-    /// A marker: the selector from which the variants of the key follow. Each variant has a separate file.
+    /// A marker: the selector (names of request fields in `Vary`) from which the variants of the key follow. Each
+    /// variant has a separate file.
     Marker,
 }
 

@@ -14,10 +14,10 @@ use crate::checked_number;
 use crate::files::create_folder;
 use crate::purge_log;
 
-/// Name of the file. It begins with a dot so that `rm -rf cache/*` does not match it.
+/// Name of the file with the seed of the key hashes. It begins with a dot so that `rm -rf cache/*` does not match it.
 const NAME: &str = ".seed";
 
-/// Returns the path of the seed file.
+/// Returns the path of the file with the seed of the key hashes.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(NAME)
 }

@@ -8,24 +8,24 @@ use crate::clock_reference::{ClockReference, ConvertedTimes};
 use crate::format::Header;
 use crate::options::{Clock, ClockReferenceFn, DiskEvent, DiskEventHandler};
 
-/// Pause after a failed write, in milliseconds.
+/// Pause of all writes to the folder after a failed write, in milliseconds.
 const RETRY_MS: u64 = 1000;
-/// Time without a failure after which recovery is reported, in milliseconds. A disk that repeatedly runs full is
-/// therefore reported once.
+/// Time without a failed write after which the folder is reported as working again, in milliseconds. A disk that
+/// repeatedly runs full is therefore reported once.
 const RECOVERY_MS: u64 = 10_000;
 
-/// State of a zone's folder.
+/// State of a zone's folder: whether it can be written, and the failures to report.
 pub(crate) struct FolderHealth {
     clock: Clock,
     reference: ClockReferenceFn,
     report: DiskEventHandler,
-    /// Set once the folder exists and the sequence numbers of this start are known.
+    /// Set once the folder exists and the sequence numbers of this start are known, so that the disk tier can be used.
     pub(crate) begun: AtomicBool,
-    /// Set at shutdown: nothing is written any more.
+    /// Set at shutdown: nothing is written to the folder any more.
     pub(crate) closed: AtomicBool,
-    /// Time from which writing may be attempted again, in milliseconds; 0 while writing works.
+    /// Time from which writing to the folder may be attempted again, in milliseconds; 0 while writing works.
     write_again_at: AtomicU64,
-    /// Time of the last failure, in milliseconds; 0 if there was none or recovery has been reported.
+    /// Time of the last failed file operation, in milliseconds; 0 if there was none or recovery has been reported.
     failed_at: AtomicU64,
     /// Set if a write has succeeded since the last failure.
     succeeded_since_failure: AtomicBool,
@@ -55,7 +55,7 @@ impl FolderHealth {
         (self.reference)()
     }
 
-    /// Converts the times of a file to the clock of this process.
+    /// Converts the times in a page file's header to the clock of this process.
     pub(crate) fn times_of(&self, header: &Header) -> ConvertedTimes {
         ConvertedTimes::convert(
             (header.stored_at, header.fresh_until),
@@ -84,7 +84,7 @@ impl FolderHealth {
         (at == 0 || self.now() >= at) && !self.is_closed()
     }
 
-    /// Pauses writing for [`RETRY_MS`].
+    /// Pauses writing to the folder for [`RETRY_MS`].
     pub(crate) fn pause_writes(&self) {
         self.write_again_at.store(self.now().saturating_add(RETRY_MS), Relaxed);
     }

@@ -31,16 +31,16 @@ use crate::hash_seed;
 use crate::health::FolderHealth;
 use crate::sequence::{self, EPOCH};
 
-/// Maximum time that a free lease is left to a newer process. After that, the newer process counts as gone; if it wants
-/// the lease later, it must wait.
+/// Maximum time that a released writer lease is left to a newer process. After that, the newer process counts as gone;
+/// if it wants the lease later, it must wait.
 const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the path of the lock file, hidden so that `rm -rf cache/*` does not match it.
+/// Returns the path of the lock file of the writer lease, hidden so that `rm -rf cache/*` does not match it.
 fn path(root: &Path) -> PathBuf {
     root.join(".writer")
 }
 
-/// Locks the file; `None` if another process has locked it.
+/// Locks the lock file of a zone's folder; `None` if another process has locked it.
 fn take(root: &Path) -> io::Result<Option<File>> {
     let mut open = File::options();
     let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(path(root))?;
@@ -57,7 +57,7 @@ fn last_of(lock: &File) -> u64 {
     lock.read_exact_at(&mut number, 0).map_or(0, |()| u64::from_le_bytes(number))
 }
 
-/// State of the writer lease in this process.
+/// State of the writer lease in this process. The lease permits one process at a time to write to a zone's folder.
 #[derive(Debug, Default)]
 pub(crate) struct WriterLease {
     /// Locked file; `None` without the lease. The field is read-locked while a page file is renamed or deleted.
@@ -72,9 +72,9 @@ pub(crate) struct WriterLease {
 #[derive(Debug, Default)]
 struct LeaseWait {
     since: Option<Instant>,
-    /// Set if the lock file was missing in the last round.
+    /// Set if the lock file was missing in the last maintenance round.
     missed: bool,
-    /// First sequence number of the newest start whose process is gone.
+    /// First sequence number of the newest process start after which the process is known to be gone.
     gone: u64,
     /// Sequence number from which the files of fetches must be deleted, because a process that is gone wrote them.
     void: Option<u64>,
@@ -85,7 +85,7 @@ impl WriterLease {
         self.is_held.load(SeqCst)
     }
 
-    /// Returns true if this process had the lease and does not have it now.
+    /// Returns true if this process had the writer lease and does not have it now.
     pub(crate) fn is_lost(&self) -> bool {
         !self.is_held() && self.was_held.load(SeqCst)
     }
@@ -96,7 +96,7 @@ impl WriterLease {
         self.lock.try_read().filter(|lock| lock.is_some())
     }
 
-    /// Releases the lease, after page files that are being renamed or deleted.
+    /// Releases the writer lease, once page files that are being renamed or deleted are done.
     pub(crate) fn release(&self) {
         self.is_held.store(false, SeqCst);
         *self.lock.write() = None;
@@ -108,7 +108,8 @@ impl WriterLease {
         self.waiting.lock().void.take()
     }
 
-    /// Returns true if the path of the lock file still refers to the locked file. False if the folder was removed.
+    /// Returns true if the path of the lock file still refers to the locked file. False if, for example, the folder was
+    /// removed.
     fn is_there(&self, root: &Path) -> bool {
         let lock = self.lock.read();
         let own = lock.as_ref().and_then(|file| file.metadata().ok());
@@ -120,14 +121,14 @@ impl WriterLease {
         is_it
     }
 
-    /// Returns true if the lock file was not missing in the last round. The folder may be about to be removed, and a
-    /// new file in it would make this fail, so one round is waited.
+    /// Returns true if the lock file was not missing in the last maintenance round. The folder may be about to be
+    /// removed, and a new file in it would make this fail, so one round is waited.
     fn is_news(&self) -> bool {
         !std::mem::replace(&mut self.waiting.lock().missed, true)
     }
 
-    /// Takes the lease if it is free, and releases it if a newer process has started. Returns true if this process may
-    /// write now. `own` is the first sequence number of its start.
+    /// Takes the writer lease if it is free, and releases it if a newer process has started. Returns true if this
+    /// process may write now. `own` is the first sequence number of its start.
     pub(crate) fn acquire_or_renew(&self, files: &FolderLayout, health: &FolderHealth, own: u64) -> bool {
         if self.is_foreign.load(SeqCst) && !self.has_own_seed(files) {
             return false;
@@ -198,7 +199,7 @@ impl WriterLease {
         Err(kind.into())
     }
 
-    /// Returns true if the folder has the seed of this run.
+    /// Returns true if the folder has the hash seed of this run.
     pub(crate) fn has_own_seed(&self, files: &FolderLayout) -> bool {
         let is_own = hash_seed::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
         if is_own {

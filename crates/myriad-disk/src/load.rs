@@ -14,7 +14,7 @@ use crate::page::{PageBody, ReadPage};
 use crate::read::{MAX_AROUND_BODY, ReadFailure, header, open};
 use crate::stored_body::StoredBody;
 
-/// Contents of a page file.
+/// Contents of a page file that was read and verified.
 #[derive(Debug)]
 pub(crate) struct LoadedFile {
     pub(crate) header: Header,
@@ -53,7 +53,8 @@ fn is_large(body_len: u64, most_in_memory: u64) -> bool {
     body_len > most_in_memory.max(PIECE)
 }
 
-/// Reads and verifies a file. A body longer than `most_in_memory` and [`PIECE`] is left on disk, to be read in pieces.
+/// Reads and verifies a page file. A body longer than `most_in_memory` and [`PIECE`] is left on disk, to be read in
+/// pieces.
 pub(crate) fn load(
     file_store: &Arc<FileStore>,
     name: FileName,

@@ -20,9 +20,9 @@ use crate::snapshot::{self, Snapshot};
 
 /// Interval of maintenance rounds without other work, within which removed files are noticed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Interval of rounds while purges or the backlog have work left.
+/// Interval of maintenance rounds while purges have work left or pages wait in the write backlog.
 const BUSY: Duration = Duration::from_millis(10);
-/// Interval of checks of the limits and of other slow changes.
+/// Interval of checks whether the folder's limits are exceeded, and of other slow tasks.
 const SLOW: Duration = Duration::from_secs(1);
 /// Interval of snapshots of the file index.
 const SNAPSHOT: Duration = Duration::from_mins(5);
@@ -31,13 +31,14 @@ const FILES_PER_STEP: u32 = 1000;
 /// Maximum number of files deleted per round after the limits were reduced.
 const REMOVALS_PER_STEP: u64 = 1000;
 
-/// Progress of the tasks that take several rounds.
+/// Progress of the maintenance tasks that take several rounds.
 #[derive(Debug, Default)]
 struct Rounds {
-    /// Next slot of the search for inactive pages, and the time of its next step.
+    /// Slot of the file index at which the search for inactive pages continues, and the time of its next step.
     sweep: u32,
     sweep_at: Option<Instant>,
-    /// Next slot of the check whether all files exist; `None` if no such check is in progress.
+    /// Slot of the file index at which the check whether all files exist continues; `None` if no such check is in
+    /// progress.
     presence: Option<u32>,
     slow_at: Option<Instant>,
     snapshot_at: Option<Instant>,
@@ -54,8 +55,9 @@ pub(crate) struct FolderMaintenance {
     rounds: Mutex<Rounds>,
 }
 
-/// Returns the number of slots per step of the search for inactive pages, so that the search passes all slots eight
-/// times per `inactive_ms`. More passes would cost a zone of a million files 5% of a core without benefit.
+/// Returns the number of slots of the file index per step of the search for inactive pages, so that the search passes
+/// all slots eight times per `inactive_ms`. More passes would cost a zone of a million files 5% of a core without
+/// benefit.
 fn sweep_step_len(slots: u32, inactive_ms: u64, pause: Duration) -> u32 {
     let stretches = inactive_ms / 8 / (pause.as_millis() as u64).max(1);
     (u64::from(slots) / stretches.max(1)).clamp(64, 50_000) as u32
@@ -175,13 +177,14 @@ impl FolderMaintenance {
         }
     }
 
-    /// Maintenance while another process has the lease: applies purges, and drops pages whose files were removed.
+    /// Does the maintenance while another process has the writer lease: applies purges, and drops pages whose files
+    /// were removed.
     fn maintain_without_lease(&self) {
         self.purges.maintain_without_lease();
         self.notice_removals(&mut self.rounds.lock());
     }
 
-    /// Removes files of pages without a request within `inactive`. Returns the time until the next step.
+    /// Removes files of pages without a request within `inactive`. Returns the time until the next step of this search.
     fn sweep_inactive(&self, rounds: &mut Rounds) -> Duration {
         let pace = self.file_store.limits.read().manager;
         let sleep = Duration::from_millis(pace.sleep_ms);
@@ -231,8 +234,8 @@ impl FolderMaintenance {
         pause
     }
 
-    /// Writes a snapshot at shutdown, after the current round. `settled` is true if all pending pages have been
-    /// written.
+    /// Writes a snapshot of the file index at shutdown, after the current round. `settled` is true if all pending pages
+    /// have been written.
     pub(crate) fn write_last_snapshot(&self, settled: bool) {
         drop(self.rounds.lock());
         let epoch = self.epoch().filter(|_| settled);

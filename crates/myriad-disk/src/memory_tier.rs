@@ -6,9 +6,9 @@ use crate::index::{ExactPurge, FileName, PurgeKind, PurgeRecord, PurgeSet, Purge
 
 use crate::file_index::IndexedFile;
 
-/// Memory tier of a zone. During calls, the disk tier holds no lock except a stripe.
+/// Memory tier of a zone, as the disk tier calls it. During calls, the disk tier holds no lock except that of a key.
 pub trait MemoryTier: MemoryPurges {
-    /// Returns the time of the last hit of a key's pages, in milliseconds; `None` if none is in memory.
+    /// Returns the time of the last hit of a key's pages in memory, in milliseconds; `None` if none is in memory.
     fn last_used(&self, hash: u128) -> Option<u64>;
     /// Returns the maximum number of variants per key.
     fn max_variants(&self) -> usize;
@@ -27,18 +27,18 @@ pub trait MemoryTier: MemoryPurges {
     /// Queues writes of pages whose encodings or validity have changed since they were written, as far as they are due
     /// at `now` (milliseconds).
     fn write_changed(self: Arc<Self>, now: u64);
-    /// Queues writes of some pages of the backlog. Returns false if the backlog had none.
+    /// Queues writes of some pages of the write backlog. Returns false if the backlog had none.
     fn write_backlog(self: Arc<Self>) -> bool;
-    /// Loads the page in a file into memory without a request for it. Returns false if the memory for such pages is
-    /// used up.
+    /// Loads the page in a file into memory without a request for it, after a restart. Returns false if the memory for
+    /// such pages is used up.
     fn warm(self: Arc<Self>, name: FileName, hash: u128, now: u64) -> bool;
-    /// Returns the number that the next fetch or purge will get.
+    /// Returns the sequence number that the next fetch or purge will get.
     fn sequence(&self) -> u64;
-    /// Raises the number of the next fetch or purge to at least `least`.
+    /// Raises the sequence number of the next fetch or purge to at least `least`.
     fn sequence_at_least(&self, least: u64);
 }
 
-/// Active purges of a zone. During calls, the disk tier holds no lock except a stripe.
+/// Active purges of a zone, as the disk tier uses them. During calls, the disk tier holds no lock except that of a key.
 pub trait MemoryPurges: Send + Sync {
     /// Activates the logged purges of former runs (`book`), or a purge of everything if some were lost (`is_lost`).
     /// Returns the purges to log: those made by this run before, with new numbers, because they cover the files too.
@@ -51,7 +51,7 @@ pub trait MemoryPurges: Send + Sync {
     /// Adds `count` pages found in a snapshot to a purge of this kind that names their key or labels and is still
     /// counting.
     fn note_found(&self, key: Option<u128>, labels: &[u64], purge: PurgeKind, count: usize);
-    /// Stops the count of a purge and returns the number of pages that it covered.
+    /// Stops counting the pages of a purge and returns the number of pages that it covered.
     fn end_count(&self, exact: &ExactPurge) -> usize;
     /// Removes and returns the pages in memory that soft purges have covered since the last call.
     fn take_softened(&self) -> Vec<SoftPurgedPage>;
@@ -69,9 +69,9 @@ pub trait MemoryPurges: Send + Sync {
     fn newest_rule(&self) -> u64;
     /// Returns the number of the newest purge by rule below `number`, or 0.
     fn newest_rule_before(&self, number: u64) -> u64;
-    /// Returns the highest number up to which rules have been checked against all pages in memory.
+    /// Returns the highest number up to which purges by rule have been checked against all pages in memory.
     fn checked_in_memory(&self) -> u64;
-    /// Returns the number of the oldest fetch in progress whose result may be stored.
+    /// Returns the sequence number of the oldest fetch in progress whose result may be stored.
     fn oldest_flight(&self) -> u64;
     /// Returns true if so many purges are active that slow fetches must not prevent their removal.
     fn is_crowded(&self) -> bool;

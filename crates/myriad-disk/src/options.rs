@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::clock_reference::ClockReference;
 
-/// Pace of background work: steps of limited size and duration, with pauses between them.
+/// Pace of a background task on a folder: steps of limited size and duration, with pauses between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkPace {
     /// Maximum number of files per step.
@@ -24,10 +24,10 @@ pub struct DiskLimits {
     pub max_bytes: u64,
     /// Minimum number of free bytes in the file system (`min_free=`).
     pub min_free_bytes: u64,
-    /// Maximum number of files (`keys_zone=`, 128 bytes each). Every four labels beyond two of a file count as one more
-    /// file.
+    /// Maximum number of files (`keys_zone=`, 128 bytes each). Every four labels (hashes by which purges find the page)
+    /// of a file beyond two count as one more file.
     pub max_files: usize,
-    /// Pace of the recovery, which searches for files after a start (`loader_*=`).
+    /// Pace of the search for files after a start (`loader_*=`).
     pub loader: WorkPace,
     /// Pace of the removal of inactive pages (`manager_*=`).
     pub manager: WorkPace,
@@ -50,52 +50,52 @@ impl Default for DiskLimits {
 pub enum DiskEvent {
     /// Reading or writing fails from now on. Pages are served from memory and from the origin meanwhile.
     Failed {
-        /// Failed operation, such as `rename()`.
+        /// Name of the failed operation, such as `rename()`.
         what: &'static str,
-        /// Affected file or folder.
+        /// Path of the affected file or folder.
         path: PathBuf,
-        /// Cause of the failure.
+        /// System error that caused the failure.
         error: std::io::Error,
     },
-    /// Reading and writing work again.
+    /// Reading and writing work again after a failure.
     Works,
     /// A file was quarantined because it is damaged, truncated, or of another program or version. Reported for the
     /// first and every thousandth file.
     Quarantined {
-        /// Path of the file.
+        /// Former path of the quarantined file.
         path: PathBuf,
         /// True if the file is retained in quarantine; false if it was deleted, because it is too long or cannot be
         /// moved.
         is_kept: bool,
         /// Reason why the file is invalid.
         why: crate::FormatError,
-        /// Number of such files since the zone was opened.
+        /// Number of quarantined or deleted invalid files since the zone was opened.
         count: u64,
     },
     /// The purge log is damaged. The purges that could be read are active, and a copy of the log is stored in the
     /// folder.
     PurgesDamaged {
-        /// Path of the log.
+        /// Path of the purge log.
         path: PathBuf,
-        /// Set if completed purges may have been lost, so that all pages were purged.
+        /// Set if completed purges may have been lost, so that all pages of the zone were purged.
         all: bool,
     },
     /// The folder was removed by another program, and with it all pages.
     Removed {
-        /// Path of the folder.
+        /// Path of the removed folder.
         path: PathBuf,
         /// Set if the folder was created again. Otherwise the event is repeated periodically until that succeeds.
         is_made: bool,
         /// Set in the first report of this removal.
         is_news: bool,
     },
-    /// The recovery is complete: all files of the folder are known.
+    /// The search at startup is complete: all files of the folder are known.
     Recovered {
-        /// Number of files.
+        /// Number of files found in the folder.
         files: usize,
         /// Disk space that the files occupy, in bytes.
         bytes: u64,
-        /// Duration of the recovery, in milliseconds.
+        /// Duration of the search, in milliseconds.
         took_ms: u64,
     },
 }
@@ -104,7 +104,7 @@ pub enum DiskEvent {
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Function that returns the reference points of a [`Clock`].
 pub type ClockReferenceFn = Arc<dyn Fn() -> ClockReference + Send + Sync>;
-/// Function that receives events.
+/// Function that receives events of a disk tier for the log.
 pub type DiskEventHandler = Arc<dyn Fn(&DiskEvent) + Send + Sync>;
 
 /// Options of a disk tier.
@@ -115,13 +115,13 @@ pub struct DiskOptions {
     /// Number of digits in the names of each level of subfolders: at most three levels of one or two digits
     /// (`levels=`).
     pub levels: Vec<u8>,
-    /// Limits, which may change later.
+    /// Limits of disk space and number of files, which may change later.
     pub limits: DiskLimits,
     /// Clock for the times of pages, and for background work.
     pub clock: Clock,
     /// Returns the reference points of `clock`, which are stored in files together with times.
     pub reference: ClockReferenceFn,
-    /// Function that receives events.
+    /// Function that receives events of the disk tier for the log.
     pub report: DiskEventHandler,
 }
 
@@ -142,14 +142,14 @@ pub struct DiskStats {
     pub files: usize,
     /// Disk space of files and of writes in progress, in bytes (multiples of 4 KB).
     pub bytes: u64,
-    /// Set once the recovery has found all files.
+    /// Set once the search at startup has found all files.
     pub recovered: bool,
-    /// Number of pages read.
+    /// Number of pages read from files.
     pub reads: u64,
-    /// Number of pages written.
+    /// Number of pages written to files.
     pub writes: u64,
-    /// Number of pages not written because too many were pending, they were evicted from memory before, no space was
-    /// left, or writing failed.
+    /// Number of pages not written to files because too many were pending, they were evicted from memory before, no
+    /// space was left, or writing failed.
     pub dropped: u64,
     /// Number of files removed to free space.
     pub evictions: u64,
@@ -157,7 +157,7 @@ pub struct DiskStats {
     pub expired: u64,
     /// Number of files that other programs removed.
     pub vanished: u64,
-    /// Number of invalid files (damaged, truncated, foreign or of another version) that were quarantined or deleted.
+    /// Number of invalid files (damaged, truncated, of another program or version) that were quarantined or deleted.
     pub quarantined: u64,
     /// Number of system errors while reading files.
     pub unreadable: u64,

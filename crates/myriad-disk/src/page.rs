@@ -11,7 +11,7 @@ use crate::StoredBody;
 /// Identity of a page: key, variant and fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct PageId<'a> {
-    /// Bytes of the key.
+    /// Bytes of the page's cache key.
     pub key: &'a [u8],
     /// XXH3-128 of the key under the folder's seed.
     pub hash: u128,
@@ -36,18 +36,18 @@ pub struct PageParts<'a> {
     pub fresh_until: u64,
     /// Time of the page's last use, in seconds since the epoch.
     pub used_s: u32,
-    /// Labels by which purges find the page.
+    /// Labels (hashes of URL and tags) by which purges find the page.
     pub labels: &'a [u64],
-    /// Caller's metadata.
+    /// Caller's metadata of the page, encoded.
     pub meta: &'a [u8],
-    /// Alternative encodings, each appended by [`crate::write_encoding`].
+    /// Alternative encodings of the body (such as gzip), each appended by [`crate::write_encoding`].
     pub encodings: &'a [u8],
 }
 
 /// Body of a page that was read.
 #[derive(Clone, Debug)]
 pub enum PageBody {
-    /// Complete body.
+    /// Complete body in memory.
     Whole(Bytes),
     /// Long body, which is read from its file in pieces.
     Stored(Arc<StoredBody>),
@@ -56,7 +56,7 @@ pub enum PageBody {
 /// Page that was read from its file.
 #[derive(Debug)]
 pub struct ReadPage {
-    /// Caller's metadata.
+    /// Caller's metadata of the page, encoded.
     pub meta: Box<[u8]>,
     /// Variant of the page; `None` if the key has no variants.
     pub selection: Option<Selection>,
@@ -68,18 +68,18 @@ pub struct ReadPage {
     pub fresh_until: u64,
     /// Milliseconds to add to times in the metadata, which are of the clock of the process that wrote the file.
     pub shift_ms: i64,
-    /// Alternative encodings: index, metadata, bytes.
+    /// Alternative encodings of the body (such as gzip): index, metadata, bytes.
     pub encodings: Vec<(u8, Box<[u8]>, Bytes)>,
-    /// Body.
+    /// Body of the page, in memory or in its file.
     pub body: PageBody,
 }
 
 /// Description of the page in a file, without body and bytes of encodings.
 #[derive(Debug)]
 pub struct PageHead {
-    /// Key.
+    /// Cache key of the page.
     pub key: Box<[u8]>,
-    /// Caller's metadata.
+    /// Caller's metadata of the page, encoded.
     pub meta: Box<[u8]>,
     /// Variant of the page; `None` if the key has no variants.
     pub selection: Option<Selection>,
@@ -93,8 +93,8 @@ pub struct PageHead {
     pub shift_ms: i64,
     /// Length of the body, in bytes.
     pub body_len: u64,
-    /// Alternative encodings: index, metadata, length in bytes.
+    /// Alternative encodings of the body (such as gzip): index, metadata, length in bytes.
     pub encodings: Vec<(u8, Box<[u8]>, usize)>,
-    /// Path of the file.
+    /// Path of the file that contains the page.
     pub file: PathBuf,
 }

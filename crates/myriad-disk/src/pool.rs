@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// Maximum number of queued reads. A look-up beyond it is a miss.
+/// Maximum number of queued reads of page files. A look-up of a page beyond it is a miss.
 const READS: usize = 4096;
-/// Maximum number of queued writes. Pages beyond it are written later if possible.
+/// Maximum number of queued writes of page files. Pages beyond it are written later if possible.
 const WRITES: usize = 4096;
 /// Maximum number of bytes of pages that are queued to be written.
 const WRITE_BYTES: usize = 64 << 20;
@@ -30,7 +30,7 @@ pub(crate) trait Maintain: Send + Sync {
 #[derive(Clone)]
 pub struct DiskPool {
     shared: Arc<Shared>,
-    /// Stops the threads when the last handle is dropped. The threads themselves hold only `shared`.
+    /// Guard that stops the pool's threads when the last handle is dropped. The threads themselves hold only `shared`.
     _ending: Arc<PoolShutdownGuard>,
 }
 
@@ -57,14 +57,14 @@ struct Shared {
 
 #[derive(Default)]
 struct Queues {
-    /// Short jobs, run before all others.
+    /// Short jobs, run before all reads and writes.
     urgent: VecDeque<DiskJob>,
     reads: VecDeque<DiskJob>,
     writes: VecDeque<(usize, DiskJob)>,
     write_bytes: usize,
     /// Number of bytes by which [`WRITE_BYTES`] is reduced, under memory pressure.
     write_bytes_reduction: usize,
-    /// Number of calls of [`DiskPool::collect_freed_memory`].
+    /// Number of calls of [`DiskPool::collect_freed_memory`], by which threads notice new calls.
     memory_collections: u64,
     running: usize,
     /// Set if the maintenance thread must run now.
@@ -72,7 +72,7 @@ struct Queues {
     stopped: bool,
 }
 
-/// Error: the queue is full, and the job was dropped.
+/// Error: the queue for reads or writes is full, and the job was dropped.
 #[derive(Debug)]
 pub(crate) struct DiskQueueFull;
 
@@ -184,7 +184,7 @@ impl DiskPool {
         self.shared.threaded
     }
 
-    /// Queues a job that reads, for which a client waits.
+    /// Queues a job that reads a page file, for which a client waits. Fails if the queue is full.
     pub(crate) fn read(&self, job: DiskJob) -> Result<(), DiskQueueFull> {
         let mut queues = self.shared.queues.lock();
         if queues.reads.len() >= READS {

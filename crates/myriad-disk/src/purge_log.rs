@@ -19,20 +19,20 @@ use rustix::fs::FlockOperation;
 
 use crate::sequence;
 
-/// Minimum length of a log including zeros, in bytes.
+/// Minimum length of a purge log file including the zeros at its end, in bytes.
 const MIN_LEN: usize = 64 << 10;
-/// Maximum length of a log that is read, in bytes. A longer log was not written by this program.
+/// Maximum length of a purge log that is read, in bytes. A longer file was not written by this program.
 const MAX_LEN: u64 = 1 << 30;
 
-/// Returns the path of the log, hidden so that `rm -rf cache/*` does not match it.
+/// Returns the path of the purge log, hidden so that `rm -rf cache/*` does not match it.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".purges")
 }
 
-/// Damage of the log found at start.
+/// Damage of the purge log found at start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogDefects {
-    /// Set if part of the log could not be read. A copy of the log is stored.
+    /// Set if part of the purge log could not be read. A copy of the log is stored.
     pub(crate) is_damaged: bool,
     /// Set if completed purges may have been lost.
     pub(crate) is_lost: bool,
@@ -41,13 +41,13 @@ pub(crate) struct LogDefects {
 #[derive(Debug)]
 pub(crate) struct PurgeLog {
     root: PathBuf,
-    /// Open log; `None` if the next purge must rewrite the log.
+    /// Open purge log; `None` if the next purge must rewrite the log.
     file: Option<File>,
     /// Set if `book` may contain purges that are not on disk, so that the log must be rewritten.
     has_unwritten: bool,
-    /// Offset of the next record in the file.
+    /// Offset in the log file at which the next record is written.
     at: u64,
-    /// Length of the file in bytes, including zeros.
+    /// Length of the log file in bytes, including the zeros at its end.
     len: u64,
     /// Purges of this process that must survive a restart.
     pub(crate) book: PurgeSet,
@@ -62,7 +62,7 @@ pub(crate) struct PurgeLog {
     received: PurgeSet,
 }
 
-/// Lock of the log: no other process writes the log until this is dropped.
+/// Lock of the purge log: no other process writes the log until this is dropped.
 pub(crate) struct LogLock(#[expect(dead_code, reason = "closing it unlocks")] File);
 
 /// Waits until no other process writes the log of a folder, and locks it.
@@ -108,8 +108,8 @@ impl PurgeLog {
         Ok((log, found))
     }
 
-    /// Adds purges, which are durable on success. After a failure they remain in `book`, and are written with the next
-    /// attempt.
+    /// Adds purges to the log; they are durable on success. After a failure they remain in `book`, and are written with
+    /// the next attempt.
     pub(crate) fn append(&mut self, records: &[PurgeRecord]) -> io::Result<()> {
         // Starting processes take the lock as well, so the number of the newest start cannot change meanwhile.
         let locked = lock(&self.root);
@@ -144,7 +144,8 @@ impl PurgeLog {
         Ok(())
     }
 
-    /// Returns the first sequence number of a later start, if another process has started on this folder since.
+    /// Returns the first sequence number of a newer process start, if another process has started on this folder since;
+    /// otherwise `None`.
     pub(crate) fn newer_start(&self) -> Option<u64> {
         sequence::read(&sequence::path(&self.root)).filter(|first| self.epoch > 0 && *first > self.epoch)
     }
@@ -225,7 +226,7 @@ impl PurgeLog {
         Ok(news)
     }
 
-    /// Returns true if purges could not be written yet.
+    /// Returns true if purges remain that could not be written to the log yet.
     pub(crate) fn has_unwritten(&self) -> bool {
         self.has_unwritten
     }
@@ -271,7 +272,7 @@ impl PurgeLog {
     }
 }
 
-/// Returns the contents of the log; `None` if it does not exist.
+/// Returns the contents of the log file at `path`; `None` if it does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -40,39 +40,40 @@ use crate::sequence;
 
 use round::PurgeRound;
 
-/// Maximum number of keys in a record of the log.
+/// Maximum number of keys in one record of the purge log.
 const MAX_KEYS_PER_RECORD: usize = 1024;
 
-/// Purge that is waiting to be logged.
+/// Purge that is waiting to be written to the purge log.
 struct PendingPurge {
     record: PurgeRecord,
     exact: Option<Arc<ExactPurge>>,
     end: ValueSender<Result<LoggedPurge, PurgeError>>,
 }
 
-/// Purges that are waiting to be logged, all with one `fdatasync`.
+/// Purges that are waiting to be written to the purge log, all with one `fdatasync`.
 #[derive(Default)]
 struct LogQueue {
     waiting: Vec<PendingPurge>,
-    /// Set if a logging job is queued or running.
+    /// Set if a job that writes the purge log is queued or running.
     running: bool,
 }
 
-/// Purges of a zone's files.
+/// Purges of a zone's files: their log, and their application to files.
 pub(crate) struct Purges {
     file_store: Arc<FileStore>,
     folder: Arc<FolderHandle>,
-    /// Signalled once all files of a small folder are known.
+    /// Signal for purges that the first step of the search at startup is complete: all files of a small folder are
+    /// known then.
     pub(crate) first_stretch: FirstRecoveryStep,
     /// Purge log; `None` until the folder can be used.
     log: Mutex<Option<PurgeLog>>,
     queue: Mutex<LogQueue>,
     round: Mutex<PurgeRound>,
-    /// Number up to which rules have been checked against all files.
+    /// Number up to which purges by rule have been checked against all files.
     checked_through: AtomicU64,
-    /// Number up to which purges have been forgotten.
+    /// Number up to which purges have been removed from the log, because no file remains that they could cover.
     forgotten_through: AtomicU64,
-    /// Number of syncs of the file system before purges were forgotten.
+    /// Number of syncs of the file system so far, each done before purges are removed from the log.
     pub(crate) syncs: AtomicU64,
 }
 
@@ -91,12 +92,13 @@ impl Purges {
         }
     }
 
-    /// Returns the number up to which rules have been checked against all files.
+    /// Returns the number up to which purges by rule have been checked against all files.
     pub(crate) fn checked_through(&self) -> u64 {
         self.checked_through.load(SeqCst)
     }
 
-    /// Returns the number up to which purges have been forgotten.
+    /// Returns the number up to which purges have been removed from the log, because no file remains that they could
+    /// cover.
     pub(crate) fn forgotten_through(&self) -> u64 {
         self.forgotten_through.load(SeqCst)
     }

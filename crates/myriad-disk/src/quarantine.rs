@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use crate::body_file::DamagedBody;
 use crate::files::{FolderLayout, create_folder};
 
-/// Maximum number of quarantined files.
+/// Maximum number of invalid page files retained in quarantine.
 const MAX_FILES: usize = 100;
-/// Maximum number of bytes of quarantined files, unless `max_size` divided by [`PART`] is less. They do not count
+/// Maximum number of bytes of files in quarantine, unless `max_size` divided by [`PART`] is less. They do not count
 /// towards `max_size`.
 const MAX_BYTES: u64 = 64 << 20;
 const PART: u64 = 16;

@@ -10,10 +10,10 @@ use crate::faults::Operation;
 use crate::files::FolderLayout;
 use crate::format::{FormatError, HEADER, HeadSections, Header, read_labels};
 
-/// Maximum number of bytes around a body in a file that this program accepts.
+/// Maximum number of bytes in a page file besides the body. Files with more are rejected.
 pub(super) const MAX_AROUND_BODY: u64 = 256 << 20;
 
-/// Reason why a file could not be read.
+/// Reason why a page file could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadFailure {
     /// The file does not exist.
@@ -50,7 +50,7 @@ pub(crate) fn open(files: &FolderLayout, name: FileName) -> io::Result<File> {
     File::options().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
-/// Reads and verifies the header of an open file. Returns the header and the length of the file in bytes.
+/// Reads and verifies the header of an open page file. Returns the header and the length of the file in bytes.
 pub(crate) fn header(files: &FolderLayout, file: &File) -> Result<(Header, u64), ReadFailure> {
     let known = file.metadata()?;
     if !known.is_file() {
@@ -62,7 +62,8 @@ pub(crate) fn header(files: &FolderLayout, file: &File) -> Result<(Header, u64),
     Ok((Header::parse(&bytes, known.len(), files.version)?, known.len()))
 }
 
-/// Reads and verifies the section of labels. Returns the hash of the variant and the labels.
+/// Reads and verifies the labels in a page file. Returns the hash of the page's variant and the labels (hashes by which
+/// purges find it).
 pub(crate) fn labels(file: &File, header: &Header) -> Result<(u64, Box<[u64]>), ReadFailure> {
     let mut bytes = vec![0; header.labels_len as usize];
     file.read_exact_at(&mut bytes, header.head_at())?;

@@ -22,29 +22,29 @@ use crate::read::{self, ReadFailure};
 use crate::sequence::EPOCH;
 use crate::snapshot;
 
-/// Maximum number of pages that are loaded into memory without a request.
+/// Maximum number of pages that are loaded into memory after a restart, without a request for them.
 const MAX_WARMED: usize = 4096;
 
 /// Sequence numbers of a start of a process on a folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartNumbers {
-    /// First number of this start.
+    /// First sequence number of this start.
     pub(crate) epoch: u64,
-    /// First sequence number of the former start; `None` if there was none.
+    /// First sequence number of the former start on this folder; `None` if there was none.
     pub(crate) former: Option<u64>,
 }
 
-/// Progress of the recovery.
+/// Progress of the search for files at startup.
 #[derive(Debug, Default)]
 struct RecoveryProgress {
     stage: RecoveryStage,
-    /// Folders to read, with the depth of each.
+    /// Folders still to be read, with the depth of each below the zone's folder.
     folders: Vec<(PathBuf, usize)>,
     /// Files of the current folder, still to be examined.
     files: VecDeque<PathBuf>,
     /// Set if a snapshot provided the eviction order of the files.
     ordered: bool,
-    /// Frequently used pages to load into memory, in order.
+    /// Frequently used pages to load into memory, in order: file name and key hash.
     warm: VecDeque<(FileName, u128)>,
     began: Option<Instant>,
     /// Sequence number from which the files of fetches are deleted, because a process that is gone wrote them.
@@ -86,7 +86,7 @@ impl Recovery {
         Self { file_store: shelf, folder, purges, progress: Mutex::default() }
     }
 
-    /// Does a bounded part of the recovery. Returns the pause before the next part, or `None` if the recovery is
+    /// Does a bounded part of the search for files. Returns the pause before the next part, or `None` if the search is
     /// complete. Writes new numbers to `start` after the files of a process that is gone have been deleted.
     pub(crate) fn step(&self, start: &Mutex<Option<StartNumbers>>) -> Option<Duration> {
         let mut progress = self.progress.lock();
@@ -110,14 +110,14 @@ impl Recovery {
         Some(Duration::from_millis(if progress.stage == RecoveryStage::Done { 0 } else { pace.sleep_ms }))
     }
 
-    /// Runs `job` while the recovery is locked, as if a step were in progress.
+    /// Runs `job` while the search for files is locked, as if a step were in progress.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn during(&self, job: impl FnOnce()) {
         let _progress = self.progress.lock();
         job();
     }
 
-    /// Deletes temporary files of other starts. Their processes have exited or released the lease.
+    /// Deletes temporary files left by other process starts. Their processes have exited or released the writer lease.
     fn clean_temporary(&self, start: Option<StartNumbers>) {
         let own = start.map(|start| start.epoch / EPOCH);
         for entry in fs::read_dir(self.file_store.files.temporary()).into_iter().flatten().flatten() {

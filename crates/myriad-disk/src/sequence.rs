@@ -10,10 +10,11 @@ use crate::checked_number;
 /// Quantity of sequence numbers per start: of 64 bits, 24 count starts and 40 count fetches and purges.
 pub(crate) const EPOCH: u64 = 1 << 40;
 
-/// Name of the file, hidden so that `rm -rf cache/*` does not match it.
+/// Name of the file with the first sequence number of the newest start, hidden so that `rm -rf cache/*` does not match
+/// it.
 const NAME: &str = ".sequence";
 
-/// Returns the path of the file with the first number of the newest start.
+/// Returns the path of the file with the first sequence number of the newest start.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(NAME)
 }
@@ -27,12 +28,12 @@ pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
     Ok((first, former))
 }
 
-/// Reads the first number of the newest start; `None` if the file is missing or damaged.
+/// Reads the first sequence number of the newest start; `None` if the file is missing or damaged.
 pub(crate) fn read(path: &Path) -> Option<u64> {
     checked_number::parse(&fs::read(path).ok()?)
 }
 
-/// Stores the first number of a start.
+/// Stores the first sequence number of a start in the folder `root`.
 pub(crate) fn write(root: &Path, number: u64) -> io::Result<()> {
     checked_number::write(root, NAME, number)
 }

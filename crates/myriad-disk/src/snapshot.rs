@@ -17,32 +17,32 @@ use crate::file_index::{FileRole, IndexedFile};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
 const VERSION: u32 = 3;
-/// Length of the record of a file, in bytes.
+/// Length of the record of a file in a snapshot of the file index, in bytes.
 const RECORD: usize = 56;
-/// Length of the record of a label, in bytes.
+/// Length of the record of a label in a snapshot of the file index, in bytes.
 const LABEL: usize = 16;
-/// Length of magic number, snapshot version, version of the page files, and levels, in bytes.
+/// Length in bytes of the start of a snapshot: magic number, snapshot version, version of the page files, and levels.
 const HEAD: usize = 20;
-/// Length of `last_of` and the number of files, in bytes.
+/// Length in bytes of the part of a snapshot with `last_of` and the number of files.
 const COUNTS: usize = 16;
-/// Number of file records per write.
+/// Number of file records per write of a snapshot.
 const BATCH: usize = 4096;
-/// Maximum average number of labels per file.
+/// Maximum average number of labels per file in a snapshot; one with more is not read.
 const MOST_LABELS: usize = 64;
 
-/// Returns the path of the snapshot.
+/// Returns the path of the snapshot of the file index.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".catalogue")
 }
 
-/// Contents of a snapshot.
+/// Contents of a snapshot of the file index, from which the next start restores the eviction order.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     /// First sequence number of the run that wrote the snapshot at shutdown; 0 if it was written earlier.
     pub(crate) last_of: u64,
     /// Files, next to evict first, with their positions in the eviction queue.
     pub(crate) files: Vec<(IndexedFile, EvictionPosition)>,
-    /// Labels of pages, each with [`FileName::table_hash`] of its file.
+    /// Labels (hashes by which purges find pages), each with [`FileName::table_hash`] of the page's file.
     pub(crate) labels: Vec<(u64, u64)>,
 }
 
@@ -103,7 +103,7 @@ fn parse(record: &[u8]) -> Option<(IndexedFile, EvictionPosition)> {
     Some((filed, EvictionPosition { lane, uses: standing & !IN_MAIN }))
 }
 
-/// Replaces the snapshot in the folder `root`.
+/// Replaces the snapshot of the file index in the folder `root`.
 pub(crate) fn write(root: &Path, version: u32, levels: &[u8], snapshot: &Snapshot) -> io::Result<()> {
     let unfinished = root.join(".catalogue.new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;

@@ -11,13 +11,14 @@ use crate::file_store::FileStore;
 use crate::format::HEADER;
 use crate::staged_file::StagedFile;
 
-/// Maximum number of bytes that wait to be written. If more wait, the fetch pauses.
+/// Maximum number of bytes of one body that wait to be written to disk. If more wait, the fetch pauses.
 pub const MAX_PENDING_BYTES: usize = 4 << 20;
 
-/// Receives the complete temporary file, or `None` if it could not be written.
+/// Function that receives the complete temporary file, or `None` if it could not be written.
 type SpillCallback = Box<dyn FnOnce(Option<StagedFile>) + Send>;
 
-/// Writer of the file of an arriving body. Dropping it before [`Self::finish`] discards the file.
+/// Writer of the file for a body that is too long for memory, while it is being received. Dropping it before
+/// [`Self::finish`] discards the file.
 pub struct SpillWriter(Arc<SpillShared>);
 
 struct SpillShared {
@@ -29,7 +30,7 @@ struct SpillShared {
 struct SpillState {
     queue: VecDeque<Bytes>,
     bytes: usize,
-    /// Set if a writing job is queued or running.
+    /// Set if a job that writes pending bytes is queued or running.
     writing: bool,
     stage: Option<StagedFile>,
     given_up: bool,
@@ -42,7 +43,7 @@ impl SpillWriter {
         Self(Arc::new(SpillShared { file_store: Arc::clone(file_store), state: Mutex::default() }))
     }
 
-    /// Appends a part of the body. Ignored if the file has been given up.
+    /// Appends a part of the body to the file. Ignored if writing the file has been given up.
     pub fn push(&self, piece: Bytes) {
         let mut state = self.0.state.lock();
         if state.given_up {
@@ -53,7 +54,7 @@ impl SpillWriter {
         self.0.continue_writing(state);
     }
 
-    /// Returns false if the file was given up because of a failure.
+    /// Returns false if writing the file was given up because of a failure.
     pub fn is_alive(&self) -> bool {
         !self.0.state.lock().given_up
     }

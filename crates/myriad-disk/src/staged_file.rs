@@ -42,18 +42,18 @@ pub struct StagedFile {
 
 /// Parts that complete a temporary file after its body.
 pub(crate) struct FileCompletion<'a> {
-    /// Sections of the file; [`StagedFile::commit`] sets their `family`.
+    /// Sections of the page file; [`StagedFile::commit`] sets their `family`.
     pub(crate) sections: Sections<'a>,
-    /// Variant, if the page has a selector.
+    /// Variant of the page, if it has a selector (`Vary`); otherwise `None`.
     pub(crate) variant: Option<&'a [u8]>,
-    /// Number of the pending write.
+    /// Number of the pending write, by which a purge or later write may have cancelled it.
     pub(crate) number: u64,
     /// Time of the page's last use, in seconds since the epoch.
     pub(crate) used_s: u32,
 }
 
 impl StagedFile {
-    /// Creates a temporary file and reserves space for `len` bytes. More can be written later.
+    /// Creates a temporary file and reserves disk space for `len` bytes. More can be written later.
     pub(crate) fn begin(file_store: &Arc<FileStore>, len: u64) -> Result<Self, WriteFailure> {
         if !file_store.may_write() {
             return Err(WriteFailure::Failed);
@@ -65,7 +65,7 @@ impl StagedFile {
         Self::create(file_store, blocks)
     }
 
-    /// Creates a temporary file, which takes over `blocks` that have been reserved.
+    /// Creates a temporary file, which takes over `blocks` of 4 KB that have been reserved.
     fn create(file_store: &Arc<FileStore>, blocks: u32) -> Result<Self, WriteFailure> {
         let (path, created) = loop {
             let path = file_store.files.temporary().join(format!("{:x}", file_store.files.next_number()));
@@ -93,8 +93,8 @@ impl StagedFile {
         }
     }
 
-    /// Reserves more space if the file has less than `len` bytes reserved. Fails if `len` is above the maximum for a
-    /// page.
+    /// Reserves more disk space if the file has less than `len` bytes reserved. Fails if `len` is above the maximum for
+    /// a page.
     fn reserve(&mut self, len: u64) -> Result<(), WriteFailure> {
         let blocks = blocks_of(len);
         if len > self.file_store.max_page_bytes() {
@@ -274,7 +274,7 @@ fn create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Space reserved for a marker file that may turn out to exist. Unused space is released on drop.
+/// Disk space reserved for a marker file that may turn out to exist. Unused space is released on drop.
 struct SpaceReservation<'a> {
     file_store: &'a FileStore,
     blocks: u32,

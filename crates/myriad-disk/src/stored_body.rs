@@ -34,7 +34,7 @@ impl StoredBody {
         Arc::new(Self { file_store: Arc::clone(file_store), body_file: place })
     }
 
-    /// Returns the length in bytes.
+    /// Returns the length of the body in bytes.
     pub fn len(&self) -> u64 {
         self.body_file.len
     }
@@ -131,7 +131,7 @@ impl OpenBody {
         BodyReader { body: self.clone(), at: range.start.min(end), end, reading: None }
     }
 
-    /// Returns the length in bytes.
+    /// Returns the length of the body in bytes.
     pub fn len(&self) -> u64 {
         self.0.body_file.len
     }
@@ -194,12 +194,12 @@ pub struct BodyReader {
 }
 
 impl BodyReader {
-    /// Returns the number of remaining bytes.
+    /// Returns the number of bytes of the range that have not been read.
     pub fn remaining(&self) -> u64 {
         self.end - self.at
     }
 
-    /// Skips bytes without reading them.
+    /// Skips the next `bytes` bytes of the range without reading them.
     pub fn skip(&mut self, bytes: u64) {
         self.at = self.at.saturating_add(bytes).min(self.end);
         self.reading = None;

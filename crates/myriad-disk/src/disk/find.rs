@@ -14,7 +14,8 @@ use crate::read::{self, ReadFailure};
 
 impl DiskStore {
     /// Returns the name of the file that may contain the page for a request, or `None` if no file can. `variant`
-    /// receives the selector of the key's variants and derives the request's variant from it.
+    /// receives the request fields in `Vary` of the key's pages (the selector), and appends the request's values of
+    /// them.
     pub fn seek(&self, key: HashedKeyRef<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<FileName> {
         if !self.file_store.health.has_begun() {
             return None;
@@ -82,7 +83,8 @@ impl DiskStore {
         self.file_store.quarantine(name, FormatError::Foreign);
     }
 
-    /// Returns the body of the page in a file, without loading it, if the page has this `generation`; otherwise `None`.
+    /// Returns the body of the page in a file, without loading it, if the page is from the fetch with number
+    /// `generation`; otherwise `None`.
     pub fn body_of(&self, name: FileName, generation: u64) -> Option<PageBody> {
         let loaded = load::load(&self.file_store, name, 0).ok()?;
         (loaded.header.generation == generation).then_some(loaded.body)
@@ -151,8 +153,8 @@ impl DiskStore {
         Some(())
     }
 
-    /// Returns the number of the newest soft purge that has counted the page in a file, or 0. Purges up to this number
-    /// must not count the page again.
+    /// Returns the number of the newest soft purge that has counted the page in a file, or 0 if none has. Purges up to
+    /// this number must not count the page again.
     pub fn counted_upto(&self, name: FileName) -> u64 {
         self.file_store.file_index.lock().softened.newest(name)
     }

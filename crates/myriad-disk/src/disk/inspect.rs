@@ -12,14 +12,14 @@ use crate::format::{ContentKind, TailSections};
 use crate::page::PageHead;
 use crate::read;
 
-/// Number of files collected per lock of the file index.
+/// Number of files collected while the file index is locked once.
 const FILES_PER_LOCK: usize = 64;
 /// Maximum length of the sections around a body (labels to encodings) that are read to inspect a page, in bytes.
 const MAX_AROUND_BODY: u64 = 64 << 20;
 
 impl DiskStore {
-    /// Returns the files of pages in `count` slots of the file index from `slot` on, and the slot to continue at
-    /// (`None` at the end).
+    /// Returns the page files in `count` slots of the file index from `slot` on, and the slot to continue at (`None` at
+    /// the end).
     pub fn files(&self, slot: u32, count: u32) -> (Vec<FileName>, Option<u32>) {
         let file_index = self.file_store.file_index.lock();
         let end = slot.saturating_add(count).min(file_index.slots());
@@ -28,14 +28,14 @@ impl DiskStore {
         (pages.map(|filed| filed.name).collect(), (end < file_index.slots()).then_some(end))
     }
 
-    /// Returns the files of a key's pages that the index contains.
+    /// Returns the names of all files with pages of a key, as far as the file index contains them.
     pub fn files_of(&self, key: HashedKeyRef<'_>) -> Vec<FileName> {
         let file_index = self.file_store.file_index.lock();
         let pages = file_index.files_of_hash(key.hash()).filter(|filed| filed.role != FileRole::Marker);
         pages.map(|filed| filed.name).collect()
     }
 
-    /// Returns the files of pages with a label (hash of a URL or tag).
+    /// Returns the files whose pages have a label, which is the hash of a URL or tag by which purges find pages.
     pub fn files_with_label(&self, label: u64) -> Vec<FileName> {
         let (mut names, mut after) = (Vec::new(), None);
         loop {

@@ -10,7 +10,7 @@ use crate::format::variant_hash;
 use crate::page::PageId;
 
 impl DiskStore {
-    /// Dooms the files of a page that was purged from memory, and cancels its pending write.
+    /// Marks the files of a page that was purged from memory as removed, and cancels the pending write of the page.
     pub fn discard(&self, page: &PageId<'_>) {
         let bits = variant_hash(page.variant()) as u32;
         let mut file_index = self.file_store.file_index.lock();
@@ -66,8 +66,8 @@ impl DiskStore {
         older.len()
     }
 
-    /// Marks all files as removed, and deletes them soon. Returns the number of pages. Files that the recovery has not
-    /// found yet are ignored later if their fetch began before `sequence`.
+    /// Marks all files of the zone as removed, and deletes them soon. Returns the number of pages. Files that the
+    /// search at startup has not found yet are ignored later if their fetch began before `sequence`.
     pub fn clear(&self, sequence: u64) -> usize {
         self.file_store.files.barrier.fetch_max(sequence, Relaxed);
         let count = self.file_store.file_index.lock().remove_all();

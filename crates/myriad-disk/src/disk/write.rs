@@ -11,11 +11,13 @@ use crate::format::{ContentKind, HEADER, Sections};
 use crate::page::{PageId, PageParts};
 use crate::staged_file::{FileCompletion, StagedFile, WriteFailure};
 
-/// Delay before a page with a new encoding is written again, in milliseconds, so that several changes need one write.
+/// Delay in milliseconds before the file of a page that got a new encoding is written again, so that several changes
+/// need one write.
 const REWRITE_DELAY_MS: u64 = 2000;
-/// Maximum number of pages waiting to be written again.
+/// Maximum number of pages whose files wait to be written again after a change.
 const MAX_CHANGED: usize = 4096;
-/// Maximum number of doomed files whose existence is not checked. Beyond it, a missing file is not recorded as doomed.
+/// Number of files marked as removed up to which a file that may not exist is marked, too, without checking whether it
+/// exists.
 pub(crate) const MAX_UNCHECKED_DOOMED: usize = 1 << 14;
 
 impl DiskStore {
@@ -32,13 +34,14 @@ impl DiskStore {
             || file_index.has_page(page.hash, page.variant(), |generation| generation > page.generation)
     }
 
-    /// Registers the write of a page and returns the number of the write. From now on the former file is not read, and
-    /// a purge cancels the write. Returns `None` if a later page of the same key and variant is being written.
+    /// Registers the write of a page and returns the number of the write. From now on the page's former file is not
+    /// read, and a purge cancels the write. Returns `None` if a later page of the same key and variant is being
+    /// written.
     pub fn begin_write(&self, page: &PageId<'_>) -> Option<u64> {
         self.file_store.file_index.lock().writes.begin(page.hash, page.variant(), page.generation)
     }
 
-    /// Unregisters a write that turned out to be unnecessary.
+    /// Unregisters write `number` of a page, because it turned out to be unnecessary.
     pub fn end_write(&self, page: &PageId<'_>, number: u64) {
         self.file_store.file_index.lock().writes.end(page.hash, page.variant(), number);
     }
@@ -126,8 +129,8 @@ impl DiskStore {
         }
     }
 
-    /// Unregisters a failed write and dooms the file that it should have replaced, because that file is older than the
-    /// page in memory.
+    /// Unregisters a failed write, and marks the file that it should have replaced as removed, because that file is
+    /// older than the page in memory.
     pub(crate) fn finish_failed_write(&self, page: &PageId<'_>, number: u64) {
         let file_store = &self.file_store;
         let main = FileName::of_key(page.key);
@@ -189,8 +192,8 @@ impl DiskStore {
         due
     }
 
-    /// Removes and returns as many key hashes from the backlog as the write queue can take now; empty while writing is
-    /// not possible.
+    /// Removes key hashes of pages to write from the backlog and returns them: as many as the write queue can take now;
+    /// none while writing is not possible.
     pub fn take_backlog(&self) -> Vec<u128> {
         if !self.file_store.may_write() {
             return Vec::new();

@@ -5,12 +5,12 @@ use crate::index::{EvictionPosition, FileName};
 use super::{FileIndex, FileRole, IndexedFile, VariantMarker, split_hash};
 use crate::file_labels::mark_of;
 
-/// Minimum number of label entries that each change examines to remove stale entries. The addition of a file with many
-/// labels examines two entries per label, so that stale entries remain few.
+/// Minimum number of entries in the label table that each change of the index examines, to remove entries of files that
+/// are gone. The addition of a file with many labels examines two entries per label, so that few remain.
 const LABEL_PAIRS_SCANNED: usize = 32;
 
-/// Number of labels that the size of a file entry (in `keys_zone`) includes: the labels of its URL. Each further
-/// [`LABELS_PER_SHARE`] labels, of about 32 bytes each, count as one more file.
+/// Number of labels (hashes by which purges find a page) that the size of a file entry in `keys_zone` includes: those
+/// of its URL. Each further [`LABELS_PER_SHARE`] labels, of about 32 bytes each, count as one more file.
 const FREE_LABELS: usize = 2;
 const LABELS_PER_SHARE: usize = 4;
 
@@ -20,19 +20,19 @@ fn share_of(labels: usize) -> u8 {
 }
 
 impl FileIndex {
-    /// Adds blocks to the used space, for a file that is about to be written.
+    /// Adds 4 KB blocks to the used disk space, for a file that is about to be written.
     pub(crate) fn take_blocks(&mut self, blocks: u32) {
         self.used_blocks += u64::from(blocks);
     }
 
-    /// Subtracts blocks from the used space.
+    /// Subtracts 4 KB blocks from the used disk space.
     pub(crate) fn return_blocks(&mut self, blocks: u32) {
         debug_assert!(self.used_blocks >= u64::from(blocks));
         self.used_blocks = self.used_blocks.saturating_sub(u64::from(blocks));
     }
 
-    /// Adds a file whose blocks are already reserved, with the labels of its page. Replaces a file of the same name,
-    /// whose blocks are released.
+    /// Adds a file to the index, with the labels of its page; its disk space must be reserved already. Replaces a file
+    /// of the same name, whose space is released.
     pub(crate) fn insert(&mut self, filed: IndexedFile, labels: &[u64]) {
         self.insert_with(IndexedFile { share: share_of(labels.len()), ..filed }, labels, None);
     }
@@ -104,7 +104,8 @@ impl FileIndex {
         self.labels.tidy(steps, is_live);
     }
 
-    /// Records the contents of a key's marker file. If selector or family changed, the known variants are doomed.
+    /// Records the contents of a key's marker file. If the key's `Vary` or the family number in its file names has
+    /// changed, the known variants count as removed.
     pub(crate) fn set_marker(&mut self, name: FileName, hash: u128, selector: &[u8], family: u64) {
         let marker = VariantMarker { selector: selector.into(), family };
         let former = self.markers.insert(name, marker);
@@ -113,7 +114,7 @@ impl FileIndex {
         }
     }
 
-    /// Dooms the known variants of a key.
+    /// Marks the files of a key's known variants as removed; they are deleted later.
     pub(crate) fn doom_variants(&mut self, hash: u128) {
         let names: Vec<FileName> = self.variants(hash).map(|filed| filed.name).collect();
         for name in names {
@@ -121,13 +122,13 @@ impl FileIndex {
         }
     }
 
-    /// Removes the marker of a key and dooms its variants.
+    /// Removes the marker file of a key from the index, and marks its variants as removed.
     pub(crate) fn clear_marker(&mut self, name: FileName, hash: u128) {
         self.markers.remove(&name);
         self.doom_variants(hash);
     }
 
-    /// Dooms the marker of a key that has no variants any more.
+    /// Marks the marker file of a key as removed if the key has no variants any more.
     pub(super) fn doom_idle_marker(&mut self, hash: u128) {
         if self.variants(hash).next().is_none()
             && let Some(marker) = self.key_file(hash).filter(|filed| filed.role == FileRole::Marker)
@@ -136,8 +137,8 @@ impl FileIndex {
         }
     }
 
-    /// Removes a file from the index without releasing its blocks. Removing a marker dooms its variants; removing the
-    /// last variant dooms the marker.
+    /// Removes a file from the index; its disk space remains accounted. If it is a marker file, its variants are marked
+    /// as removed; if it is the last variant, the marker is.
     fn remove_entry(&mut self, name: FileName) -> Option<IndexedFile> {
         let slot = self.find(name)?;
         let filed = self.queue.remove(slot)?;
@@ -159,8 +160,8 @@ impl FileIndex {
         Some(filed)
     }
 
-    /// Dooms a file: it counts as removed, but its blocks remain accounted until it is deleted. No effect if the file
-    /// is unknown.
+    /// Marks a file as removed: look-ups do not find it, but its disk space remains accounted until it is deleted. No
+    /// effect if the file is not in the index.
     pub(crate) fn doom(&mut self, name: FileName) {
         if let Some(filed) = self.remove_entry(name) {
             self.doomed.insert(name, (filed.hash, filed.blocks));
@@ -173,14 +174,14 @@ impl FileIndex {
         self.doomed.entry(name).or_insert((split_hash(hash), 0));
     }
 
-    /// Removes a file that no longer exists, and releases its blocks.
+    /// Removes a file that no longer exists from the index, and releases its disk space.
     pub(crate) fn forget(&mut self, name: FileName) -> Option<IndexedFile> {
         let filed = self.remove_entry(name)?;
         self.return_blocks(filed.blocks);
         Some(filed)
     }
 
-    /// Releases the blocks of a doomed file after it was deleted.
+    /// Releases the disk space of a file that was marked as removed, after it was deleted.
     pub(crate) fn forget_doomed(&mut self, name: FileName) {
         if let Some((_, blocks)) = self.doomed.remove(&name) {
             self.return_blocks(blocks);
@@ -202,7 +203,7 @@ impl FileIndex {
         self.doom(name);
     }
 
-    /// Records a use of a file. `used_s` is in seconds since the epoch.
+    /// Records that the page in a file was used, for the eviction order. `used_s` is in seconds since the epoch.
     pub(crate) fn touch(&mut self, name: FileName, used_s: u32) {
         if let Some(slot) = self.find(name)
             && let Some(filed) = self.queue.hit(slot, 1)
@@ -211,7 +212,7 @@ impl FileIndex {
         }
     }
 
-    /// Records a use of all files of a key, because its page was served from memory.
+    /// Records a use of all files of a key, because its page was served from memory. Delays their eviction.
     pub(crate) fn touch_key(&mut self, hash: u128, used_s: u32) {
         let halves = split_hash(hash);
         let slots: Vec<u32> = self.by_hash.iter_hash(hash as u64).copied().collect();
@@ -224,7 +225,7 @@ impl FileIndex {
         }
     }
 
-    /// Dooms all files of a key and cancels its writes. Returns the number of pages.
+    /// Marks all files of a key as removed and cancels its pending writes. Returns the number of pages.
     pub(crate) fn remove_key(&mut self, key: &[u8], hash: u128) -> usize {
         self.writes.remove_key(hash);
         let count = match self.key_file(hash) {
@@ -238,7 +239,7 @@ impl FileIndex {
         count
     }
 
-    /// Dooms all files and cancels all writes. Returns the number of pages.
+    /// Marks all files of the zone as removed and cancels all pending writes. Returns the number of pages.
     pub(crate) fn remove_all(&mut self) -> usize {
         self.writes.clear();
         let slots = 0..self.queue.slots();
@@ -252,8 +253,8 @@ impl FileIndex {
         count
     }
 
-    /// Returns up to `most` soft-purged files into which the purge has not been written yet, and regards them as
-    /// written.
+    /// Returns up to `most` soft-purged files that are not marked as stale on disk yet. They count as marked from now
+    /// on.
     pub(crate) fn take_softened(&mut self, most: usize) -> Vec<IndexedFile> {
         let names = self.softened.take_unwritten(most);
         names.into_iter().filter_map(|name| self.get(name)).collect()

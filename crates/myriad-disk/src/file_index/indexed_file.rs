@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::index::FileName;
 
-/// Unit of accounting for files, in bytes.
+/// Unit in which the disk space of files is accounted, in bytes.
 pub(crate) const BLOCK: u64 = 4096;
 
 /// Returns the number of blocks that a file of `len` bytes occupies.
@@ -29,7 +29,7 @@ pub struct IndexedFile {
     pub(crate) name: FileName,
     /// Halves of the key's XXH3-128 under the folder's seed. A `u128` would need an alignment of 16.
     pub(crate) hash: [u64; 2],
-    /// Sequence number at the start of the fetch of the file's page. Higher is later.
+    /// Sequence number at the start of the fetch of the file's page; a later fetch has a higher number.
     pub(crate) generation: u64,
     /// Number of blocks of [`BLOCK`] bytes that the file occupies.
     pub(crate) blocks: u32,
@@ -40,15 +40,16 @@ pub struct IndexedFile {
     pub(crate) role: FileRole,
     /// Set if the file itself was found in the folder; unset if only a snapshot names it.
     pub(crate) was_seen: bool,
-    /// Set if generation and labels are certain: read from the file, or from a snapshot after which no process can have
-    /// changed the file.
+    /// Set if generation and labels of the page are certain: read from the file, or from a snapshot after which no
+    /// process can have changed the file.
     pub(crate) is_trusted: bool,
-    /// Number of additional files that the entry counts as because of its labels. Set when the entry is added.
+    /// Number of additional files that the entry counts as because of its labels (hashes by which purges find the
+    /// page). Set when the entry is added.
     pub(crate) share: u8,
 }
 
 impl IndexedFile {
-    /// Returns the sequence number at the start of the fetch of the file's page. Higher is later.
+    /// Returns the sequence number at the start of the fetch of the file's page; a later fetch has a higher number.
     pub fn generation(&self) -> u64 {
         self.generation
     }
@@ -64,17 +65,17 @@ impl IndexedFile {
     }
 }
 
-/// Splits a key hash into the halves stored in [`IndexedFile`].
+/// Splits a key hash into the low and high halves stored in [`IndexedFile`].
 pub(crate) fn split_hash(hash: u128) -> [u64; 2] {
     [hash as u64, (hash >> 64) as u64]
 }
 
-/// Joins halves to a key hash; the inverse of [`split_hash`].
+/// Joins the low and high halves of a key hash; the inverse of [`split_hash`].
 pub(super) fn join_hash([low, high]: [u64; 2]) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-/// Contents of a marker file.
+/// Contents of a marker file, which describes the variants of a key whose pages have `Vary`.
 #[derive(Clone, Debug)]
 pub(crate) struct VariantMarker {
     pub(crate) selector: Arc<[u8]>,

@@ -11,7 +11,7 @@ impl FileIndex {
         self.queue.in_order()
     }
 
-    /// Sorts the eviction queue by last use, which was unknown while the recovery added the files.
+    /// Sorts the eviction queue by last use, which was unknown while the search at startup added the files.
     pub(crate) fn sort_by_use(&mut self) {
         self.queue.sort_by_key(|filed| filed.used_s);
     }
@@ -46,7 +46,7 @@ impl FileIndex {
         self.insert_with(filed, &[], Some(standing));
     }
 
-    /// Adds a label of a snapshot to the file whose name has the hash `name`.
+    /// Adds a label from a snapshot (hash of a URL or tag) to the file whose name has the hash `name`.
     pub(crate) fn restore_label(&mut self, label: u64, name: u64) {
         let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name.table_hash() == name);
         let slot = self.by_name.find(name, is_it).copied();
@@ -68,8 +68,8 @@ impl FileIndex {
         live.collect()
     }
 
-    /// Records that the recovery has read the whole folder. Entries that are known only from a snapshot, or not
-    /// trusted, are removed.
+    /// Records that the search at startup has read the whole folder. Entries that are known only from a snapshot, or
+    /// not trusted, are removed.
     pub(crate) fn complete(&mut self) {
         for slot in 0..self.queue.slots() {
             if let Some(filed) =

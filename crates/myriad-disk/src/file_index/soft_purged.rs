@@ -9,7 +9,7 @@ use crate::index::FileName;
 pub(crate) struct SoftPurgedPages {
     /// Number of the newest soft purge that covers the page of a file.
     newest: HashMap<FileName, u64>,
-    /// Files into which the purge (`fresh_until` 0) has not been written yet.
+    /// Files that are to be marked as stale on disk (`fresh_until` 0) because of a soft purge, but are not yet.
     unwritten: Vec<FileName>,
 }
 
@@ -41,12 +41,12 @@ impl SoftPurgedPages {
         names
     }
 
-    /// Returns whether files remain to be marked as stale.
+    /// Returns true if files remain to be marked as stale on disk.
     pub(crate) fn has_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
     }
 
-    /// Removes a file that is removed or now contains another page.
+    /// Removes the records about a file that is removed or now contains another page.
     pub(crate) fn remove(&mut self, name: FileName) {
         self.newest.remove(&name);
     }

@@ -8,11 +8,11 @@ use crate::format::variant_hash;
 /// Pending write of one page.
 #[derive(Clone, Copy, Debug)]
 struct PendingWrite {
-    /// Hash of the variant ([`variant_hash`]); 0 for a key without variants.
+    /// Hash of the page's variant ([`variant_hash`]); 0 for a key without variants.
     variant: u64,
-    /// Number by which the writer refers to the write.
+    /// Number of this write, by which the thread that writes refers to it.
     number: u64,
-    /// Generation of the page.
+    /// Sequence number at the start of the fetch of the page being written.
     generation: u64,
 }
 
@@ -20,7 +20,7 @@ struct PendingWrite {
 #[derive(Debug)]
 pub(crate) struct PendingWrites {
     by_key: HashMap<u128, Vec<PendingWrite>>,
-    /// Number of the next write.
+    /// Number that the next registered write gets.
     next: u64,
 }
 
@@ -46,7 +46,8 @@ impl PendingWrites {
         Some(number)
     }
 
-    /// Returns true if a page of this key and variant that is later than `generation` is pending.
+    /// Returns true if a page of this key and variant that was fetched later than number `generation` is waiting to be
+    /// written.
     pub(crate) fn has_newer(&self, hash: u128, variant: Option<&[u8]>, generation: u64) -> bool {
         if self.by_key.is_empty() {
             return false;
@@ -83,7 +84,7 @@ impl PendingWrites {
         self.retain(filed.key_hash(), |write| write.generation >= number || is_other(write));
     }
 
-    /// Cancels the writes of a key that do not satisfy `predicate`. Returns true if there were any.
+    /// Cancels the pending writes of a key for which `predicate` returns false. Returns true if any was cancelled.
     fn retain(&mut self, hash: u128, predicate: impl Fn(&PendingWrite) -> bool) -> bool {
         let Some(of_key) = self.by_key.get_mut(&hash) else { return false };
         let before = of_key.len();
@@ -95,12 +96,12 @@ impl PendingWrites {
         went
     }
 
-    /// Cancels all writes of a key.
+    /// Cancels all pending writes of a key.
     pub(crate) fn remove_key(&mut self, hash: u128) {
         self.by_key.remove(&hash);
     }
 
-    /// Cancels all writes.
+    /// Cancels all pending writes of the zone.
     pub(crate) fn clear(&mut self) {
         self.by_key.clear();
     }
@@ -110,7 +111,7 @@ impl PendingWrites {
         self.by_key.contains_key(&hash)
     }
 
-    /// Returns the key hashes with pending writes.
+    /// Returns the hashes of all keys with pending writes.
     pub(crate) fn keys(&self) -> impl Iterator<Item = u128> {
         self.by_key.keys().copied()
     }

@@ -9,7 +9,7 @@ use crate::clock_reference::ClockReference;
 const MAGIC: [u8; 8] = *b"\x89Myriad\n";
 /// Version of the file format, incremented by every change that an older program would misread.
 const FORMAT: u16 = 4;
-/// Maximum length of the section of labels, in bytes.
+/// Maximum length of the section of a page file with the labels (hashes by which purges find the page), in bytes.
 pub(super) const MAX_LABELS_LEN: u32 = 64 << 10;
 
 /// Header of a page file.
@@ -19,12 +19,12 @@ pub(crate) struct Header {
     /// Caller's version of its metadata (lower half), and the tag of the seed under which the key was hashed (upper
     /// half).
     pub(crate) version: u32,
-    /// Sequence number at the start of the page's fetch.
+    /// Sequence number at the start of the page's fetch; a later fetch has a higher number.
     pub(crate) generation: u64,
     /// Number that is part of the file names of a key's variants: in the marker and in each of its variants. 0 without
     /// variants.
     pub(crate) family: u64,
-    /// Time of completion, in milliseconds of `clock`.
+    /// Time at which the page was complete, in milliseconds of `clock`.
     pub(crate) stored_at: u64,
     /// Time until which the page is fresh, in milliseconds of `clock`; 0 for a stale page.
     pub(crate) fresh_until: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Header {
     /// Length of the labels section (hash of the variant, labels, checksum) in bytes; 0 for a marker.
     pub(crate) labels_len: u32,
     pub(crate) body_len: u64,
-    /// Checksum of the sections key, selector, variant and metadata.
+    /// Checksum of the file sections with key, selector, variant and metadata.
     pub(super) head_sum: u64,
     pub(super) encodings_sum: u64,
     /// Checksum of the body pieces' checksums.
@@ -125,17 +125,17 @@ impl Header {
         header
     }
 
-    /// Returns the number of pieces of the body.
+    /// Returns the number of pieces of the body, each with its own checksum.
     pub(crate) fn pieces(&self) -> u64 {
         self.body_len.div_ceil(PIECE)
     }
 
-    /// Returns the offset of the checksums of the pieces, which follow the body.
+    /// Returns the offset in the file of the checksums of the body's pieces, which follow the body.
     pub(crate) fn pieces_at(&self) -> u64 {
         HEADER as u64 + self.body_len
     }
 
-    /// Returns the offset of the labels, the first section after the checksums of the pieces.
+    /// Returns the offset in the file of the labels, the first section after the checksums of the body's pieces.
     pub(crate) fn head_at(&self) -> u64 {
         self.pieces_at() + self.pieces() * 8
     }

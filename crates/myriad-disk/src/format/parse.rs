@@ -18,10 +18,10 @@ pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError
     Ok((numbers.next().unwrap_or(0), numbers.collect()))
 }
 
-/// An alternative encoding: its index, the caller's metadata, its bytes.
+/// Alternative encoding (such as gzip) in a page file: its index, the caller's metadata, its bytes.
 pub(crate) type EncodingParts<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// Sections from the labels to the metadata, borrowed from the bytes of a file.
+/// Sections of a page file from the labels to the metadata, borrowed from its bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct HeadSections<'a> {
     pub(crate) labels: Box<[u64]>,
@@ -32,7 +32,7 @@ pub(crate) struct HeadSections<'a> {
 }
 
 impl<'a> HeadSections<'a> {
-    /// Parses and verifies the bytes from the labels to the end of the metadata.
+    /// Parses and verifies the bytes of a page file from the labels to the end of the metadata.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         let mut section = |length: u32| reader.take(length as usize).ok_or(FormatError::Length);
@@ -51,7 +51,7 @@ impl<'a> HeadSections<'a> {
     }
 }
 
-/// Sections from the labels to the end of the file, borrowed from its bytes.
+/// Sections of a page file from the labels to its end, borrowed from its bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TailSections<'a> {
     pub(crate) head: HeadSections<'a>,
@@ -59,7 +59,7 @@ pub(crate) struct TailSections<'a> {
 }
 
 impl<'a> TailSections<'a> {
-    /// Parses and verifies the bytes from the labels to the end of the file.
+    /// Parses and verifies the bytes of a page file from the labels to its end.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let head_len = usize::try_from(header.head_len()).unwrap_or(usize::MAX);
         let (head, encodings) = bytes.split_at_checked(head_len).ok_or(FormatError::Length)?;
@@ -88,7 +88,7 @@ fn read_encodings(bytes: &[u8]) -> Option<Vec<EncodingParts<'_>>> {
     Some(encodings)
 }
 
-/// Parses the checksums of the pieces, and verifies them with the checksum in the header.
+/// Parses the checksums of the body's pieces, and verifies them with the checksum in the header.
 pub(crate) fn read_pieces(header: &Header, bytes: &[u8]) -> Result<Box<[u64]>, FormatError> {
     if bytes.len() as u64 != header.pieces() * 8 {
         return Err(FormatError::Length);
@@ -110,13 +110,13 @@ pub(crate) fn check_pieces(bytes: &[u8], sums: &[u64]) -> Result<(), FormatError
     if hold { Ok(()) } else { Err(FormatError::Damaged) }
 }
 
-/// Parses and verifies a whole file from arbitrary bytes, for fuzzing. Returns the length of the body.
+/// Parses and verifies a whole page file from arbitrary bytes, for fuzzing. Returns the length of the body.
 pub fn examine(bytes: &[u8], version: u32) -> Result<u64, FormatError> {
     let whole = WholeFile::parse(bytes, version)?;
     Ok(whole.body.len() as u64)
 }
 
-/// Parsed and verified file that is completely in memory.
+/// Parsed and verified page file that is completely in memory.
 #[derive(Debug)]
 pub(crate) struct WholeFile<'a> {
     pub(crate) header: Header,

@@ -1,6 +1,6 @@
 //! Reader of numbers and byte ranges from the front of a slice.
 
-/// Reader; contains the bytes not read yet.
+/// Reader of the sections of a page file; contains the bytes not read yet.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {

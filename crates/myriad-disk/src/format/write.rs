@@ -23,12 +23,12 @@ pub(crate) struct Sections<'a> {
     pub(crate) selector: &'a [u8],
     pub(crate) variant: &'a [u8],
     pub(crate) meta: &'a [u8],
-    /// Alternative encodings, each appended by [`write_encoding`].
+    /// Alternative encodings of the body (such as gzip), each appended by [`write_encoding`].
     pub(crate) encodings: &'a [u8],
 }
 
 impl Sections<'_> {
-    /// Returns the length of the sections from the labels on, in bytes.
+    /// Returns the length of the file's sections from the labels on, in bytes.
     pub(crate) fn len(&self) -> u64 {
         let sections = [self.key, self.selector, self.variant, self.meta, self.encodings];
         self.labels_len() as u64 + sections.iter().map(|section| section.len() as u64).sum::<u64>()

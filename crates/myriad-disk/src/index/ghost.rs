@@ -3,25 +3,26 @@
 //! The table is approximate: a value that was never evicted may be found in it (if 32 bits of the hashes are equal),
 //! and an evicted value may be forgotten early if its bucket is full. Either only puts a value into the wrong queue.
 
-/// Number of entries in a bucket, which is one cache line.
+/// Number of entries in a bucket of the table of recently evicted values. A bucket is one cache line.
 const WAYS: usize = 8;
 
-/// Part of the value's hash (0 for an unused entry), and the count of evictions when it was added.
+/// Entry for an evicted value: part of the value's hash (0 if unused), and the total number of evictions when it was
+/// added.
 type GhostEntry = (u32, u32);
 
 #[derive(Debug, Default)]
 pub(crate) struct GhostTable {
-    /// Entries of all buckets. The number of buckets is a power of two, or 0 before the first value.
+    /// Entries of all buckets. The number of buckets is a power of two, or 0 before the first eviction.
     places: Vec<GhostEntry>,
     clock: u32,
 }
 
 impl GhostTable {
-    /// Maximum number of bytes of the table per remembered value.
+    /// Maximum number of bytes that the table needs per remembered evicted value.
     pub(crate) const BYTES: usize = 8 * size_of::<GhostEntry>() / 3;
 
-    /// Adds a value that is being evicted. `most` is the number of values that must be remembered now; the table grows
-    /// for it.
+    /// Records a value that is being evicted. `most` is the number of evicted values that must be remembered now; the
+    /// table grows for it.
     pub(crate) fn remember(&mut self, hash: u64, most: usize) {
         // The table has a third more entries than values, so that few buckets overflow.
         if self.places.len() * 3 < most * 4 {

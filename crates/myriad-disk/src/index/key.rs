@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-/// Borrowed key: any bytes of any length.
+/// Borrowed cache key: any bytes of any length.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyRef<'a>(&'a [u8]);
 
 impl<'a> KeyRef<'a> {
-    /// Creates a key from `bytes`.
+    /// Creates a cache key from `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
@@ -42,7 +42,7 @@ impl Seed {
         xxh3_128_with_seed(key, self.0)
     }
 
-    /// Returns a key with its hash.
+    /// Returns a key together with its hash under this seed.
     #[inline]
     pub fn hashed(self, key: &[u8]) -> HashedKeyRef<'_> {
         HashedKeyRef { hash: self.hash(key), bytes: key }
@@ -54,7 +54,7 @@ impl Seed {
     }
 }
 
-/// Owned key with its hash.
+/// Owned cache key with its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashedKey {
     hash: u128,

@@ -14,19 +14,19 @@ struct KeyNote {
     uses: u32,
 }
 
-/// Table of notes about keys, of fixed size. Its methods take 64 bits of the key's hash as `tag`, and `now` in
-/// milliseconds.
+/// Table of short notes about cache keys (request counts, marks as uncacheable), of fixed size. Its methods take 64
+/// bits of the key's hash as `tag`, and `now` in milliseconds.
 #[derive(Debug)]
 pub struct KeyNotes {
     /// Sets of [`WAYS`] notes; empty until the first note.
     table: Vec<KeyNote>,
     sets: usize,
-    /// Number of notes in use. Memory of unused notes has not been touched yet.
+    /// Number of notes in use. The memory of the other notes has not been touched yet.
     taken: usize,
 }
 
 impl KeyNotes {
-    /// Size of a set in bytes, the unit of capacity.
+    /// Size in bytes of a set of [`WAYS`] notes, the unit of capacity.
     pub const SET_BYTES: usize = WAYS * size_of::<KeyNote>();
 
     /// Creates a table of `sets` sets, at least one. It allocates no memory before the first note.
@@ -66,7 +66,7 @@ impl KeyNotes {
     }
 
     /// Counts a request for a key. Returns the count, which restarts at 1 if `inactive_ms` have passed since the last
-    /// note.
+    /// note about the key.
     pub fn count(&mut self, tag: u64, now: u64, inactive_ms: u64) -> u32 {
         let note = self.find_or_take(tag);
         if now.saturating_sub(note.touched) >= inactive_ms {
@@ -90,14 +90,14 @@ impl KeyNotes {
         self.find(tag).is_some_and(|n| now < n.pass_until)
     }
 
-    /// Removes the mark of [`Self::set_pass`].
+    /// Removes the mark of a key as uncacheable, set by [`Self::set_pass`].
     pub fn clear_pass(&mut self, tag: u64) {
         if let Some(note) = self.find(tag) {
             note.pass_until = 0;
         }
     }
 
-    /// Removes all notes.
+    /// Removes the notes about all keys.
     pub fn clear(&mut self) {
         self.table.fill(KeyNote::default());
         self.taken = 0;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// Ordered pairs of label and slot: the slots of a label are adjacent, and removing a pair costs the same for any
-/// number of slots.
+/// Ordered pairs of label (hash of a URL or tag by which purges find entries) and slot: the slots of a label are
+/// adjacent, and removing a pair costs the same for any number of slots.
 #[derive(Debug, Default)]
 pub struct LabelIndex(BTreeSet<LabelSlot>);
 
@@ -14,7 +14,7 @@ fn pair(label: u64, slot: u32) -> LabelSlot {
     ((label >> 32) as u32, label as u32, slot)
 }
 
-/// Progress of a search for the slots of several labels, in steps of bounded length.
+/// Progress of a search in [`LabelIndex`] for the slots of several labels, in steps of bounded length.
 #[derive(Debug, Default)]
 pub struct LabelWalk {
     label: usize,
@@ -29,7 +29,7 @@ impl LabelWalk {
 }
 
 impl LabelIndex {
-    /// Number of bytes per pair, including overhead and unused space of the tree.
+    /// Number of bytes per pair of label and slot, including overhead and unused space of the tree.
     pub const BYTES: usize = 32;
 
     /// Records that the entry in a slot has a label.

@@ -8,19 +8,19 @@ pub type PurgePredicate<M> = Box<dyn Fn(&[u8], <M as Metadata>::MetaView<'_>) ->
 /// A value outside an object owns its texts. In an object, the texts are stored between key and body, in the same
 /// allocation: a separate allocation would cost memory for each of a million objects, and time for each hit.
 pub trait Metadata: Sized + Send + Sync + 'static {
-    /// Metadata of an alternative encoding; `()` for none.
+    /// Caller's metadata of an alternative encoding of an object; `()` for none.
     type EncodingMeta: Send + Sync + 'static;
 
-    /// Part of a value that is stored in an object, without its texts.
+    /// Form of the metadata inside a stored object, without its texts, which the object stores separately.
     type StoredForm: Send + Sync + 'static;
 
-    /// Borrowed view of a value, whether its texts are in the value or in an object.
+    /// Borrowed view of the metadata, whether its texts are in the value or in an object.
     type MetaView<'a>: Copy;
 
     /// Returns a view of a value outside an object.
     fn view(&self) -> Self::MetaView<'_>;
 
-    /// Converts a value to its stored form, and appends its texts to `texts`.
+    /// Converts the metadata to the form in a stored object, and appends its texts to `texts`.
     fn into_stored(self, texts: &mut Vec<u8>) -> Self::StoredForm;
 
     /// Returns a view of a value in an object. `texts` are the bytes that [`Self::into_stored`] appended.

@@ -17,7 +17,7 @@ enum ValueState<T> {
 /// Sending half. Dropping it without a value completes the receiver with `None`.
 pub struct ValueSender<T>(Arc<Mutex<ValueState<T>>>);
 
-/// Receiving half: a future of the value, or of `None` if the sender was dropped.
+/// Receiving half: a future of the value, or of `None` if the sender was dropped without sending one.
 pub struct ValueReceiver<T>(Arc<Mutex<ValueState<T>>>);
 
 /// Creates a channel for one value.

@@ -20,28 +20,28 @@ use crate::index::ghost::GhostTable;
 /// Pages are never moved, so a growing queue copies no values while its shard is locked. There are few pages, so the
 /// list of pages stays in the processor's cache.
 const FIRST_PAGE: usize = 32;
-/// The share of new values is one twentieth of all values, unless the main queue is empty.
+/// Divisor for the target size of the queue of new values: one twentieth of all values, unless the main queue is empty.
 const NEW_SHARE_DIVISOR: usize = 20;
-/// Maximum number of counted hits.
+/// Maximum number of hits that are counted per value.
 const MAX_USES: u8 = 3;
-/// Binary logarithm of the number of values in the moving mean of weights.
+/// Binary logarithm of the number of values over which the mean weight is taken.
 const MEAN_OVER: u32 = 6;
 
 const NIL: u32 = u32::MAX;
 
 #[derive(Debug)]
 struct EvictionSlot<T> {
-    /// Next slot towards the head (newer).
+    /// Index of the next slot of the same queue towards the head (newer).
     newer: u32,
-    /// Next slot towards the tail (older); for a vacant slot, the next vacant slot.
+    /// Index of the next slot of the same queue towards the tail (older); for a vacant slot, of the next vacant slot.
     older: u32,
-    /// Number of hits since the insertion or the last check, at most [`MAX_USES`].
+    /// Number of hits on the value since its insertion or last check for eviction, at most [`MAX_USES`].
     uses: u8,
     lane: Lane,
     value: Option<T>,
 }
 
-/// Queue in which a value is.
+/// Queue that contains a value: S3-FIFO has one for new values and a main queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Values not hit since they were inserted.
@@ -53,13 +53,13 @@ pub enum Lane {
 /// Queue and hit count of a value. Snapshots store them, so that a restart restores the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvictionPosition {
-    /// Queue of the value.
+    /// Queue that contains the value.
     pub lane: Lane,
-    /// Number of hits since the insertion or the last check, at most three.
+    /// Number of hits on the value since its insertion or last check for eviction, at most three.
     pub uses: u8,
 }
 
-/// Linked list through slots. Values are inserted at the head and checked at the tail.
+/// Linked list of slots, for one queue. Values are inserted at the head and checked for eviction at the tail.
 #[derive(Clone, Copy, Debug)]
 struct SlotList {
     head: u32,
@@ -71,7 +71,7 @@ impl SlotList {
     const EMPTY: Self = Self { head: NIL, tail: NIL, len: 0 };
 }
 
-/// Returns the page that contains a slot index, and the position in the page.
+/// Returns the page of the slab that contains a slot index, and the position in that page.
 #[inline]
 fn locate(index: u32) -> (usize, usize) {
     let above = index as usize + FIRST_PAGE;
@@ -79,7 +79,7 @@ fn locate(index: u32) -> (usize, usize) {
     (page as usize, above - (FIRST_PAGE << page))
 }
 
-/// Values in eviction order. Each value has a fixed index until it is removed.
+/// Values in the order of eviction (algorithm S3-FIFO). Each value has a fixed index until it is removed.
 #[derive(Debug)]
 pub struct S3Fifo<T> {
     pages: Vec<Vec<EvictionSlot<T>>>,
@@ -103,7 +103,7 @@ impl<T> Default for S3Fifo<T> {
 }
 
 impl<T> S3Fifo<T> {
-    /// Number of bytes per value: its slot, and its share of the ghost table.
+    /// Number of bytes per value: its slot, and its share of the table of recently evicted values.
     pub const SLOT_BYTES: usize = size_of::<EvictionSlot<T>>() + GhostTable::BYTES * 7 / 10;
 
     /// Returns the number of values.
@@ -111,12 +111,12 @@ impl<T> S3Fifo<T> {
         self.lists[0].len + self.lists[1].len
     }
 
-    /// Returns whether the queue is empty.
+    /// Returns true if the queue contains no value.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns one more than the highest index used so far.
+    /// Returns one more than the highest slot index used so far.
     pub fn slots(&self) -> u32 {
         let before = |pages: usize| (FIRST_PAGE << (pages - 1)) - FIRST_PAGE;
         self.pages.last().map_or(0, |last| before(self.pages.len()) + last.len()) as u32
@@ -151,19 +151,19 @@ impl<T> S3Fifo<T> {
         slot.value.as_mut()
     }
 
-    /// Returns the number of evicted values that are remembered at the current length.
+    /// Returns the number of evicted values that are to be remembered at the current number of values.
     fn ghost_capacity(&self) -> usize {
         self.len() * 7 / 10
     }
 
-    /// Inserts a value and returns its index. `hash` identifies the value in the ghost table.
+    /// Inserts a value and returns its index. `hash` identifies the value in the table of recently evicted values.
     pub fn insert(&mut self, value: T, hash: u64) -> u32 {
         let most = self.ghost_capacity();
         let lane = if self.ghost.recall(hash, most) { Lane::Main } else { Lane::New };
         self.insert_as(value, EvictionPosition { lane, uses: 0 })
     }
 
-    /// Inserts a value as the newest of its former queue, with its former hit count. Returns its index.
+    /// Inserts a value as the newest of the queue in which it was before, with its former hit count. Returns its index.
     pub fn insert_as(&mut self, value: T, EvictionPosition { lane, uses }: EvictionPosition) -> u32 {
         let slot =
             EvictionSlot { newer: NIL, older: NIL, uses: uses.min(MAX_USES), lane, value: Some(value) };
@@ -224,8 +224,8 @@ impl<T> S3Fifo<T> {
         Some(value)
     }
 
-    /// Records a value that is about to be evicted in the ghost table, unless it is in the main queue. If it is
-    /// inserted again soon, it enters the main queue.
+    /// Records a value that is about to be evicted in the table of recently evicted values, unless it is in the main
+    /// queue. If it is inserted again soon, it enters the main queue.
     pub fn remember(&mut self, index: u32, hash: u64) {
         if self.slot(index).lane == Lane::New {
             let most = self.ghost_capacity();
@@ -288,7 +288,7 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// Returns true if the weight of a value is above one and a half times the mean, and updates the mean.
+    /// Returns true if the weight of a value is above one and a half times the mean weight, and updates the mean.
     fn is_heavy(&mut self, index: u32, weight: &impl Fn(&T) -> u64) -> bool {
         let weight = self.at(index).map_or(0, weight);
         if self.mean == 0 {

@@ -6,11 +6,11 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Maximum load of the table: four fifths of its entries.
+/// Maximum load of the hash table before it grows: four fifths of its entries.
 const MAX_LOAD_NUMERATOR: usize = 4;
 const MAX_LOAD_DENOMINATOR: usize = 5;
-/// A growing table becomes larger by a third, so that a quarter is new. Doubling would leave half of it unused for a
-/// long time.
+/// Number of parts of a table after it has grown, of which one is new: it grows by a third. Doubling would leave half
+/// of it unused for a long time.
 const GROWTH_OF: usize = 4;
 
 /// Used table entry: half of a hash, a slot, and the visible part of the slot's value.
@@ -44,8 +44,8 @@ impl<T> SlotTable<T> {
     pub const BYTES: usize = (size_of::<Option<TableEntry<T>>>() * MAX_LOAD_DENOMINATOR * GROWTH_OF)
         .div_ceil(MAX_LOAD_NUMERATOR * (GROWTH_OF - 1));
 
-    /// Returns the half of a hash that is stored. It determines the position of an entry, so a growing table does not
-    /// need the whole hashes.
+    /// Returns the half of a hash that an entry stores. It determines the position of the entry, so a growing table
+    /// does not need the whole hashes.
     fn part_of(&self, hash: u64) -> u32 {
         let product = u128::from(hash ^ self.seed) * u128::from(self.seed);
         (product >> 32) as u32 ^ (product >> 80) as u32
@@ -61,12 +61,12 @@ impl<T> SlotTable<T> {
         if at + 1 == self.places.len() { 0 } else { at + 1 }
     }
 
-    /// Returns the number of positions from one position forward to another.
+    /// Returns the number of positions from one position of the table forward to another.
     fn steps(&self, from: usize, to: usize) -> usize {
         if to >= from { to - from } else { to + self.places.len() - from }
     }
 
-    /// Returns the position of an entry with this hash that `is_it` accepts by slot and visible part.
+    /// Returns the position in the table of an entry with this hash that `is_it` accepts by slot and visible part.
     #[inline]
     fn position(&self, hash: u64, is_it: impl Fn(u32, &T) -> bool) -> Option<usize> {
         if self.places.is_empty() {
@@ -83,14 +83,14 @@ impl<T> SlotTable<T> {
         }
     }
 
-    /// Returns the slot and visible part of an entry with this hash that `is_it` accepts by its visible part.
+    /// Returns the slot and visible part of an entry with this hash whose visible part `is_it` accepts.
     #[inline]
     pub fn find(&self, hash: u64, is_it: impl Fn(&T) -> bool) -> Option<(u32, &T)> {
         let at = self.position(hash, |_, seen| is_it(seen))?;
         self.places[at].as_ref().map(|place| (place.slot, &place.visible))
     }
 
-    /// Inserts a slot that is not in the table yet, with its visible part.
+    /// Inserts the slot of a value that is not in the table yet, with the visible part of the value.
     pub fn insert(&mut self, hash: u64, slot: u32, seen: T) {
         if (self.len + 1) * MAX_LOAD_DENOMINATOR > self.places.len() * MAX_LOAD_NUMERATOR {
             self.grow();
@@ -114,14 +114,14 @@ impl<T> SlotTable<T> {
         former.into_iter().flatten().for_each(|place| self.put(place));
     }
 
-    /// Replaces the visible part of a slot that was inserted with `hash`, and returns the former part; `None` if the
-    /// slot is not in the table.
+    /// Replaces the visible part of the entry for a slot that was inserted with `hash`, and returns the former part;
+    /// `None` if the slot is not in the table.
     pub fn replace(&mut self, hash: u64, slot: u32, seen: T) -> Option<T> {
         let at = self.position(hash, |known, _| known == slot)?;
         self.places[at].as_mut().map(|place| std::mem::replace(&mut place.visible, seen))
     }
 
-    /// Removes a slot that was inserted with `hash`. Has no effect if it is not in the table.
+    /// Removes the entry for a slot that was inserted with `hash`. Has no effect if it is not in the table.
     pub fn remove(&mut self, hash: u64, slot: u32) {
         if let Some(at) = self.position(hash, |known, _| known == slot) {
             self.places[at] = None;

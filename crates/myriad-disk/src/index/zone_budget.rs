@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 #[derive(Debug)]
 pub struct ZoneBudget {
     used: AtomicUsize,
-    /// Bytes for bodies that are still arriving, counted separately from `used`.
+    /// Number of bytes for bodies that are being received, counted separately from `used`.
     arriving: AtomicUsize,
     limit: AtomicUsize,
 }
@@ -20,22 +20,22 @@ impl ZoneBudget {
         Self { used: AtomicUsize::new(0), arriving: AtomicUsize::new(0), limit: AtomicUsize::new(limit) }
     }
 
-    /// Returns the number of bytes in use.
+    /// Returns the number of bytes of the zone's memory in use.
     pub fn used(&self) -> usize {
         self.used.load(Relaxed)
     }
 
-    /// Returns the limit in bytes.
+    /// Returns the limit of the zone's memory in bytes.
     pub fn limit(&self) -> usize {
         self.limit.load(Relaxed)
     }
 
-    /// Changes the limit. If more bytes are in use, the caller must free them.
+    /// Changes the memory limit to `limit` bytes. If more bytes are in use, the caller must free them.
     pub fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Relaxed);
     }
 
-    /// Reserves bytes. Returns false, and reserves nothing, if the limit would be exceeded.
+    /// Reserves bytes of the zone's memory. Returns false, and reserves nothing, if the limit would be exceeded.
     pub fn try_reserve(&self, bytes: usize) -> bool {
         let limit = self.limit();
         let fits = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit);
@@ -48,8 +48,8 @@ impl ZoneBudget {
         debug_assert!(before >= bytes, "released {bytes} bytes of {before}");
     }
 
-    /// Adds `bytes` to the count of arriving bytes. Returns false, and adds nothing, if arriving bodies would exceed
-    /// half of the limit, so that a burst of misses cannot evict every stored page.
+    /// Adds `bytes` to the count for bodies that are being received. Returns false, and adds nothing, if these would
+    /// exceed half of the limit, so that a burst of misses cannot evict every stored page.
     pub fn try_reserve_arriving(&self, bytes: usize) -> bool {
         let limit = self.limit() / 2;
         let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= limit);
@@ -65,7 +65,7 @@ impl ZoneBudget {
         self.arriving.fetch_update(Relaxed, Relaxed, fits).is_ok()
     }
 
-    /// Subtracts bytes from the count of arriving bytes.
+    /// Subtracts bytes from the count for bodies that are being received.
     pub fn finish_arriving(&self, bytes: usize) {
         let before = self.arriving.fetch_sub(bytes, Relaxed);
         debug_assert!(before >= bytes, "{bytes} bytes arrived of {before}");

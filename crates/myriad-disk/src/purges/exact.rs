@@ -12,7 +12,7 @@ use crate::format::ContentKind;
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
-/// Number of files of a label collected per lock of the file index.
+/// Number of files with a purged label that are collected while the file index is locked once.
 const FILES_PER_LOCK: usize = 1024;
 /// Maximum time that purges wait for the first step of the recovery, so that their counts are exact for a small folder.
 const MAX_RECOVERY_WAIT: Duration = Duration::from_millis(200);

@@ -9,7 +9,7 @@ use super::round::{PurgeRound, Settling, Syncing};
 use crate::memory_tier::MemoryTier;
 use crate::purge_log;
 
-/// Interval between two attempts to remove purges, in milliseconds.
+/// Interval between two attempts to remove obsolete purges from the log, in milliseconds.
 const SETTLE_MS: u64 = 30_000;
 
 impl Purges {
@@ -87,7 +87,8 @@ impl Purges {
         upto
     }
 
-    /// Queues a sync of the file system once the covered files are deleted and earlier writes have finished.
+    /// Queues a sync of the file system once the files that the obsolete purges covered are deleted and earlier writes
+    /// have finished.
     fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {
         {
             let file_index = self.file_store.file_index.lock();

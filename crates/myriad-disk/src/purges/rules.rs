@@ -13,15 +13,17 @@ use crate::file_index::{FileRole, IndexedFile};
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
-/// Maximum number of files marked as stale per step.
+/// Maximum number of soft-purged files marked as stale per step.
 const SOFT_PURGED_PER_STEP: usize = 512;
-/// Limits of one step of the check: slots examined, files read, duration.
+/// Limits of one step of the check of files against purges by rule: slots of the file index examined, files read,
+/// duration.
 const SLOTS_PER_STEP: u32 = 1 << 16;
 const FILES_PER_STEP: usize = 4096;
 const STEP_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Purges {
-    /// Checks some files against the rules that have not been checked against all files. Returns true if more remain.
+    /// Checks some files against purges by rule that have not been checked against all files yet. Returns true if more
+    /// files remain.
     pub(super) fn check_files(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) -> bool {
         let asked = self.checked_through();
         if round.file_check.is_none() {
@@ -74,7 +76,7 @@ impl Purges {
         round.file_check.is_some()
     }
 
-    /// Records soft purges of pages in memory at their files, if the files contain the same pages.
+    /// Records the soft purges of pages in memory for their files, if the files contain the same pages.
     pub(super) fn note_softened(&self, memory: &dyn MemoryTier) {
         for softened in memory.take_softened() {
             let mut file_index = self.file_store.file_index.lock();
@@ -86,7 +88,7 @@ impl Purges {
         }
     }
 
-    /// Marks some soft-purged files as stale. Returns true if more remain.
+    /// Marks some soft-purged files on disk as stale. Returns true if more remain.
     pub(super) fn write_softened(&self) -> bool {
         let softened = self.file_store.file_index.lock().take_softened(SOFT_PURGED_PER_STEP);
         for filed in &softened {

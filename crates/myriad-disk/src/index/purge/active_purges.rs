@@ -12,21 +12,22 @@ use super::request::{FinishedPurge, PurgeKind};
 use super::verdict::{PurgeVerdict, Purgeable};
 use crate::index::{Metadata, PurgePredicate, Seed};
 
-/// Number of active rules from which a repeated rule always replaces its earlier purge and takes over its count.
+/// Number of active purges by rule from which a purge by the same rule always replaces the earlier one and takes over
+/// its page count.
 const MANY_RULES: usize = 64;
 
-/// Active purge by rule, or of everything.
+/// Active purge by rule (wildcard, regular expression…), or of everything.
 pub(super) struct LiveRule<M: Metadata> {
     name: Arc<str>,
     pub(super) number: u64,
     pub(super) purge: PurgeKind,
     /// Rule as given by the caller; `None` for a purge of everything.
     rule: Option<Box<[u8]>>,
-    /// Parsed rule; `None` covers every page.
+    /// Parsed rule; `None` for a purge of everything.
     pub(super) covers: Option<PurgePredicate<M>>,
-    /// Number of pages covered so far.
+    /// Number of pages that the purge has covered so far.
     pub(super) count: AtomicUsize,
-    /// Set once the count has been reported to the caller.
+    /// Set once the number of covered pages has been reported to the caller.
     pub(super) count_reported: bool,
 }
 
@@ -43,8 +44,8 @@ impl<M: Metadata> LiveRule<M> {
         }
     }
 
-    /// Creates a rule from the log. A rule that this version cannot parse covers everything, because it may have
-    /// covered any page.
+    /// Creates an active purge by rule from the purge log. A rule that this version cannot parse covers everything,
+    /// because it may have covered any page.
     pub(super) fn read(rule: &RulePurge) -> Self {
         Self::new(rule, rule.rule.as_deref().and_then(M::covers))
     }
@@ -71,15 +72,15 @@ pub(super) struct ActivePurges<M: Metadata> {
     pub(super) keys: HashMap<u128, PurgeNumbers>,
     /// Numbers of the newest purges of each label.
     pub(super) labels: HashMap<u64, PurgeNumbers>,
-    /// Number of the newest purge of labels that are known only from responses (tags).
+    /// Number of the newest purge of labels that are known only from responses (hashes of tags).
     pub(super) newest_label: u64,
-    /// Number of the newest purge of labels that are known before the response (URLs).
+    /// Number of the newest purge of labels that are known before the response (hashes of URLs).
     pub(super) newest_address: u64,
     /// Number of the newest purge of a key or label, or 0.
     newest_exact: u64,
     /// Lower bound of the numbers of purges of keys and labels; `u64::MAX` if there are none.
     oldest_exact: u64,
-    /// Rules, ordered by number.
+    /// Active purges by rule and of everything, ordered by number.
     pub(super) rules: Vec<LiveRule<M>>,
     /// Purges of keys and labels that are still counting the pages that they cover.
     pub(super) counting: Vec<Arc<ExactPurge>>,
@@ -104,13 +105,13 @@ impl<M: Metadata> ActivePurges<M> {
         }
     }
 
-    /// Updates the newest and oldest number after a purge of keys or labels with a number above all others.
+    /// Records `number`, which is above all others, as that of the newest purge of keys or labels.
     pub(super) fn note_exact(&mut self, number: u64) {
         self.newest_exact = number;
         self.oldest_exact = self.oldest_exact.min(number);
     }
 
-    /// Computes the newest and oldest number of purges of keys and labels.
+    /// Computes the numbers of the newest and the oldest purge of keys and labels.
     pub(super) fn measure(&mut self) {
         let numbers = || self.keys.values().chain(self.labels.values()).map(|numbers| numbers.newest());
         (self.newest_exact, self.oldest_exact) =
@@ -121,12 +122,12 @@ impl<M: Metadata> ActivePurges<M> {
         self.rules.first().is_none_or(|rule| rule.number >= number) && self.oldest_exact >= number
     }
 
-    /// Returns the number of the newest purge by rule, or 0.
+    /// Returns the number of the newest active purge by rule, or 0.
     pub(super) fn newest_rule(&self) -> u64 {
         self.rules.last().map_or(0, |rule| rule.number)
     }
 
-    /// Returns the number of the newest purge, or 0.
+    /// Returns the number of the newest active purge of any kind, or 0.
     pub(super) fn newest(&self) -> u64 {
         self.newest_exact.max(self.newest_rule())
     }

@@ -5,17 +5,17 @@ use std::sync::atomic::AtomicUsize;
 use super::request::PurgeKind;
 use crate::index::FileName;
 
-/// Numbers of the newest purges of one key or label; 0 for none.
+/// Numbers of the newest purges (hard and soft) of one key or label; 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PurgeNumbers {
-    /// Newest hard purge.
+    /// Number of the newest hard purge.
     pub hard: u64,
-    /// Newest soft purge.
+    /// Number of the newest soft purge.
     pub soft: u64,
 }
 
 impl PurgeNumbers {
-    /// Updates the number of a kind of purge, unless a newer purge is recorded.
+    /// Records the number of a hard or soft purge, unless a newer one of the same kind is recorded.
     pub fn note(&mut self, number: u64, purge: PurgeKind) {
         let newest = match purge {
             PurgeKind::Hard => &mut self.hard,
@@ -45,17 +45,17 @@ impl PurgeNumbers {
 
 /// Purge of keys and labels that is still counting the pages that it covers.
 pub struct ExactPurge {
-    /// Number in the zone's sequence.
+    /// Number of this purge in the sequence of all fetches and purges of the zone.
     pub number: u64,
-    /// Kind of the purge.
+    /// Kind of the purge: hard (removes pages) or soft (makes them stale).
     pub purge: PurgeKind,
-    /// Hashes of the keys under the zone's seed.
+    /// Hashes of the purged keys under the zone's seed.
     pub keys: Box<[u128]>,
     /// File name of each key, in the order of `keys`; empty in a zone without a folder.
     pub names: Box<[FileName]>,
-    /// Labels: hashes of URLs and tags.
+    /// Purged labels: hashes of URLs and tags.
     pub labels: Box<[u64]>,
-    /// Number of pages found so far, in memory and on disk.
+    /// Number of pages found so far that this purge covers, in memory and on disk.
     pub count: AtomicUsize,
 }
 

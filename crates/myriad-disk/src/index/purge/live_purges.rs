@@ -14,18 +14,18 @@ use super::request::{FinishedPurge, PurgeError, PurgeKind};
 use super::verdict::{PurgeVerdict, Purgeable, SoftPurgedPage};
 use crate::index::{FileName, HashedKeyRef, KeyRef, Metadata, PurgePredicate, Seed};
 
-/// Maximum number of active rules. Each look-up of an object evaluates all rules that are newer than the object's last
-/// check.
+/// Maximum number of active purges by rule. Each look-up of an object evaluates all rules that are newer than the
+/// object's last check.
 const MAX_RULES: usize = 1024;
-/// Maximum number of keys and labels with active purges, about 50 bytes each.
+/// Maximum number of purged keys and labels that are active, about 50 bytes each.
 const MAX_EXACT: usize = 1 << 18;
-/// Divisor of both maximums: from half of them on, slow fetches are prevented from storing, so that purges can be
-/// retired.
+/// Divisor of both maximum numbers of active purges: from half of them on, slow fetches are prevented from storing
+/// their pages, so that purges can be removed.
 const CROWDED_DIVISOR: usize = 2;
 
 /// Active purges of a zone. A purge is active until [`Self::retire`] removes it.
 pub struct LivePurges<M: Metadata> {
-    /// Number of the newest purge, or 0. Most look-ups read only this field.
+    /// Number of the newest active purge, or 0. Most look-ups read only this field.
     newest: AtomicU64,
     in_force: RwLock<ActivePurges<M>>,
     /// Pages in memory that soft purges covered since the last [`Self::take_softened`]. Remains empty without a disk
@@ -218,9 +218,9 @@ impl<M: Metadata> LivePurges<M> {
     }
 }
 
-/// Counts of covered pages.
+/// Counts of the pages that purges have covered.
 impl<M: Metadata> LivePurges<M> {
-    /// Stops the count of a purge, and returns the number of pages that it covered.
+    /// Stops counting the pages of a purge, and returns the number of pages that it covered.
     pub fn end_count(&self, exact: &ExactPurge) -> usize {
         self.in_force.write().counting.retain(|other| other.number != exact.number);
         exact.count.load(Relaxed)
@@ -263,9 +263,9 @@ impl<M: Metadata> LivePurges<M> {
     }
 }
 
-/// Verdicts of the purges on pages.
+/// Verdicts of the active purges on pages: unaffected, stale or removed.
 impl<M: Metadata> LivePurges<M> {
-    /// Returns true if a purge with a number above `number` is active.
+    /// Returns true if an active purge has a number above `number`.
     #[inline]
     pub fn any_since(&self, number: u64) -> bool {
         self.newest.load(SeqCst) > number
@@ -391,7 +391,7 @@ impl<M: Metadata> LivePurges<M> {
         in_force.rules.iter().rfind(|rule| rule.number < number).map_or(0, |rule| rule.number)
     }
 
-    /// Returns true if no purge is active.
+    /// Returns true if no purge of the zone is active.
     pub fn is_empty(&self) -> bool {
         self.newest.load(SeqCst) == 0
     }

@@ -18,11 +18,11 @@ use super::request::{MAX_RULE_LEN, PurgeKind};
 
 const MAGIC: [u8; 8] = *b"\x89Myrban\n";
 const VERSION: u32 = 1;
-/// Length of magic number and version, in bytes.
+/// Length of magic number and version at the start of a purge log, in bytes.
 const HEAD: usize = 12;
 /// Number of bytes that a disk writes atomically.
 pub(super) const SECTOR: usize = 512;
-/// Maximum length of a record's payload, in bytes.
+/// Maximum length of the payload of one record in the purge log, in bytes.
 const MOST_PAYLOAD: usize = MAX_PER_RECORD * 48 + 2 * MAX_RULE_LEN + 64;
 
 /// Contents of a purge log that was read.
@@ -34,7 +34,7 @@ pub struct PurgeLogContents {
     pub len: usize,
     /// Set if invalid bytes follow the intact records, or the log has no valid header.
     pub is_damaged: bool,
-    /// Set if the invalid bytes may have contained a completed purge.
+    /// Set if the invalid bytes may have contained a purge that was reported as complete.
     pub is_lost: bool,
 }
 
@@ -64,7 +64,7 @@ impl PurgeSet {
         out
     }
 
-    /// Parses the contents of a log file.
+    /// Parses the contents of a purge log file.
     pub fn read(bytes: &[u8]) -> PurgeLogContents {
         let mut reading =
             PurgeLogContents { book: Self::default(), len: 0, is_damaged: false, is_lost: false };

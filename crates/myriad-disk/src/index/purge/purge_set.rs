@@ -10,9 +10,9 @@ use super::request::PurgeKind;
 /// Purges that may still cover pages: the newest numbers of each key and label, and rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PurgeSet {
-    /// Numbers by key hash under the zone's seed.
+    /// Numbers of the newest purges of each key, by key hash under the zone's seed.
     pub keys: HashMap<u128, PurgeNumbers>,
-    /// Numbers by label.
+    /// Numbers of the newest purges of each label (hash of a URL or tag).
     pub labels: HashMap<u64, PurgeNumbers>,
     /// Purges by rule and of everything, ordered by number.
     pub rules: Vec<RulePurge>,
@@ -47,7 +47,7 @@ impl PurgeSet {
         self.rules.insert(at, rule.clone());
     }
 
-    /// Adds all purges of another set, with their numbers.
+    /// Adds all purges of another set, without changing their numbers.
     pub fn merge(&mut self, other: &Self) {
         self.merge_exact(other, u64::MAX);
         other.rules.iter().for_each(|rule| self.note_rule(rule));
@@ -88,8 +88,8 @@ impl PurgeSet {
         [PurgeKind::Soft, PurgeKind::Hard].map(of).into()
     }
 
-    /// Removes purges that are already known: keys and labels with numbers that are below `comparable` and not above
-    /// those in `ours`, or equal to those in `heard`; and rules that `ours` contains.
+    /// Removes purges that this process knows already: keys and labels with numbers that are below `comparable` and not
+    /// above those in `ours`, or equal to those in `heard`; and rules that `ours` contains.
     pub fn drop_known(&mut self, ours: &Self, comparable: u64, heard: &Self) {
         let is_known = |number: u64, ours: u64, heard: u64| {
             number == 0 || number < comparable && number <= ours || number == heard
@@ -104,7 +104,7 @@ impl PurgeSet {
         self.rules.retain(|rule| !ours.rules.contains(rule));
     }
 
-    /// Removes the purges with numbers up to `number`.
+    /// Removes the purges with numbers up to and including `number`.
     pub fn drop_through(&mut self, number: u64) {
         self.keys.retain(|_, numbers| numbers.newest() > number);
         self.labels.retain(|_, numbers| numbers.newest() > number);
@@ -116,23 +116,23 @@ impl PurgeSet {
         self.len() == 0
     }
 
-    /// Returns the number of keys, labels and rules.
+    /// Returns the number of keys, labels and rules in the set.
     pub fn len(&self) -> usize {
         self.keys.len() + self.labels.len() + self.rules.len()
     }
 
-    /// Returns the newest number of each key and label, and the number of each rule.
+    /// Returns the number of the newest purge of each key and label, and the number of each purge by rule.
     fn numbers(&self) -> impl Iterator<Item = u64> {
         let exact = self.keys.values().chain(self.labels.values());
         exact.map(|numbers| numbers.newest()).chain(self.rules.iter().map(|rule| rule.number))
     }
 
-    /// Returns the lowest of [`Self::numbers`]; `None` if the set is empty.
+    /// Returns the lowest number of a purge in the set; `None` if the set is empty.
     pub fn oldest(&self) -> Option<u64> {
         self.numbers().min()
     }
 
-    /// Returns the highest number; 0 if the set is empty.
+    /// Returns the highest number of a purge in the set; 0 if the set is empty.
     pub fn newest(&self) -> u64 {
         self.numbers().max().unwrap_or(0)
     }

@@ -5,12 +5,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::exact::PurgeNumbers;
 use super::request::PurgeKind;
 
-/// Number of bytes before the payload of a record: its length, the complement of the length, and its checksum.
+/// Number of bytes before the payload of a record in the purge log: the payload's length, the complement of the length,
+/// and its checksum.
 pub(super) const FRAME: usize = 16;
-/// Maximum number of keys and labels in one record.
+/// Maximum number of keys and labels in one record of the purge log.
 pub(super) const MAX_PER_RECORD: usize = 4096;
 
-/// First byte of a payload: the kind of the record.
+/// First byte of the payload of a record in the purge log: purge of keys and labels.
 pub(super) const EXACT: u8 = 0;
 pub(super) const RULE: u8 = 1;
 pub(super) const ALL: u8 = 2;
@@ -18,28 +19,28 @@ pub(super) const ALL: u8 = 2;
 /// Purge by rule, or of everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulePurge {
-    /// Number in the zone's sequence.
+    /// Number of this purge in the sequence of all fetches and purges of the zone.
     pub number: u64,
-    /// Kind of the purge.
+    /// Kind of the purge: hard (removes pages) or soft (makes them stale).
     pub purge: PurgeKind,
-    /// Name shown with the result of the purge.
+    /// Name of the purge, shown with its result.
     pub name: Box<str>,
     /// Rule as given by the caller; `None` for a purge of everything.
     pub rule: Option<Box<[u8]>>,
 }
 
-/// Purge as it is logged.
+/// Purge as it is written to the purge log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeRecord {
     /// Purge of keys and labels.
     Exact {
-        /// Number in the zone's sequence.
+        /// Number of this purge in the sequence of all fetches and purges of the zone.
         number: u64,
-        /// Kind of the purge.
+        /// Kind of the purge: hard (removes pages) or soft (makes them stale).
         purge: PurgeKind,
-        /// Hashes of the keys under the zone's seed.
+        /// Hashes of the purged keys under the zone's seed.
         keys: Box<[u128]>,
-        /// Labels.
+        /// Purged labels: hashes of URLs and tags.
         labels: Box<[u64]>,
     },
     /// Purge by rule, or of everything.
@@ -47,7 +48,7 @@ pub enum PurgeRecord {
 }
 
 impl PurgeRecord {
-    /// Returns the number in the zone's sequence.
+    /// Returns the purge's number in the sequence of all fetches and purges of the zone.
     pub fn number(&self) -> u64 {
         match self {
             Self::Exact { number, .. } | Self::Rule(RulePurge { number, .. }) => *number,
@@ -63,8 +64,8 @@ impl PurgeRecord {
         self
     }
 
-    /// Appends the purge to `out` in the log's format. A purge with more than [`MAX_PER_RECORD`] keys and labels
-    /// becomes several records.
+    /// Appends the purge to `out` in the format of the purge log. A purge with more than [`MAX_PER_RECORD`] keys and
+    /// labels becomes several records.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Exact { number, purge, keys, labels } => {
@@ -91,7 +92,7 @@ impl RulePurge {
     }
 }
 
-/// Appends records of keys and labels, at most [`MAX_PER_RECORD`] per record.
+/// Appends records of purged keys and labels to a purge log, at most [`MAX_PER_RECORD`] per record.
 pub(super) fn write_exact(
     keys: impl Iterator<Item = (u128, PurgeNumbers)>,
     labels: impl Iterator<Item = (u64, PurgeNumbers)>,
@@ -123,7 +124,7 @@ pub(super) fn write_exact(
     }
 }
 
-/// Appends a record: a frame, and the payload that `payload` appends.
+/// Appends a record to a purge log: length and checksum, then the payload that `payload` appends.
 pub(super) fn frame(out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; FRAME]);

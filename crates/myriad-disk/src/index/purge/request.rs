@@ -25,7 +25,7 @@ pub enum PurgeScope<'a> {
     /// All pages under any of the keys, and all pages with any of the labels. The result of the purge contains their
     /// number.
     Exact {
-        /// Keys.
+        /// Keys of the pages to purge.
         keys: &'a [KeyRef<'a>],
         /// Labels that are known before the response: hashes of URLs. Fetches in progress for other URLs are not
         /// affected.
@@ -36,24 +36,24 @@ pub enum PurgeScope<'a> {
     /// All pages covered by a rule, which [`crate::index::Metadata::covers`] parses. They are counted in the
     /// background.
     Rule {
-        /// Name reported with the result ([`FinishedPurge`]).
+        /// Name of the purge, reported with its result ([`FinishedPurge`]).
         name: &'a str,
-        /// Rule, at most [`MAX_RULE_LEN`] bytes.
+        /// Rule in the caller's format, at most [`MAX_RULE_LEN`] bytes.
         rule: &'a [u8],
     },
-    /// All pages. They are counted in the background.
+    /// All pages of the zone. They are counted in the background.
     All,
 }
 
-/// Maximum length of a rule in bytes, and of its name.
+/// Maximum length of a purge rule in bytes, and of its name.
 pub const MAX_RULE_LEN: usize = 8 << 10;
 
 /// Result of a purge that is active and, if its zone has a folder, logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedPurge {
-    /// Number in the zone's sequence.
+    /// Number of the purge in the sequence of all fetches and purges of the zone.
     pub number: u64,
-    /// Number of pages that it covered, as far as known.
+    /// Number of pages that the purge covered, as far as known.
     pub count: PurgeCount,
 }
 
@@ -61,16 +61,17 @@ pub struct LoggedPurge {
 /// both; encodings do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeCount {
-    /// Exact number.
+    /// Exact number of covered pages.
     Exact(usize),
-    /// Minimum: the recovery may still find files of a former process, which are covered too.
+    /// Minimum number of covered pages: the search at startup may still find files of a former process, which are
+    /// covered too.
     AtLeast(usize),
-    /// Not known yet: `Zone::maintain_purges` reports it once all pages are checked.
+    /// Number not known yet: `Zone::maintain_purges` reports it once all pages are checked.
     Later,
 }
 
 impl PurgeCount {
-    /// Returns the number of pages known so far; 0 for `Later`.
+    /// Returns the number of covered pages known so far; 0 for `Later`.
     pub fn known(self) -> usize {
         match self {
             Self::Exact(count) | Self::AtLeast(count) => count,
@@ -115,7 +116,7 @@ enum PurgeFutureState {
 }
 
 impl PurgeFuture {
-    /// Returns a future that is complete with `end`.
+    /// Returns a future that completes at once with the result `end`.
     pub fn done(end: Result<LoggedPurge, PurgeError>) -> Self {
         Self(PurgeFutureState::Done(Some(end)))
     }
@@ -149,9 +150,9 @@ impl fmt::Debug for PurgeFuture {
 /// Completed purge by rule or of everything, whose pages have all been counted; returned by `Zone::maintain_purges`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedPurge {
-    /// Name given by the caller.
+    /// Name that the caller gave the purge.
     pub name: Arc<str>,
-    /// Number in the zone's sequence.
+    /// Number of the purge in the sequence of all fetches and purges of the zone.
     pub number: u64,
     /// Number of pages that were removed or made stale.
     pub count: usize,

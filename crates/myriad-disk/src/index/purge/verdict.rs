@@ -18,9 +18,9 @@ pub enum PurgeVerdict {
 pub struct SoftPurgedPage {
     /// Hash of the page's key under the zone's seed.
     pub key: u128,
-    /// Sequence number at the start of the page's fetch.
+    /// Sequence number at the start of the page's fetch; a later fetch has a higher number.
     pub generation: u64,
-    /// Number of the newest purge at the time of the check.
+    /// Number of the newest purge when the page was checked against purges.
     pub number: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct SoftPurgedPage {
 pub trait Purgeable<M: Metadata> {
     /// Returns the bytes of the object's key.
     fn key(&self) -> &[u8];
-    /// Returns the caller's metadata.
+    /// Returns the caller's metadata of the object.
     fn meta(&self) -> M::MetaView<'_>;
     /// Returns the sequence number at the start of the object's fetch. Purges with higher numbers may cover it.
     fn generation(&self) -> u64;
@@ -36,7 +36,7 @@ pub trait Purgeable<M: Metadata> {
     fn last_purge_applied(&self) -> u64;
     /// Records that the object was checked against all purges up to `number`.
     fn note_purges_applied(&self, number: u64);
-    /// Makes the object stale from a time on (milliseconds since the epoch; 0 if unknown), unless it became stale
-    /// earlier.
+    /// Makes the object stale from the time `from` on (milliseconds since the epoch; 0 if unknown), unless it became
+    /// stale earlier.
     fn expire(&self, from: u64);
 }
