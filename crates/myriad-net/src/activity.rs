@@ -3,7 +3,8 @@
 //! [`crate::ConnectionLimiter`] reads it to select the connections to evict when a new connection needs a slot.
 //! Recording a change costs one store, starting a request none beyond the request counter.
 
-/// Bits of the kind of activity; the number of requests is above them.
+/// Number of low bits of [`Activity`] that hold its kind (busy, idle or stalled); the number of requests is stored
+/// directly above them.
 const KIND_BITS: u32 = 2;
 const IDLE: u32 = 1;
 const STALLED: u32 = 2;
@@ -24,9 +25,9 @@ pub(crate) struct Activity(u64);
 /// Client event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AwaitedEvent {
-    /// The next request of the client.
+    /// The client is expected to send its next request.
     Idle,
-    /// The rest of a request head or body, or the client reading a response.
+    /// The client is expected to send the rest of a request head or body, or to read a response.
     Stalled,
 }
 

@@ -14,7 +14,8 @@ use crate::pressure;
 pub struct MinRate {
     /// Bytes per second; 0 disables the limit.
     pub bytes_per_second: u32,
-    /// Length of a measurement interval, in milliseconds of waiting. The rate is checked at the end of each interval.
+    /// Length of a measurement interval, in milliseconds of waiting for the client. The rate is checked at the end of
+    /// each interval.
     pub grace_ms: u32,
     /// If true, the rate is enforced only under pressure: more than three quarters of the worker's connections are in
     /// use, or memory is short.
@@ -38,7 +39,7 @@ impl MinRate {
 /// Limits that apply to one wait for a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientTimeLimits {
-    /// Maximum silence, in milliseconds; 0 for no limit.
+    /// Maximum time in milliseconds without a byte from or to the client; 0 for no limit.
     pub(crate) silence_ms: u64,
     pub(crate) rate: MinRate,
 }
@@ -53,7 +54,7 @@ impl Default for ClientTimeLimits {
 /// Limit that was exceeded while waiting for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeoutReason {
-    /// No byte was transferred within the maximum silence.
+    /// No byte was transferred within the time limit of the wait.
     Idle,
     /// The transfer was slower than the minimum rate.
     BelowMinRate,
@@ -63,36 +64,38 @@ pub(crate) enum TimeoutReason {
 /// if the number is unknown. It can be less than the number of bytes written.
 pub(crate) type AckedBytes<'a> = &'a dyn Fn() -> Option<u64>;
 
-/// Function for directions without acknowledgement counts: the rate is computed from the bytes read or written.
+/// Function for transfers without acknowledgement counts: the rate is computed from the bytes read or written instead.
 pub(crate) const AS_MOVED: AckedBytes<'static> = &|| None;
 
 /// Measured waiting time and bytes of one direction of one exchange.
 #[derive(Debug, Default)]
 pub(crate) struct ClientTimeouts {
-    /// Start of the current wait in milliseconds since boot; `None` while the server does not wait for the client.
+    /// Start of the current wait for the client, in milliseconds since boot; `None` while the server does not wait for
+    /// it.
     silent_since: Option<u64>,
     /// Time up to which the current wait is included in `waited_ms`, in milliseconds since boot.
     counted_until: u64,
-    /// Milliseconds of waiting in this interval.
+    /// Milliseconds spent waiting for the client in the current measurement interval.
     waited_ms: u64,
-    /// Bytes transferred in this interval.
+    /// Bytes transferred in the current measurement interval.
     moved: u64,
-    /// Bytes acknowledged by the client at the start of the interval.
+    /// Total number of bytes acknowledged by the client at the start of the measurement interval.
     taken: AckMark,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AckMark {
-    /// Not queried yet.
+    /// The number of acknowledged bytes has not been queried yet.
     #[default]
     Unasked,
-    /// The kernel does not report it.
+    /// The kernel does not report the number of acknowledged bytes.
     Unknown,
     Known(u64),
 }
 
 impl ClientTimeouts {
-    /// Waits for the client. Returns ready with the exceeded limit. `deadline` must be used for this value only.
+    /// Polls a wait for the client: pending while it lasts, ready with the limit that was exceeded. `deadline` must not
+    /// be used for anything else.
     pub(crate) fn poll(
         &mut self,
         deadline: &Deadline,

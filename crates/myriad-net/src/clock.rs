@@ -16,8 +16,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Minimum change of the difference between the clocks that is recorded, in milliseconds. Smaller changes result from
-/// reading the clocks one after the other.
+/// Minimum change of the difference between system clock and process clock that is recorded, in milliseconds. Smaller
+/// changes result from reading the clocks one after the other.
 const STEP_MS: i64 = 10;
 
 /// Value of the process clock at the boot of the machine, in microseconds.

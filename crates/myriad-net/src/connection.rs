@@ -18,7 +18,7 @@ use crate::tls::{TlsFacts, TlsSession};
 
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
-/// Returns the next connection number.
+/// Returns the next serial number of a client connection, unique in this process.
 pub(crate) fn next_serial() -> u64 {
     SERIAL.fetch_add(1, Ordering::Relaxed)
 }
@@ -42,15 +42,16 @@ impl ClientAddress {
     }
 }
 
-/// Maximum number of times that a connection can be passed to another listener, as in nginx.
+/// Maximum number of times that a connection can be passed to another listener (`pass` in a `stream` server), as in
+/// nginx.
 const MAX_PASSES: usize = 10;
 
-/// State of a connection that was passed to another listener.
+/// State of a connection that was passed to another listener (`pass` in a `stream` server).
 #[derive(Default)]
 struct PassState {
     /// Address of the last listener that the connection was passed to; `None` for a unix socket.
     address: Cell<Option<SocketAddr>>,
-    /// Values that are dropped with the connection, one for each pass.
+    /// Values that are dropped with the connection, one for each pass, such as `limit_conn` counts of earlier servers.
     retained: RefCell<Vec<Box<dyn Any>>>,
 }
 
@@ -72,15 +73,15 @@ pub struct Connection {
     pub(crate) deadline: Deadline,
     /// Activity as seen by [`crate::ConnectionLimiter`].
     pub(crate) activity: Cell<Activity>,
-    /// Set when the connection has been evicted; its slot is free from then on.
+    /// Set when the connection has been evicted; its slot in the connection limiter is free from then on.
     gives_way: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
-    /// Set once the connection has been passed to another listener.
+    /// State set once the connection has been passed to another listener (`pass` in a `stream` server).
     passed: OnceCell<Box<PassState>>,
     tls: OnceCell<Box<TlsFacts>>,
     /// Set if the client sent plain HTTP to a TLS port (nginx's status 497).
     pub plain_to_tls: Cell<bool>,
-    /// Set if the size of TLS records grows during the connection.
+    /// Set if TLS records start small and grow during the connection (no fixed `ssl_buffer_size`).
     pub(crate) sizes_records: Cell<bool>,
     /// Number of the request whose response has not started, to which interim responses may be sent; 0 if there is
     /// none.

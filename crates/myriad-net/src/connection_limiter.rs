@@ -20,18 +20,20 @@ use crate::connection::Connection;
 use crate::deadline::{self, TICK_MS};
 use crate::{memory_counters, pressure};
 
-/// Ticks after which a stalled connection may be evicted (2 s): longer than the retransmission of a lost packet.
+/// Time in ticks after which a stalled connection may be evicted (2 s): longer than the retransmission of a lost
+/// packet.
 const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
 /// Minimum idle time in ticks (1 s) before a connection is evicted to free memory, because the request of a new
 /// connection may be in transit.
 const REST_TICKS: i32 = (1000 / TICK_MS) as i32;
-/// Maximum number of candidates that one scan collects, or an eighth of all connections if that is more.
+/// Maximum number of eviction candidates that one scan of the connections collects, or an eighth of all connections if
+/// that is more.
 const GATHER: usize = 32;
 /// Number of clients accepted even if the process is out of memory, or an eighth of the slots if that is more. The
 /// memory may be used by data that no eviction frees, and cached responses can still be served.
 const LEAST_CLIENTS: usize = 64;
 
-/// Connection slots of one worker. Cheap to clone; must stay on the worker's thread.
+/// Limiter of the connections of one worker (`worker_connections`). Cheap to clone; must stay on the worker's thread.
 #[derive(Clone)]
 pub struct ConnectionLimiter(Rc<LimiterState>);
 
@@ -43,7 +45,7 @@ struct LimiterState {
     free: RefCell<Vec<usize>>,
     open: Cell<usize>,
     changed: Notify,
-    /// Candidates for eviction with their activity at the time of the scan; the last is evicted next.
+    /// Candidates for eviction with their activity at the time of the scan; the last one in the list is evicted next.
     next: RefCell<Vec<(usize, Activity)>>,
     /// Tick of the last scan of `clients` for each [`NeededResource`], if that scan found no connection to evict.
     last_failed_scan: [Cell<Option<u32>>; 2],
@@ -54,29 +56,30 @@ struct LimiterState {
 
 struct LimiterClient {
     connection: Weak<Connection>,
-    /// Set while the connection occupies a slot: until it is evicted.
+    /// Set while the connection occupies a slot of the limiter; cleared when it is evicted.
     is_seated: bool,
 }
 
 /// Evictions and refusals due to a shortage of slots or file descriptors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortage {
-    /// Number of idle connections evicted.
+    /// Number of idle connections evicted because of the shortage.
     pub idle: u32,
     /// Number of evicted connections whose clients stalled while sending a request or reading a response.
     pub stalled: u32,
     /// Set if no connection could be evicted: clients had to wait or an upstream connection was refused.
     pub refused: bool,
-    /// Set if the process was out of file descriptors.
+    /// Set if file descriptors of the process were exhausted.
     pub descriptors: bool,
 }
 
 /// Numbers of connections evicted to free memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvictedForMemory {
-    /// Number of idle connections.
+    /// Number of idle connections evicted to free memory.
     pub idle: u32,
-    /// Number of connections whose clients stalled while sending a request or reading a response.
+    /// Number of connections evicted to free memory whose clients stalled while sending a request or reading a
+    /// response.
     pub stalled: u32,
 }
 
@@ -157,7 +160,7 @@ impl ConnectionLimiter {
         memory_counters::is_exhausted() && self.0.open.get() >= LEAST_CLIENTS.max(self.0.capacity / 8)
     }
 
-    /// Returns true if no slot is left for clients.
+    /// Returns true if all slots available to client connections are in use.
     pub(crate) fn is_full(&self) -> bool {
         self.0.used.get() >= self.0.capacity - self.0.capacity / 8
     }
@@ -168,8 +171,8 @@ impl ConnectionLimiter {
         self.needed_resource().is_none_or(|want| self.ensure_candidate(want))
     }
 
-    /// Returns the resource that an eviction must free for a new client; `None` if a slot is free and memory is
-    /// available.
+    /// Returns the resource (slot or memory) that an eviction must free for a new client; `None` if a slot is free and
+    /// memory is available.
     fn needed_resource(&self) -> Option<NeededResource> {
         if self.is_full() {
             Some(NeededResource::Seats)
@@ -246,8 +249,8 @@ impl ConnectionLimiter {
         true
     }
 
-    /// Evicts the first candidate and returns the event it waited for; `None` if none can be evicted. Its slot is free
-    /// immediately.
+    /// Evicts the first candidate; its slot is free immediately. Returns the event that it waited for; `None` if no
+    /// connection can be evicted.
     fn evict_oldest(&self, want: NeededResource) -> Option<AwaitedEvent> {
         if !self.ensure_candidate(want) {
             return None;
@@ -374,7 +377,8 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// Slot and registration of a client connection while its driver runs. Dropping it frees both.
+/// Connection slot and registration of a client connection in the limiter while its driver runs. Dropping it frees
+/// both.
 pub(crate) struct ClientGuard {
     seats: Rc<LimiterState>,
     at: usize,

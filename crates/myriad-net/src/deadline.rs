@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// Interval between scans, in milliseconds. A deadline expires at most two intervals late.
+/// Interval in milliseconds at which a thread scans its table of deadlines. A deadline expires at most two intervals
+/// late.
 pub const TICK_MS: u64 = 50;
 const OFF: u32 = u32::MAX;
 
 struct TimerTable {
     /// Start time of tick 0.
     started: Instant,
-    /// Tick at which each slot expires; `OFF` if it is not armed.
+    /// Tick at which the deadline of each slot expires; `OFF` if none is set.
     at: RefCell<Vec<u32>>,
     state: RefCell<Vec<SlotState>>,
     free: RefCell<Vec<u32>>,
@@ -65,7 +66,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Allocates a slot without setting a deadline.
+    /// Allocates a slot in the table of deadlines of this thread without setting a deadline.
     pub fn new() -> Self {
         TABLE.with(|table| {
             let slot = table.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -152,12 +153,13 @@ pub(crate) fn tick() -> u32 {
     })
 }
 
-/// Returns true if this worker drains: idle connections close, busy connections close after their response.
+/// Returns true if this worker drains (it is shutting down): idle connections close, busy connections close after their
+/// response.
 pub fn draining() -> bool {
     TABLE.with(|table| table.draining.get())
 }
 
-/// Puts this worker into draining and wakes all connections.
+/// Starts to drain this worker: wakes all connections so that idle ones close, and busy ones after their response.
 pub fn drain() {
     TABLE.with(|table| {
         table.draining.set(true);
@@ -179,7 +181,8 @@ pub fn start_epoch() {
     });
 }
 
-/// Scans the table of this thread; never returns. Spawned once when a worker starts.
+/// Scans the table of deadlines of this thread and wakes the tasks of expired ones; never returns. Spawned once when a
+/// worker starts.
 pub async fn run() {
     let table = TABLE.with(Rc::clone);
     loop {

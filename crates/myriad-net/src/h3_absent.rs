@@ -18,7 +18,7 @@ use crate::service::Service;
 
 /// Parameters of a QUIC listener for one worker.
 pub struct QuicWorkerSockets {
-    /// Number of the listener.
+    /// Number of the listener in the configuration.
     pub number: u32,
 }
 
@@ -30,16 +30,16 @@ pub enum QuicSettings {}
 pub struct QuicRelay;
 
 impl QuicRelay {
-    /// Ignores the processes.
+    /// Ignores the processes, because this build has no HTTP/3.
     pub fn set_processes(&self, _own: QuicProcess, _others: Vec<(QuicProcess, OwnedFd)>) {}
 
-    /// Does nothing.
+    /// Does nothing, because this build has no HTTP/3.
     pub fn stop_accepting(&self) {}
 
     /// Drops and thereby closes the inbox.
     pub fn set_inbox(&self, _inbox: OwnedFd) {}
 
-    /// Does nothing.
+    /// Does nothing, because this build has no HTTP/3; always succeeds.
     pub fn start_reading_inbox(&self) -> io::Result<()> {
         Ok(())
     }
@@ -53,7 +53,7 @@ pub(crate) struct Hubs(());
 pub(crate) enum AcceptorRefs {}
 
 impl Hubs {
-    /// Always returns an error.
+    /// Always returns an error, because this build has no HTTP/3.
     pub(crate) fn listen<S: Service>(
         &self,
         _service: &Rc<S>,

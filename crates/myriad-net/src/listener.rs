@@ -21,16 +21,16 @@ use crate::test_panic::test_panic;
 use crate::transport::Registered;
 use crate::{deadline, h1};
 
-/// Number of file descriptors that a new connection and its request may need.
+/// Number of file descriptors that a new client connection and its request may need, reserved before it is accepted.
 const DESCRIPTORS_PER_CONNECTION: usize = 4;
-/// Pause of accepting after an `accept` error other than a lack of file descriptors, such as lack of memory (as nginx's
-/// default `accept_mutex_delay`).
+/// Pause before the next `accept` after an error other than a lack of file descriptors, such as lack of memory (as
+/// nginx's default `accept_mutex_delay`).
 const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
-/// Interval at which a listener that cannot accept checks again. Needed because a connection that becomes evictable
-/// does not notify the listener.
+/// Interval at which a listener that cannot accept for lack of slots or memory checks again. Needed because a
+/// connection that becomes evictable does not notify the listener.
 const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
 
-/// Client connections of one worker thread, and the means to accept them.
+/// Client connections of one worker thread; accepts them from listening sockets.
 pub struct ConnectionWorker<S> {
     service: Rc<S>,
     limiter: ConnectionLimiter,
@@ -43,7 +43,7 @@ pub struct Acceptor {
 }
 
 enum AcceptorKind {
-    /// TCP or unix connections.
+    /// Acceptor of TCP or unix connections: its task.
     Stream(JoinHandle<()>),
     /// QUIC connections. The listener's task runs until the last connection has closed.
     Quic(#[allow(dead_code, reason = "held open, never read")] AcceptorRefs),
@@ -87,7 +87,7 @@ impl<S: Service> ConnectionWorker<S> {
         Ok(Acceptor { kind: AcceptorKind::Quic(users) })
     }
 
-    /// Returns the number of open client connections.
+    /// Returns the number of open client connections of this worker.
     pub fn connections(&self) -> usize {
         self.limiter.clients()
     }

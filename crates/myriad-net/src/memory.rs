@@ -43,12 +43,12 @@ impl Default for BufferedBodyBytes {
 }
 
 impl BufferedBodyBytes {
-    /// Returns the number of buffered bytes.
+    /// Returns the number of bytes buffered for the reader.
     pub fn get(&self) -> u64 {
         self.0.part() as u64
     }
 
-    /// Adds `more` bytes.
+    /// Adds `more` bytes that were buffered for the reader.
     pub fn add(&mut self, more: usize) {
         self.0.set(self.0.part() + more);
     }

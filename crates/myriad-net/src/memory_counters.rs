@@ -10,13 +10,13 @@ use myriad_base::memory::PressureStage;
 thread_local! {
     /// Current memory pressure stage.
     pub(crate) static STAGE: Cell<PressureStage> = const { Cell::new(PressureStage::Normal) };
-    /// Bytes of request buffers.
+    /// Bytes of the request buffers of this worker, in use and pooled.
     pub(crate) static BUFFERS: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of bodies of requests and upstream responses, buffered for their readers.
+    /// Bytes of request and upstream response bodies of this worker that are buffered for their readers.
     pub(crate) static BODIES: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of responses that wait for flow-control windows of multiplexed connections.
+    /// Bytes of responses of this worker that wait for flow-control windows of HTTP/2 and HTTP/3 connections.
     pub(crate) static ANSWERS: Cell<usize> = const { Cell::new(0) };
-    /// Number of TLS sessions.
+    /// Number of TLS sessions of this worker's connections.
     pub(crate) static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn is_exhausted() -> bool {
     STAGE.get() >= PressureStage::Refusing
 }
 
-/// Share of one of the counters. Subtracted when dropped.
+/// Share of one user (such as a connection) in one of this thread's byte counters. Subtracted when dropped.
 #[derive(Debug)]
 pub(crate) struct CountedBytes {
     sum: &'static std::thread::LocalKey<Cell<usize>>,

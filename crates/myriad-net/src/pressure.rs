@@ -13,7 +13,8 @@ pub(crate) fn is_on() -> bool {
     PRESSED.get() || memory_counters::is_short()
 }
 
-/// Records whether more than three quarters of the slots are in use. Called by [`crate::ConnectionLimiter`].
+/// Records whether more than three quarters of this worker's connection slots are in use. Called by
+/// [`crate::ConnectionLimiter`].
 pub(crate) fn set(is_on: bool) {
     PRESSED.set(is_on);
 }

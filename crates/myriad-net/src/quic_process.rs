@@ -6,29 +6,29 @@ use xxhash_rust::xxh3::xxh3_64;
 /// listener's sockets, the one with the greatest state reads them; among equals, the one with the highest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// It does not serve yet and may not read the sockets.
+    /// The process does not serve yet and may not read the sockets.
     Starting,
-    /// It accepts no new connections, but serves existing ones.
+    /// The process accepts no new connections, but serves existing ones.
     Leaving,
-    /// It accepts new connections.
+    /// The process accepts new connections.
     Serving,
 }
 
-/// Worker process, as described to the other processes.
+/// Worker process that shares QUIC sockets, as described to the other processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuicProcess {
     /// Number of the process in connection IDs; unique among live processes.
     pub number: u8,
-    /// Precedence among processes. A new binary ranks above the previous one and all processes that the previous one
-    /// starts.
+    /// Precedence among processes with the same standing. A new binary ranks above the previous one and all processes
+    /// that the previous one starts.
     pub rank: u64,
-    /// State regarding new connections.
+    /// State of the process regarding new connections.
     pub standing: Standing,
     /// IDs of the process's listeners ([`listener_id`]).
     pub listeners: Vec<u64>,
 }
 
-/// Returns the ID of a listener: a hash of its name, so that it is the same in all processes.
+/// Returns the ID of a QUIC listener: a hash of its name, so that it is the same in all processes.
 pub fn listener_id(name: &str) -> u64 {
     xxh3_64(name.as_bytes())
 }

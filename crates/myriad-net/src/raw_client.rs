@@ -14,7 +14,7 @@ use crate::h1;
 use crate::service::HandshakeFailure;
 use crate::tls::{self, HandshakeCallbacks, HandshakeError, HandshakeResult};
 
-/// Client connection that is read and written as a byte stream.
+/// Client connection that is read and written as a byte stream, without HTTP.
 pub struct RawClient {
     connection: Rc<Connection>,
     /// Deadline that closes the connection after a reload (`worker_shutdown_timeout`).
@@ -24,13 +24,13 @@ pub struct RawClient {
 /// Result of a peek at the first bytes of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeekResult<R> {
-    /// The result of `judge`.
+    /// `judge` returned this result.
     Judged(R),
-    /// The maximum number of bytes has arrived without a result of `judge`.
+    /// The maximum number of bytes has arrived, and `judge` has returned no result.
     Full,
     /// The client closed the connection first, or the connection failed.
     Closed,
-    /// The time limit expired before a result.
+    /// The time limit expired, and `judge` had returned no result.
     TimedOut,
 }
 

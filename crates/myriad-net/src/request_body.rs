@@ -17,19 +17,19 @@ use crate::deadline::Deadline;
 use crate::multiplex::BodyFeed;
 use crate::request_buffers::ConnectionInput;
 
-/// Maximum size of a piece in bytes, and of the input buffer while a body is read.
+/// Maximum size of a piece of a request body in bytes, and of the input buffer while a body is read.
 const PIECE: usize = 16 * 1024;
 /// Maximum number of bytes of an unread body that are discarded to keep the connection open.
 const DRAIN: u64 = 64 * 1024;
 
-/// Framing and input of a body that is read from a socket.
+/// Framing (length or chunked) and input of a body that is read from a socket.
 pub(crate) struct BodyState {
     framing: RemainingFraming,
     input: ConnectionInput,
     received: u64,
     expect_continue: bool,
     failed: bool,
-    /// Time limits of waiting for the client.
+    /// Measurement of the waits for the client, for `client_body_timeout` and `client_min_rate`.
     patience: ClientTimeouts,
 }
 
@@ -57,9 +57,9 @@ struct SocketBody {
     state: RefCell<BodyState>,
     /// `client_max_body_size` in bytes; 0 for no limit.
     limit: Cell<u64>,
-    /// `client_body_timeout` and `client_min_rate`.
+    /// Time limits for waiting for the client: `client_body_timeout` and `client_min_rate`.
     terms: Cell<ClientTimeLimits>,
-    /// Deadline of reading. Separate from the deadline of the response, which may be sent at the same time.
+    /// Deadline of reading the body. Separate from the deadline of the response, which may be sent at the same time.
     deadline: Deadline,
 }
 
@@ -125,7 +125,7 @@ impl RequestBody {
         matches!(self.source, RequestBodySource::Stream(_))
     }
 
-    /// Returns the number of bytes still to be read; `None` if unknown, as for a chunked body.
+    /// Returns the number of body bytes still to be read; `None` if unknown, as for a chunked body.
     pub fn length(&self) -> Option<u64> {
         match &self.source {
             RequestBodySource::Nothing => Some(0),
@@ -206,7 +206,7 @@ impl RequestBody {
         Ok(())
     }
 
-    /// Returns true if the rest of the body has been received already, so that reading it does not wait.
+    /// Returns true if the rest of the body has been received already, so that reading it will not wait for the client.
     pub fn is_buffered(&self) -> bool {
         let inner = match &self.source {
             RequestBodySource::Nothing => return true,

@@ -7,9 +7,9 @@ use myriad_http::head::RequestHead;
 
 use crate::memory_counters::{BUFFERS, CountedBytes};
 
-/// Size of a pooled read buffer, in bytes.
+/// Size in bytes of a pooled buffer for reading from clients.
 pub(crate) const READ_BUFFER: usize = 16 * 1024;
-/// Maximum number of pooled buffers of each kind per thread.
+/// Maximum number of pooled buffers of each kind (input and response head) per thread.
 const KEEP: usize = 64;
 /// Capacity in bytes above which the buffer of a response head is not pooled.
 const KEEP_HEAD_CAPACITY: usize = 16 * 1024;
@@ -65,8 +65,8 @@ impl ConnectionInput {
         self.end = 0;
     }
 
-    /// Returns free space to read into. Moves the unconsumed bytes to the front and lets the buffer grow up to `most`
-    /// bytes. Empty if the buffer is full.
+    /// Returns free space of the buffer to read into. Moves the unconsumed bytes to the front and lets the buffer grow
+    /// up to `most` bytes. Empty if the buffer is full.
     pub(crate) fn room(&mut self, most: usize) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -109,7 +109,7 @@ pub(crate) fn return_buffers(mut buffers: Box<RequestBuffers>) {
     }
 }
 
-/// Frees the pooled buffers of this thread.
+/// Frees the pooled request buffers of this thread.
 pub(crate) fn free_pooled() {
     drop((REQUEST_BUFFERS.take(), HEADS.take()));
 }

@@ -18,7 +18,7 @@ use crate::timeouts::Timeouts;
 pub struct ResponseText {
     pub(crate) text: Vec<u8>,
     status: u16,
-    /// Offset of the first field line in `text`.
+    /// Offset of the first field line in `text`, after the status line.
     fields_at: usize,
 }
 
@@ -61,12 +61,12 @@ impl ResponseText {
         self.text.extend_from_slice(lines);
     }
 
-    /// Returns the text for appending parts of a field line.
+    /// Returns the text of the head, to append parts of a field line to it.
     pub fn text_mut(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
-    /// Returns the field lines so far.
+    /// Returns the field lines appended so far.
     pub fn fields(&self) -> &[u8] {
         &self.text[self.fields_at..]
     }
@@ -87,7 +87,7 @@ impl ResponseText {
         self.text.truncate(to);
     }
 
-    /// Returns the names and values of the fields so far.
+    /// Returns the names and values of the fields appended so far.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         fields(self.fields())
     }
@@ -119,17 +119,17 @@ fn push_decimal(out: &mut Vec<u8>, mut value: u64, width: usize) {
 pub enum ResponseBody {
     /// No body: status 204 or 304, or a response to HEAD whose fields contain the length.
     None,
-    /// One memory buffer.
+    /// Whole body in one memory buffer.
     Full(Bytes),
-    /// Several memory buffers, sent in order.
+    /// Whole body in several memory buffers, sent in order.
     Parts(Vec<Bytes>),
     /// Range of a file, sent with `sendfile`.
     File {
-        /// Open file.
+        /// Open file that contains the body.
         file: Arc<OwnedFd>,
-        /// Offset of the first byte.
+        /// Offset of the first body byte in the file.
         offset: u64,
-        /// Number of bytes.
+        /// Number of body bytes in the file.
         length: u64,
     },
     /// Stream and its length, read as the client accepts bytes. Without a length, HTTP/1.1 uses chunked coding, and
@@ -142,11 +142,11 @@ pub enum ResponseBody {
 
 /// Origin side of a connection that has switched to another protocol.
 pub struct Tunnel {
-    /// Connection to the origin.
+    /// Connection to the origin, to which the client's bytes are relayed.
     pub stream: Pin<Box<dyn Duplex>>,
     /// Bytes received from the origin after its head.
     pub leftover: Bytes,
-    /// Maximum silence in milliseconds (`proxy_read_timeout`); 0 for no limit.
+    /// Maximum time in milliseconds without data from either side (`proxy_read_timeout`); 0 for no limit.
     pub read_ms: u64,
     /// Maximum time in milliseconds during which the origin accepts no bytes (`proxy_send_timeout`); 0 for no limit.
     pub send_ms: u64,
@@ -174,17 +174,17 @@ impl ResponseBody {
 /// Rate limit of a response (`limit_rate`, `limit_rate_after`).
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimit {
-    /// Bytes per second.
+    /// Maximum number of bytes per second (`limit_rate`).
     pub bytes_per_second: u64,
-    /// Number of bytes sent without a limit first.
+    /// Number of bytes sent at full speed first (`limit_rate_after`).
     pub after: u64,
 }
 
 /// Response of a service to a request.
 pub struct Response<T> {
-    /// Status line and fields.
+    /// Status line and header fields.
     pub head: ResponseText,
-    /// Body. Not sent in response to HEAD.
+    /// Response body. Not sent in response to HEAD.
     pub body: ResponseBody,
     /// If true, a body of unknown length may use chunked coding (`chunked_transfer_encoding`).
     pub chunked: bool,
@@ -195,7 +195,7 @@ pub struct Response<T> {
     /// Value of the field `Keep-Alive: timeout=` in seconds (second argument of `keepalive_timeout`); 0 omits the
     /// field.
     pub keepalive_header_s: u32,
-    /// Timeouts of the location that responds.
+    /// Timeouts of the location that responds, used for sending and for the connection afterwards.
     pub timeouts: Timeouts,
     /// If true, the head is held back until the first bytes of a streamed body are available (`postpone_output`). If
     /// the body fails before, nothing is sent.
@@ -204,7 +204,7 @@ pub struct Response<T> {
     pub rate: Option<RateLimit>,
     /// `http2_chunk_size`: maximum number of body bytes in one HTTP/2 frame.
     pub frame: u32,
-    /// State that the service gets back in `finish` when the exchange is over.
+    /// State that the service gets back in [`crate::Service::finish`] when the exchange is over.
     pub ticket: T,
     /// Function that appends trailer lines, each terminated by CRLF (RFC 9112 section 7.1.2). Called once, when a body
     /// of unknown length is complete.
@@ -239,7 +239,7 @@ impl<T> Response<T> {
 pub struct SentReport {
     /// Status sent; 0 if the connection was dropped instead.
     pub status: u16,
-    /// Bytes of the head; on multiplexed connections after compression.
+    /// Bytes of the head as sent; on multiplexed connections after compression (HPACK, QPACK).
     pub head_bytes: u64,
     /// Bytes of the body without framing (`$body_bytes_sent`).
     pub body_bytes: u64,

@@ -21,7 +21,7 @@ use crate::timeouts::Timeouts;
 /// Result of driving a connection without HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawEnd {
-    /// The connection is closed.
+    /// The connection was closed.
     Closed,
     /// The connection was passed to another listener ([`Connection::pass_to`]).
     Passed,
@@ -45,7 +45,7 @@ pub trait Service: 'static {
         let _ = event;
     }
 
-    /// Returns true if clients of this listener send a PROXY protocol header. Called once per connection.
+    /// Returns true if clients of this connection's listener send a PROXY protocol header. Called once per connection.
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
@@ -63,7 +63,7 @@ pub trait Service: 'static {
         let _ = connection;
     }
 
-    /// Returns true if the listener uses TLS (`listen … ssl`).
+    /// Returns true if the connection's listener uses TLS (`listen … ssl`).
     fn is_secure(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
@@ -75,7 +75,8 @@ pub trait Service: 'static {
         None
     }
 
-    /// Returns true if the offers of client hellos must be stored, because variables use them.
+    /// Returns true if the offers of client hellos (cipher suites, groups, signature schemes) must be stored, because
+    /// variables such as `$ssl_ciphers` use them.
     fn stores_offers(&self) -> bool {
         false
     }
@@ -115,14 +116,15 @@ pub trait Service: 'static {
         let _ = (connection, panic);
     }
 
-    /// Handles a panic that ended a vital task of the worker. The process must exit, so that its supervisor starts
+    /// Handles a panic that stopped a vital task of the worker. The process must exit, so that its supervisor starts
     /// another.
     fn task_lost(&self, task: &'static str, panic: &str) {
         let _ = (task, panic);
         std::process::abort();
     }
 
-    /// Counts a finished handshake. `failure` is `None` after success; [`Connection::tls`] then returns its properties.
+    /// Counts a finished TLS handshake. `failure` is `None` after success; [`Connection::tls`] then returns its
+    /// properties.
     fn handshake_over(&self, connection: &Connection, failure: Option<HandshakeFailure>) {
         let _ = (connection, failure);
     }
@@ -154,9 +156,9 @@ pub trait Service: 'static {
         None
     }
 
-    /// Ends an exchange whose response was sent or aborted. Returns work that continues after the response, such as a
-    /// refresh, if any. An HTTP/1 connection that closes after this response waits for it for a short time, so that a
-    /// client that reconnects finds it completed.
+    /// Finishes an exchange whose response was sent or aborted. Returns work that continues after the response, such as
+    /// a cache refresh, if any. An HTTP/1 connection that closes after this response waits for it for a short time, so
+    /// that a client that reconnects finds it completed.
     fn finish(
         &self,
         head: &RequestHead,
@@ -166,7 +168,8 @@ pub trait Service: 'static {
     ) -> Option<PostResponseWork>;
 }
 
-/// Future that completes when work after a response is done. Dropping it does not cancel the work.
+/// Future that completes when work after a response (log lines, cache refresh) is done. Dropping it does not cancel the
+/// work.
 pub type PostResponseWork = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Connection event that the service counts.
@@ -176,9 +179,9 @@ pub enum ConnectionEvent {
     Accepted,
     /// The connection was closed.
     Closed,
-    /// A part of a head has arrived.
+    /// The first part of a request head has arrived.
     HeadBegan,
-    /// That head was completed or abandoned.
+    /// A request head, of which a part had arrived, is complete or was abandoned.
     HeadEnded,
 }
 
@@ -193,7 +196,7 @@ pub enum HandshakeFailure {
     TimedOut,
     /// The client rejected the certificate with an alert.
     CertificateRejected,
-    /// Any other reason, including malformed messages and aborts by the client.
+    /// Any other reason, including malformed handshake messages and aborts by the client.
     Other,
 }
 
@@ -206,9 +209,9 @@ pub enum Rejection {
     TimedOut,
 }
 
-/// Response of a service: immediate, or a future.
+/// Response of a service to a request: immediate, or a future.
 pub enum ServiceOutcome<T> {
-    /// Immediate response, which can be sent without a future.
+    /// Response that is available immediately.
     Ready(Response<T>),
     /// Future that returns the response.
     Later(Pin<Box<dyn Future<Output = Response<T>>>>),
@@ -233,11 +236,12 @@ pub struct PreRoutingLimits {
 pub struct Http2Limits {
     /// `http2_max_concurrent_streams`: maximum number of concurrent requests on a connection; at least 1.
     pub streams: u32,
-    /// `http2_body_preread_size`: maximum number of bytes of a request body sent before it is read; at most 2³¹-1.
+    /// `http2_body_preread_size`: maximum number of request body bytes that a client may send before the service reads
+    /// the body; at most 2³¹-1.
     pub preread: u32,
     /// `http2_recv_buffer_size`: size of the read buffer of each worker, in bytes.
     pub receive_buffer: usize,
-    /// `keepalive_time`: maximum age of a connection that accepts requests, in milliseconds.
+    /// `keepalive_time`: age in milliseconds after which a connection accepts no further requests.
     pub keepalive_time_ms: u64,
 }
 

@@ -10,11 +10,11 @@ use rustix::net::{SendFlags, send};
 use crate::tls::TlsSession;
 use crate::transport::Transport;
 
-/// Maximum number of bytes of a file that are read and encrypted at once.
+/// Maximum number of bytes of a file that are read at once to be encrypted and sent over TLS.
 const SECURED_PIECE: usize = 64 * 1024;
 
 thread_local! {
-    /// Buffer for file bytes before their encryption.
+    /// Buffer of this thread for bytes of a file before their encryption.
     static FILE_PIECE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

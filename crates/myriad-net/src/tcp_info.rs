@@ -12,7 +12,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
 
-/// Statistics of a connection.
+/// Statistics of a TCP connection from the kernel (`$tcpinfo_…`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Smoothed round-trip time, in microseconds.
@@ -31,14 +31,15 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST: u16 = 1;
 const INET_DIAG_INFO: u16 = 2;
 const TCP: u8 = 6;
-/// Size of `nlmsghdr`.
+/// Size of `nlmsghdr` in bytes.
 const HEADER: usize = 16;
-/// Size of `inet_diag_req_v2`. `ANSWER` is the size of `inet_diag_msg`.
+/// Size of `inet_diag_req_v2` in bytes. `ANSWER` is the size of `inet_diag_msg`.
 const REQUEST: usize = 56;
 const ANSWER: usize = 72;
 
 thread_local! {
-    /// Socket for queries, opened on first use and reused, so that a query costs two system calls.
+    /// Netlink socket of this thread for queries, opened on first use and reused, so that a query costs two system
+    /// calls.
     static SOCKET: Cell<Option<OwnedFd>> = const { Cell::new(None) };
 }
 
@@ -64,7 +65,8 @@ fn open() -> Option<OwnedFd> {
     Some(socket)
 }
 
-/// Sends a query and returns the length of the response, which the kernel has queued before `send` returns.
+/// Sends a query to the kernel and returns the length of the response, which the kernel has queued before `send`
+/// returns.
 fn query(socket: &OwnedFd, question: &[u8], answer: &mut [u8]) -> rustix::io::Result<usize> {
     send(socket, question, SendFlags::empty())?;
     recv(socket, answer, RecvFlags::empty()).map(|(_, length)| length)

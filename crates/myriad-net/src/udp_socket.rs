@@ -23,7 +23,7 @@ pub struct UdpSocket {
 /// Received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedDatagram<'a> {
-    /// Content of the datagram.
+    /// Content of the datagram (its payload).
     pub bytes: &'a [u8],
     /// Address of the sender.
     pub from: SocketAddr,

@@ -12,7 +12,8 @@ use std::time::Duration;
 use crate::connection::Connection;
 use crate::service::PostResponseWork;
 
-/// Maximum time for which the close of a connection is delayed by the refresh that a stale response started.
+/// Maximum time for which the close of a connection waits for the cache refresh that was started by serving a stale
+/// response.
 const MOST: Duration = Duration::from_millis(40);
 
 /// Waits until the access log lines of the connection's exchanges are written, or the client disconnects. The
@@ -26,7 +27,7 @@ pub(crate) async fn wait_until_logged(connection: &Connection, mut logged: PostR
     .await;
 }
 
-/// Waits for the refresh that the response started, for at most [`MOST`] and while the client is connected.
+/// Waits for the cache refresh that a stale response started, for at most [`MOST`] and while the client is connected.
 pub(super) async fn wait_for_refresh(connection: &Connection, mut behind: PostResponseWork) {
     let over = poll_fn(|cx| match behind.as_mut().poll(cx) {
         Poll::Pending => connection.socket.poll_closed(cx),

@@ -24,11 +24,11 @@ use crate::timeouts::Timeouts;
 /// `lingering_close` is off. The default of nginx's `lingering_time`.
 const DRAIN_MS: u64 = 30_000;
 
-/// Action of the driver after an exchange.
+/// Next action of the HTTP/1 driver after an exchange.
 pub(super) enum NextState {
     KeepAlive(Box<RequestBuffers>),
     Close,
-    /// Close the connection once the work after the response (such as a refresh) has finished or timed out.
+    /// Close the connection once the work after the response (such as a cache refresh) has finished or timed out.
     CloseAfterWork(PostResponseWork),
     /// Discard input for a while, then close: an immediate close would reset the connection before the client has read
     /// the response.
@@ -59,7 +59,7 @@ impl RequestProperties {
 
 /// Result of the synchronous part of an exchange.
 pub(super) enum ExchangeStart {
-    /// The exchange is finished.
+    /// The exchange is finished; contains the next action of the driver.
     Done(NextState),
     /// The exchange continues in a separate, boxed future, so that idle connections reserve no space for it.
     Waiting(Pin<Box<dyn Future<Output = NextState>>>),
@@ -109,7 +109,7 @@ pub(super) fn run<S: Service>(
     ExchangeParts { service, connection, buffers, body: held, facts }.process_outcome(outcome)
 }
 
-/// Responds to a request that could not be read. The connection is closed afterwards.
+/// Responds with an error to a request head that is invalid or timed out. The connection is closed afterwards.
 pub(super) fn reject<S: Service>(
     service: &Rc<S>,
     connection: &Rc<Connection>,

@@ -106,7 +106,8 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
     }
 }
 
-/// Waits for the work that delays the close after the last response: log lines, a refresh, and lingering input.
+/// Waits for the work that delays the close after the last response: access log lines, a cache refresh, and lingering
+/// input.
 async fn wait_before_close(
     connection: &Rc<Connection>,
     logged: Option<PostResponseWork>,

@@ -66,17 +66,17 @@ impl<S: Service> Drop for PartialHeadGuard<'_, S> {
 
 struct HeadReader<'a, S: Service> {
     buffers: Option<Box<RequestBuffers>>,
-    /// Set while a PROXY protocol header is awaited.
+    /// Set while a PROXY protocol header is expected before the first request.
     announced: bool,
     /// Set for the first request of the connection.
     first: bool,
-    /// Set once the deadline of `client_header_timeout` has been set.
+    /// Set once the deadline of `client_header_timeout` has been set for this head.
     timed: bool,
-    /// Set once a part of a head has arrived.
+    /// Registration of a partially received head; set once a part of it has arrived.
     began: Option<PartialHeadGuard<'a, S>>,
     /// Deadline and transfer rate of the rest of a partial head.
     slow: Option<Box<(Deadline, ClientTimeouts)>>,
-    /// Number of input bytes at the last parse; parsing is repeated only when there are more.
+    /// Number of input bytes at the last attempt to parse the head, which is repeated only when there are more.
     parsed: usize,
 }
 

@@ -14,21 +14,21 @@ use crate::connection::Connection;
 use crate::response::{Response, ResponseBody};
 use crate::response_pacer::ResponsePacer;
 
-/// Number of queued bytes at which no more pieces are pulled from a stream before a write.
+/// Number of queued response bytes at which no more pieces are pulled from a streamed body before a write.
 const GATHER: usize = 64 * 1024;
 /// Number of bytes up to which a postponed response is buffered: the default of nginx's `postpone_output`.
 const POSTPONED: usize = 1460;
-/// Maximum number of file bytes per `sendfile`, so that one fast client does not monopolize the worker.
+/// Maximum number of file bytes sent per `sendfile` call, so that one fast client does not monopolize the worker.
 const FILE_PIECE: u64 = 512 * 1024;
-/// Maximum number of slices per `writev`.
+/// Maximum number of buffers passed to one `writev` call.
 const SLICES: usize = 16;
 
 /// Result of sending a response: bytes written, and the reason if it is incomplete.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SendProgress {
-    /// Size of the head in bytes.
+    /// Size of the response head in bytes.
     pub(super) head: u64,
-    /// Bytes written, including the head.
+    /// Response bytes written to the socket, including the head.
     pub(super) written: u64,
     pub(super) complete: bool,
     pub(super) client_closed: bool,
@@ -135,11 +135,11 @@ pub(super) async fn send_rest<T>(
     .await
 }
 
-/// Writer of a response: sends the queue first, then the file or the stream.
+/// Writer of an HTTP/1 response: sends the queued bytes first, then the file or the streamed body.
 struct ResponseWriter {
     head: u64,
     written: u64,
-    /// Time of the first written byte, in microseconds of the process clock; 0 if none is written.
+    /// Time of the first written byte, in microseconds of the process clock; 0 until then.
     first_us: u64,
     queue: VecDeque<Bytes>,
     queued: usize,
@@ -147,7 +147,7 @@ struct ResponseWriter {
     chunked: bool,
     failed: bool,
     pace: Option<ResponsePacer>,
-    /// Time limits of waiting for the client.
+    /// Measurement of the waits for the client to accept bytes, for `send_timeout` and `client_min_rate`.
     patience: ClientTimeouts,
     /// Set if the rate limit, not the client, delayed the last write.
     is_paced: bool,
@@ -305,8 +305,8 @@ impl ResponseWriter {
         SendProgress { too_slow: true, ..self.progress(false, true) }
     }
 
-    /// Ends the postponement once enough bytes or the whole response are available. A response that has failed by then
-    /// is not sent at all.
+    /// Ends the postponement (`postpone_output`) once enough bytes or the whole response are available. A response that
+    /// has failed by then is not sent at all.
     fn end_postponement(&mut self) {
         if self.failed {
             self.queue.clear();
@@ -316,7 +316,7 @@ impl ResponseWriter {
             !self.failed && self.queued < POSTPONED && matches!(self.source, WriterSource::Stream { .. });
     }
 
-    /// Pulls pieces from the stream until enough bytes are queued or no piece is ready.
+    /// Pulls pieces of a streamed body until enough bytes are queued or no piece is ready.
     fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {
             let WriterSource::Stream { body, left } = &mut self.source else { return };
@@ -361,7 +361,7 @@ impl ResponseWriter {
         }
     }
 
-    /// Returns the number of bytes that the rate limit allows to be written now; pending if none.
+    /// Returns the number of bytes that the rate limit (`limit_rate`) allows to be written now; pending if none.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
         let room = ResponsePacer::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx);
         self.is_paced = room.is_pending();

@@ -14,15 +14,15 @@ use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::response::{Duplex, Tunnel};
 
-/// Maximum number of buffered bytes in one direction.
+/// Maximum number of bytes that a tunnel (such as a WebSocket) buffers in each direction.
 const BUFFER: usize = 16 * 1024;
 
 thread_local! {
-    /// Deadlines of the open tunnels of this worker, set by [`close_tunnels`].
+    /// Deadlines of the open tunnels (such as WebSockets) of this worker, set by [`close_tunnels`].
     static ENDS: RefCell<Vec<Weak<Deadline>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Closes the open tunnels of this worker after `after_ms` milliseconds.
+/// Closes the open tunnels (such as WebSockets) of this worker after `after_ms` milliseconds.
 pub fn close_tunnels(after_ms: u64) {
     ENDS.with_borrow(|ends| {
         for end in ends.iter().filter_map(Weak::upgrade) {
@@ -51,16 +51,16 @@ enum TunnelSide {
     Ended,
 }
 
-/// Bytes in transit and the state of both sides.
+/// Bytes in transit through a tunnel, and the state of client and origin.
 struct TunnelRelay {
     stream: Pin<Box<dyn Duplex>>,
-    /// Bytes from the client to the origin.
+    /// Bytes read from the client and not yet written to the origin.
     up: BytesMut,
-    /// Bytes from the origin to the client.
+    /// Bytes read from the origin and not yet written to the client.
     down: BytesMut,
     client: TunnelSide,
     origin: TunnelSide,
-    /// Bytes sent to the client.
+    /// Total number of bytes written to the client through the tunnel.
     delivered: u64,
 }
 
@@ -100,8 +100,8 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
     passing.delivered
 }
 
-/// Sets the deadline when bytes start to wait for a side that accepts none, and clears it when no bytes wait. `runs` is
-/// true while it is set.
+/// Sets the deadline when bytes start to wait for a side that accepts none, and clears it when no bytes wait. `runs`
+/// stores whether it is set.
 fn run_deadline(deadline: &Deadline, waits: bool, runs: &mut bool, ms: u64) {
     if !waits {
         deadline.clear();

@@ -6,10 +6,10 @@
 
 use crate::memory_counters::{ANSWERS, CountedBytes, is_short};
 
-/// Number of buffered bytes of a connection from which no more pieces are fetched.
+/// Number of buffered response bytes of an HTTP/2 connection from which no more body pieces are fetched.
 const CONNECTION: usize = 1 << 20;
-/// Limit of a connection while all connections of the worker buffer more than [`WORKER`] bytes, or the process is short
-/// of memory.
+/// Limit of buffered response bytes of a connection while all connections of the worker buffer more than [`WORKER`]
+/// bytes, or the process is short of memory.
 const CONNECTION_AMONG_MANY: usize = 64 << 10;
 const WORKER: usize = 64 << 20;
 
@@ -24,17 +24,17 @@ impl Default for ConnectionBufferedBytes {
 }
 
 impl ConnectionBufferedBytes {
-    /// Sets the number of buffered bytes.
+    /// Sets the number of response bytes buffered by the connection.
     pub(super) fn set(&mut self, bytes: usize) {
         self.0.set(bytes);
     }
 
-    /// Adds `bytes` to the number of buffered bytes.
+    /// Adds `bytes` to the number of response bytes buffered by the connection.
     pub(super) fn add(&mut self, bytes: usize) {
         self.set(self.0.part() + bytes);
     }
 
-    /// Returns true if no more pieces may be fetched.
+    /// Returns true if the connection may fetch no more body pieces because it buffers too many bytes.
     pub(super) fn is_full(&self) -> bool {
         let most = if ANSWERS.get() > WORKER || is_short() { CONNECTION_AMONG_MANY } else { CONNECTION };
         self.0.part() >= most

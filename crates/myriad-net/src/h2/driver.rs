@@ -20,25 +20,26 @@ use crate::deadline::{self, Deadline};
 use crate::service::{Http2Limits, Service};
 use crate::timeouts::Timeouts;
 
-/// Approximate number of bytes scheduled for one write: whole frames, plus response heads.
+/// Approximate number of output bytes scheduled for one write of an HTTP/2 connection: whole frames, plus response
+/// heads.
 const BATCH: usize = 64 * 1024;
-/// Maximum number of slices per write.
+/// Maximum number of buffers passed to one write.
 const SLICES: usize = 64;
-/// Size of the pending output in bytes at which reading stops. The output includes response heads and replies to
-/// control frames.
+/// Number of unsent output bytes of a connection at which it stops reading frames. The output includes response heads
+/// and replies to control frames.
 const BACKLOG: usize = 256 * 1024;
 /// Number of bytes by which the receive window of a stream grows once its request body is being read.
 pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
-/// Maximum number of reads per poll, so that other connections are served in between.
+/// Maximum number of socket reads of a connection per poll, so that other connections are served in between.
 const READS: u32 = 8;
 
-/// Maximum time in milliseconds for the client to acknowledge the graceful shutdown: several round trips over any
-/// distance.
+/// Maximum time in milliseconds for the client to acknowledge the ping of a graceful shutdown: several round trips over
+/// any distance.
 const PARTING_MS: u64 = 1000;
 
 /// Reason why a connection closes.
 pub(super) enum CloseReason {
-    /// The client has closed the connection.
+    /// The client closed the connection.
     Gone,
     /// The client accepted no bytes within `send_timeout`, or was evicted while bytes were pending.
     TimedOut,
@@ -57,19 +58,19 @@ enum WriteStop {
 /// Event that the current deadline of the connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DeadlineKind {
-    /// The first request.
+    /// The first request of the client.
     First,
     /// The rest of a header block, which opens the stream of this number.
     Head(u32),
-    /// The rest of request bodies that are discarded and may be in transit.
+    /// The rest of request bodies that are not used. It may be in transit and is discarded.
     Tails,
-    /// The client's acknowledgement of the graceful shutdown.
+    /// The client's acknowledgement of a graceful shutdown.
     Parting,
-    /// The next request.
+    /// The client's next request, while no request is in progress.
     Idle,
     /// None: the server is busy, so no deadline is set.
     Off,
-    /// Reading of the written bytes by the client.
+    /// Reading of the written response bytes by the client.
     Sending,
 }
 
@@ -81,27 +82,28 @@ pub(super) struct Driver<S: Service> {
     pub(super) limits: Http2Limits,
     /// Exchanges in progress, sorted by stream number.
     pub(super) exchanges: Vec<Http2Exchange<S::ExchangeState>>,
-    /// Exchanges whose response is completely in the output, each with the value of `written` at which it is sent.
+    /// Exchanges whose response is completely in the output, each with the value of `written` at which its last byte is
+    /// sent.
     leaving: VecDeque<(u64, Http2Exchange<S::ExchangeState>, FinishedStream)>,
     /// Number of buffered bytes of response bodies that wait for flow-control windows.
     pub(super) held: ConnectionBufferedBytes,
-    /// Total number of bytes written to the socket.
+    /// Total number of bytes written to the client's socket.
     written: u64,
-    /// Received bytes of an incomplete frame.
+    /// Received bytes of an incomplete frame, to be joined with the next read.
     pub(super) partial: Vec<u8>,
     /// Set until the bytes that were read before HTTP/2 was detected have been processed.
     pub(super) is_early: bool,
     pub(super) woken: Option<WokenStreams>,
     /// Waker of the task that drives the connection.
     pub(super) task: Waker,
-    /// Sum of the receive-window increments granted to streams by [`READ_AHEAD_STREAM`], in bytes.
+    /// Sum of the receive-window increments of [`READ_AHEAD_STREAM`] bytes that streams currently have, in bytes.
     pub(super) read_ahead: u32,
-    /// Buffer for the numbers of woken streams; kept to reuse its allocation.
+    /// Buffer for the numbers of woken streams; stored only to reuse its allocation.
     streams: Vec<u32>,
     clock: DeadlineKind,
-    /// Time limits of waiting for the client to read the written bytes.
+    /// Measurement of the waits for the client to read the written bytes, for `send_timeout` and `client_min_rate`.
     sending: ClientTimeouts,
-    /// Transfer rate of a partial header block.
+    /// Deadline and transfer rate of a partially received header block; `None` if there is none.
     pub(super) head: Option<Box<(Deadline, ClientTimeouts)>>,
     /// Value of [`deadline::epoch`] at the start of the connection. After a reload it differs, and the connection is
     /// shut down gracefully.
@@ -214,13 +216,14 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Returns true if the connection accepts no more requests and everything has been sent.
+    /// Returns true if the connection accepts no more requests and all output has been sent, so that it can close.
     fn is_over(&mut self) -> bool {
         let done = self.failed || self.codec.is_shutting_down() && self.codec.streams() == 0;
         done && self.exchanges.is_empty() && self.leaving.is_empty() && self.codec.output().is_empty()
     }
 
-    /// Writes the output to the socket until it would block. Returns true if bytes were written.
+    /// Writes the output to the socket until the socket would block or no output is left. Returns true if bytes were
+    /// written.
     fn write(&mut self, cx: &mut Context<'_>) -> Result<bool, WriteStop> {
         let mut moved = false;
         loop {

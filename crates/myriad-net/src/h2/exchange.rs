@@ -25,7 +25,7 @@ pub(super) struct Http2Exchange<T> {
     pub(super) is_head: bool,
     /// Size of the request head in bytes.
     pub(super) head_bytes: u64,
-    /// Feed of the request body; `None` if the request has none.
+    /// Queue through which the driver passes the request body to the service; `None` if the request has no body.
     pub(super) feed: Option<BodyFeed>,
     pub(super) stage: ExchangeStage<T>,
     /// Waker of the stream; created when the exchange first waits.
@@ -41,9 +41,9 @@ pub(super) struct Http2Exchange<T> {
 pub(super) struct WindowWait {
     deadline: Deadline,
     patience: ClientTimeouts,
-    /// Number of body bytes sent at the last check.
+    /// Number of body bytes sent at the last check of progress.
     sent: u64,
-    /// Set while a window is closed.
+    /// Set while a flow-control window is closed, so that the response cannot be sent.
     pub(super) is_shut: bool,
 }
 
@@ -75,7 +75,7 @@ impl WindowWait {
 }
 
 pub(super) enum ExchangeStage<T> {
-    /// The service processes the request.
+    /// The service is preparing the response.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
     /// The response is being sent.
     Sending(Box<PendingResponse<T>>),
@@ -84,15 +84,16 @@ pub(super) enum ExchangeStage<T> {
 /// Response that has not been sent completely.
 pub(super) struct PendingResponse<T> {
     pub(super) response: Response<T>,
-    /// Part of the body that has not been passed to the codec; `None` if there is none.
+    /// Part of the body that has not been passed to the HTTP/2 codec; `None` if there is none.
     pub(super) outgoing: Option<OutgoingBody>,
-    /// Set while the head is held back until the first piece of the body is available (`postpone_output`).
+    /// Set while the head is delayed until the first piece of the body is available (`postpone_output`).
     pub(super) is_held: bool,
-    /// Time at which the head was passed to the codec, in microseconds of the process clock; 0 before.
+    /// Time at which the head was passed to the HTTP/2 codec, in microseconds of the process clock; 0 before.
     pub(super) first_us: u64,
     /// Set while no piece of the body is available, until the stream is woken.
     pub(super) is_parked: bool,
-    /// Set if the body is fetched piece by piece, so that its queued bytes count as buffered by this connection.
+    /// Set if the body is fetched piece by piece, so that its queued bytes count towards the buffer limit of the
+    /// connection.
     pub(super) is_pulled: bool,
 }
 
@@ -125,7 +126,7 @@ impl<T> Http2Exchange<T> {
         }
     }
 
-    /// Returns the waker of this exchange, ready to wake again.
+    /// Returns the waker of this exchange's stream and allows it to wake the connection again.
     pub(super) fn arm(&mut self, woken: &WokenStreams) -> Waker {
         let (stream, waker) = self.waker.get_or_insert_with(|| {
             let stream = woken.waker(self.stream);
@@ -135,7 +136,7 @@ impl<T> Http2Exchange<T> {
         waker.clone()
     }
 
-    /// Returns true if pieces of the response body should be polled.
+    /// Returns true if the driver should fetch more pieces of the response body.
     pub(super) fn is_pulling(&self) -> bool {
         matches!(&self.stage, ExchangeStage::Sending(sending) if sending.outgoing.is_some() && !sending.is_parked)
     }

@@ -16,8 +16,8 @@ use crate::multiplex::BodyFeed;
 use crate::request_body::RequestBody;
 use crate::service::{Rejection, Service, ServiceOutcome};
 
-/// Sum of window increments per connection at which no more streams get one. A window of one round trip lets uploads
-/// use the full bandwidth. Each increment is [`READ_AHEAD_STREAM`] bytes.
+/// Sum of receive-window increments ([`READ_AHEAD_STREAM`] bytes per stream) at which no more streams of a connection
+/// get one. With a window of one round trip, uploads use the full bandwidth.
 const READ_AHEAD: u32 = 4 << 20;
 
 /// Buffers used during a read, shared by all connections of a worker.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Set of the streams of a connection that were woken.
+/// Set of the streams of an HTTP/2 connection whose wakers have run since the last poll.
 pub(super) struct WokenStreams {
     shared: Arc<Shared>,
 }
@@ -45,7 +45,7 @@ impl WokenStreams {
 }
 
 impl StreamWaker {
-    /// Allows the next wake. Called when the stream is about to be polled.
+    /// Allows the waker to add its stream to the set again. Called when the stream is about to be polled.
     pub(super) fn rearm(&self) {
         self.is_woken.store(false, Ordering::Release);
     }

@@ -5,7 +5,8 @@ use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// Reference of an acceptor. When the last one is dropped, the clients of the listener are shut down.
+/// Shared reference that keeps a QUIC listener accepting. When the last one is dropped, the clients of the listener are
+/// shut down.
 #[derive(Clone)]
 pub(crate) struct AcceptorRefs(Rc<AcceptorRefsInner>);
 
@@ -15,12 +16,12 @@ struct AcceptorRefsInner {
 }
 
 impl AcceptorRefs {
-    /// Creates the reference of the first acceptor.
+    /// Creates the reference of the first acceptor of a QUIC listener.
     pub(super) fn new() -> Self {
         Self(Rc::new(AcceptorRefsInner { gone: Rc::default(), task: Mutex::default() }))
     }
 
-    /// Returns a weak reference through which further acceptors can join.
+    /// Returns a weak reference, from which further acceptors of the same listener can get their reference.
     pub(crate) fn downgrade(&self) -> WeakAcceptorRefs {
         WeakAcceptorRefs { gone: Rc::clone(&self.0.gone), users: Rc::downgrade(&self.0) }
     }
@@ -33,7 +34,7 @@ pub(crate) struct WeakAcceptorRefs {
 }
 
 impl WeakAcceptorRefs {
-    /// Adds an acceptor; `None` if no acceptor is left.
+    /// Returns a reference for a further acceptor; `None` if all acceptors are gone.
     pub(crate) fn join(&self) -> Option<AcceptorRefs> {
         self.users.upgrade().map(AcceptorRefs)
     }
@@ -43,7 +44,7 @@ impl WeakAcceptorRefs {
         self.gone.get()
     }
 
-    /// Sets the task to wake when the last acceptor is dropped.
+    /// Sets the task of the listener, to wake when the last acceptor is dropped.
     pub(super) fn set_task(&self, task: &Waker) {
         if let Some(users) = self.users.upgrade() {
             *users.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub(super) const LENGTH: usize = 10;
 const RANDOM: usize = 6;
 
-/// Worker and process that own a connection, as encoded in its ID.
+/// Worker and process that own a QUIC connection, as encoded in its connection ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CidOwner {
     /// Number of the worker thread.
@@ -23,7 +23,7 @@ pub(super) struct CidOwner {
     pub(super) process: u8,
 }
 
-/// Generator of the IDs of one worker; decodes the IDs of all workers with the same key.
+/// Generator of the QUIC connection IDs of one worker; decodes the IDs of all workers with the same key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CidGenerator {
     pub(super) key: u64,
@@ -42,7 +42,7 @@ impl CidGenerator {
         id
     }
 
-    /// Decodes the owner of an ID; `None` if it was not generated with this key.
+    /// Decodes the owner of a connection ID; `None` if the ID was not generated with this key.
     pub(super) fn owner(&self, id: &[u8]) -> Option<CidOwner> {
         let (random, rest) = id.split_first_chunk::<RANDOM>()?;
         let mask = xxh3_64_with_seed(random, self.key).to_le_bytes();

@@ -28,7 +28,7 @@ use crate::connection_limiter::ClientGuard;
 use crate::deadline;
 use crate::service::{ConnectionEvent, Service};
 
-/// Minimum and maximum time for requests in transit after a GOAWAY, before the connection may close.
+/// Minimum time between a GOAWAY and the close of the connection, for requests in transit.
 const SHORTEST_FAREWELL: Duration = Duration::from_millis(50);
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 /// State of the listener that is passed to a connection while it is processed.
@@ -40,7 +40,7 @@ pub(super) struct HubContext<'a, S> {
     pub(super) now: Instant,
 }
 
-/// QUIC connection of a client, with its HTTP/3 requests.
+/// QUIC connection with a client, and its HTTP/3 requests.
 pub(super) struct QuicClient<S: Service> {
     pub(super) quic: Quic,
     index: usize,
@@ -53,7 +53,7 @@ pub(super) struct QuicClient<S: Service> {
     one_way: HashMap<StreamId, (UniStreamRole, Vec<u8>)>,
     peer: h3::ClientUniStreams,
     control: Option<StreamId>,
-    /// The server's QPACK decoder stream.
+    /// Stream on which the server sends its QPACK decoder instructions; `None` until it is opened.
     decoder: Option<StreamId>,
     /// ID of the stream after the last accepted one, announced in the GOAWAY.
     next: u64,
@@ -61,20 +61,21 @@ pub(super) struct QuicClient<S: Service> {
     epoch: u32,
     /// Time at which the GOAWAY was sent; `None` before.
     leaving: Option<Instant>,
-    /// Set if the client validated its address with a token before the handshake (RFC 9000 section 8.1).
+    /// Set if the client validated its address with a Retry or NEW_TOKEN token before the handshake (RFC 9000 section
+    /// 8.1).
     shown: bool,
     /// Number of bytes that may be sent before the client's address is validated (RFC 9000 section 8.1); `None` once it
     /// is. Stricter than quinn, which sends a whole datagram if it starts within the limit.
     credit: Option<u64>,
-    /// Address validation by the handshake.
+    /// Validation of the client's address by packets of the handshake.
     proof: AddressProof,
-    /// Validated address of the client, or the address that the handshake is about to validate.
+    /// Validated IP address of the client, or the one that the handshake is about to validate.
     proven: Option<IpAddr>,
-    /// New address of the client until it is validated, with its byte credit.
+    /// New address of the client after a migration, with its byte credit, until the address is validated.
     moved: Option<UnvalidatedAddress>,
-    /// Datagram that is not sent until the credit suffices.
+    /// Datagram that is not sent until the byte credit of an unvalidated address suffices.
     withheld: Option<(Transmit, Vec<u8>)>,
-    /// IP address under which the running handshake is counted.
+    /// IP address under which the running handshake is counted by the handshake limits; `None` if it is not counted.
     pub(super) counted: Option<IpAddr>,
     /// Deadline of the handshake; `None` once it is complete.
     handshake_until: Option<Instant>,
@@ -90,12 +91,12 @@ pub(super) struct QuicClient<S: Service> {
     head_grace: Option<Duration>,
     /// `client_min_rate`, applied to request heads.
     min_rate: MinRate,
-    /// Time of the last check for stalled requests.
+    /// Time of the last check for requests whose heads arrive too slowly.
     looked: Instant,
-    /// Time at which a request that waits for the end of its stream is passed to the service anyway; `None` if there is
-    /// none.
+    /// Time at which the next request that waits for the end of its stream is passed to the service anyway; `None` if
+    /// there is none.
     held_until: Option<Instant>,
-    /// Set while the connection is queued for processing.
+    /// Set while the connection is in the listener's queue for processing.
     pub(super) marked: bool,
 }
 
@@ -149,7 +150,7 @@ impl<S: Service> QuicClient<S> {
         self.connection.id
     }
 
-    /// Sets the waker for interim responses and eviction.
+    /// Sets the waker of this connection, which runs on interim responses and eviction.
     pub(super) fn wake_by(&self, wakes: &Arc<StreamWakes>) {
         self.connection.multiplex().set_driver(&wakes.waker(self.wake(None)));
     }
@@ -167,7 +168,8 @@ impl<S: Service> QuicClient<S> {
         StreamWake { place: self.index, connection: self.connection.id, stream }
     }
 
-    /// Adds credit for a received datagram of `length` bytes: three times its size may be sent.
+    /// Adds send credit for a received datagram of `length` bytes, while the client's address is not validated: three
+    /// times its size may be sent.
     pub(super) fn received(&mut self, length: usize) {
         self.credit = self.credit.map(|credit| credit + 3 * length as u64);
     }
@@ -185,14 +187,14 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Discards the state of the unvalidated address and the datagram withheld for it.
+    /// Discards the state of the client's unvalidated new address and the datagram withheld for it.
     fn forget_new_address(&mut self) {
         self.moved = None;
         self.withheld = None;
     }
 
-    /// Writes the next datagrams, up to `most`, into `out`, which must be empty. `None` if there are none or the credit
-    /// of an unvalidated address does not suffice.
+    /// Writes the next datagrams to send, up to `most`, into `out`, which must be empty. `None` if there are none or
+    /// the credit of an unvalidated address does not suffice.
     pub(super) fn next_datagrams(
         &mut self,
         now: Instant,
@@ -226,8 +228,8 @@ impl<S: Service> QuicClient<S> {
         None
     }
 
-    /// Writes the next datagram to a client whose new address is not validated yet; `None` if there is none or it is
-    /// withheld.
+    /// Writes the next datagram for a client whose new address is not validated yet; `None` if there is none or it must
+    /// wait for credit.
     fn next_to_moved(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(Transmit, SendDecision)> {
         let moved = self.moved.as_mut()?;
         let (transmit, fate) = if let Some((transmit, bytes)) = self.withheld.take() {
@@ -316,7 +318,8 @@ impl<S: Service> QuicClient<S> {
         (self.quic.rtt() * 4).clamp(SHORTEST_FAREWELL, LONGEST_FAREWELL)
     }
 
-    /// Returns the number of responses that are not fully acknowledged. The server's own streams do not count.
+    /// Returns the number of responses that are not fully acknowledged by the client. The server's own streams do not
+    /// count.
     fn unacknowledged(&mut self) -> usize {
         let own = if self.control.is_some() { 3 } else { 0 };
         self.quic.streams().send_streams().saturating_sub(own)

@@ -11,9 +11,9 @@ use quinn_udp::{RecvMeta, UdpSocketState};
 use super::worker_inboxes::Datagram;
 use crate::transport::Registered;
 
-/// Number of buffers filled by one system call. A buffer can contain several datagrams of one sender (GRO).
+/// Number of receive buffers filled by one system call. A buffer can contain several datagrams of one sender (GRO).
 const BATCH: usize = 8;
-/// Maximum size of a received datagram in bytes, announced to clients by quinn.
+/// Maximum size of a received QUIC datagram in bytes, announced to clients by quinn.
 const LARGEST: usize = 1472;
 
 /// Maximum size in bytes of a buffer to send, which the kernel can split into several datagrams (GSO).
@@ -58,7 +58,8 @@ impl DatagramSocket {
         ReceiveBuffers { bytes: vec![0; each * BATCH], each }
     }
 
-    /// Receives up to one batch and passes each datagram to `take`. Returns the number of datagrams.
+    /// Receives up to one batch of datagrams and passes each to `take`. Returns their number; pending if there are
+    /// none.
     pub(super) fn poll_receive(
         &self,
         cx: &mut Context<'_>,

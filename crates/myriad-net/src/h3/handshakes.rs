@@ -5,14 +5,15 @@ use std::net::IpAddr;
 
 use myriad_http::client_network;
 
-/// Number of concurrent handshakes of a client network from which its clients must validate their addresses.
+/// Number of concurrent QUIC handshakes of a client network from which its clients must validate their addresses
+/// (Retry).
 const EASY: u32 = 64;
-/// Number of concurrent handshakes of all networks from which clients must validate their addresses.
+/// Number of concurrent QUIC handshakes of all networks from which all clients must validate their addresses (Retry).
 const EASY_IN_ALL: u32 = 1024;
-/// Number of concurrent handshakes of a client network from which further handshakes are refused.
+/// Number of concurrent QUIC handshakes of a client network from which its further handshakes are refused.
 const MOST: u32 = 1024;
 
-/// Decision about a client that opens a connection.
+/// Decision about a client that opens a QUIC connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HandshakeDecision {
     /// The connection is accepted.
@@ -23,7 +24,7 @@ pub(super) enum HandshakeDecision {
     Refuse,
 }
 
-/// Numbers of handshakes in progress, in total and per client network.
+/// Numbers of QUIC handshakes in progress, in total and per client network.
 #[derive(Debug, Default)]
 pub(super) struct HandshakeCounters {
     by_network: HashMap<IpAddr, u32>,
@@ -41,7 +42,7 @@ impl HandshakeCounters {
         }
     }
 
-    /// Counts a new handshake.
+    /// Counts a new handshake of a client at `address`.
     pub(super) fn begin(&mut self, address: IpAddr) {
         *self.by_network.entry(client_network(address)).or_default() += 1;
         self.all += 1;

@@ -36,10 +36,10 @@ use crate::service::Service;
 use crate::test_panic::test_panic;
 use crate::tls::Refusal;
 
-/// Maximum number of rounds per poll, so that other tasks of the thread run. A round reads a batch of datagrams and
-/// processes the connections.
+/// Maximum number of rounds per poll of the listener's task, so that other tasks of the thread run. A round reads a
+/// batch of datagrams and processes the connections.
 const ROUNDS: usize = 8;
-/// Minimum interval between stateless resets (RFC 9000 section 10.3.3).
+/// Minimum interval between stateless resets that a QUIC listener sends (RFC 9000 section 10.3.3).
 const RESET_INTERVAL: Duration = Duration::from_millis(1);
 
 /// QUIC listener of one worker.
@@ -53,28 +53,28 @@ pub(crate) struct QuicListener<S: Service> {
     segments: usize,
     endpoint: Endpoint,
     clients: Vec<Option<Box<QuicClient<S>>>>,
-    /// Number of connections.
+    /// Number of connections in `clients`.
     open: usize,
-    /// Indexes of the connections with pending events.
+    /// Indexes of the connections with pending events, in the order in which they are processed.
     pending: VecDeque<usize>,
     wakes: Arc<StreamWakes>,
     timers: Timers,
     sleep: Pin<Box<Sleep>>,
     handshakes: HandshakeCounters,
-    /// Datagrams that the full socket has not accepted.
+    /// Datagrams that wait because the send buffer of the socket is full.
     stuck: Option<(Transmit, Vec<u8>)>,
     out: Vec<u8>,
     head: RequestHead,
     scratch: EncodeBuffers,
     users: WeakAcceptorRefs,
     leaving: bool,
-    /// Deadline that is never set; its waker runs on reloads.
+    /// Deadline that is never set; used because its waker also runs on configuration reloads.
     renewed: Deadline,
-    /// Value of [`deadline::epoch`] whose GOAWAY has been sent to clients.
+    /// Value of [`deadline::epoch`] (number of reloads) for which a GOAWAY was last sent to the clients.
     epoch: u32,
 }
 
-/// TLS settings of the endpoint itself, which reject all clients; each connection gets its own settings.
+/// TLS settings of the quinn endpoint itself, which reject all clients; each connection gets its own settings.
 struct NoServer;
 
 impl ChooseTls for NoServer {
@@ -226,7 +226,7 @@ impl<S: Service> QuicListener<S> {
         }
     }
 
-    /// Sends a GOAWAY to the clients selected by `whom`, so that they reconnect.
+    /// Sends a GOAWAY to the clients for which `whom` returns true, so that they reconnect.
     fn send_goaway(&mut self, now: Instant, whom: impl Fn(&QuicClient<S>) -> bool) {
         for place in 0..self.clients.len() {
             if self.clients[place].as_deref().is_some_and(&whom) {

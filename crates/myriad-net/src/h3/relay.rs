@@ -35,11 +35,12 @@ use crate::quic_process::{QuicProcess, Standing, listener_id};
 pub use message::examine as examine_relayed;
 use message::{LONGEST, RelayMessage};
 
-/// Maximum time that a new process waits for the permission to read. After that it reads anyway, because the earlier
-/// reader may hang.
+/// Maximum time that a new process waits for the permission to read shared QUIC sockets. After that it reads anyway,
+/// because the earlier reader may hang.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Relay of this process: state of all processes that share the sockets, and the inbox of this process.
+/// Relay of QUIC datagrams between processes that share sockets: the state of all processes, and the inbox of this
+/// process.
 #[derive(Debug)]
 pub struct QuicRelay {
     state: Mutex<State>,
@@ -59,7 +60,7 @@ struct State {
     others: Vec<OtherProcess>,
     /// Listeners of this process, by ID.
     listeners: HashMap<u64, RelayListener>,
-    /// Inbox of this process; `None` if there is none, or once a thread reads it.
+    /// Socket from which this process receives relayed datagrams; `None` if there is none, or once a thread reads it.
     inbox: Option<Arc<OwnedFd>>,
 }
 
@@ -72,11 +73,12 @@ struct OtherProcess {
 #[derive(Debug)]
 struct RelayListener {
     crossing: Arc<WorkerInboxes>,
-    /// Set while this process reads its sockets.
+    /// Set while this process reads the sockets of the listener.
     reads: Arc<AtomicBool>,
-    /// Set if this process should read according to the last known processes; `None` before the first selection.
+    /// Set if this process should read the listener's sockets according to the last known processes; `None` before the
+    /// first selection.
     is_reader: Option<bool>,
-    /// Set if this process is leaving and another process has accepted new connections since.
+    /// Set if this process is leaving and another process has accepted new connections of the listener since.
     had_successor: bool,
 }
 
@@ -90,7 +92,7 @@ enum InboxSendResult {
 }
 
 impl QuicRelay {
-    /// Creates a relay whose wait for the permission to read is limited to `patience`.
+    /// Creates a relay in which the wait for the permission to read sockets is limited to `patience`.
     fn with_max_wait(patience: Duration) -> Self {
         Self { state: Mutex::default(), max_wait: patience }
     }
@@ -108,8 +110,8 @@ impl QuicRelay {
         self.select_readers(&mut state);
     }
 
-    /// Marks this process as leaving: it accepts no new connections, and another process, if there is one, reads the
-    /// sockets.
+    /// Marks this process as leaving: it accepts no new QUIC connections, and another process, if there is one, reads
+    /// the shared sockets.
     pub fn stop_accepting(self: &Arc<Self>) {
         let mut state = self.state();
         if let Some(own) = &mut state.own {
@@ -118,14 +120,16 @@ impl QuicRelay {
         self.select_readers(&mut state);
     }
 
-    /// Sets the inbox of this process, to be read by [`QuicRelay::start_reading_inbox`].
+    /// Sets the inbox socket of this process, to be read by [`QuicRelay::start_reading_inbox`].
     pub fn set_inbox(&self, inbox: OwnedFd) {
         self.state().inbox = Some(Arc::new(inbox));
     }
 
     /// Starts a thread that reads the inbox, unless one was started or no inbox is set.
     ///
-    /// # Errors The thread cannot be started. The inbox stays open, because other processes would otherwise consider
+    /// # Errors
+    ///
+    /// The thread cannot be started. The inbox stays open, because other processes would otherwise consider
     /// this process dead, and the next call tries again.
     pub fn start_reading_inbox(self: &Arc<Self>) -> io::Result<()> {
         let Some(inbox) = self.state().inbox.clone() else { return Ok(()) };
@@ -185,7 +189,7 @@ impl QuicRelay {
         }
     }
 
-    /// Processes a message of another process; ignores malformed messages and unknown listeners.
+    /// Processes a message from another process; ignores malformed messages and unknown listeners.
     fn process_message(&self, message: &[u8]) {
         let state = self.state();
         match RelayMessage::parse(message) {
@@ -203,7 +207,8 @@ impl QuicRelay {
         }
     }
 
-    /// Determines for each listener whether this process reads its sockets, and sends the permission to a successor.
+    /// Determines for each listener whether this process reads its sockets. If another process is to read them, sends
+    /// it the permission.
     fn select_readers(self: &Arc<Self>, state: &mut State) {
         let State { own: Some(own), others, listeners, .. } = state else { return };
         if own.standing == Standing::Starting {

@@ -22,9 +22,9 @@ use crate::response::Response;
 pub(super) enum RequestState<T> {
     /// The head is incomplete.
     Reading,
-    /// The head is complete, but the request is not passed to the service yet.
+    /// The head is complete, but the request is delayed; see [`DelayReason`].
     Held(Box<DelayedRequest>),
-    /// The service has the request and prepares the response.
+    /// The service has the request and is preparing the response.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
     /// The response is being sent.
     Sending(Box<ResponseSender<T>>),
@@ -64,17 +64,17 @@ pub(super) enum ClientSide {
 /// Request stream with its exchange.
 pub(super) struct RequestStream<T> {
     pub(super) reader: RequestReader,
-    /// Bytes taken from the stream and not yet parsed.
+    /// Bytes taken from the QUIC stream and not yet parsed.
     pub(super) rest: Bytes,
     /// Last known state of the client's side, because QUIC reports its end only once.
     pub(super) side: ClientSide,
-    /// Set while the stream is read.
+    /// Set while the server still reads the stream.
     pub(super) receiving: bool,
-    /// Set if a part of a body has arrived.
+    /// Set once a part of the request body has arrived.
     pub(super) has_body: bool,
-    /// Feed of the request body; `None` if there is none.
+    /// Queue through which the request body is passed to the service; `None` if there is no body.
     pub(super) feed: Option<BodyFeed>,
-    /// Number of body bytes in the feed that the service has not read.
+    /// Number of body bytes in `feed` that the service has not read yet.
     pub(super) fed: u64,
     pub(super) work: RequestState<T>,
     /// Number of the request on its connection, starting at 1; 0 before it is passed to the service.
@@ -91,7 +91,7 @@ pub(super) struct RequestStream<T> {
 }
 
 impl<T> RequestStream<T> {
-    /// Creates the state of the stream with ID `id`.
+    /// Creates the state of a new request stream with ID `id`.
     pub(super) fn new(id: u64, opened: Instant) -> Self {
         Self {
             reader: RequestReader::new(id),

@@ -13,17 +13,17 @@ use crate::multiplex::OutgoingBody;
 use crate::request_buffers;
 use crate::response::{Response, ResponseBody, SentReport};
 
-/// Number of queued bytes at which no more pieces are pulled from the body.
+/// Number of queued response bytes at which no more pieces are pulled from the body.
 const GATHER: usize = 64 * 1024;
 /// Number of bytes up to which a postponed response is buffered: the default of nginx's `postpone_output`.
 const POSTPONED: usize = 1460;
 
-/// Reason why the sending of a response ended.
+/// Reason why no more of a response is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseEnd {
-    /// The whole response is in the stream.
+    /// The whole response was written to the stream.
     Whole,
-    /// The source of the body failed.
+    /// The source of the body (such as the upstream) failed.
     Broken,
     /// The client has cancelled the response.
     Cancelled,
@@ -39,7 +39,7 @@ pub(super) struct ResponseSender<T> {
     body: OutgoingBody,
     queue: VecDeque<Bytes>,
     queued: usize,
-    /// Set if the length is known, so that the whole body is one DATA frame whose header was queued with the head.
+    /// Set if the body length is known, so that the whole body is one DATA frame whose header was queued with the head.
     sized: bool,
     /// Set once the body is complete or has failed.
     is_exhausted: bool,
@@ -47,12 +47,12 @@ pub(super) struct ResponseSender<T> {
     /// Set while the first bytes are held back until enough are gathered (`postpone_output`).
     postponed: bool,
     head: u64,
-    /// Number of bytes of frame headers of the body, and of trailers.
+    /// Number of bytes sent besides the body itself: headers of DATA frames, and trailers.
     framing: u64,
     written: u64,
     /// Time at which the stream accepted the first byte, in microseconds of the process clock; 0 before.
     first_us: u64,
-    /// Time limits of waiting for the client; created at the first wait.
+    /// Deadline and measurement of waits for the client; created at the first wait.
     patience: Option<Box<(Deadline, ClientTimeouts)>>,
     trailers: bool,
 }
@@ -94,7 +94,7 @@ impl<T> ResponseSender<T> {
         sending
     }
 
-    /// Queues the rest of an interim response before the head.
+    /// Queues the unsent rest of an interim (1xx) response before the head.
     pub(super) fn push_front(&mut self, bytes: Bytes) {
         self.head += bytes.len() as u64;
         self.queued += bytes.len();
@@ -106,7 +106,7 @@ impl<T> ResponseSender<T> {
         self.queue.push_back(bytes);
     }
 
-    /// Writes as much as the stream accepts. Ready once the response has ended.
+    /// Writes as much as the stream accepts. Ready with the reason once no more of the response will be sent.
     pub(super) fn poll(&mut self, quic: &mut Quic, id: StreamId, cx: &mut Context<'_>) -> Poll<ResponseEnd> {
         loop {
             self.fill(cx);

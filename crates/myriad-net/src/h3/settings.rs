@@ -12,9 +12,10 @@ use crate::client_timeouts::MinRate;
 
 /// Maximum number of unacknowledged response bytes per connection. Bytes of cached responses are shared, not copied.
 const SEND_WINDOW: u64 = 1 << 20;
-/// Maximum number of unidirectional streams of a client. HTTP/3 needs three, and some clients open others as a test.
+/// Maximum number of unidirectional streams that a client may open. HTTP/3 needs three, and some clients open others as
+/// a test.
 const ONE_WAY: u32 = 8;
-/// Maximum idle time in milliseconds (one day), even if `keepalive_timeout` is longer.
+/// Maximum idle time of a QUIC connection in milliseconds (one day), even if `keepalive_timeout` is longer.
 const LONGEST_SILENCE_MS: u64 = 86_400_000;
 
 /// QUIC settings for new connections.
@@ -24,7 +25,7 @@ pub struct QuicSettings {
     pub tls: Arc<dyn ChooseTls>,
     /// Maximum number of concurrent requests per connection (`http3_max_concurrent_streams`).
     pub streams: u32,
-    /// `http3_stream_buffer_size`, in bytes.
+    /// `http3_stream_buffer_size`: receive window of a request stream, in bytes.
     pub stream_buffer: u64,
     /// True if all clients must validate their addresses before the handshake (`quic_retry`).
     pub retry: bool,
@@ -32,14 +33,15 @@ pub struct QuicSettings {
     pub gso: bool,
     /// `keepalive_timeout`: maximum idle time of a connection, in milliseconds; 0 closes it after the first response.
     pub idle_ms: u64,
-    /// `client_min_rate`, for request heads.
+    /// `client_min_rate`: minimum transfer rate, here applied to request heads.
     pub min_rate: MinRate,
     /// `client_header_timeout`: maximum duration of a handshake, in milliseconds; 0 for no limit.
     pub handshake_ms: u64,
 }
 
 impl QuicSettings {
-    /// Returns the interval at which the rate of an incomplete head is checked; `None` if there is no minimum rate.
+    /// Returns the interval at which the rate of an incomplete request head is checked; `None` if there is no minimum
+    /// rate.
     pub(super) fn head_grace(&self) -> Option<Duration> {
         let rate = self.min_rate;
         (rate.bytes_per_second > 0).then(|| Duration::from_millis(u64::from(rate.grace_ms)))

@@ -5,7 +5,7 @@ use std::task::{Wake, Waker};
 
 use quinn_proto::StreamId;
 
-/// Stream or connection that the task must process.
+/// Wake-up of the listener's task: the connection, and if known the stream, that it must process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamWake {
     /// Index of the connection in the table of its listener.
@@ -31,12 +31,12 @@ impl StreamWakes {
         }
     }
 
-    /// Takes the pending wakes.
+    /// Takes the pending wakes, so that the list is empty.
     pub(super) fn take(&self) -> Vec<StreamWake> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Creates a waker that adds `wake` to the list and wakes the task.
+    /// Creates a waker that adds `wake` to the list of pending wakes and wakes the listener's task.
     pub(super) fn waker(self: &Arc<Self>, wake: StreamWake) -> Waker {
         Waker::from(Arc::new(StreamWaker { wakes: Arc::clone(self), wake }))
     }

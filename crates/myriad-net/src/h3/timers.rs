@@ -11,7 +11,7 @@ use std::time::Instant;
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, usize)>>,
-    /// Earliest time in the heap for each index.
+    /// Earliest time in the heap for each connection index; `None` if there is none.
     set: Vec<Option<Instant>>,
 }
 
@@ -27,7 +27,7 @@ impl Timers {
         }
     }
 
-    /// Removes and returns the next index whose time has expired; `None` if there is none.
+    /// Removes and returns the index of the next connection whose time has come; `None` if there is none.
     pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
         while let Some(Reverse((at, place))) = self.heap.peek().copied() {
             if at > now {
@@ -43,7 +43,7 @@ impl Timers {
         None
     }
 
-    /// Returns the earliest time in the heap; `None` if it is empty.
+    /// Returns the earliest time in the heap, at which [`Self::due`] must be called; `None` if it is empty.
     pub(super) fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }

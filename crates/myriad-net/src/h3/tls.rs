@@ -25,7 +25,7 @@ pub(super) const VERSION: u32 = 1;
 const LONGEST_HELLO: usize = 32 << 10;
 /// Maximum payload of a TLS record in bytes.
 const RECORD: usize = 16 << 10;
-/// TLS alert codes (RFC 8446 section 6).
+/// TLS alert codes that this module sends (RFC 8446 section 6).
 const DECODE_ERROR: u8 = 50;
 const INTERNAL_ERROR: u8 = 80;
 
@@ -43,10 +43,13 @@ impl Refusal {
 pub trait ChooseTls: Send + Sync {
     /// Returns the TLS settings of the requested server. Their ALPN protocols must be `h3` only.
     ///
-    /// # Errors The reason to reject the client.
+    /// # Errors
+    ///
+    /// The reason to reject the client.
     fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal>;
 
-    /// Returns true if the offers of the client hello must be stored, because variables use them.
+    /// Returns true if the offers of the client hello (cipher suites, groups, signature schemes) must be stored,
+    /// because variables such as `$ssl_ciphers` use them.
     fn stores_offers(&self) -> bool;
 }
 
@@ -128,7 +131,7 @@ struct QuicHandshake {
     next: Option<Secrets>,
     /// Flag of the address validation, set by the first packet with the handshake keys.
     proof: AddressProof,
-    /// Offers of the client hello; `None` if the service does not need them.
+    /// Offers of the client hello for variables such as `$ssl_ciphers`; `None` if the service does not need them.
     offer: Option<Box<ClientOffer>>,
 }
 
@@ -295,7 +298,7 @@ impl Session for QuicHandshake {
         false
     }
 
-    /// Not supported.
+    /// Not supported: always returns an error.
     fn export_keying_material(
         &self,
         _: &mut [u8],

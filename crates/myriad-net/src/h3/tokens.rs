@@ -7,21 +7,21 @@ use aws_lc_rs::{hkdf, rand};
 use quinn_proto::{TokenLog, TokenReuseError, ValidationTokenConfig};
 use zeroize::Zeroizing;
 
-/// Lifetime of a token. Addresses of returning clients rarely change within this time.
+/// Lifetime of an address validation token. Addresses of returning clients rarely change within this time.
 const LIFETIME: Duration = Duration::from_hours(24);
-/// Number of tokens sent per connection. A client uses one token per connection.
+/// Number of address validation tokens (NEW_TOKEN) sent per connection. A client uses one token per connection.
 const SENT: u32 = 1;
-/// Number of bits of the filter of used tokens of one lifetime (1 MB). After half a million tokens, one unused token in
-/// 2,500 is treated as used, so that its client must complete the handshake first.
+/// Number of bits of the Bloom filter of used tokens of one lifetime (1 MB). After half a million tokens, one unused
+/// token in 2,500 is treated as used, so that its client must complete the handshake first.
 const BITS: u64 = 1 << 23;
-/// Number of bits that each token sets.
+/// Number of bits that each used token sets in the Bloom filter.
 const MARKS: u64 = 8;
-/// Number of set bits (after about 720,000 tokens) above which the filter is cleared. All tokens issued before then
-/// become invalid.
+/// Number of set bits (after about 720,000 tokens) above which the Bloom filter is cleared. All tokens issued before
+/// then become invalid.
 const FULL: u64 = BITS / 2;
 
-/// Token key and used tokens of one process. A new process does not know the used tokens. It therefore has a new key
-/// and rejects all earlier tokens; their clients must complete the handshake first.
+/// Key of address validation tokens, and the used tokens, of one process. A new process does not know which tokens were
+/// used. It therefore has a new key and rejects all earlier tokens; their clients must complete the handshake first.
 #[derive(Clone)]
 pub struct QuicTokens {
     pub(super) key: Arc<hkdf::Prk>,
@@ -50,7 +50,7 @@ impl QuicTokens {
 /// workers; its memory is allocated at the first token.
 #[derive(Debug, Default)]
 pub(super) struct UsedTokens {
-    /// Filters of the current and the previous lifetime, at the index of their number modulo 2.
+    /// Filters of the current and the previous token lifetime, at the index of their number modulo 2.
     periods: Mutex<[Period; 2]>,
 }
 
@@ -58,12 +58,11 @@ pub(super) struct UsedTokens {
 struct Period {
     number: u64,
     bits: Vec<u64>,
-    /// Number of set bits.
+    /// Number of set bits in this filter.
     set: u64,
     /// Latest time of issue of the used tokens, in seconds since the Unix epoch.
     newest: u64,
-    /// Time in seconds since the Unix epoch; tokens issued until then are invalid, because the filter was cleared
-    /// since.
+    /// Time in seconds since the Unix epoch when the filter was last cleared; tokens issued until then are invalid.
     forgotten: u64,
 }
 

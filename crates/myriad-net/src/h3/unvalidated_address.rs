@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use quinn_proto::{Connection as Quic, Transmit};
 
-/// New client address, and the number of bytes that may be sent to it.
+/// New address of a client that has not been validated, and the number of bytes that may be sent to it.
 #[derive(Debug)]
 pub(super) struct UnvalidatedAddress {
     pub(super) address: IpAddr,
@@ -16,13 +16,13 @@ pub(super) struct UnvalidatedAddress {
     credit: u64,
 }
 
-/// Decision about a datagram that quinn has created.
+/// Decision about a datagram that quinn has created for an unvalidated address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendDecision {
     SendNow,
     /// Send it; the address is validated, because quinn no longer challenges it.
     SendAndValidate,
-    /// Keep it until more bytes have been received from the address.
+    /// Hold it back until more bytes have been received from the address.
     Hold,
     /// Drop it: it is a path MTU probe, which is optional.
     DropProbe,

@@ -11,8 +11,8 @@ use std::task::Waker;
 use bytes::BytesMut;
 use quinn_proto::EcnCodepoint;
 
-/// Maximum number of datagrams queued for one worker, about 6 MB. Further datagrams are dropped, as the kernel would
-/// do.
+/// Maximum number of datagrams queued in the inbox of one worker, about 6 MB. Further datagrams are dropped, as the
+/// kernel would do.
 const MOST: usize = 4096;
 
 /// Datagram with its kernel metadata.
@@ -38,7 +38,7 @@ struct WorkerInbox {
 }
 
 impl WorkerInboxes {
-    /// Creates inboxes for `workers` workers; the number is limited to 1 to 256.
+    /// Creates the inboxes of `workers` workers; values outside 1 to 256 are limited to this range.
     pub fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self { inboxes: (0..workers.clamp(1, 256)).map(|_| Mutex::default()).collect() })
     }
@@ -85,7 +85,7 @@ impl WorkerInboxes {
         }
     }
 
-    /// Takes the datagrams queued for `worker`.
+    /// Takes all datagrams queued for `worker`.
     pub(super) fn take(&self, worker: u8) -> VecDeque<Datagram> {
         self.inbox(worker).map(|mut inbox| std::mem::take(&mut inbox.waiting)).unwrap_or_default()
     }

@@ -11,11 +11,11 @@ use super::worker_inboxes::{Datagram, WorkerInboxes};
 
 /// Identity, keys and shared state of a QUIC listener, for one worker.
 pub struct QuicWorkerSockets {
-    /// Number of the listener.
+    /// Number of the listener in the configuration.
     pub number: u32,
     /// Number of the worker, less than the number of inboxes in `crossing`.
     pub worker: u8,
-    /// Number of the process, modulo 256.
+    /// Number of this process in connection IDs, modulo 256.
     pub process: u8,
     /// True if no other worker reads these sockets.
     pub alone: bool,
@@ -44,7 +44,7 @@ impl QuicListenerShare {
         Self { relay: Arc::clone(relay), listener, reads }
     }
 
-    /// Returns true while this process reads the listener's sockets. The workers are woken when it starts to.
+    /// Returns true while this process reads the listener's sockets. The workers are woken when it starts to read them.
     pub(super) fn reads(&self) -> bool {
         self.reads.load(Ordering::Acquire)
     }

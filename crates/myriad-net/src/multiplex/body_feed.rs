@@ -12,8 +12,8 @@ use crate::client_timeouts::{AS_MOVED, ClientTimeLimits, ClientTimeouts};
 use crate::deadline::Deadline;
 use crate::memory::BufferedBodyBytes;
 
-/// Size in bytes below which received pieces are joined. Without this, a body in frames of one byte would use a hundred
-/// times its length.
+/// Size in bytes below which received pieces of a request body are joined. Without this, a body in frames of one byte
+/// would use a hundred times its length.
 const SHORT: usize = 1024;
 
 /// Queue of a request body between the driver, which pushes received pieces, and its reader.
@@ -28,7 +28,7 @@ struct BodyFeedInner {
     state: RefCell<BodyFeedState>,
     /// `client_max_body_size` in bytes; 0 for no limit.
     limit: Cell<u64>,
-    /// `client_body_timeout` and `client_min_rate`.
+    /// Time limits for waiting for the client: `client_body_timeout` and `client_min_rate`.
     terms: Cell<ClientTimeLimits>,
     deadline: Deadline,
 }
@@ -40,23 +40,23 @@ struct BodyFeedState {
     tail: BytesMut,
     /// Number of unread bytes in `pieces` and `tail`.
     held: BufferedBodyBytes,
-    /// Total number of bytes received.
+    /// Total number of body bytes received from the client.
     received: u64,
     /// Length announced by `Content-Length`; `None` if unknown.
     announced: Option<u64>,
     is_complete: bool,
     failed: Option<BodyError>,
-    /// Time limits of waiting for the client.
+    /// Measurement of the waits for the client, for `client_body_timeout` and `client_min_rate`.
     patience: ClientTimeouts,
     /// Set while the reader waits for the client.
     waiting: bool,
-    /// Number of bytes read or dropped, but not yet reported to the driver.
+    /// Number of body bytes read or dropped, but not yet returned by [`BodyFeed::take_released`] to the driver.
     released: usize,
-    /// Set while the client expects `100 Continue` and none was requested.
+    /// Set while the client expects `100 Continue` and the driver has not been requested to send it.
     expects_continue: bool,
     /// Set when the driver must send `100 Continue`.
     wants_continue: bool,
-    /// Set when reading has started and the driver has not taken note.
+    /// Set once the service has started to read and the driver has not been notified.
     began: bool,
     reads: bool,
     reader: Option<Waker>,
@@ -78,7 +78,7 @@ impl BodyFeed {
         }
     }
 
-    /// Returns a second handle, for the reader.
+    /// Returns a second handle of the same body, for the service that reads it.
     pub(crate) fn reader(&self) -> Self {
         Self { inner: Rc::clone(&self.inner) }
     }
@@ -88,12 +88,12 @@ impl BodyFeed {
         self.inner.state.borrow_mut().driver = Some(driver.clone());
     }
 
-    /// Returns true while the reader exists.
+    /// Returns true while the reader exists, so that received bytes are needed.
     pub fn is_wanted(&self) -> bool {
         Rc::strong_count(&self.inner) > 1
     }
 
-    /// Appends a received piece.
+    /// Appends a received piece of the body and wakes the reader.
     pub fn push(&self, piece: &[u8]) {
         let mut state = self.inner.state.borrow_mut();
         state.received += piece.len() as u64;
@@ -110,7 +110,7 @@ impl BodyFeed {
         wake_reader(state);
     }
 
-    /// Marks the body as complete.
+    /// Marks the body as complete and wakes the reader.
     pub fn end(&self) {
         let mut state = self.inner.state.borrow_mut();
         state.is_complete = true;
@@ -127,7 +127,8 @@ impl BodyFeed {
         wake_reader(state);
     }
 
-    /// Returns the number of bytes read or dropped since the last call.
+    /// Returns the number of bytes that the service has read or dropped since the last call, by which the client's
+    /// window may grow.
     pub fn take_released(&self) -> usize {
         std::mem::take(&mut self.inner.state.borrow_mut().released)
     }
@@ -137,7 +138,7 @@ impl BodyFeed {
         std::mem::take(&mut self.inner.state.borrow_mut().wants_continue)
     }
 
-    /// Returns true, once, after reading has started.
+    /// Returns true, once, after the service has started to read the body.
     pub fn take_reading(&self) -> bool {
         std::mem::take(&mut self.inner.state.borrow_mut().began)
     }
@@ -159,12 +160,12 @@ impl BodyFeed {
         state.announced == Some(0) || state.is_complete && state.received == 0
     }
 
-    /// Returns the number of bytes received so far.
+    /// Returns the number of body bytes received from the client so far.
     pub fn received(&self) -> u64 {
         self.inner.state.borrow().received
     }
 
-    /// Returns the number of bytes still to be read; `None` if unknown.
+    /// Returns the number of body bytes still to be read by the service; `None` if unknown.
     pub(crate) fn length(&self) -> Option<u64> {
         let state = self.inner.state.borrow();
         if state.is_complete {

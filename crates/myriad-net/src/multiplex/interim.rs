@@ -13,7 +13,7 @@ pub struct Interim {
     pub lines: Box<[u8]>,
 }
 
-/// Queue of interim responses for the driver of a connection.
+/// Queue of interim (1xx) responses for the driver of an HTTP/2 or HTTP/3 connection.
 #[derive(Default)]
 pub struct Interims {
     waiting: RefCell<Vec<Interim>>,

@@ -11,16 +11,17 @@ use myriad_http::body::{BodyError, BoxBody};
 use crate::response::{RateLimit, ResponseBody};
 use crate::response_pacer::ResponsePacer;
 
-/// Maximum number of file bytes per read.
+/// Maximum number of bytes read from a file at once for an HTTP/2 or HTTP/3 response.
 const FILE_PIECE: usize = 64 * 1024;
 
-/// Minimum number of file bytes per read, even if fewer are requested.
+/// Minimum number of bytes read from a file at once, even if fewer are requested.
 const SHORT_PIECE: usize = 4 * 1024;
 
-/// Rest of a response body that the driver has not taken.
+/// Rest of a response body that the driver of an HTTP/2 or HTTP/3 connection has not taken.
 pub struct OutgoingBody {
     source: OutgoingSource,
-    /// Piece taken from the source, held back by the rate limit.
+    /// Piece taken from the source of the body, of which the rate limit (`limit_rate`) does not allow all to be sent
+    /// yet.
     held: Bytes,
     pace: Option<ResponsePacer>,
     given: u64,
@@ -33,7 +34,8 @@ enum OutgoingSource {
 }
 
 impl OutgoingBody {
-    /// Creates the rest of a whole body. `rate` is `limit_rate`. A tunnel is treated as an empty body.
+    /// Creates the rest of a body of which nothing is sent yet. `rate` is `limit_rate`. A tunnel is treated as an empty
+    /// body.
     pub fn new(body: ResponseBody, rate: Option<RateLimit>) -> Self {
         let source = match body {
             ResponseBody::None | ResponseBody::Tunnel(_) => OutgoingSource::Memory(VecDeque::new()),

@@ -25,23 +25,23 @@ pub struct TlsFacts {
     pub alpn: Box<[u8]>,
     /// Set if an earlier session was resumed (`$ssl_session_reused`).
     pub resumed: bool,
-    /// The client's certificates, its own certificate first (`$ssl_client_cert`).
+    /// Certificate chain sent by the client, its own certificate first (`$ssl_client_cert`); empty if there is none.
     pub certificates: Vec<CertificateDer<'static>>,
     /// Cached result of the service's verification of `certificates`.
     pub judged: Cell<Option<CachedVerifyResult>>,
     /// Values that the service has extracted from the client's certificate.
     pub readings: CertificateValues,
-    /// Offers of the client hello; `None` if the service does not need them.
+    /// Offers of the client hello for variables such as `$ssl_ciphers`; `None` if the service does not need them.
     pub offer: Option<Box<ClientOffer>>,
 }
 
 /// Result of a certificate verification: `Err` contains OpenSSL's error number and text.
 pub type VerifyResult = Result<(), (u32, &'static str)>;
 
-/// Cached result of a certificate verification.
+/// Cached result of the verification of a client's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedVerifyResult {
-    /// Identifier of the verification rules used.
+    /// Identifier of the verification rules that gave the result.
     pub rules: u64,
     /// Last second at which the result is valid, in seconds since the Unix epoch.
     pub until_s: i64,
@@ -54,11 +54,11 @@ pub struct CachedVerifyResult {
 #[derive(Debug, Default)]
 pub struct CertificateValues(RefCell<Vec<(&'static str, Box<str>)>>);
 
-/// Maximum total number of cached bytes.
+/// Maximum total number of bytes of the values cached for a certificate.
 const MAX_STORED_BYTES: usize = 32 << 10;
 
 impl CertificateValues {
-    /// Calls `show` with the value `name`; obtains it from `read` if it is not cached.
+    /// Calls `show` with the value called `name`; if it is not cached, `read` computes it.
     pub fn with<T>(
         &self,
         name: &'static str,

@@ -14,16 +14,16 @@ use myriad_http::client_network;
 
 use crate::connection::Connection;
 
-/// Maximum number of concurrent handshakes of one client network per worker. Many clients can share one address; a
+/// Maximum number of concurrent TLS handshakes of one client network per worker. Many clients can share one address; a
 /// handshake takes one round trip.
 const MOST: usize = 256;
 
 thread_local! {
-    /// Handshakes in progress by client network, the oldest first.
+    /// Handshakes in progress on this thread by client network, the oldest first.
     static UNDER_WAY: RefCell<HashMap<IpAddr, VecDeque<Rc<HandshakeEntry>>>> = RefCell::default();
 }
 
-/// Handshake in progress, in the list of its client network.
+/// TLS handshake in progress, in the list of its client network.
 #[derive(Default)]
 struct HandshakeEntry {
     is_aborted: Cell<bool>,
@@ -56,7 +56,8 @@ impl HalfOpenGuard {
         Self(Some((client, place)))
     }
 
-    /// Returns true if the handshake must be aborted. Otherwise the task of `cx` is woken when it must.
+    /// Returns true if the handshake must be aborted, because its client network has too many. Otherwise the task of
+    /// `cx` is woken when it must.
     pub(super) fn must_abort(&self, cx: &Context<'_>) -> bool {
         let Some((_, place)) = &self.0 else { return false };
         if place.is_aborted.get() {

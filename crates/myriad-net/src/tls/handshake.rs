@@ -128,7 +128,7 @@ pub(crate) async fn accept<G: HandshakeCallbacks>(greeter: &G, connection: &Conn
 enum HandshakeState {
     /// A PROXY protocol header is awaited.
     Announced,
-    /// No byte of the client itself has arrived.
+    /// No byte after the PROXY protocol header, if any, has arrived from the client.
     First,
     /// The client hello is awaited or incomplete.
     Hello(Box<Acceptor>, HalfOpenGuard),

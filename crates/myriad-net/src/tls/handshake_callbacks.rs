@@ -8,7 +8,7 @@ use rustls::server::ClientHello;
 use crate::connection::Connection;
 use crate::service::Service;
 
-/// Callbacks of a TLS handshake.
+/// Callbacks of a TLS handshake with a client.
 pub trait HandshakeCallbacks {
     /// Returns the time limit of the whole handshake in milliseconds; 0 for no limit.
     fn timeout_ms(&self, connection: &Connection) -> u64;
@@ -27,7 +27,8 @@ pub trait HandshakeCallbacks {
     /// Returns the TLS settings for a client hello; `None` rejects the handshake (`ssl_reject_handshake`).
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>>;
 
-    /// Returns true if the offers of the client hello must be stored, because variables use them.
+    /// Returns true if the offers of the client hello (cipher suites, groups, signature schemes) must be stored,
+    /// because variables such as `$ssl_ciphers` use them.
     fn stores_offers(&self) -> bool {
         false
     }

@@ -4,16 +4,16 @@
 //! in which the congestion window shrinks, a record fits one packet, so that the first bytes of a response are usable
 //! on arrival. After that, records have the maximum size, which causes the least overhead.
 
-/// Number of plain bytes of a record that fits one packet, with space for TCP options and IPv6.
+/// Number of plain bytes of a TLS record that fits one packet, with space for TCP options and IPv6.
 const SMALL: usize = 1369;
 
-/// Number of bytes after which records are large: more than the first congestion windows.
+/// Number of bytes sent after which TLS records are large: more than the first congestion windows.
 const YOUNG: usize = 64 * 1024;
 
-/// Pause in milliseconds after which records are small again.
+/// Pause of sending in milliseconds after which TLS records are small again.
 const SILENCE_MS: u64 = 1000;
 
-/// Bytes sent since the start of the connection or the last pause.
+/// Number of bytes sent since the start of the connection or the last pause; determines the size of TLS records.
 #[derive(Debug, Default)]
 pub(super) struct RecordSizer {
     sent: usize,

@@ -9,11 +9,11 @@ use super::records::RecordSizer;
 use crate::memory_counters::{CountedBytes, SESSIONS};
 use crate::transport::Transport;
 
-/// Maximum number of plain bytes encrypted at once, so that little encrypted data waits for a slow client.
+/// Maximum number of plain bytes encrypted at once, so that little encrypted data waits for a slow client to read it.
 const PIECE: usize = 64 * 1024;
 
-/// The same limit while records are small. rustls buffers at most 64 KB of encrypted bytes, and small records have more
-/// overhead.
+/// Maximum number of plain bytes encrypted at once while TLS records are small. rustls buffers at most 64 KB of
+/// encrypted bytes, and small records have more overhead.
 const YOUNG_PIECE: usize = 32 * 1024;
 
 /// TLS session of a connection after the handshake.
@@ -21,7 +21,7 @@ pub(crate) struct TlsSession {
     tls: ServerConnection,
     /// Number of plain bytes that are encrypted but not completely sent; [`Self::poll_write`] returns it once they are.
     in_flight: usize,
-    /// Record sizes; `None` if `ssl_buffer_size` is set.
+    /// Selection of record sizes (small at first, then large); `None` if `ssl_buffer_size` is set.
     records: Option<RecordSizer>,
     _counted: CountedBytes,
 }

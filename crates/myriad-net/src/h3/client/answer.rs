@@ -252,7 +252,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Releases buffer space for the body bytes that the service has read, and sends `100 Continue` if required.
+    /// Reopens the client's flow-control window for the body bytes that the service has read, and sends `100 Continue`
+    /// if required.
     pub(super) fn take_released(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(feed) = &stream.feed else { return };

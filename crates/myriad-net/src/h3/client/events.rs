@@ -8,7 +8,7 @@ use crate::deadline;
 use crate::service::{HandshakeFailure, Service};
 
 impl<S: Service> QuicClient<S> {
-    /// Processes all pending events.
+    /// Processes all pending events of the QUIC connection.
     pub(in super::super) fn process_events(&mut self, around: &mut HubContext<'_, S>) {
         self.watch_address(around.now);
         while let Some(event) = self.quic.poll() {
@@ -92,7 +92,8 @@ impl<S: Service> QuicClient<S> {
         self.read(id, around);
     }
 
-    /// Handles a wake: of the exchange on `stream`, or for `None` of the connection (eviction or interim responses).
+    /// Handles a wake: of the exchange on `stream`, or for `None` of the whole connection (eviction or interim
+    /// responses).
     pub(in super::super) fn on_wake(&mut self, stream: Option<StreamId>, around: &mut HubContext<'_, S>) {
         match stream {
             None if self.connection.is_evicted() => self.evict(around.now),

@@ -12,7 +12,7 @@ use super::super::request::{ClientSide, DelayReason, DelayedRequest, RequestStat
 use super::{Http3ErrorCode, HubContext, QuicClient};
 use crate::service::Service;
 
-/// Result of a read from a stream.
+/// Result of a read from a QUIC stream.
 enum StreamData {
     Bytes(Bytes),
     End,
@@ -23,7 +23,7 @@ enum StreamData {
 }
 
 impl<S: Service> QuicClient<S> {
-    /// Takes the next bytes of a stream, in order, at most `most`.
+    /// Takes the next bytes of a stream, in order, at most `most` bytes.
     fn take_up_to(&mut self, id: StreamId, most: usize) -> StreamData {
         let mut stream = self.quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return StreamData::Nothing };
@@ -282,7 +282,8 @@ impl<S: Service> QuicClient<S> {
         (announced.is_none() && !self.is_complete(id)).then_some(DelayReason::End)
     }
 
-    /// Returns true if the client has sent the whole request. Bytes taken from the stream for this are kept.
+    /// Returns true if the client has sent the whole request. To find out, it may take bytes from the stream, which are
+    /// stored for later parsing.
     pub(super) fn is_complete(&mut self, id: StreamId) -> bool {
         match self.streams.get(&id) {
             Some(stream) if !stream.receiving => return stream.reader.finish().is_ok(),
@@ -343,7 +344,7 @@ impl<S: Service> QuicClient<S> {
         self.remove_if_over(id);
     }
 
-    /// Aborts a request whose head exceeded its time limit.
+    /// Aborts a request whose head did not arrive within its time limit.
     pub(super) fn on_head_timeout(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let reason = "client timed out";
         self.fail(

@@ -10,7 +10,7 @@ use crate::h3::request::{RequestState, RequestStream};
 use crate::service::{HandshakeFailure, Service};
 
 /// Maximum time that a request waits for the end of its stream if its method usually has no body. After that it is
-/// passed to the service as a request with a body.
+/// passed to the service, which then reads its body.
 const END_PATIENCE: Duration = Duration::from_millis(200);
 
 impl<S: Service> QuicClient<S> {
@@ -72,7 +72,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Passes on the requests that have waited for the end of their stream for [`END_PATIENCE`].
+    /// Passes the requests to the service that have waited for the end of their stream for [`END_PATIENCE`].
     fn release_held(&mut self, around: &mut HubContext<'_, S>) {
         let is_due = |stream: &RequestStream<S::ExchangeState>| {
             stream.awaits_stream_end() && stream.opened + END_PATIENCE <= around.now

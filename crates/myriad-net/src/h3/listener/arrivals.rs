@@ -19,7 +19,7 @@ use crate::h3::settings::QuicSettings;
 use crate::h3::worker_inboxes::Datagram;
 use crate::service::{ConnectionEvent, Service};
 
-/// Destination of a datagram.
+/// Worker or process to which a received datagram is forwarded.
 enum DatagramRecipient {
     Own,
     /// Another worker of this process.
@@ -29,7 +29,7 @@ enum DatagramRecipient {
 }
 
 impl<S: Service> QuicListener<S> {
-    /// Reads one batch from each socket and processes it. Returns true if more datagrams may be available.
+    /// Reads one batch of datagrams from each socket and processes it. Returns true if more may be available.
     pub(super) fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let mut more = false;
         let mut datagrams = Vec::new();
@@ -98,7 +98,7 @@ impl<S: Service> QuicListener<S> {
         self.out = out;
     }
 
-    /// Sends a datagram without a connection; drops it if the socket is full.
+    /// Sends a datagram that belongs to no connection, such as a Retry; drops it if the socket is full.
     fn send_once(&self, transmit: &Transmit, bytes: &[u8], cx: &mut Context<'_>) {
         let _ = self.sockets[0].poll_send(cx, transmit, bytes);
     }

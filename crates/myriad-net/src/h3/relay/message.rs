@@ -19,21 +19,21 @@ use crate::h3::worker_inboxes::Datagram;
 const VERSION: u8 = 1;
 const DATAGRAM: u8 = 1;
 const READ: u8 = 2;
-/// Number of bytes of a datagram message before the datagram.
+/// Number of header bytes before the datagram in a message between processes.
 const HEAD: usize = 52;
-/// Maximum size of a message in bytes: a UDP datagram with its header.
+/// Maximum size of a message between processes in bytes: a UDP datagram with its header.
 pub(super) const LONGEST: usize = HEAD + 65_535;
 
-/// Message between processes.
+/// Message between processes that share QUIC sockets.
 #[derive(Debug)]
 pub(super) enum RelayMessage {
-    /// Datagram of a connection of the receiver.
+    /// Datagram of a connection that the receiving process owns.
     Datagram { listener: u64, worker: u8, datagram: Datagram },
     /// The sender has stopped reading the listener's sockets, so the receiver may read them.
     Read { listener: u64 },
 }
 
-/// Returns the header of a datagram message.
+/// Returns the header of a message that carries `datagram` for a worker of the receiving process.
 pub(super) fn datagram_header(listener: u64, worker: u8, datagram: &Datagram) -> Vec<u8> {
     let mut head = Vec::with_capacity(HEAD);
     head.extend_from_slice(&[VERSION, DATAGRAM]);
@@ -100,7 +100,7 @@ impl RelayMessage {
     }
 }
 
-/// Returns true if the bytes are malformed, or the parsed message serializes to the same bytes. For fuzzing.
+/// Returns true if the bytes are malformed, or the message parsed from them serializes to the same bytes. For fuzzing.
 pub fn examine(bytes: &[u8]) -> bool {
     RelayMessage::parse(bytes).is_none_or(|message| message.write() == bytes)
 }
@@ -140,7 +140,7 @@ impl RelayMessageReader<'_> {
         }
     }
 
-    /// Skips an absent address. Returns false if there is an address.
+    /// Skips an absent address. Returns false, without skipping, if there is an address.
     fn has_no_address(&mut self) -> bool {
         let rest = self.rest.strip_prefix(&[0; 17]);
         self.rest = rest.unwrap_or(self.rest);
