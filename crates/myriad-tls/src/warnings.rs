@@ -14,7 +14,7 @@ use crate::certificates::files::{TlsFileReader, TlsFiles, is_tls_file};
 use crate::offer;
 use crate::stapling::question;
 
-/// Returns the warnings about a valid configuration, without duplicates.
+/// Returns the warnings about the TLS directives of a valid configuration, without duplicates.
 ///
 /// `folder` is that of the main configuration file; `read` contains the files of [`crate::tls_files`].
 pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagnostic> {

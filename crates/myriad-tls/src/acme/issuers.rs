@@ -21,9 +21,9 @@ pub struct PlannedIssuer {
     pub issuer: Issuer,
     /// Slots of the certificates ordered from the authority.
     pub slots: Vec<Arc<CertificateSlot>>,
-    /// Folder of the issuer's files; `None` if nothing is stored (`state_path`).
+    /// Folder of the issuer's account key and certificates; `None` if nothing is stored (`state_path`).
     pub state: Option<PathBuf>,
-    /// Stored key of the account in PEM; `None` if there is none yet.
+    /// Stored key of the ACME account in PEM; `None` if there is none yet.
     pub account: Option<Zeroizing<Vec<u8>>>,
 }
 

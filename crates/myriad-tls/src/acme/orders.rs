@@ -13,7 +13,7 @@ use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerCo
 
 use crate::certificates::files::TlsFiles;
 
-/// Certificate slots of all servers, and the pending challenges. Kept over reloads.
+/// Slots for the automatic certificates of all servers, and the pending ACME challenges. Kept over reloads.
 #[derive(Default)]
 pub struct AcmeOrders {
     /// Responses to pending challenges of certificate authorities.
@@ -63,7 +63,7 @@ impl AcmeOrders {
         slots
     }
 
-    /// Removes all slots except those in `ordered`.
+    /// Removes all certificate slots except those in `ordered`.
     pub fn retain_only<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<CertificateSlot>>) {
         let ordered: Vec<&Arc<CertificateSlot>> = ordered.into_iter().collect();
         self.slots.retain(|_, slot| ordered.iter().any(|wanted| Arc::ptr_eq(wanted, slot)));

@@ -25,20 +25,20 @@ use crate::acme_client::schedule::{
 
 /// Name of the file that contains the account key.
 pub const ACCOUNT_FILE: &str = "account.key";
-/// Time after which the directory of the authority is read again.
+/// Age in the agent's cache after which the directory of the certificate authority is read again.
 const DIRECTORY_AGE: Duration = Duration::from_hours(1);
-/// Maximum sleep between checks, in seconds, because the system clock may be set meanwhile.
+/// Maximum sleep of the agent between checks for due tasks, in seconds, because the system clock may be set meanwhile.
 const LONGEST_SLEEP_S: u64 = 3600;
 
 /// Function that writes a line to the error log.
 pub type LogCallback = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
-/// Function that stores a file of the issuer permanently, given its name and contents.
+/// Function that stores a file of the issuer (account key or certificate) permanently, given its name and contents.
 pub type StoreCallback = Arc<dyn Fn(&str, &[u8]) + Send + Sync>;
 
 /// Functions that an agent calls in the rest of the process.
 #[derive(Clone)]
 pub struct AgentCallbacks {
-    /// Writes to the error log.
+    /// Writes a line to the error log.
     pub log: LogCallback,
     /// Stores files permanently.
     pub store: StoreCallback,
@@ -46,7 +46,8 @@ pub struct AgentCallbacks {
     pub resolve: Resolve,
 }
 
-/// Handle of an issuer's running thread. Dropping it stops the thread after the request in progress.
+/// Handle of the thread that orders and renews the certificates of one ACME issuer. Dropping it stops the thread after
+/// the request in progress.
 pub struct AcmeAgent {
     shared: Arc<AgentShared>,
     issuer: Issuer,
@@ -63,20 +64,20 @@ struct AgentState {
     stopped: bool,
 }
 
-/// Certificate with the times of its next tasks.
+/// Certificate with the times of its next order and of its next query for renewal information.
 struct ScheduledCertificate {
     slot: Arc<CertificateSlot>,
-    /// Number of failed orders since the last success.
+    /// Number of failed orders of the certificate since its last success.
     failures: u32,
-    /// Time of the next order or renewal, in seconds since the Unix epoch.
+    /// Time of the next order or renewal of the certificate, in seconds since the Unix epoch.
     order_at_s: u64,
-    /// Time of the next query for renewal information, in seconds since the Unix epoch.
+    /// Time of the next query for renewal information (RFC 9773), in seconds since the Unix epoch.
     information_at_s: u64,
     /// Renewal window from which `order_at_s` was selected; `None` before the first certificate.
     window: Option<RenewalWindow>,
 }
 
-/// Task of the agent's thread.
+/// Next task of the agent's thread.
 enum AgentTask {
     Order(Arc<CertificateSlot>),
     Information(Arc<CertificateSlot>),
@@ -112,8 +113,8 @@ impl AcmeAgent {
         self.issuer == *issuer
     }
 
-    /// Replaces the list of certificates. Certificates without failures keep their schedule; the others are retried
-    /// immediately, because the configuration may have been corrected.
+    /// Replaces the agent's list of certificates. Certificates without failures keep their schedule; the others are
+    /// retried immediately, because the configuration may have been corrected.
     pub fn set(&self, slots: Vec<Arc<CertificateSlot>>, outside: AgentCallbacks) {
         let mut state = self.shared.state.lock();
         let now = now_s();
@@ -150,7 +151,7 @@ impl ScheduledCertificate {
         Self { slot, failures: 0, order_at_s, information_at_s: now_s, window }
     }
 
-    /// Returns the time of the next task, in seconds since the Unix epoch.
+    /// Returns the time of the certificate's next task, in seconds since the Unix epoch.
     fn due_s(&self) -> u64 {
         if self.slot.is_ready() { self.order_at_s.min(self.information_at_s) } else { self.order_at_s }
     }

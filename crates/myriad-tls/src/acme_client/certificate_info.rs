@@ -10,7 +10,7 @@ const MOST_NAMES: usize = 1000;
 /// Properties of an X.509 certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateInfo {
-    /// DNS names and IP addresses; the common name of the subject if there are none.
+    /// DNS names and IP addresses for which the certificate is valid; the common name of the subject if there are none.
     pub names: Vec<String>,
     /// Common name of the issuer, or else its organization; empty if both are missing.
     pub issuer: String,
@@ -50,7 +50,7 @@ impl CertificateInfo {
         })
     }
 
-    /// Returns true if the certificate is valid for a name. `*.` in the certificate matches one label.
+    /// Returns true if the certificate is valid for a host name. `*.` in the certificate matches one label.
     pub fn is_valid_for(&self, name: &str) -> bool {
         self.names.iter().any(|own| {
             own.eq_ignore_ascii_case(name)

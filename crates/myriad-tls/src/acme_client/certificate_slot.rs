@@ -16,7 +16,7 @@ use crate::acme_client::key::SigningKey;
 
 /// Automatic certificate that is used by handshakes and can be replaced at any time. Empty until one is issued.
 pub struct CertificateSlot {
-    /// Names and key type of the certificate.
+    /// Requested names and key type of the certificate.
     pub order: CertificateOrder,
     ready: AtomicBool,
     issued: RwLock<Option<IssuedCertificate>>,
@@ -29,7 +29,7 @@ struct IssuedCertificate {
 }
 
 impl CertificateSlot {
-    /// Creates an empty slot.
+    /// Creates a slot without a certificate.
     pub fn new(order: CertificateOrder) -> Arc<Self> {
         Arc::new(Self { order, ready: AtomicBool::new(false), issued: RwLock::new(None) })
     }

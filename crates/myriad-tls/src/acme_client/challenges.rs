@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 
-/// Path prefix of validation requests (`http-01`, RFC 8555 section 8.3).
+/// Path prefix of the HTTP requests by which an ACME authority validates a domain (`http-01`, RFC 8555 section 8.3).
 pub const PATH: &[u8] = b"/.well-known/acme-challenge/";
 
-/// ALPN protocol of validation handshakes (`tls-alpn-01`, RFC 8737 section 4).
+/// ALPN protocol of the handshakes by which an ACME authority validates a domain (`tls-alpn-01`, RFC 8737 section 4).
 pub const ALPN: &[u8] = b"acme-tls/1";
 
-/// Pending challenges of all issuers.
+/// Pending ACME challenges of all issuers, which the server answers.
 #[derive(Default)]
 pub struct PendingChallenges {
     pending: AtomicUsize,
@@ -42,14 +42,14 @@ impl PendingChallenges {
         by_name.get(name).or_else(|| by_name.get(&name.to_ascii_lowercase())).map(Arc::clone)
     }
 
-    /// Adds an `http-01` challenge, which is answered until the returned guard is dropped.
+    /// Adds an `http-01` challenge: requests for `token` get `answer` until the returned guard is dropped.
     pub(crate) fn add_token(self: &Arc<Self>, token: &str, answer: &str) -> ChallengeGuard {
         self.by_token.write().insert(token.to_owned(), answer.into());
         self.pending.fetch_add(1, Ordering::Relaxed);
         ChallengeGuard { challenges: Arc::clone(self), subject: ChallengeSubject::Token(token.to_owned()) }
     }
 
-    /// Adds a `tls-alpn-01` challenge, which is answered until the returned guard is dropped.
+    /// Adds a `tls-alpn-01` challenge: handshakes for `name` use `config` until the returned guard is dropped.
     pub(crate) fn add_handshake(self: &Arc<Self>, name: String, config: Arc<ServerConfig>) -> ChallengeGuard {
         self.by_name.write().insert(name.clone(), config);
         self.pending.fetch_add(1, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl fmt::Debug for PendingChallenges {
     }
 }
 
-/// Guard of a pending challenge. Dropping it removes the challenge.
+/// Guard of a pending ACME challenge. Dropping it removes the challenge.
 #[derive(Debug)]
 pub(crate) struct ChallengeGuard {
     challenges: Arc<PendingChallenges>,

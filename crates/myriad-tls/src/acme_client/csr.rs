@@ -14,10 +14,10 @@ use crate::acme_client::key::SigningKey;
 use crate::acme_client::oid;
 use myriad_conf::model::AcmeIdentifier;
 
-/// Validity of a challenge certificate in days.
+/// Validity in days of the self-signed certificate for the challenge `tls-alpn-01`.
 const CHALLENGE_DAYS: u64 = 7;
 
-/// Creates a certificate signing request in DER. `common_name` is the subject; most authorities do not need one.
+/// Creates a certificate signing request in DER. `common_name` is the subject, which most authorities do not need.
 pub fn request(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],

@@ -7,9 +7,9 @@ use std::fmt;
 pub enum AcmeError {
     /// The connection to the authority failed, or a request timed out.
     Connection {
-        /// Requested URL.
+        /// URL that was requested from the authority.
         url: String,
-        /// Error of the system or of TLS.
+        /// Message of the system or of TLS.
         why: String,
     },
     /// The authority responded with a problem document (RFC 8555 section 6.7).
@@ -18,16 +18,16 @@ pub enum AcmeError {
     Protocol(String),
     /// The authority could not validate a name.
     Validation {
-        /// Name that failed.
+        /// DNS name or IP address that was not validated.
         identifier: String,
-        /// Reason from the authority.
+        /// Reason given by the authority.
         why: String,
     },
     /// The order is impossible with this configuration; the text says why.
     Refused(String),
     /// A cryptographic operation failed, such as the generation of a key; the text names it.
     Cryptography(&'static str),
-    /// The agent was stopped, or the certificate is no longer ordered.
+    /// The order was cancelled: the agent was stopped, or the certificate is no longer ordered.
     Stopped,
 }
 
@@ -36,7 +36,7 @@ pub enum AcmeError {
 pub struct AcmeProblem {
     /// Last component of the type, such as `badNonce` or `rateLimited`; empty if there is none.
     pub kind: String,
-    /// Description for people, including the details for each name.
+    /// Description of the problem for people, including the details for each name.
     pub detail: String,
     /// Status code of the response; 0 for a problem within an order or authorization.
     pub status: u16,

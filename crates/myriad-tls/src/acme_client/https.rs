@@ -19,17 +19,17 @@ use ureq::{Agent, Body};
 
 use crate::acme_client::error::AcmeError;
 
-/// Maximum duration of a request, including redirects.
+/// Maximum duration of an HTTPS request to an ACME authority, including redirects.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Maximum time for connecting to all addresses of a host together.
+/// Maximum time for connecting to all addresses of an ACME authority's host together.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// Maximum number of addresses of a host that are tried.
+/// Maximum number of addresses of a host to which a connection is tried.
 const MOST_ADDRESSES: usize = 4;
-/// Maximum size of a response body in bytes. A certificate chain has some kilobytes.
+/// Maximum size of a response body of an ACME authority in bytes. A certificate chain has some kilobytes.
 const LARGEST: usize = 1 << 20;
-/// Maximum size of a response head in bytes.
+/// Maximum size of a response head of an ACME authority in bytes.
 const LARGEST_HEAD: usize = 16_384;
-/// User agent of the client.
+/// Value of the `User-Agent` field in requests to authorities.
 const AGENT: &str = concat!("Myriad/", env!("CARGO_PKG_VERSION"));
 /// Maximum number of redirects that a GET follows; all must lead to https.
 const MOST_REDIRECTS: u32 = 5;
@@ -37,17 +37,17 @@ const MOST_REDIRECTS: u32 = 5;
 /// Function that resolves a host name to addresses. The error is a message.
 pub type Resolve = Arc<dyn Fn(&str) -> Result<Vec<IpAddr>, String> + Send + Sync>;
 
-/// HTTPS client with fixed TLS settings and name resolution.
+/// HTTPS client for requests to ACME authorities, with fixed TLS settings and name resolution.
 pub struct Https(Agent);
 
 /// HTTP response whose body has been read completely.
 #[derive(Debug)]
 pub struct HttpsReply {
-    /// Status code.
+    /// Status code of the response.
     pub status: u16,
-    /// Header fields.
+    /// Header fields of the response.
     pub fields: HeaderMap,
-    /// Complete body.
+    /// Complete body of the response.
     pub body: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ impl HttpsReply {
     }
 }
 
-/// Parses a URL; `None` unless it has this scheme, a host, a valid port and no user information.
+/// Parses a URL; `None` unless it has the given scheme, a host, a valid port and no user information.
 fn parse(url: &str, scheme: &Scheme) -> Option<Uri> {
     let uri: Uri = url.parse().ok()?;
     let authority = uri.authority()?;
@@ -113,7 +113,7 @@ fn limits(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::Ag
         .accept("")
 }
 
-/// `ureq` resolver that calls a function.
+/// Resolver for `ureq` that calls a function of this crate instead of the system.
 struct FixedResolver<F>(F);
 
 impl<F> fmt::Debug for FixedResolver<F> {
@@ -181,7 +181,7 @@ fn send_request(
         .map_err(fail)
 }
 
-/// Reads the whole response. Fails with a message if the body is larger than `largest` bytes.
+/// Reads the whole body of a response. Fails with a message if it is larger than `largest` bytes.
 fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsReply, String> {
     let announced = response.body().content_length();
     if announced.is_some_and(|length| length > largest as u64) {
@@ -225,7 +225,7 @@ pub(crate) fn get_plain(
     outcome
 }
 
-/// Sends the request to one address within `patience`. The error is a message.
+/// Sends the request to one address of the host within `patience`. The error is a message.
 fn get_from_address(
     address: IpAddr,
     url: &str,
@@ -242,7 +242,7 @@ fn get_from_address(
     response.and_then(|response| read_response(response, largest)).map_err(|why| format!("{address}: {why}"))
 }
 
-/// Converts an error to a message.
+/// Converts an error of `ureq` to a message.
 fn error_text(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "the request timed out".to_owned(),

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
 use zeroize::Zeroizing;
 
-/// Returns the type of an identifier in the ACME protocol.
+/// Returns the type of an identifier in the ACME protocol: `dns` or `ip`.
 pub(crate) fn identifier_type(identifier: &AcmeIdentifier) -> &'static str {
     match identifier {
         AcmeIdentifier::Dns(_) => "dns",
@@ -38,7 +38,7 @@ pub(crate) fn server_name(identifier: &AcmeIdentifier) -> String {
 /// Names and key type of an automatic certificate (`acme_certificate`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CertificateOrder {
-    /// Names of the certificate: at least one, without duplicates.
+    /// Names (DNS names and IP addresses) of the certificate: at least one, without duplicates.
     pub identifiers: Vec<AcmeIdentifier>,
     /// Type of the private key.
     pub key: AcmeKeyKind,
@@ -64,7 +64,7 @@ impl CertificateOrder {
 }
 
 impl fmt::Display for CertificateOrder {
-    /// Writes the names, separated by commas.
+    /// Writes the names of the ordered certificate, separated by commas.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, identifier) in self.identifiers.iter().enumerate() {
             write!(f, "{}{identifier}", if index > 0 { ", " } else { "" })?;
@@ -87,17 +87,17 @@ pub(crate) fn checked_location(challenge: AcmeChallenge) -> &'static str {
     }
 }
 
-/// Source of the account key (`account_key`).
+/// Source of the ACME account key (`account_key`).
 #[derive(Clone, PartialEq, Eq)]
 pub enum AccountKey {
-    /// Generated with this type at first use and then stored.
+    /// Key of this type, generated at first use and then stored.
     Generated(AcmeKeyKind),
-    /// PEM text of a configured file.
+    /// Key from a configured file, as PEM text.
     Configured(Zeroizing<Vec<u8>>),
 }
 
 impl fmt::Debug for AccountKey {
-    /// Omits the key.
+    /// Formats the source for debugging without the key itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Generated(kind) => f.debug_tuple("Generated").field(kind).finish(),
@@ -116,7 +116,7 @@ pub struct ExternalAccount {
 }
 
 impl fmt::Debug for ExternalAccount {
-    /// Omits the secret.
+    /// Formats the external account for debugging without its secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExternalAccount").field("kid", &self.kid).finish_non_exhaustive()
     }
@@ -137,7 +137,7 @@ pub struct Issuer {
     pub name: String,
     /// URL of the authority's directory.
     pub uri: String,
-    /// Key of the account.
+    /// Source of the ACME account key (`account_key`).
     pub account_key: AccountKey,
     /// Challenge type by which names are validated.
     pub challenge: AcmeChallenge,
@@ -147,7 +147,8 @@ pub struct Issuer {
     pub external_account: Option<ExternalAccount>,
     /// Preferred chain: the name of the issuer of its topmost certificate.
     pub preferred_chain: Option<String>,
-    /// Requested certificate profile; true if an authority without this profile is an error.
+    /// Requested certificate profile (`profile`). The flag is true if it is required: an authority that does not
+    /// support it is then an error.
     pub profile: Option<(String, bool)>,
     /// True if certificate signing requests contain the first name as the subject.
     pub common_name: bool,

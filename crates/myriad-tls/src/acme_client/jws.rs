@@ -14,7 +14,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Identification of the signer in a request.
+/// Identification of the signer in a signed ACME request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signer<'a> {
     /// The public key itself, for requests that create or find an account.
@@ -23,8 +23,8 @@ pub(crate) enum Signer<'a> {
     Account(&'a str),
 }
 
-/// Creates a request to `url`, signed with the account key. Without a payload it is a POST-as-GET (RFC 8555 section
-/// 6.3).
+/// Creates an ACME request to `url`, signed with the account key. Without a payload it is a POST-as-GET (RFC 8555
+/// section 6.3).
 pub(crate) fn request(
     key: &SigningKey,
     signer: Signer<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn request(
         .map(|value| value.to_string())
 }
 
-/// Creates the binding of the account with this key to an external account (RFC 8555 section 7.3.4).
+/// Creates the binding of the ACME account with this key to an external account (RFC 8555 section 7.3.4).
 pub(crate) fn external_binding(
     account: &ExternalAccount,
     key: &SigningKey,

@@ -69,7 +69,7 @@ pub struct SigningKey {
 }
 
 impl fmt::Debug for SigningKey {
-    /// Does not show the key.
+    /// Formats a placeholder for debugging, not the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SigningKey").field("algorithm", &self.jwa()).finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-/// Number of bytes searched at once.
+/// Number of bytes of process memory that are read and searched at once.
 const PIECE: usize = 1 << 16;
 
 /// Secret to search for, stored with inverted bits so that the search does not find itself.
@@ -16,7 +16,7 @@ impl SecretScanner {
         Self(secret.iter().map(|byte| !byte).collect())
     }
 
-    /// Returns the number of copies in the writable memory of this process.
+    /// Returns the number of copies of the secret in the writable memory of this process.
     ///
     /// # Panics
     ///

@@ -29,11 +29,11 @@ use crate::acme_client::protocol::{AcmeClient, json_of, location, retry_after, t
 use crate::acme_client::roots;
 use crate::acme_client::schedule::RenewalWindow;
 
-/// Maximum time for the validation of a name, and for the issuance.
+/// Maximum time to wait for the authority to validate a name, and then to issue the certificate.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// Initial and maximum pause between polls.
+/// Initial and maximum pause between polls of an order or authorization.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// Maximum pause between polls that the authority may request.
+/// Maximum pause between polls of an order that the authority may request (`Retry-After`).
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Maximum number of alternate chains that are checked against the preferred chain.
 const MOST_CHAINS: usize = 8;
@@ -41,15 +41,15 @@ const MOST_CHAINS: usize = 8;
 /// Function that waits for a duration. Returns false if the order was cancelled meanwhile.
 pub type WaitCallback<'a> = &'a dyn Fn(Duration) -> bool;
 
-/// Everything an order needs besides the client.
+/// Inputs of an order besides the client.
 pub struct OrderContext<'a> {
-    /// Settings of the authority.
+    /// Settings of the certificate authority.
     pub issuer: &'a Issuer,
-    /// Pending challenges, which the server answers.
+    /// Pending challenges, to which those of the order are added so that the server answers them.
     pub challenges: &'a Arc<PendingChallenges>,
     /// Current time in seconds since the Unix epoch.
     pub now_s: u64,
-    /// Function that waits.
+    /// Function that waits between polls and detects that the order was cancelled.
     pub wait: WaitCallback<'a>,
 }
 
@@ -137,8 +137,8 @@ fn place_order(
     Ok((url, json_of(&reply)?))
 }
 
-/// Answers one challenge for each name that is not validated yet, and waits for the validations. The returned guards
-/// keep the challenges pending.
+/// Answers one challenge for each name that is not validated yet, and waits for the validations. The challenges stay
+/// pending until the returned guards are dropped.
 fn prove_control(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -266,7 +266,7 @@ fn validation_error(authorization: &Value, identifier: &str, kind: AcmeChallenge
     AcmeError::Validation { identifier: one_line(identifier), why }
 }
 
-/// Polls an order until its status is none of `unsettled`. Fails if it becomes `invalid`.
+/// Polls an order until its status is none of `unsettled`. Fails if it becomes `invalid`, or after a time limit.
 fn poll_until_settled(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -287,7 +287,7 @@ fn order_error(order: &Value) -> AcmeError {
     AcmeError::Problem(to_problem(&order["error"], 0, None))
 }
 
-/// Polls a resource until `is_done` returns true for it, at most for [`PATIENCE`].
+/// Polls an order or authorization until `is_done` returns true for it, at most for [`PATIENCE`].
 fn poll(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,

@@ -11,24 +11,24 @@ use crate::acme_client::issuer::Issuer;
 use crate::acme_client::jws::{self, Signer};
 use crate::acme_client::key::SigningKey;
 
-/// Maximum number of attempts of a request whose nonce is rejected. Authorities lose nonces when they restart, and some
-/// reject valid nonces to test clients.
+/// Maximum number of attempts of an ACME request whose nonce is rejected. Authorities lose nonces when they restart,
+/// and some reject valid nonces to test clients.
 const MOST_NONCES: usize = 20;
 
-/// Directory of an authority: its URLs and properties (RFC 8555 section 7.1.1).
+/// Directory of an ACME authority: its URLs and properties (RFC 8555 section 7.1.1).
 #[derive(Clone, Debug)]
 pub(crate) struct AcmeDirectory {
     pub(crate) new_nonce: String,
     pub(crate) new_account: String,
     pub(crate) new_order: String,
-    /// URL of renewal information (RFC 9773); `None` if it is not provided.
+    /// URL for queries of renewal information (RFC 9773); `None` if the authority has none.
     pub(crate) renewal_info: Option<String>,
     pub(crate) terms: Option<String>,
     pub(crate) wants_external_account: bool,
     pub(crate) profiles: Vec<String>,
 }
 
-/// Client of one authority with one account.
+/// Client of one ACME authority with one account.
 pub struct AcmeClient {
     https: Https,
     pub(crate) directory: AcmeDirectory,
@@ -92,7 +92,7 @@ impl AcmeClient {
         self.account = None;
     }
 
-    /// Sends a signed request of the account.
+    /// Sends a POST request signed for the account.
     pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<HttpsReply, AcmeError> {
         self.send_signed(url, Some(payload), "", false)
     }
@@ -190,7 +190,8 @@ fn nonce_of(reply: &HttpsReply) -> Option<String> {
     (!nonce.is_empty() && nonce.len() <= 512 && nonce.bytes().all(is_base64url)).then(|| nonce.to_owned())
 }
 
-/// Parses the problem document of a response with this status. All texts are empty if the body is not JSON.
+/// Parses the problem document in the body of an error response with this status. All texts are empty if the body is
+/// not JSON.
 pub fn read_problem(body: &[u8], status: u16) -> AcmeProblem {
     to_problem(&serde_json::from_slice(body).unwrap_or(Value::Null), status, None)
 }

@@ -8,14 +8,14 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::acme_client::https::{Resolve, get_plain};
 
-/// Required content type of a response.
+/// Required content type of an OCSP response.
 const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
 
-/// Reason for a missing response.
+/// Reason why an OCSP responder returned no response.
 pub(crate) enum ResponderError {
-    /// The connection failed.
+    /// The connection to the responder failed; the text says why.
     Connection(String),
-    /// The reply is not an OCSP response.
+    /// The reply is not an OCSP response; the text says why.
     Reply(String),
 }
 

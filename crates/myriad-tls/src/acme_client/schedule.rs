@@ -5,9 +5,9 @@ use crate::acme_client::issuer::CertificateOrder;
 /// Period in which a certificate should be renewed, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenewalWindow {
-    /// Start of the window.
+    /// Start of the window, in seconds since the Unix epoch.
     pub start_s: u64,
-    /// End of the window, not before its start.
+    /// End of the window in seconds since the Unix epoch, not before its start.
     pub end_s: u64,
 }
 
@@ -23,11 +23,11 @@ impl RenewalWindow {
 const DAY_S: u64 = 86_400;
 /// Lifetime in seconds up to which a certificate is renewed after half of it instead of two thirds.
 const SHORT_LIFE_S: u64 = 10 * DAY_S;
-/// Pause after the first failure, in seconds.
+/// Pause after the first failed order of a certificate, in seconds.
 const FIRST_PAUSE_S: u64 = 60;
-/// Maximum pause after failures in seconds. Two attempts a day limit the load of the authority.
+/// Maximum pause after failed orders in seconds. Two attempts a day limit the load of the authority.
 const LONGEST_PAUSE_S: u64 = 12 * 3600;
-/// Maximum pause that an authority may request, in seconds.
+/// Maximum pause before the next order that an authority may request, in seconds.
 const LONGEST_REQUEST_S: u64 = 7 * DAY_S;
 /// Minimum interval between two orders of a certificate in seconds, even for short lifetimes.
 pub const LEAST_INTERVAL_S: u64 = 10;
@@ -41,9 +41,9 @@ pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> RenewalWindow {
     RenewalWindow { start_s: not_before_s + age.saturating_sub(spread), end_s: not_before_s + age + spread }
 }
 
-/// Returns the pause in seconds after `failures` consecutive failures: 1 minute after the first, multiplied by 5 after
-/// each further failure, at most 12 hours. A longer pause `asked_s` by the authority is used instead, up to one week.
-/// Up to 10 % is added, depending on `chance` (0 to 1).
+/// Returns the pause in seconds after `failures` consecutive failed orders: 1 minute after the first, multiplied by 5
+/// after each further failure, at most 12 hours. A longer pause `asked_s` by the authority is used instead, up to one
+/// week. Up to 10 % is added, depending on `chance` (0 to 1).
 pub fn pause_s(failures: u32, asked_s: Option<u64>, chance: f64) -> u64 {
     let factor = 5u64.saturating_pow(failures.saturating_sub(1).min(10));
     let pause = FIRST_PAUSE_S.saturating_mul(factor).min(LONGEST_PAUSE_S);
@@ -67,7 +67,7 @@ pub fn format_duration(seconds: u64) -> String {
     }
 }
 
-/// Removes duplicate orders; the sequence is preserved.
+/// Removes duplicate certificate orders; the sequence is preserved.
 pub fn deduplicated(orders: Vec<CertificateOrder>) -> Vec<CertificateOrder> {
     let mut unique: Vec<CertificateOrder> = Vec::new();
     for order in orders {

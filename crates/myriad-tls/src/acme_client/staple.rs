@@ -27,8 +27,8 @@ use crate::acme_client::agent::LogCallback;
 use crate::acme_client::https::{Resolve, plain_host};
 use crate::acme_client::responder::{self, ResponderError};
 
-/// Pauses after consecutive failures. Short at first, because a responder may start together with this server; the last
-/// is that of nginx.
+/// Pauses of OCSP queries after consecutive failures. Short at first, because a responder may start together with this
+/// server; the last is that of nginx.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -39,15 +39,15 @@ const PAUSES: [Duration; 5] = [
 /// Index in `PAUSES` of the longest pause between queries of an unreachable responder, which applies to all
 /// certificates.
 const LONGEST_FOR_ALL: usize = 3;
-/// Minimum and maximum time in seconds after which a good response is refreshed, as in nginx.
+/// Minimum and maximum time in seconds after which a good OCSP response is refreshed, as in nginx.
 const REFRESH_S: (i64, i64) = (300, 3600);
-/// Time in seconds before its expiry at which a response is refreshed.
+/// Time in seconds before its expiry at which an OCSP response is refreshed.
 const AHEAD_S: i64 = 300;
-/// Minimum time in seconds before a refresh. A response that expires in less than twice [`AHEAD_S`] is refreshed after
-/// half of that time.
+/// Minimum time in seconds before a refresh of an OCSP response. A response that expires in less than twice [`AHEAD_S`]
+/// is refreshed after half of that time.
 const SOONEST_S: i64 = 5;
 
-/// Certificate whose status is queried, and its responder.
+/// Certificate whose revocation status is queried for stapling, and its OCSP responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StapleRequest {
     /// Name of the certificate in messages: the name of its file.
@@ -63,22 +63,22 @@ pub struct StapleRequest {
     pub verify: bool,
 }
 
-/// OCSP response of a certificate, which is updated in the background.
+/// OCSP response stapled to a certificate, which is updated in the background.
 pub struct OcspStaple {
-    /// Certificate and responder.
+    /// Certificate and its OCSP responder.
     pub question: StapleRequest,
-    /// Number that changes with each change of the response.
+    /// Number that changes whenever the response is replaced or removed.
     number: AtomicU64,
     /// Expiry of the current response, in seconds since the Unix epoch; `i64::MAX` if there is none.
     until_s: AtomicI64,
     shown: Mutex<Option<Arc<[u8]>>>,
-    /// Address of the responder that responded last, which is tried first.
+    /// IP address of the responder that responded last, which is tried first.
     worked: Mutex<Option<IpAddr>>,
 }
 
 struct StapledResponse {
     der: Arc<[u8]>,
-    /// Expiry in seconds since the Unix epoch; `None` if the response does not expire.
+    /// Expiry of the response in seconds since the Unix epoch; `None` if it does not expire.
     until_s: Option<i64>,
 }
 
@@ -121,7 +121,7 @@ impl OcspStaple {
         }
     }
 
-    /// Removes the response if it has expired.
+    /// Removes the response if it has expired at `now_s` (seconds since the Unix epoch).
     fn expire(&self, now_s: i64) {
         let is_old = || self.until_s.load(Ordering::Acquire) < now_s;
         if !is_old() {
@@ -135,7 +135,7 @@ impl OcspStaple {
         }
     }
 
-    /// Queries the responder once and sets the response if it is good.
+    /// Queries the responder once and stores the response for stapling if it is good.
     fn query(&self, resolve: &Resolve, now_s: i64) -> Result<OcspValidity, StapleError> {
         let StapleRequest { certificate, issuer, url, verify, .. } = &self.question;
         let malformed = |_| StapleError::Answer(OcspError::Malformed);
@@ -153,14 +153,14 @@ impl OcspStaple {
     }
 }
 
-/// Reason why there is no good response.
+/// Reason why there is no good OCSP response to staple.
 enum StapleError {
     Unanswered(ResponderError),
     Answer(OcspError),
 }
 
 impl StapleError {
-    /// Returns the message for the error log.
+    /// Returns the message about this error for the error log.
     fn log_line(&self, StapleRequest { name, url, .. }: &StapleRequest) -> String {
         let why = match self {
             Self::Unanswered(ResponderError::Connection(why) | ResponderError::Reply(why)) => {
@@ -172,16 +172,17 @@ impl StapleError {
     }
 }
 
-/// Response to update, with the name resolution for its responder.
+/// OCSP response to update, with the name resolution for its responder.
 #[derive(Clone)]
 pub struct StapleWithResolver {
-    /// Response that the updater sets.
+    /// Response that the updater replaces.
     pub staple: Arc<OcspStaple>,
     /// Name resolution by the `resolver` of the server.
     pub resolve: Resolve,
 }
 
-/// Handle of the thread that queries responders. Dropping it stops the thread after the query in progress.
+/// Handle of the thread that queries OCSP responders for stapling. Dropping it stops the thread after the query in
+/// progress.
 pub struct StapleUpdater(Arc<UpdaterShared>);
 
 struct UpdaterShared {
@@ -206,7 +207,7 @@ struct StapleEntry {
     due: Instant,
 }
 
-/// Failures of a responder, for all certificates.
+/// Failures of an OCSP responder, counted for all certificates together.
 struct ResponderFailure {
     failures: usize,
     /// Time from which the responder may be queried again.
@@ -215,7 +216,7 @@ struct ResponderFailure {
 }
 
 impl StapleUpdater {
-    /// Starts the thread, without certificates.
+    /// Starts the thread that queries OCSP responders, without certificates.
     pub fn start(log: LogCallback) -> std::io::Result<Self> {
         let state =
             Mutex::new(UpdaterState { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });
@@ -225,7 +226,7 @@ impl StapleUpdater {
         Ok(Self(shared))
     }
 
-    /// Replaces the list of certificates. Those without failures keep their schedule; the others are queried
+    /// Replaces the list of certificates to query. Those without failures keep their schedule; the others are queried
     /// immediately.
     pub fn set(&self, all: Vec<StapleWithResolver>, log: LogCallback) {
         let mut state = self.0.state.lock();
@@ -301,7 +302,7 @@ impl UpdaterShared {
     }
 }
 
-/// Next query, or the time of the next query.
+/// Query that is due now, or the time of the next one.
 enum NextQuery {
     Now(StapleWithResolver),
     At(Instant),
@@ -368,7 +369,7 @@ impl UpdaterState {
     }
 }
 
-/// Returns the time after which a good response is refreshed.
+/// Returns the time after which a good OCSP response is refreshed.
 fn refresh_after(answer: &OcspValidity, now_s: i64) -> Duration {
     let pause = match answer.next_update.map(|next| next.saturating_sub(now_s)) {
         None => REFRESH_S.1,

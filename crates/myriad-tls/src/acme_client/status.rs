@@ -20,20 +20,20 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use crate::acme_client::https::{Resolve, plain_host};
 use crate::acme_client::responder::{self, ResponderError};
 
-/// Maximum number of threads, and so of concurrent queries.
+/// Maximum number of threads for OCSP queries about client certificates, and so of concurrent queries.
 const MOST_AT_ONCE: usize = 8;
-/// Maximum number of concurrent queries of one responder, so that a slow responder does not block the others.
+/// Maximum number of concurrent queries of one OCSP responder, so that a slow responder does not block the others.
 const MOST_OF_ONE: usize = 4;
-/// Maximum number of queued queries.
+/// Maximum number of queued OCSP queries; further ones fail.
 const MOST_WAITING: usize = 256;
-/// Maximum number of callers that wait for the same query.
+/// Maximum number of callers that wait for the result of the same OCSP query.
 const MOST_FOR_ONE: usize = 1024;
-/// Time after which a queued query is not sent any more.
+/// Time in the queue after which an OCSP query is not sent any more.
 const LATE: Duration = Duration::from_secs(10);
-/// Time after which an idle thread exits.
+/// Time without a query after which an OCSP thread exits.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Certificate whose status is queried, and its responder.
+/// Certificate whose revocation status is queried, and its OCSP responder.
 pub struct StatusRequest {
     /// Certificate in DER.
     pub certificate: Vec<u8>,
@@ -45,10 +45,10 @@ pub struct StatusRequest {
     pub resolve: Resolve,
 }
 
-/// Status of a certificate with the validity of the response. The error is a message.
+/// Revocation status of a certificate with the validity of the response. The error is a message.
 pub type StatusResult = Result<(OcspStatus, OcspValidity), String>;
 
-/// Function that is called with the result, once.
+/// Function that is called once with the result of an OCSP query.
 pub type StatusCallback = Box<dyn FnOnce(StatusResult) + Send>;
 
 type StatusResponder = (String, u16);
@@ -65,7 +65,7 @@ struct StatusQuery {
 struct StatusState {
     waiting: VecDeque<StatusQuery>,
     callbacks: HashMap<StatusKey, Vec<StatusCallback>>,
-    /// Numbers of queries in progress, by responder.
+    /// Numbers of queries in progress, by OCSP responder.
     in_progress: HashMap<StatusResponder, usize>,
     threads: usize,
     idle: usize,
@@ -140,7 +140,8 @@ impl StatusQueue {
         }
     }
 
-    /// Waits for a query that its responder's limit allows and returns it; `None` after [`IDLE`] with an empty queue.
+    /// Waits until there is a queued query that the limit of its responder allows, and returns it; `None` after
+    /// [`IDLE`] with an empty queue.
     fn next(&self) -> Option<StatusQuery> {
         let mut state = self.state.lock();
         loop {
@@ -202,7 +203,7 @@ fn notify_all(tells: Option<Vec<StatusCallback>>, said: &StatusResult) {
     }
 }
 
-/// Sends the query and verifies the response.
+/// Sends the OCSP query and verifies the response.
 fn query_status(question: &StatusRequest) -> StatusResult {
     let StatusRequest { certificate, issuer, url, resolve } = question;
     let (Ok(certificate), Ok(issuer)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {

@@ -10,12 +10,12 @@ use rustls::sign::CertifiedKey;
 
 use super::key::read_key;
 
-/// Part of a certificate and key that is unusable.
+/// Part of a certificate and its private key that is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PairPart {
     Certificate,
     Key,
-    /// Both are readable, but the key does not belong to the certificate.
+    /// Certificate and key are readable, but the key does not belong to the certificate.
     Pair,
 }
 

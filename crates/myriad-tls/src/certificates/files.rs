@@ -27,17 +27,17 @@ pub fn is_tls_file(name: &Text) -> bool {
     !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(DATA)
 }
 
-/// Returns the path of a file. Relative names are resolved against the folder of the configuration, as in nginx.
+/// Returns the path of a TLS file. Relative names are resolved against the folder of the configuration, as in nginx.
 pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
     folder.join(OsStr::from_bytes(name.bytes()))
 }
 
-/// Files of a configuration. Errors are diagnostics at the position where the configuration names the file.
+/// TLS files of a configuration. Errors are diagnostics at the position where the configuration names the file.
 #[derive(Clone, Copy)]
 pub struct TlsFileReader<'a> {
     /// Contents of the files of [`crate::tls_files`] that could be read.
     pub read: &'a TlsFiles,
-    /// Folder of the main configuration file.
+    /// Folder of the main configuration file, against which relative names are resolved.
     pub folder: &'a Path,
 }
 
@@ -65,7 +65,7 @@ impl<'a> TlsFileReader<'a> {
         }
     }
 
-    /// Returns a certificate chain with its private key.
+    /// Returns a certificate chain with its private key, from files or from texts after `data:`.
     pub(crate) fn certified(
         &self,
         (certificate, key): (&Text, &Text),
@@ -101,7 +101,7 @@ impl<'a> TlsFileReader<'a> {
         Ok(der.into_owned())
     }
 
-    /// Adds the CA certificates of a file to `trust` and returns them.
+    /// Adds the CA certificates of a file to `trust` and returns their DER encodings.
     pub(crate) fn trust(
         &self,
         name: &Text,
@@ -132,7 +132,7 @@ impl<'a> TlsFileReader<'a> {
     }
 }
 
-/// Returns a name for messages. The text after `data:` is omitted, because it may be a key.
+/// Returns the name of a certificate or key for messages. The text after `data:` is omitted, because it may be a key.
 fn display_name(name: &Text) -> Cow<'_, str> {
     if name.bytes().starts_with(DATA) { Cow::Borrowed("data:") } else { name.lossy() }
 }

@@ -13,7 +13,7 @@ use md5::{Digest, Md5};
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 
-/// Maximum length of a password in bytes, as in nginx.
+/// Maximum length in bytes of a password for private keys, as in nginx.
 const LONGEST_PASSWORD: usize = 8192;
 
 /// Private key; `was_encrypted` is true if its file is encrypted.
@@ -67,7 +67,7 @@ fn try_passwords<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option
     opened.ok_or_else(|| "the key is encrypted, and none of the passwords decrypts it".to_owned())
 }
 
-/// Private key encrypted in the format of RFC 1421. `start` is the initialization vector.
+/// Private key encrypted in the PEM format of RFC 1421. `start` is the initialization vector.
 struct EncryptedKey {
     cipher: String,
     start: Vec<u8>,

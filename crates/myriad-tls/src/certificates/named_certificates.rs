@@ -17,10 +17,11 @@ use rustls::sign::CertifiedKey;
 use super::certified_key::{PairPart, certified_key};
 use super::files::DATA;
 
-/// Maximum number of bytes read from a file; the rest is ignored.
+/// Maximum number of bytes read from a certificate or key file; the rest is ignored.
 const LARGEST: u64 = 1 << 20;
 
-/// Loader of certificates by the values of variables: the name of a file, or `data:` followed by the PEM text.
+/// Loader of certificates whose names contain variables. The value is the name of a file, or `data:` followed by the
+/// PEM text.
 pub struct NamedCertificates {
     folder: PathBuf,
     passwords: Vec<Vec<u8>>,
@@ -32,7 +33,7 @@ pub struct NamedCertificates {
 struct CertificatePairCache {
     inactive_ms: u64,
     valid_ms: u64,
-    /// Holds half of nginx's maximum, because nginx counts certificates and keys separately.
+    /// Cached pairs. Their maximum number is half of nginx's, because nginx counts certificates and keys separately.
     pairs: Mutex<Lru<PairName, CachedPair>>,
 }
 
@@ -123,7 +124,7 @@ impl NamedCertificates {
     }
 }
 
-/// Returns a name for messages. The text after `data:` is omitted, because it may be a key.
+/// Returns the name of a certificate or key for messages. The text after `data:` is omitted, because it may be a key.
 fn display_name(name: &[u8]) -> String {
     if name.starts_with(DATA) { "data:".to_owned() } else { String::from_utf8_lossy(name).into_owned() }
 }

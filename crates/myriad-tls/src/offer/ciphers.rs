@@ -48,7 +48,8 @@ const NAMED: [NamedSuite; 6] = [
 const EVERY: [&str; 9] = ["ALL", "DEFAULT", "HIGH", "ECDHE", "EECDH", "kECDHE", "kEECDH", "TLSv1.2", "ECDH"];
 
 impl NamedSuite {
-    /// Returns true if a word selects the suite: all parts of the word, joined by `+`, must match.
+    /// Returns true if a word of an OpenSSL cipher list selects the suite: all parts of the word, joined by `+`, must
+    /// match.
     fn matches_word(&self, word: &str) -> bool {
         word.split('+').all(|part| part == self.name || EVERY.contains(&part) || self.words.contains(&part))
     }

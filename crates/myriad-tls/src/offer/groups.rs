@@ -4,7 +4,7 @@ use myriad_conf::{Diagnostic, Text};
 use rustls::NamedGroup;
 use rustls::crypto::SupportedKxGroup;
 
-/// Groups that OpenSSL supports and rustls does not. They are ignored without a warning.
+/// Key exchange groups that OpenSSL supports and rustls does not. They are ignored without a warning.
 const OPENSSL_ONLY: [&str; 8] = [
     "secp521r1",
     "p-521",
@@ -16,7 +16,7 @@ const OPENSSL_ONLY: [&str; 8] = [
     "secp384r1mlkem1024",
 ];
 
-/// Returns the group with an OpenSSL or NIST name in any case; `None` if it is not supported.
+/// Returns the key exchange group with an OpenSSL or NIST name in any case; `None` if it is not supported.
 fn group(word: &str) -> Option<NamedGroup> {
     match word.to_ascii_lowercase().as_str() {
         "x25519" => Some(NamedGroup::X25519),
@@ -27,9 +27,11 @@ fn group(word: &str) -> Option<NamedGroup> {
     }
 }
 
-/// Returns the groups of `ssl_ecdh_curve` in its order. Unsupported groups are omitted.
+/// Returns the key exchange groups of `ssl_ecdh_curve` in its order. Unsupported groups are omitted.
 ///
-/// # Errors No group of the list is supported.
+/// # Errors
+///
+/// No group of the list is supported.
 pub(super) fn groups(
     list: &Text,
     all: &[&'static dyn SupportedKxGroup],
@@ -47,8 +49,8 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// Returns the unknown names of a list (misspelled or obsolete, such as `sect571r1`), quoted, for a warning; `None` if
-/// there are none.
+/// Returns the unknown names in an `ssl_ecdh_curve` list (misspelled or obsolete, such as `sect571r1`), quoted, for a
+/// warning; `None` if there are none.
 pub(crate) fn unknown_group_names(list: &str) -> Option<String> {
     let is_known = |word: &str| {
         group(word).is_some() || OPENSSL_ONLY.contains(&word.to_ascii_lowercase().as_str()) || word == "auto"

@@ -10,7 +10,7 @@ use rustls::crypto::CryptoProvider;
 use super::ciphers::prefer_cheapest;
 use super::provider::{SuiteSettings, provider};
 
-/// Cipher suites and groups of a server, and the settings from which they were created.
+/// Cipher suites and key exchange groups of a server, and the settings from which they were created.
 #[derive(Clone)]
 pub(crate) struct SupportedSuites {
     /// Provider for rustls, with all configured suites.
@@ -20,7 +20,7 @@ pub(crate) struct SupportedSuites {
     settings: Arc<ComparedSettings>,
 }
 
-/// Settings that determine the suites and groups, for comparison.
+/// Settings that determine the suites and groups, for comparison with those of another server.
 #[derive(PartialEq)]
 struct ComparedSettings {
     ciphers: Option<Text>,
@@ -47,7 +47,7 @@ impl SupportedSuites {
         Self::from_settings(ComparedSettings::of(settings))
     }
 
-    /// Creates the suites and groups; uses only the compared settings.
+    /// Creates the suites and groups from the settings that are compared; no other setting has an influence.
     fn from_settings(written: ComparedSettings) -> Result<Self, Box<Diagnostic>> {
         let ComparedSettings { ciphers, curves, commands, tls12, tls13 } = &written;
         let mut provider =

@@ -30,7 +30,7 @@ pub(crate) fn ineffective_words_warning(list: &str) -> Option<String> {
     }
 }
 
-/// Maximum number of words listed per reason; further words are only counted.
+/// Maximum number of words of `ssl_ciphers` listed per reason in the warning; further words are only counted.
 const MOST_NAMED: usize = 4;
 
 fn list_words(words: &[&str]) -> String {
@@ -40,7 +40,7 @@ fn list_words(words: &[&str]) -> String {
     }
 }
 
-/// Keywords of deliberately unsupported features with the reason. The first match applies.
+/// Keywords of OpenSSL's cipher lists for deliberately unsupported features, with the reason. The first match applies.
 const UNSPOKEN: [(&[&str], &str); 4] = [
     (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "no protection"),
     (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "broken"),
@@ -51,8 +51,8 @@ const UNSPOKEN: [(&[&str], &str); 4] = [
     (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "key exchange other than ECDHE"),
 ];
 
-/// Returns the reason why a word selects no suite; `None` for words that need no warning: keywords of strength, and TLS
-/// 1.3 suites, which `ssl_ciphers` does not affect.
+/// Returns the reason why a word of `ssl_ciphers` selects no suite; `None` for words that need no warning: keywords of
+/// strength, and TLS 1.3 suites, which `ssl_ciphers` does not affect.
 fn ineffective_reason(word: &str) -> Option<&'static str> {
     if ["MEDIUM", "LOW", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT"].contains(&word) || word.starts_with("TLS_")
     {

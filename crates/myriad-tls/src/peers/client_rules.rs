@@ -22,7 +22,7 @@ use crate::resolve::resolve;
 /// Identifier of the next [`ClientRules`].
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Rules for client certificates of a server.
+/// Rules of a server for client certificates (`ssl_verify_client` and related directives).
 #[derive(Debug)]
 pub struct ClientRules {
     /// Unique identifier. Verification results cached in a connection refer to it.
@@ -38,9 +38,11 @@ pub struct ClientRules {
 }
 
 impl ClientRules {
-    /// Returns the rules of a server; `None` if it does not request certificates.
+    /// Returns the rules of a server for client certificates; `None` if it does not request any.
     ///
-    /// # Errors CA certificates or revocation lists are unusable, or `ssl_ocsp` is combined with `optional_no_ca`.
+    /// # Errors
+    ///
+    /// CA certificates or revocation lists are unusable, or `ssl_ocsp` is combined with `optional_no_ca`.
     pub fn of(settings: &TlsSettings, files: TlsFileReader<'_>) -> Result<Option<Self>, Box<Diagnostic>> {
         if settings.verify_client == VerifyClient::Off {
             return Ok(None);
@@ -86,7 +88,8 @@ impl ClientRules {
         self.trust.verify_path(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms()).ok()
     }
 
-    /// Verifies a chain at `now_s` (seconds since the Unix epoch). Returns the last second of its validity.
+    /// Verifies a client's certificate chain at `now_s` (seconds since the Unix epoch). Returns the last second of its
+    /// validity.
     pub fn judge(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Result<i64, VerifyError> {
         self.trust.verify(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms())
     }
@@ -145,8 +148,8 @@ fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     all.into_iter().flatten().filter(|name| !name.is_empty())
 }
 
-/// Returns the files of CA certificates and revocation lists. As in nginx, `ssl_trusted_certificate` and `ssl_crl` are
-/// read even if no client certificates are requested, provided that the server has a certificate.
+/// Returns the names of the files with CA certificates and revocation lists. As in nginx, `ssl_trusted_certificate` and
+/// `ssl_crl` are read even if no client certificates are requested, provided that the server has a certificate.
 pub(crate) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     let requests_certificates = settings.verify_client != VerifyClient::Off;
     let speaks = !settings.certificates.is_empty();

@@ -24,12 +24,12 @@ use tokio::sync::oneshot;
 
 use crate::resolve::resolve;
 
-/// Results, with the error numbers of OpenSSL and the texts of nginx.
+/// Verification results, with the error numbers of OpenSSL and the texts of nginx.
 const REVOKED: VerifyResult = Err((23, "certificate revoked"));
 pub(super) const FAILED: VerifyResult = Err((74, "certificate status request failed"));
 const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));
 
-/// OCSP settings of a server.
+/// OCSP settings of a server for client certificates (`ssl_ocsp`).
 pub(super) struct OcspRules {
     leaf_only: bool,
     /// URL of `ssl_ocsp_responder`, which overrides those in certificates.
@@ -45,7 +45,8 @@ impl fmt::Debug for OcspRules {
 }
 
 impl OcspRules {
-    /// Returns the settings of a server; `None` if OCSP is off. Names are resolved by the system by default.
+    /// Returns the OCSP settings of a server; `None` if `ssl_ocsp` is off. Host names of responders are resolved by the
+    /// system by default.
     pub(super) fn of(settings: &TlsSettings) -> Option<Arc<Self>> {
         let leaf_only = match settings.ocsp {
             OcspCheck::Off => return None,
@@ -57,14 +58,14 @@ impl OcspRules {
         Some(Arc::new(Self { leaf_only, responder, cache, resolve: resolve(None) }))
     }
 
-    /// Returns a copy of the settings with another name resolution.
+    /// Returns a copy of the settings with another resolver for the host names of responders.
     pub(super) fn with_resolver(&self, resolve: Resolve) -> Arc<Self> {
         let (responder, cache) = (self.responder.clone(), self.cache.clone());
         Arc::new(Self { leaf_only: self.leaf_only, responder, cache, resolve })
     }
 
-    /// Returns the cached status of a certificate and the last second of its validity; `None` if there is none or it is
-    /// over.
+    /// Returns the cached status of a certificate and the last second of its validity; `None` if it is not cached or no
+    /// longer valid.
     fn cached(&self, key: &[u8], now_s: i64) -> Option<(OcspStatus, i64)> {
         let mut cache = self.cache.as_ref()?.lock();
         cache.get_mut(key).copied().filter(|(_, until_s)| *until_s >= now_s)
@@ -106,10 +107,10 @@ impl OcspRules {
 /// Cached statuses with the last second of their validity, by the OCSP identifier of the certificate.
 type StatusCache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
 
-/// Caches by name; each exists as long as a configuration uses it.
+/// OCSP status caches by name (`ssl_ocsp_cache`); each exists as long as a configuration uses it.
 static CACHES: LazyLock<Mutex<HashMap<String, Weak<StatusCache>>>> = LazyLock::new(Mutex::default);
 
-/// Returns the cache with a name, shared by all servers and workers and kept over reloads.
+/// Returns the OCSP status cache with a name, shared by all servers and workers and kept over reloads.
 fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
     let most = u64::from(settings.entries);
     let mut caches = CACHES.lock();
@@ -126,7 +127,7 @@ fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
 /// Trusted path of a client certificate, whose revocation status must be checked.
 pub struct StatusCheck {
     pub(super) rules: Arc<OcspRules>,
-    /// Identifier of the `ClientRules`.
+    /// Identifier of the `ClientRules` under which the path was verified.
     pub(super) id: u64,
     /// Last second of the validity of the path, since the Unix epoch.
     pub(super) until_s: i64,
@@ -135,8 +136,9 @@ pub struct StatusCheck {
 }
 
 impl StatusCheck {
-    /// Checks the certificates in order, up to the first that is not good. Returns the result, which the caller must
-    /// store in the connection (`TlsFacts::judged`), and a message for the error log if a query failed.
+    /// Checks the certificates of the path by OCSP in order, up to the first that is not good. Returns the result,
+    /// which the caller must store in the connection (`TlsFacts::judged`), and a message for the error log if a query
+    /// failed.
     pub async fn run(self, now_s: i64) -> (CachedVerifyResult, Option<String>) {
         let Self { rules, id, mut until_s, way } = self;
         let judged = |judgement, until_s| CachedVerifyResult { rules: id, until_s, judgement };

@@ -17,11 +17,11 @@ use crate::certificates::files::{TlsFileReader, is_tls_file};
 use crate::certificates::named_certificates::NamedCertificates;
 use crate::offer::provider::{SuiteSettings, provider};
 
-/// Maximum number of server names per location for which TLS sessions are kept.
+/// Maximum number of server names per location for which TLS sessions with upstreams are kept.
 const SESSIONS: usize = 256;
 
-/// Identifier of the next settings. Identifiers are never reused, so that connections of an older configuration are not
-/// taken for those of a new one.
+/// Identifier of the next upstream TLS settings. Identifiers are never reused, so that connections of an older
+/// configuration are not taken for those of a new one.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// TLS settings for upstream connections of a location.
@@ -38,9 +38,12 @@ pub struct OriginTlsConfig {
 }
 
 impl OriginTlsConfig {
-    /// Creates the settings of a location. `at` is the position of its upstream address in the configuration.
+    /// Creates the upstream TLS settings of a location. `at` is the position of its upstream address in the
+    /// configuration.
     ///
-    /// # Errors The first unusable setting or file, at its position in the configuration, or at `at` if it has none.
+    /// # Errors
+    ///
+    /// The first unusable setting or file, at its position in the configuration, or at `at` if it has none.
     pub fn of(origin: &OriginSettings, at: Span, files: TlsFileReader<'_>) -> Result<Self, Box<Diagnostic>> {
         let prefix = origin.protocol.prefix();
         let mut obeyed = origin.tls.clone();

@@ -15,7 +15,9 @@ use super::signatures::SignatureVerifier;
 
 /// Returns client settings that accept any certificate, for a check of a server on this machine.
 ///
-/// # Errors The cryptographic provider has no supported TLS version.
+/// # Errors
+///
+/// The cryptographic provider has no supported TLS version.
 pub fn accepting_any() -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = Arc::new(AnyOrigin::new(&provider));
@@ -106,7 +108,8 @@ impl PeerVerifier for VerifiedOrigin {
     }
 }
 
-/// Sends this certificate to every upstream that requests one and supports its signature scheme.
+/// Resolver of client certificates that sends this one to every upstream that requests one and supports its signature
+/// scheme.
 #[derive(Debug)]
 pub struct OneCertificate(pub Arc<CertifiedKey>);
 

@@ -60,7 +60,7 @@ fn valid_until_s(certificate: Option<&CertificateDer<'_>>) -> i64 {
     certificate.map_or(i64::MAX, |certificate| certificate.not_after)
 }
 
-/// Returns the cached result if it belongs to these rules and is still valid.
+/// Returns the cached verification result if it was made under these rules and is still valid.
 fn stored_result(judged: Option<CachedVerifyResult>, rules: u64, now_s: i64) -> Option<VerifyResult> {
     judged.filter(|known| known.rules == rules && now_s <= known.until_s).map(|known| known.judgement)
 }

@@ -13,7 +13,7 @@ use super::ticket_key_store::TicketKeyStore;
 use super::tickets::TicketCipher;
 use crate::offer::supported_suites::SupportedSuites;
 
-/// Ticket keys, session caches and OCSP responses, passed from one configuration to the next.
+/// TLS state passed from one configuration to the next: ticket keys, session caches and OCSP responses.
 #[derive(Default)]
 pub struct TlsReloadState {
     /// Ticket ciphers with generated keys, by ticket lifetime in seconds.
@@ -24,11 +24,11 @@ pub struct TlsReloadState {
     caches: HashMap<String, Arc<SessionStore>>,
     /// OCSP responses for stapling.
     staples: Vec<Arc<OcspStaple>>,
-    /// Serialized ticket keys of the previous process, by ticket lifetime in seconds. Each is used once.
+    /// Serialized ticket keys inherited from the previous process, by ticket lifetime in seconds. Each is used once.
     recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
     /// Cipher suites and groups of the server compiled last, because most servers have the same.
     spoken: Option<SupportedSuites>,
-    /// Store that passes ticket keys to the next process.
+    /// Store that passes ticket keys to the next process; `None` if they are not passed.
     keeper: Option<Arc<dyn TicketKeyStore>>,
 }
 
@@ -78,13 +78,13 @@ impl TlsReloadState {
         Ok(spoken)
     }
 
-    /// Returns the session cache with a name, which all servers with this name share.
+    /// Returns the TLS session cache with a name, which all servers with this name share.
     pub(super) fn cache(&mut self, name: &str) -> Arc<SessionStore> {
         Arc::clone(self.caches.entry(name.to_owned()).or_default())
     }
 
-    /// Returns the ticket cipher of a lifetime, which all servers with this lifetime share. `None` if random numbers
-    /// are not available; handshakes fail then as well.
+    /// Returns the cipher for session tickets of a lifetime, which all servers with this lifetime share. `None` if
+    /// random numbers are not available; handshakes fail then as well.
     pub(super) fn tickets(&mut self, lifetime_s: u32) -> Option<Arc<TicketCipher>> {
         self.used_lifetimes.insert(lifetime_s);
         if let Some(tickets) = self.tickets.get(&lifetime_s) {

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
 use rustls::server::{ProducesTickets, StoresServerSessions};
 
-/// Digest of a server's certificates and of its requirements for client certificates.
+/// Digest of a server's certificates and of its requirements for client certificates. Only servers with the same digest
+/// can resume a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionContext([u8; SHA256_OUTPUT_LEN]);
 
 impl SessionContext {
-    /// Computes the digest of these pieces in order, including their lengths.
+    /// Computes the digest of the given pieces of data in order, including their lengths.
     pub(crate) fn of<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> Self {
         let mut digest = Context::new(&SHA256);
         for piece in pieces {
@@ -28,12 +29,12 @@ impl SessionContext {
         Self(all)
     }
 
-    /// Prepends the context to a session before it is encrypted or stored.
+    /// Prepends the context to a serialized session before it is encrypted or stored.
     fn prepend_context(&self, session: &[u8]) -> Vec<u8> {
         [&self.0, session].concat()
     }
 
-    /// Removes the context from a session; `None` if it has another context.
+    /// Removes the context from a serialized session; `None` if it is that of another context.
     fn strip_context(&self, marked: &[u8]) -> Option<Vec<u8>> {
         marked.strip_prefix(&self.0).map(<[u8]>::to_vec)
     }

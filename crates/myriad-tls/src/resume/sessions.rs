@@ -8,7 +8,8 @@ use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 use rustls::server::StoresServerSessions;
 
-/// Average size of a session in bytes that is assumed for the size of a cache. nginx counts 4000 sessions per megabyte.
+/// Average size of a session in bytes, by which the maximum size of a session cache is computed. nginx counts 4000
+/// sessions per megabyte.
 const SESSION: usize = 250;
 /// Maximum size of a stored session in bytes. Clients influence it, because it includes their certificate chain.
 /// nginx's limit is 4096 bytes for the client certificate alone.
@@ -26,7 +27,8 @@ pub fn session_bytes() -> u64 {
     BYTES.load(Relaxed)
 }
 
-/// Sessions by key with their sizes as weights, and the share of this cache in [`BYTES`].
+/// Least recently used cache of TLS sessions by session ID or ticket, with their sizes as weights, and the share of
+/// this cache in [`BYTES`].
 struct SessionLru(Lru<Vec<u8>, CachedSession>, u64);
 
 impl Default for SessionLru {
@@ -69,7 +71,7 @@ impl SessionLru {
         removed
     }
 
-    /// Updates the share in the total. The counter may wrap temporarily; the sum of all changes is correct.
+    /// Updates this cache's share in [`BYTES`]. The counter may wrap temporarily; the sum of all changes is correct.
     fn update_total_bytes(&mut self) {
         let now = self.0.weight();
         let before = std::mem::replace(&mut self.1, now);

@@ -22,7 +22,7 @@ const TICKETS: usize = 2;
 const EARLY_DATA: u32 = 16_384;
 /// Maximum number of sessions stored for early data if `ssl_session_cache` is not set.
 const EARLY_SESSIONS: u32 = 4000;
-/// Maximum lifetime in seconds: one week (RFC 8446 section 4.6.1).
+/// Maximum lifetime of a session ticket in seconds: one week (RFC 8446 section 4.6.1).
 const LONGEST_S: u64 = 604_800;
 
 /// Sets the session cache, tickets and early data of a server in `config`.

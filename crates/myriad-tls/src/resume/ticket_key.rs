@@ -4,31 +4,31 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, MAX_TAG_LEN, NONCE_LEN, Nonce, Randomize
 use aws_lc_rs::{digest, rand};
 use zeroize::Zeroizing;
 
-/// Length of the name of a key in bytes. The name precedes the encrypted data of a ticket.
+/// Length of the name of a ticket key in bytes. The name precedes the encrypted data of a ticket.
 pub(super) const NAME: usize = 16;
 const SECRET: usize = 32;
-/// Total length of name and secret in bytes.
+/// Total length of a serialized ticket key in bytes: its name and its secret.
 pub(super) const KEY: usize = NAME + SECRET;
 const MADE: usize = 8;
-/// Block size in bytes to which the plain text is padded.
+/// Size in bytes to a multiple of which a session is padded before its encryption in a ticket.
 const PADDED: usize = 64;
 
 /// Permitted sizes of `ssl_session_ticket_key` files in bytes, as in nginx: a name of 16 bytes, and two keys of 16 or
 /// 32.
 const FILES: [usize; 2] = [48, 80];
 
-/// Serialized key: its name and its secret, [`KEY`] bytes. Overwritten when dropped. On the heap, because moving an
-/// array would leave copies.
+/// Serialized ticket key: its name and its secret, [`KEY`] bytes. Overwritten when dropped. On the heap, because moving
+/// an array would leave copies.
 pub(super) type KeyBytes = Zeroizing<Vec<u8>>;
 
-/// Generates a random key; `None` if random numbers are not available.
+/// Generates a random ticket key; `None` if random numbers are not available.
 pub(super) fn random() -> Option<KeyBytes> {
     let mut bytes = KeyBytes::new(vec![0; KEY]);
     rand::fill(&mut bytes).ok()?;
     Some(bytes)
 }
 
-/// Key with the name by which tickets refer to it.
+/// Ticket key with the name by which tickets refer to it.
 pub(super) struct TicketKey {
     pub(super) name: [u8; NAME],
     aead: RandomizedNonceKey,
@@ -39,14 +39,14 @@ impl TicketKey {
         Some(Self { name, aead: RandomizedNonceKey::new(&AES_256_GCM, secret).ok()? })
     }
 
-    /// Creates a key from its serialized form; `None` if the length is wrong.
+    /// Creates a ticket key from its serialized form; `None` if the length is wrong.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let (name, secret) = bytes.split_first_chunk::<NAME>()?;
         Self::new(*name, secret)
     }
 
-    /// Creates a key from a file. The name is its first 16 bytes; the secret is a hash of all bytes. `None` if the
-    /// length is wrong.
+    /// Creates a ticket key from the contents of a file. The name is its first 16 bytes; the secret is a hash of all
+    /// bytes. `None` if the length is wrong.
     pub(super) fn of_file(bytes: &[u8]) -> Option<Self> {
         let name = bytes.first_chunk::<NAME>().filter(|_| FILES.contains(&bytes.len()))?;
         Self::new(*name, digest::digest(&digest::SHA256, bytes).as_ref())

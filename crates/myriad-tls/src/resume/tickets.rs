@@ -21,7 +21,7 @@ use super::ticket_key_store::TicketKeyStore;
 /// Cipher of session tickets with one lifetime. Shared by servers and by all workers.
 pub(crate) struct TicketCipher {
     keys: TicketKeys,
-    /// `ssl_session_timeout`, in seconds.
+    /// Lifetime of the tickets in seconds (`ssl_session_timeout`).
     lifetime_s: u32,
 }
 
@@ -39,10 +39,10 @@ struct TicketKeyRotation {
     store: Option<Arc<dyn TicketKeyStore>>,
 }
 
-/// Serialized keys, as passed to a [`TicketKeyStore`]. Overwritten when dropped.
+/// Serialized ticket keys of a cipher, as passed to a [`TicketKeyStore`]. Overwritten when dropped.
 type TicketKeyRecord = Zeroizing<Vec<u8>>;
 
-/// Key with its serialized form.
+/// Ticket key with its serialized form.
 struct SerializedTicketKey {
     key: TicketKey,
     bytes: KeyBytes,
@@ -94,8 +94,8 @@ impl TicketKeyRotation {
         Some(true)
     }
 
-    /// Returns the store and the serialized keys to pass to it. The caller must release the lock first, because the
-    /// store may block.
+    /// Returns the ticket key store and the serialized keys to pass to it. The caller must release the lock first,
+    /// because the store may block.
     fn record(&self) -> Option<(Arc<dyn TicketKeyStore>, TicketKeyRecord)> {
         let keeper = self.store.clone()?;
         let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes[..]);
@@ -128,7 +128,8 @@ impl TicketCipher {
         Some(Self { keys: TicketKeys::Own(Mutex::new(rotation)), lifetime_s })
     }
 
-    /// Creates a cipher with keys from files. The error is the index of the first file with a wrong length.
+    /// Creates a cipher with keys from the contents of files. The error is the index of the first file with a wrong
+    /// length.
     pub(crate) fn of_files(files: &[&[u8]], lifetime_s: u32) -> Result<Self, usize> {
         let keys: Result<_, _> =
             files.iter().enumerate().map(|(index, bytes)| TicketKey::of_file(bytes).ok_or(index)).collect();

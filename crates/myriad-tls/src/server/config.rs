@@ -11,15 +11,17 @@ use crate::peers::client_rules::client_verifier;
 use crate::resume::reload_state::TlsReloadState;
 use crate::resume::setup::set_up_resumption;
 
-/// Number of bytes that rustls adds to the payload of a record.
+/// Number of bytes that rustls adds to the payload of a TLS record in its limit of the record size.
 const RECORD_OVERHEAD: u64 = 5;
-/// Range of record sizes that rustls allows, in bytes.
+/// Range of TLS record sizes that rustls allows, in bytes.
 const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
 
 /// Returns the rustls settings of a server for HTTP/1 over TCP. Ticket keys and session caches are taken from `kept`;
 /// new ones are added to it.
 ///
-/// # Errors The first unusable setting or file, at its position in the configuration.
+/// # Errors
+///
+/// The first unusable setting or file, at its position in the configuration.
 pub fn server_config(
     parts: &ServerParts<'_>,
     kept: &mut TlsReloadState,
@@ -54,21 +56,21 @@ pub fn server_config(
     Ok(config)
 }
 
-/// Returns a copy of the settings that also offers HTTP/2, preferred over HTTP/1.
+/// Returns a copy of a server's TLS settings that also offers HTTP/2, preferred over HTTP/1.
 pub fn with_http2(config: &ServerConfig) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols.insert(0, b"h2".to_vec());
     own
 }
 
-/// Returns a copy of the settings with other ALPN protocols; none if the list is empty.
+/// Returns a copy of a server's TLS settings with other ALPN protocols; none if the list is empty.
 pub fn with_protocols(config: &ServerConfig, protocols: &[Vec<u8>]) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();
     own
 }
 
-/// Returns a copy of client settings with other ALPN protocols; none if the list is empty.
+/// Returns a copy of client TLS settings with other ALPN protocols; none if the list is empty.
 pub fn with_client_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> ClientConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();

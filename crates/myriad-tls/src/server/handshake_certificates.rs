@@ -15,8 +15,8 @@ struct HandshakeCertificates {
     preference: CertificatePreference,
 }
 
-/// Returns a copy of the settings with these certificates. If `is_clients` is true, the client's order of preference
-/// decides between them; otherwise ECDSA is preferred.
+/// Returns a copy of a server's TLS settings with the given certificates. If `is_clients` is true, the client's order
+/// of preference decides between them; otherwise ECDSA is preferred.
 pub fn with_certificates(
     config: &ServerConfig,
     mut all: Vec<Arc<CertifiedKey>>,

@@ -22,12 +22,12 @@ pub(super) struct ServerCertificates {
     preference: CertificatePreference,
 }
 
-/// Returns true if the client's order of preference decides which certificate is used.
+/// Returns true if the client's order of preference decides which of the server's certificates is used.
 pub fn is_clients(settings: &TlsSettings) -> bool {
     settings.prefer_server_ciphers != Some(true)
 }
 
-/// Returns true if a name is `$acme_certificate` or `$acme_certificate_key`.
+/// Returns true if a name is `$acme_certificate` or `$acme_certificate_key`, which stand for an automatic certificate.
 pub fn is_ordered(name: &Text) -> bool {
     matches!(name.bytes(), b"$acme_certificate" | b"$acme_certificate_key")
 }
@@ -91,8 +91,8 @@ impl ServerCertificates {
     }
 }
 
-/// Returns the slot of the automatic certificate. Fails if the certificate and key are not the two variables, or the
-/// server has no `acme_certificate`.
+/// Returns the slot of the server's automatic certificate. Fails if its certificate and key are not `$acme_certificate`
+/// and `$acme_certificate_key`, or it has no `acme_certificate`.
 fn ordered_slot(
     certificate: &Text,
     key: &Text,

@@ -28,7 +28,7 @@ impl CertificateSource {
         }
     }
 
-    /// Returns the key algorithm; `None` for an automatic certificate.
+    /// Returns the algorithm of the certificate's key; `None` for an automatic certificate.
     pub(super) fn kind(&self) -> Option<rustls::SignatureAlgorithm> {
         match self {
             Self::Fixed(certified) | Self::Stapled(StapledCertificate { bare: certified, .. }) => {
@@ -53,7 +53,8 @@ impl CertificateSource {
 pub(super) struct StapledCertificate {
     bare: Arc<CertifiedKey>,
     staple: Arc<OcspStaple>,
-    /// Number of an OCSP response, and the certificate with that response. Created once per response.
+    /// Number of the OCSP response that is stapled ([`OcspStaple::number`]), and the certificate with it. Created once
+    /// per response.
     made: Mutex<(u64, Arc<CertifiedKey>)>,
 }
 

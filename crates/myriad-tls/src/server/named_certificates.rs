@@ -10,9 +10,11 @@ use super::identities::have_variable_names;
 use crate::certificates::files::TlsFileReader;
 use crate::certificates::named_certificates::NamedCertificates;
 
-/// Returns the loader of a server's certificates; `None` unless variables name one of them.
+/// Returns the loader of a server's certificates whose names contain variables; `None` if there are none.
 ///
-/// # Errors The password file cannot be read.
+/// # Errors
+///
+/// The password file cannot be read.
 pub fn named_certificates(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,

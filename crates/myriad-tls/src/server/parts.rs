@@ -12,7 +12,7 @@ use crate::certificates::files::TlsFileReader;
 pub struct ServerParts<'a> {
     /// TLS directives of the server, with at least one certificate.
     pub settings: &'a TlsSettings,
-    /// Files that the directives name.
+    /// Contents of the files that the directives name.
     pub files: TlsFileReader<'a>,
     /// Automatic certificate of the server (`acme_certificate`), if any.
     pub ordered: Option<&'a Arc<CertificateSlot>>,

@@ -6,10 +6,10 @@ use rustls::ServerConfig;
 
 use crate::certificates::files::{TlsFileReader, tls_path};
 
-/// Value that enables early data in QUIC; the only one besides 0 (RFC 9001 section 4.6.1).
+/// Limit of early data that enables it in QUIC; the only permitted value besides 0 (RFC 9001 section 4.6.1).
 const UNLIMITED: u32 = u32::MAX;
 
-/// Converts the TLS settings of a server for HTTP/3.
+/// Converts the TLS settings of a server for HTTP/3. `early_data` allows requests in early data (0-RTT).
 pub fn quic_config(config: &ServerConfig, early_data: bool) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = vec![b"h3".to_vec()];
@@ -22,7 +22,9 @@ pub fn quic_config(config: &ServerConfig, early_data: bool) -> ServerConfig {
 
 /// Returns the contents of the `quic_host_key` file; `None` if the directive is not set.
 ///
-/// # Errors The file cannot be read or is empty.
+/// # Errors
+///
+/// The file cannot be read or is empty.
 pub fn host_key(
     http3: &Http3Settings,
     files: TlsFileReader<'_>,

@@ -21,7 +21,7 @@ pub struct RevocationList {
     next_update: Option<i64>,
     serials: HashSet<Box<[u8]>>,
     has_unknown_critical: bool,
-    /// Public key that has verified the signature; kept because verifying a long list is expensive.
+    /// Public key that has verified the signature; stored because verifying a long list is expensive.
     proved_by: OnceLock<Box<[u8]>>,
 }
 

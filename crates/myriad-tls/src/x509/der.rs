@@ -16,41 +16,41 @@ impl fmt::Display for MalformedDer {
 
 impl std::error::Error for MalformedDer {}
 
-/// Tags of values.
+/// Tags of DER values.
 pub mod tag {
-    /// `BOOLEAN`.
+    /// Tag of `BOOLEAN`.
     pub const BOOLEAN: u8 = 0x01;
-    /// `INTEGER`.
+    /// Tag of `INTEGER`.
     pub const INTEGER: u8 = 0x02;
-    /// `BIT STRING`.
+    /// Tag of `BIT STRING`.
     pub const BIT_STRING: u8 = 0x03;
-    /// `OCTET STRING`.
+    /// Tag of `OCTET STRING`.
     pub const OCTET_STRING: u8 = 0x04;
-    /// `NULL`.
+    /// Tag of `NULL`.
     pub const NULL: u8 = 0x05;
-    /// `OBJECT IDENTIFIER`.
+    /// Tag of `OBJECT IDENTIFIER`.
     pub const OID: u8 = 0x06;
-    /// `ENUMERATED`.
+    /// Tag of `ENUMERATED`.
     pub const ENUMERATED: u8 = 0x0a;
-    /// `UTF8String`.
+    /// Tag of `UTF8String`.
     pub const UTF8_STRING: u8 = 0x0c;
-    /// `PrintableString`.
+    /// Tag of `PrintableString`.
     pub const PRINTABLE_STRING: u8 = 0x13;
-    /// `T61String`, also called `TeletexString`.
+    /// Tag of `T61String`, also called `TeletexString`.
     pub const T61_STRING: u8 = 0x14;
-    /// `IA5String`.
+    /// Tag of `IA5String` (ASCII).
     pub const IA5_STRING: u8 = 0x16;
-    /// `UTCTime`.
+    /// Tag of `UTCTime`.
     pub const UTC_TIME: u8 = 0x17;
-    /// `GeneralizedTime`.
+    /// Tag of `GeneralizedTime`.
     pub const GENERALIZED_TIME: u8 = 0x18;
-    /// `UniversalString`: UTF-32.
+    /// Tag of `UniversalString` (UTF-32).
     pub const UNIVERSAL_STRING: u8 = 0x1c;
-    /// `BMPString`: UTF-16.
+    /// Tag of `BMPString` (UTF-16).
     pub const BMP_STRING: u8 = 0x1e;
-    /// `SEQUENCE`.
+    /// Tag of `SEQUENCE`.
     pub const SEQUENCE: u8 = 0x30;
-    /// `SET`.
+    /// Tag of `SET`.
     pub const SET: u8 = 0x31;
 
     /// Returns the context-specific tag `[number]` of a constructed value.
@@ -75,7 +75,7 @@ pub struct DerValue<'a> {
     pub whole: &'a [u8],
 }
 
-/// Reader of a sequence of values from untrusted bytes. Never panics. A value that is rejected is not consumed.
+/// Reader of a sequence of DER values from untrusted bytes. Never panics. A value that is rejected is not consumed.
 #[derive(Clone, Copy, Debug)]
 pub struct DerReader<'a> {
     rest: &'a [u8],
@@ -130,7 +130,7 @@ impl<'a> DerReader<'a> {
         self.expect(tag).map(|value| Self::new(value.content))
     }
 
-    /// Reads a bit string; fails if its length is not a multiple of 8 bits.
+    /// Reads a bit string and returns its bytes; fails if its length is not a multiple of 8 bits.
     pub fn bits(&mut self) -> Result<&'a [u8], MalformedDer> {
         match self.expect(tag::BIT_STRING)?.content {
             [0, bytes @ ..] => Ok(bytes),
@@ -138,7 +138,7 @@ impl<'a> DerReader<'a> {
         }
     }
 
-    /// Reads an optional boolean; false if the next value is not a boolean.
+    /// Reads an optional boolean; returns false, without reading, if the next value is not a boolean.
     pub fn flag(&mut self) -> Result<bool, MalformedDer> {
         match self.optional(tag::BOOLEAN)? {
             None => Ok(false),

@@ -12,7 +12,7 @@ pub enum VerifyError {
     NoRevocationList,
     /// A certificate is malformed.
     Malformed,
-    /// A signature is invalid, or its algorithm is not accepted.
+    /// The signature of a certificate is invalid, or its algorithm is not accepted.
     Signature,
     /// The signature of a revocation list is wrong, or its algorithm is not accepted.
     RevocationListSignature,
@@ -24,7 +24,7 @@ pub enum VerifyError {
     RevocationListNotYetValid,
     /// A revocation list has expired.
     RevocationListExpired,
-    /// The certificate itself is self-signed and not trusted.
+    /// The chain consists of one self-signed certificate, which is not trusted.
     SelfSigned,
     /// The chain ends with a self-signed certificate that is not trusted.
     SelfSignedInChain,

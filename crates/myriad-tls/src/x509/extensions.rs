@@ -24,7 +24,7 @@ const EXTENDED_KEY_USAGE: u8 = 37;
 /// certificates have about a dozen.
 const MOST: usize = 64;
 
-/// Key usage: the first byte of the bit string, whose first bit is the highest.
+/// Key usage of a certificate: the first byte of the bit string, whose first bit is the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyUsage(pub(crate) u8);
 

@@ -9,7 +9,7 @@ use crate::x509::der::{DerReader, tag};
 pub(crate) const DNS_NAME: u8 = tag::implicit(2);
 pub(crate) const IP_ADDRESS: u8 = tag::implicit(7);
 
-/// DNS name or IP address in the subject alternative name of a certificate.
+/// DNS name or IP address for which a certificate is valid (subject alternative name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateHost<'a> {
     /// DNS name, which may start with `*.`. The bytes are not validated.
@@ -52,14 +52,14 @@ impl<'a> Certificate<'a> {
     }
 }
 
-/// Converts an address of 4 or 16 bytes; `None` for other lengths.
+/// Converts an IP address of 4 or 16 bytes; `None` for other lengths.
 fn address(octets: &[u8]) -> Option<IpAddr> {
     let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
     four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
 }
 
-/// Returns true if a pattern matches a host name. `*` matches exactly the first label, and not directly below a
-/// top-level domain.
+/// Returns true if a name of a certificate matches a host name. `*` matches exactly the first label, and not directly
+/// below a top-level domain.
 fn matches(pattern: &str, host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     match pattern.strip_prefix("*.") {

@@ -43,7 +43,7 @@ const PILOT: [u8; 9] = [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1];
 /// Prefix of attribute types for the place where a company is registered: 1.3.6.1.4.1.311.60.2.1.
 const JURISDICTION: [u8; 10] = [0x2b, 6, 1, 4, 1, 0x82, 0x37, 60, 2, 1];
 
-/// Attribute of a name. `id` is the OID of its type.
+/// Attribute of a distinguished name, such as `CN`. `id` is the OID of its type.
 struct Attribute<'a> {
     id: &'a [u8],
     value: DerValue<'a>,
@@ -61,7 +61,8 @@ impl<'a> X509Name<'a> {
         self.der
     }
 
-    /// Returns the attributes in order, grouped by sets; `Err` if the name is malformed.
+    /// Returns the attributes in order, grouped by the sets (multi-valued parts) of the name; `Err` if the name is
+    /// malformed.
     fn attributes(&self) -> Result<Vec<Vec<Attribute<'a>>>, MalformedDer> {
         let mut sets = DerReader::new(self.der).inside(tag::SEQUENCE)?;
         let mut all = Vec::new();
@@ -79,7 +80,7 @@ impl<'a> X509Name<'a> {
         Ok(all)
     }
 
-    /// Returns the encodings of the sets of attributes, in order.
+    /// Returns the DER encodings of the sets of attributes, in order.
     pub(crate) fn sets(&self) -> Vec<&'a [u8]> {
         let Ok(mut sets) = DerReader::new(self.der).inside(tag::SEQUENCE) else { return Vec::new() };
         let mut all = Vec::new();

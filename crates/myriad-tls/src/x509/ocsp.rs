@@ -17,11 +17,11 @@ const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
 const SHA256: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
 /// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
 const BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
-/// Maximum number of certificates in a response. They are not covered by the signature, so anyone could add some.
+/// Maximum number of certificates in an OCSP response. They are not covered by the signature, so anyone could add some.
 const MOST_SIGNERS: usize = 4;
-/// Maximum number of single responses that are examined.
+/// Maximum number of single responses (one per certificate) in an OCSP response that are examined.
 const MOST_ANSWERS: usize = 32;
-/// Maximum time in seconds by which a responder's clock may be ahead, as in nginx.
+/// Maximum time in seconds by which an OCSP responder's clock may be ahead, as in nginx.
 const SKEW_S: i64 = 300;
 
 /// Identifier of a certificate in OCSP requests and responses.
@@ -32,7 +32,7 @@ pub struct OcspId {
     serial: Box<[u8]>,
 }
 
-/// Hashes of the issuer's name and public key.
+/// Hashes of the issuer's name and public key, by one hash algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IssuerHashes<const LENGTH: usize> {
     name: [u8; LENGTH],
@@ -51,11 +51,11 @@ pub struct OcspValidity {
 /// Revocation status of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspStatus {
-    /// Not revoked.
+    /// The certificate is not revoked.
     Good,
-    /// Revoked by the authority.
+    /// The certificate was revoked by the authority.
     Revoked,
-    /// Unknown to the responder.
+    /// The responder does not know the certificate.
     Unknown,
 }
 
@@ -267,8 +267,8 @@ fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
     Ok(response)
 }
 
-/// Returns the signed data and the attached certificates, which the signature does not cover. Fails if one of them is
-/// malformed, because clients would reject the response.
+/// Returns the signed data of an OCSP response and the attached certificates, which the signature does not cover. Fails
+/// if one of them is malformed, because clients would reject the response.
 fn signed(basic: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>), MalformedDer> {
     let mut outer = DerReader::new(basic);
     let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -292,7 +292,7 @@ fn signed(basic: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>), Mal
     Ok((SignedMessage { message, algorithm, signature }, signers))
 }
 
-/// Signature of a response, with everything needed to verify it.
+/// Signature of an OCSP response, with everything needed to verify it.
 struct ResponseSignature<'a> {
     signed: SignedMessage<'a>,
     signers: Vec<Certificate<'a>>,
@@ -336,7 +336,7 @@ impl ResponseSignature<'_> {
         }
     }
 
-    /// Returns true if the certificate is that of a responder authorized by the issuer, and is valid now.
+    /// Returns true if the certificate is that of an OCSP responder authorized by the issuer, and is valid now.
     fn is_delegate(&self, signer: &Certificate<'_>) -> bool {
         let extensions = &signer.extensions;
         let lives = (signer.not_before..=signer.not_after).contains(&self.now_s);
@@ -348,7 +348,7 @@ impl ResponseSignature<'_> {
     }
 }
 
-/// Status and validity in a single response.
+/// Status and validity in a single response (for one certificate) of an OCSP response.
 #[derive(Clone, Copy)]
 struct SingleResponse {
     status: Result<(), OcspError>,
@@ -384,8 +384,8 @@ impl SingleResponse {
         Ok(Self { status, time, validity: OcspValidity { this_update, next_update } })
     }
 
-    /// Returns the preferred one of two responses: the one that is valid now; otherwise the newer; if equally new, the
-    /// negative one.
+    /// Returns the preferred one of two responses about a certificate: the one that is valid now; otherwise the newer;
+    /// if equally new, the negative one.
     fn or(self, other: Self) -> Self {
         let rank = |single: &Self| (single.time.is_ok(), single.validity.this_update, single.status.is_err());
         if rank(&other) > rank(&self) { other } else { self }

@@ -17,17 +17,17 @@ use crate::x509::extensions::KeyUsage;
 use crate::x509::signature::{Algorithms, is_signed_by};
 use crate::x509::trust::TrustStore;
 
-/// Maximum number of certificates in a chain.
+/// Maximum number of certificates in a chain that is verified.
 const LONGEST_CHAIN: usize = 16;
-/// Maximum number of signatures that are verified per chain.
+/// Maximum number of signatures that are verified per certificate chain.
 const MOST_SIGNATURES: u32 = 16;
 
 /// Purpose for which a certificate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificatePurpose {
-    /// Authentication of a client.
+    /// Authentication of a client to a server.
     Client,
-    /// Authentication of a server.
+    /// Authentication of a server to a client.
     Server,
 }
 

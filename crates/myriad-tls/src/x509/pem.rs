@@ -10,9 +10,9 @@ use zeroize::Zeroizing;
 
 use crate::x509::der::{DerReader, tag};
 
-/// Number of characters per line, as in OpenSSL.
+/// Number of base64 characters per line of a written PEM block, as in OpenSSL.
 const LINE: usize = 64;
-/// Labels of certificates. After a certificate labeled `TRUSTED`, OpenSSL writes trust settings.
+/// Labels of PEM blocks with certificates. After a certificate labeled `TRUSTED`, OpenSSL writes trust settings.
 const CERTIFICATES: [&str; 3] = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
 /// Reason why a PEM text is invalid.
@@ -43,9 +43,9 @@ impl std::error::Error for PemError {}
 pub struct PemBlock<'a> {
     /// Label, such as `CERTIFICATE`; empty if it is not UTF-8.
     pub label: &'a str,
-    /// Lines that contain a colon.
+    /// Header lines of the block: those that contain a colon.
     headers: Vec<&'a [u8]>,
-    /// All other lines.
+    /// Lines of the block with base64 content: all other lines.
     base64: Vec<&'a [u8]>,
 }
 

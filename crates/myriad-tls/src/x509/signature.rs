@@ -4,7 +4,7 @@ use rustls_pki_types::SignatureVerificationAlgorithm;
 
 use crate::x509::der::{DerReader, MalformedDer, tag};
 
-/// Signature algorithms that are accepted.
+/// Signature algorithms that are accepted in a verification.
 pub type Algorithms<'a> = &'a [&'static dyn SignatureVerificationAlgorithm];
 
 /// Public key in the form that signature algorithms expect.
@@ -12,7 +12,7 @@ pub type Algorithms<'a> = &'a [&'static dyn SignatureVerificationAlgorithm];
 pub struct PublicKey<'a> {
     /// Content of the `AlgorithmIdentifier`, without tag and length.
     pub algorithm: &'a [u8],
-    /// Bytes of the key.
+    /// Bytes of the public key, without its algorithm.
     pub bytes: &'a [u8],
 }
 
@@ -20,7 +20,7 @@ pub struct PublicKey<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SignedMessage<'a> {
     pub(crate) message: &'a [u8],
-    /// Content of the `AlgorithmIdentifier`.
+    /// Content of the `AlgorithmIdentifier` of the signature.
     pub(crate) algorithm: &'a [u8],
     pub(crate) signature: &'a [u8],
 }

@@ -4,7 +4,7 @@ use myriad_base::calendar::{YearDigits, parse_x509_time};
 
 use crate::x509::der::{DerReader, MalformedDer, tag};
 
-/// Reads a time and returns it in seconds since the Unix epoch.
+/// Reads an X.509 time (`UTCTime` or `GeneralizedTime`) and returns it in seconds since the Unix epoch.
 pub(crate) fn read(reader: &mut DerReader<'_>) -> Result<i64, MalformedDer> {
     let value = reader.value()?;
     let year = match value.tag {

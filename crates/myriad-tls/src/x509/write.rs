@@ -2,7 +2,7 @@
 
 use crate::x509::der::tag;
 
-/// Encodes a value from its tag and content.
+/// Encodes a DER value from its tag and content.
 pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(content.len() + 6);
     out.push(tag);
@@ -19,17 +19,17 @@ pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Encodes a constructed value from the encodings of its parts.
+/// Encodes a constructed DER value from its tag and the encodings of its parts.
 pub fn constructed(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     value(tag, &parts.concat())
 }
 
-/// Encodes a sequence from the encodings of its elements.
+/// Encodes a DER `SEQUENCE` from the encodings of its elements.
 pub fn sequence(parts: &[&[u8]]) -> Vec<u8> {
     constructed(tag::SEQUENCE, parts)
 }
 
-/// Encodes a non-negative integer from its big-endian bytes.
+/// Encodes a non-negative DER `INTEGER` from its big-endian bytes.
 pub fn integer(bytes: &[u8]) -> Vec<u8> {
     let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[first..];
@@ -39,7 +39,7 @@ pub fn integer(bytes: &[u8]) -> Vec<u8> {
     constructed(tag::INTEGER, &[zero, digits])
 }
 
-/// Encodes bytes as a bit string.
+/// Encodes bytes as a DER `BIT STRING`.
 pub fn bit_string(bytes: &[u8]) -> Vec<u8> {
     constructed(tag::BIT_STRING, &[&[0], bytes])
 }
