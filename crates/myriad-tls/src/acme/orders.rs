@@ -13,7 +13,7 @@ use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerCo
 
 use crate::certificates::files::TlsFiles;
 
-/// Slots for the automatic certificates of all servers, and the pending ACME challenges. Kept over reloads.
+/// Slots for the automatic certificates of all servers, and the pending ACME challenges. Retained over reloads.
 #[derive(Default)]
 pub struct AcmeOrders {
     /// Responses to pending challenges of certificate authorities.

@@ -113,7 +113,7 @@ impl AcmeAgent {
         self.issuer == *issuer
     }
 
-    /// Replaces the agent's list of certificates. Certificates without failures keep their schedule; the others are
+    /// Replaces the agent's list of certificates. Certificates without failures retain their schedule; the others are
     /// retried immediately, because the configuration may have been corrected.
     pub fn set(&self, slots: Vec<Arc<CertificateSlot>>, outside: AgentCallbacks) {
         let mut state = self.shared.state.lock();

@@ -13,9 +13,9 @@ const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
 
 /// Reason why an OCSP responder returned no response.
 pub(crate) enum ResponderError {
-    /// The connection to the responder failed; the text says why.
+    /// The connection to the responder failed; the text is the reason.
     Connection(String),
-    /// The reply is not an OCSP response; the text says why.
+    /// The reply is not an OCSP response; the text is the reason.
     Reply(String),
 }
 

@@ -226,7 +226,7 @@ impl StapleUpdater {
         Ok(Self(shared))
     }
 
-    /// Replaces the list of certificates to query. Those without failures keep their schedule; the others are queried
+    /// Replaces the list of certificates to query. Those without failures retain their schedule; the others are queried
     /// immediately.
     pub fn set(&self, all: Vec<StapleWithResolver>, log: LogCallback) {
         let mut state = self.0.state.lock();

@@ -107,10 +107,10 @@ impl OcspRules {
 /// Cached statuses with the last second of their validity, by the OCSP identifier of the certificate.
 type StatusCache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
 
-/// OCSP status caches by name (`ssl_ocsp_cache`); each exists as long as a configuration uses it.
+/// OCSP status caches by name (`ssl_ocsp_cache`); each exists while a configuration uses it.
 static CACHES: LazyLock<Mutex<HashMap<String, Weak<StatusCache>>>> = LazyLock::new(Mutex::default);
 
-/// Returns the OCSP status cache with a name, shared by all servers and workers and kept over reloads.
+/// Returns the OCSP status cache with a name, shared by all servers and workers and retained over reloads.
 fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
     let most = u64::from(settings.entries);
     let mut caches = CACHES.lock();

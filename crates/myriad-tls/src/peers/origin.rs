@@ -17,7 +17,7 @@ use crate::certificates::files::{TlsFileReader, is_tls_file};
 use crate::certificates::named_certificates::NamedCertificates;
 use crate::offer::provider::{SuiteSettings, provider};
 
-/// Maximum number of server names per location for which TLS sessions with upstreams are kept.
+/// Maximum number of server names per location for which TLS sessions with upstreams are stored.
 const SESSIONS: usize = 256;
 
 /// Identifier of the next upstream TLS settings. Identifiers are never reused, so that connections of an older

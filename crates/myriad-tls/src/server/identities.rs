@@ -27,7 +27,7 @@ pub fn is_clients(settings: &TlsSettings) -> bool {
     settings.prefer_server_ciphers != Some(true)
 }
 
-/// Returns true if a name is `$acme_certificate` or `$acme_certificate_key`, which stand for an automatic certificate.
+/// Returns true if a name is `$acme_certificate` or `$acme_certificate_key`, which mean an automatic certificate.
 pub fn is_ordered(name: &Text) -> bool {
     matches!(name.bytes(), b"$acme_certificate" | b"$acme_certificate_key")
 }
