@@ -11,14 +11,17 @@ use myriad_exchange::runtime::Runtime;
 use myriad_store::page::PageZone;
 use myriad_upstream::GroupControl;
 
-/// Maximum number of batches of store slots that one HTTP request scans.
+/// Maximum number of batches (groups of stored pages) that a list requested by HTTP scans before it stops with a
+/// continuation position.
 const HTTP_BATCHES: u64 = 2000;
 
-/// Access to the zones and upstream groups of a site. It is created for each request, so that reloads take effect.
+/// Access to the cache zones and upstream groups of a site, for administration. It is created for each request, so that
+/// reloads take effect.
 pub struct Administrator {
-    /// Zones, ordered by name.
+    /// Cache zones, ordered by name.
     pub(crate) zones: Vec<Arc<PageZone>>,
-    /// Maximum number of batches that a list scans before it stops with a continuation position.
+    /// Maximum number of batches (groups of stored pages) that a list scans before it stops with a continuation
+    /// position.
     pub(super) max_batches: u64,
     pub(super) log: ErrorLog,
     /// True if the values of query arguments in URLs and keys are hidden from the client.
@@ -35,7 +38,8 @@ pub struct Administrator {
 pub(crate) type ReplySink<'a> = dyn FnMut(AdminReply) -> bool + 'a;
 
 impl Administrator {
-    /// Creates the access to the zones and groups of a configuration, without limits.
+    /// Creates the access to the cache zones and upstream groups of a configuration, with no limit on the time of
+    /// lists.
     pub fn new(runtime: &Runtime) -> Self {
         let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
         zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
@@ -94,5 +98,5 @@ impl Administrator {
     }
 }
 
-/// End of a response: complete, or an error text for the client.
+/// Result of a request: the last line of a complete response, or an error text for the client.
 pub(crate) type ReplyResult = Result<ReplyEnd, String>;

@@ -8,7 +8,7 @@ use myriad_store::{ALTERNATIVES, DiskPage, Selection};
 
 use myriad_store::page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, encoding_index};
 
-/// Page found in memory or on disk.
+/// Page found in a cache zone, in memory or on disk.
 pub(crate) enum FoundPage {
     Memory(Page),
     /// Page that is on disk only.
@@ -160,7 +160,7 @@ fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
     EncodingReport { coding: coding_of(index).as_str().to_owned(), bytes: length as u64, level }
 }
 
-/// Returns the coding for an index of encodings in the store.
+/// Returns the content coding for an index of compressed versions in the store.
 pub(crate) fn coding_of(index: u8) -> Coding {
     match index {
         STRONG_GZIP => Coding::Gzip,
@@ -171,7 +171,8 @@ pub(crate) fn coding_of(index: u8) -> Coding {
     }
 }
 
-/// Sorts encodings by coding, then by level, highest first: their indices in the store have no meaning for readers.
+/// Sorts the compressed versions of a page by coding, then by level, highest first: their order in the store has no
+/// meaning for readers.
 fn in_order(mut encodings: Vec<EncodingReport>) -> Vec<EncodingReport> {
     encodings.sort_by(|one, other| (&other.coding, one.level).cmp(&(&one.coding, other.level)));
     encodings

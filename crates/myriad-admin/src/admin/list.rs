@@ -9,12 +9,13 @@ use super::administrator::{Administrator, ReplyResult, ReplySink};
 use super::describe::FoundPage;
 use myriad_store::page::PageZone;
 
-/// Continuation position of a list. Its text is `ZONE:m:SHARD:SLOT:SKIPPED` in memory or `ZONE:d:SLOT:SKIPPED` on disk.
+/// Continuation position of a list of pages. Its text is `ZONE:m:SHARD:SLOT:SKIPPED` in memory or `ZONE:d:SLOT:SKIPPED`
+/// on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListPosition {
     zone: usize,
     at: TierCursor,
-    /// Number of pages of the batch that an earlier response has returned.
+    /// Number of pages at this position that an earlier response has already returned.
     skip: usize,
 }
 
@@ -62,7 +63,7 @@ impl Administrator {
     }
 }
 
-/// Filter of a list, by host and pattern.
+/// Filter of a list of pages, by host and by a pattern for URLs or cache keys.
 struct PageFilter {
     host: Option<String>,
     pattern: Option<GlobPattern>,

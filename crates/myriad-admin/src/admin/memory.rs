@@ -8,7 +8,7 @@ use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::Runtime;
 use myriad_store::page::{Counter, PageZone};
 
-/// Sources of the memory figures.
+/// Sources of the memory figures of the process: pressure, zones, buffers.
 pub(crate) struct MemorySources {
     pressure: Arc<Pressure>,
     workers: Arc<[Arc<Counters>]>,
@@ -20,7 +20,7 @@ impl MemorySources {
         Self { pressure: Arc::clone(&runtime.pressure), workers: Arc::clone(&runtime.traffic.workers) }
     }
 
-    /// Returns the current figures; `zones` are listed as parts.
+    /// Returns the current memory figures of the process; `zones` are listed as parts.
     pub(crate) fn report<'a>(&self, zones: impl Iterator<Item = &'a Arc<PageZone>>) -> ProcessMemoryReport {
         let sums = self.pressure.sums(self.pressure.resident());
         let part =
@@ -48,7 +48,7 @@ impl MemorySources {
         }
     }
 
-    /// Returns the current figures for a live event.
+    /// Returns the current memory figures for a live event.
     pub(crate) fn tick(&self) -> MemoryTick {
         let sums = self.pressure.sums(self.pressure.resident());
         let stage = sums.stage.as_str().to_owned();

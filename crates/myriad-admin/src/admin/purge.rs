@@ -18,10 +18,10 @@ use myriad_store::page::{PageZone, PurgeSource};
 /// Maximum time that a purge with `wait` waits until the pages of a pattern are counted: a fetch that began before the
 /// purge may delay this.
 const PATIENCE: Duration = Duration::from_mins(4);
-/// Interval at which the completion is checked.
+/// Interval at which a waiting purge checks whether its pages are counted.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Single purge, with the kind and text of its report.
+/// Single purge of a request, with its kind and text for the report.
 struct NamedPurge {
     kind: &'static str,
     what: String,
@@ -77,8 +77,8 @@ impl Administrator {
         Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })
     }
 
-    /// Waits until all pages have been checked against the purge `number`. Returns the number of purged pages; `None`
-    /// after [`PATIENCE`].
+    /// Waits until all pages of the zone have been checked against the purge `number`. Returns the number of purged
+    /// pages; `None` after [`PATIENCE`].
     fn wait_for(&self, zone: &PageZone, number: u64) -> Option<usize> {
         let until = Instant::now() + PATIENCE;
         loop {

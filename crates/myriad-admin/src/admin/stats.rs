@@ -21,7 +21,7 @@ impl Administrator {
     }
 }
 
-/// Returns the statistics of a zone.
+/// Returns the statistics of a cache zone.
 pub(crate) fn report(zone: &PageZone) -> ZoneReport {
     let stats = zone.zone.stats();
     let running = zone.zone.purges_by_rule().into_iter();

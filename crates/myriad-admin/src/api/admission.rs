@@ -10,10 +10,11 @@ use super::scope::ApiScope;
 use crate::purge::own_host;
 use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 
-/// Maximum number of inspections that all workers perform at the same time. Further requests are rejected.
+/// Maximum number of inspections (explanations of a request) that all workers perform at the same time. Further
+/// requests are rejected.
 const MAX_INSPECTIONS: usize = 4;
 
-/// Access rights of an admitted client.
+/// Access rights of a client that the `api` or `dashboard` admits.
 pub(crate) struct ClientRights {
     /// True if the configuration restricts the location by address or password.
     pub has_access_rules: bool,
@@ -63,7 +64,7 @@ pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientR
     Ok(ClientRights { has_access_rules, is_authenticated: proven })
 }
 
-/// Returns an empty response and reports `text` as decision of `-t --explain`, without any other effect.
+/// Returns an empty response and reports `text` as decision of `-t --explain`, which must not execute the request.
 pub(crate) fn explained_answer(request: &Request, directive: &'static str, text: &str) -> PhaseStep {
     if let Some(sink) = &request.received.sink {
         sink.note(directive, text.to_owned(), String::new(), None);

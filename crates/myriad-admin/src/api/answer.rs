@@ -26,7 +26,7 @@ pub(crate) fn list_answer(name: &str, replies: Vec<AdminReply>) -> PhaseStep {
     json_answer(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
 }
 
-/// Returns the first reply, of which there is only one.
+/// Returns the response for the only reply in the list: its JSON, or status 400 if it is an error.
 pub(crate) fn single_answer(replies: Vec<AdminReply>) -> PhaseStep {
     match replies.into_iter().next() {
         Some(AdminReply::Error(why)) => ApiRejection::new(400, &why).answer(),
@@ -35,12 +35,12 @@ pub(crate) fn single_answer(replies: Vec<AdminReply>) -> PhaseStep {
     }
 }
 
-/// Returns the report of an inspection.
+/// Returns the response with the report of an inspection (explanation of a request).
 pub(crate) fn inspection_answer(report: &InspectReport) -> PhaseStep {
     json_answer(200, serde_json::to_string(report).unwrap_or_default() + "\n")
 }
 
-/// Returns an object with the meaning of each cache reason, by keyword.
+/// Returns an object with the meaning of each reason why a response was not a cache hit, by keyword.
 pub(crate) fn reasons_answer() -> PhaseStep {
     let each = REASONS.iter().map(|(word, text)| {
         let [word, text] = [word, text].map(|text| AdminReply::Error((*text).to_owned()).json());
@@ -61,7 +61,7 @@ fn list_error(why: &str, name: &str, items: &[String]) -> PhaseStep {
 pub(crate) struct ApiRejection {
     status: u16,
     why: String,
-    /// Value of `Allow`; `None` unless the method was rejected.
+    /// Value of the header `Allow`; `None` unless the method was rejected.
     allowed: Option<&'static str>,
 }
 
@@ -76,12 +76,12 @@ impl ApiRejection {
         Self { allowed: Some(allowed), ..Self::new(405, &format!("use {allowed}")) }
     }
 
-    /// Returns the status and the reason.
+    /// Returns the status and the error text.
     pub(crate) fn reason(&self) -> (u16, &str) {
         (self.status, &self.why)
     }
 
-    /// Returns the response.
+    /// Returns the response for the client.
     pub(crate) fn answer(self) -> PhaseStep {
         let why = AdminReply::Error(self.why).json();
         let mut step = json_answer(self.status, format!("{{\"error\":{why}}}\n"));

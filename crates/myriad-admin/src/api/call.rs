@@ -10,9 +10,9 @@ pub(crate) enum ApiCall {
     Known(Asked),
     /// Stream of live events.
     Live,
-    /// Inspection: the request to be explained, and its URL as sent by the client.
+    /// Inspection: the request whose routing is to be explained, and its URL as sent by the client.
     Inspect(ExplainedRequest, String),
-    /// Meanings of cache reasons.
+    /// Meanings of the reasons why responses are not cache hits.
     Reasons,
     /// Purge, described by the request body.
     Purge,

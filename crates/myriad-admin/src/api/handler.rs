@@ -52,12 +52,12 @@ const PAGES: (u64, u64) = (100, 1000);
 /// Description of the API in OpenAPI 3.0.
 const OPENAPI: &str = include_str!("openapi.json");
 
-/// Content handler of `api`.
+/// Content handler of the directive `api`.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiHandler {
     /// `write=on`: changes are permitted.
     pub(crate) write: bool,
-    /// Secret and zone of the API.
+    /// Required secret and permitted cache zone of the API.
     pub(crate) scope: ApiScope,
     /// Prefix of the location, which precedes the paths of the API.
     pub(crate) prefix: Box<[u8]>,
@@ -69,7 +69,7 @@ impl Handler for ApiHandler {
     }
 }
 
-/// Checks access and starts the response to an API request.
+/// Checks access and executes an API request, or starts to.
 fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> PhaseStep {
     let request = &exchange.request;
     if request.received.sink.is_some() {

@@ -24,7 +24,7 @@ const FIELDS: [(&str, &str); 4] = [
     ("user_agent", "User-Agent"),
 ];
 
-/// Parses the query arguments. Returns an error text for the client.
+/// Parses the query arguments of an inspection. Returns an error text for the client.
 pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
     let names: Vec<&str> = ["url", "method"].into_iter().chain(FIELDS.map(|(name, _)| name)).collect();
     let mut arguments = Arguments::parse(arguments, &names)?;
@@ -51,8 +51,8 @@ pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
     Ok(ApiCall::Inspect(question, url))
 }
 
-/// Performs an inspection on a separate thread. Values of query arguments of stored pages are hidden unless the client
-/// is `proven` (has sent a secret).
+/// Performs an inspection (explains the routing of a request) on a separate thread. Values of query arguments of stored
+/// pages are hidden unless the client is `proven` (has sent a secret).
 pub(super) async fn inspect(
     exchange: &mut Exchange,
     question: ExplainedRequest,

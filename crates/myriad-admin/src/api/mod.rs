@@ -34,6 +34,6 @@ pub(crate) use handler::ApiHandler;
 use myriad_exchange::feature::Feature;
 pub(crate) use scope::ApiScope;
 
-/// Registration of the feature.
+/// Registration of the directive `api`.
 pub const FEATURE: Feature =
     Feature::new("control", directives::ROWS).examining_locations(directives::examine);

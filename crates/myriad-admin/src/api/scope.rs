@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 pub(crate) struct ApiScope {
     /// SHA-256 of the secret that every request must send; `None` if none is required.
     pub(crate) secret: Option<[u8; 32]>,
-    /// Zone to which all requests are limited; `None` for all zones and upstream groups.
+    /// Cache zone to which all requests are limited; `None` for all zones and upstream groups.
     pub(crate) zone: Option<String>,
 }
 
@@ -41,8 +41,8 @@ impl ApiScope {
             && bool::from(Sha256::digest(secret.trim_ascii())[..].ct_eq(&hash))
     }
 
-    /// Restricts a request to the permitted zone. Returns an error text for the client if the request is for something
-    /// else.
+    /// Restricts a request to the permitted cache zone. Returns an error text for the client if the request is for
+    /// something else.
     pub(super) fn restrict_to_zone(&self, asked: &mut Asked) -> Result<(), String> {
         let Some(own) = &self.zone else { return Ok(()) };
         let zone = match asked {

@@ -13,5 +13,5 @@ mod page;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of the feature.
+/// Registration of the directive `dashboard`.
 pub const FEATURE: Feature = Feature::new("dashboard", directives::ROWS);

@@ -14,13 +14,14 @@ use myriad_exchange::exchange::{ContentResponse, PhaseStep};
 
 const PAGE: &str = include_str!("../../../../dashboard/built/dashboard.html");
 
-/// Page compressed with gzip, a quarter of its size. It is compressed at the first request, which takes about 5 ms.
-/// `None` if that failed.
+/// Dashboard page compressed with gzip, a quarter of its size. It is compressed at the first request, which takes about
+/// 5 ms. `None` if that failed.
 static SMALL: LazyLock<Option<Bytes>> =
     LazyLock::new(|| compress(Coding::Gzip, CompressionLevel::Strong, PAGE.as_bytes()).ok().map(Bytes::from));
 
-/// Content security policy of the page. It permits the page's own script and style, identified by their hashes, and
-/// requests to this server; forbids display in a frame; and prevents text from being used as markup (Trusted Types).
+/// Content security policy of the dashboard page. It permits the page's own script and style, identified by their
+/// hashes, and requests to this server; forbids display in a frame; and prevents text from being used as markup
+/// (Trusted Types).
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |begin: &str, end: &str| {
         let text =
@@ -35,7 +36,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the page, with gzip if `accepted` (the value of `Accept-Encoding`) permits it.
+/// Returns the dashboard page, with gzip if `accepted` (the value of `Accept-Encoding`) permits it.
 pub(super) fn answer(accepted: &[u8]) -> PhaseStep {
     let wanted = AcceptEncoding::parse(accepted)
         .best(Coding::Gzip.bit() | Coding::Identity.bit(), &[Coding::Gzip, Coding::Identity]);

@@ -13,7 +13,7 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, Ph
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::TrafficSnapshot;
 
-/// Content handler of `metrics`.
+/// Content handler of the directive `metrics`.
 #[derive(Debug)]
 pub(super) struct MetricsHandler;
 
@@ -64,8 +64,8 @@ fn form(accept: &[u8]) -> MetricsFormat {
     }
 }
 
-/// Generates the page on a separate thread: with thousands of servers this takes some milliseconds. Returns 503 if too
-/// many pages are being generated.
+/// Generates the metrics page on a separate thread: with thousands of servers this takes some milliseconds. Returns 503
+/// if too many pages are being generated.
 async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
     // The number of concurrent requests is limited, because each holds its page in memory.
     let Some(turn) = InspectionPermit::try_acquire() else { return PhaseStep::Error(503) };

@@ -7,7 +7,7 @@ use myriad_exchange::runtime::Runtime;
 /// Stages of memory pressure whose starts are counted: all but `normal`.
 const STAGES: [&str; 3] = ["shrinking", "closing", "refusing"];
 
-/// Appends the metrics.
+/// Appends the metrics of the process's memory and of its memory pressure.
 pub(super) fn write(runtime: &Runtime, page: &mut MetricsPage) {
     let report = MemorySources::of(runtime).report(runtime.zones.values());
     page.gauge("memory_resident_bytes", "Memory of the worker process").line(&[], report.resident_bytes);

@@ -20,5 +20,5 @@ use myriad_exchange::feature::Feature;
 pub use handler::metrics_page;
 pub use text::MetricsFormat;
 
-/// Registration of the feature.
+/// Registration of the directive `metrics`.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

@@ -18,7 +18,7 @@ impl PeerMetrics<'_> {
     }
 }
 
-/// Appends the metrics.
+/// Appends the metrics of upstream groups and their servers.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let peers = peers(now);
     let mut family =
@@ -63,7 +63,7 @@ fn queues(now: &TrafficSnapshot, page: &mut MetricsPage) {
     }
 }
 
-/// Appends the status that PHP-FPM pools report.
+/// Appends the metrics of PHP-FPM pools, from the status that they report.
 fn pools(peers: &[PeerMetrics<'_>], page: &mut MetricsPage) {
     let pools: Vec<_> = peers.iter().filter_map(|peer| Some((peer, peer.of.first()?.pool?))).collect();
     let mut family = page.gauge("php_children", "Processes of a PHP-FPM pool, by state");

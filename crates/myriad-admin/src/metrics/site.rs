@@ -3,7 +3,7 @@
 use super::text::MetricsPage;
 use myriad_exchange::traffic::{CACHE_NAMES, TrafficSnapshot, VERSION_NAMES};
 
-/// Appends the metrics.
+/// Appends the metrics of requests and connections of the whole site.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     process(now, page);
     connections(now, page);

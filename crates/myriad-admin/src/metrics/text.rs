@@ -38,7 +38,7 @@ pub(super) struct MetricsPage {
     form: MetricsFormat,
 }
 
-/// Family of metrics. Its lines must be written before the next family starts.
+/// Family of metrics (name with its `HELP` and `TYPE`). Its lines must be written before the next family starts.
 pub(super) struct MetricFamily<'a> {
     page: &'a mut MetricsPage,
     name: &'static str,
@@ -84,7 +84,7 @@ impl MetricsPage {
         let _ = self.text.write_fmt(text);
     }
 
-    /// Returns the complete page.
+    /// Returns the text of the page, with the final line that OpenMetrics requires.
     pub(super) fn end(mut self) -> String {
         if self.form == MetricsFormat::OpenMetrics {
             self.text.push_str("# EOF\n");
@@ -94,13 +94,13 @@ impl MetricsPage {
 }
 
 impl MetricFamily<'_> {
-    /// Appends a line with a value.
+    /// Appends a line of this family with a value.
     pub(super) fn line(&mut self, labels: &[MetricLabel<'_>], value: impl Display) -> &mut Self {
         self.series("", labels, None, value);
         self
     }
 
-    /// Appends a line with a duration, given in microseconds and written in seconds.
+    /// Appends a line of this family with a duration, given in microseconds and written in seconds.
     pub(super) fn seconds(&mut self, labels: &[MetricLabel<'_>], us: u64) -> &mut Self {
         self.line(labels, SecondsValue(us))
     }

@@ -7,7 +7,7 @@ use myriad_exchange::traffic::{CACHE_NAMES, CacheZoneCount, TrafficSnapshot, Zon
 /// Label values of status classes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Appends the metrics.
+/// Appends the metrics of cache zones and of traffic zones (`status_zone`).
 pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut MetricsPage) {
     let mut family = page.gauge("server_requests_processing", "Requests in flight, by server zone");
     for zone in &now.servers {
@@ -19,7 +19,7 @@ pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut Metrics
     cache_sizes(runtime, page);
 }
 
-/// Names of the metrics for a kind of zone.
+/// Names of the metrics for a kind of traffic zone (servers, locations).
 struct ZoneMetricNames {
     label: &'static str,
     requests: &'static str,

@@ -10,7 +10,7 @@ use myriad_policy::CacheStatus;
 /// Number of kinds of requests: one per cache status, in the order of the enum, then requests without a cache status.
 pub(super) const KINDS: usize = CacheStatus::ALL.len() + 1;
 
-/// All counters since the start of the worker process, at one moment.
+/// All counters of requests and connections since the start of the worker process, at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CountsSnapshot {
     pub at_ms: u64,
@@ -41,7 +41,7 @@ impl CountsSnapshot {
         Self { at_ms: traffic.at_ms, total, workers: traffic.workers, classes, kinds, first_byte }
     }
 
-    /// Returns percentiles of the times to the first byte.
+    /// Returns percentiles of the times to the first byte: of all requests, and of each of the three groups.
     pub(super) fn percentiles(&self) -> FirstByteTimes {
         let [hit, miss, other] = &self.first_byte;
         FirstByteTimes {
@@ -96,7 +96,8 @@ impl CountsSnapshot {
     }
 }
 
-/// Returns the times to the first byte for hits, for other cache statuses, and for requests without a cache.
+/// Returns the times to the first byte for hits, for other cache statuses, and for requests without a cache, from the
+/// counts by cache status.
 fn first_byte(by_cache: &[CacheSums; KINDS]) -> [TimeHistogram; 3] {
     let mut times: [TimeHistogram; 3] = Default::default();
     for (kind, sums) in by_cache.iter().enumerate() {
@@ -110,7 +111,7 @@ fn first_byte(by_cache: &[CacheSums; KINDS]) -> [TimeHistogram; 3] {
     times
 }
 
-/// Returns percentiles in milliseconds; `None` if there were no requests.
+/// Returns percentiles of times in milliseconds; `None` if there were no requests.
 fn percentiles(times: &TimeHistogram) -> Option<Percentiles> {
     let count = times.count();
     let of = |part| times.quantile(part).unwrap_or_default() as f64 / 1000.0;

@@ -10,17 +10,17 @@ use myriad_store::{ALTERNATIVES, Cursor};
 
 use crate::admin::coding_of;
 
-/// Number of batches (of 64 pages each) that one step scans, which takes some milliseconds.
+/// Number of batches (of 64 stored pages each) that one step of a scan reads, which takes some milliseconds.
 const BATCHES: usize = 64;
-/// Pause between two complete scans, in milliseconds.
+/// Pause between two complete scans of a cache zone, in milliseconds.
 const PAUSE_MS: u64 = 5_000;
-/// Codings in the order of output.
+/// Content codings in the order of output.
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Number of bodies and their total bytes, for each of [`CODINGS`].
+/// Number of stored bodies and their total bytes, for each of [`CODINGS`].
 type CodingTotals = [(u64, u64); CODINGS.len()];
 
-/// State of the scans, by zone name.
+/// State of the scans that count stored bodies by content coding, by zone name.
 #[derive(Debug, Default)]
 pub(super) struct ZoneScans(HashMap<String, ZoneScan>);
 
@@ -32,8 +32,8 @@ struct ZoneScan {
 }
 
 impl ZoneScans {
-    /// Continues the scan of a zone. Returns the result of the last complete scan and its time; an empty list and
-    /// `None` before the first.
+    /// Continues the scan of a zone for stored bodies by content coding. Returns the result of the last complete scan
+    /// and its time; an empty list and `None` before the first.
     pub(super) fn step(&mut self, zone: &PageZone, now_ms: u64) -> (Vec<EncodingTotal>, Option<u64>) {
         let round = self.0.entry(zone.zone.name().to_owned()).or_default();
         round.step(zone, now_ms);

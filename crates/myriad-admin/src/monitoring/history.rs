@@ -9,7 +9,7 @@ use super::counts_snapshot::KINDS;
 use super::top_pages::ms;
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
-/// Default and maximum value of `range`, in seconds.
+/// Default and maximum value of the argument `range` of history requests, in seconds.
 const RANGE_S: (u64, u64) = (3600, 14 * 86_400);
 
 impl Administrator {
@@ -36,8 +36,8 @@ impl Administrator {
     }
 }
 
-/// Returns the index of the ring with the step `step_s`, or without it of the finest ring that covers the range.
-/// Returns an error text if there is none.
+/// Returns the index of the history series whose steps are `step_s` seconds long, or without it of the one with the
+/// shortest steps that covers the range. Returns an error text if there is none.
 fn ring(range_s: u64, step_s: Option<u64>) -> Result<usize, String> {
     let found = match step_s {
         Some(step_s) => LENGTHS.iter().position(|(length, _)| *length == step_s * 1000),

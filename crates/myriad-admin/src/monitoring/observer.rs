@@ -19,17 +19,18 @@ use super::purges::event;
 use super::recorder::{Gauges, Recorder};
 use crate::admin::{Administrator, zone_report};
 
-/// Maximum number of upstream servers in a tick.
+/// Maximum number of upstream servers in a tick (the live event of each second).
 const MOST_ORIGINS: usize = 200;
-/// Interval since the last tick, in milliseconds, above which a tick does not include the purges in between.
+/// Interval since the last tick (live event), in milliseconds, above which a tick does not include the purges in
+/// between.
 const MAX_PURGE_GAP_MS: u64 = 3_000;
 /// Number of purges that are retained for slow readers of live events.
 const LAST_PURGES: usize = 100;
 
-/// State of the observer thread. No request waits for this thread.
+/// State of the observer thread, which publishes live events and records the history. No request waits for this thread.
 pub struct SightObserver {
     sight: Arc<SiteObservation>,
-    /// Snapshot at the last tick.
+    /// Snapshot of the counters at the last tick (live event).
     last: CountsSnapshot,
     recorder: Recorder,
     rounds: ZoneScans,
@@ -41,7 +42,7 @@ pub struct SightObserver {
 }
 
 impl SightObserver {
-    /// Creates an observer whose first tick counts from now on.
+    /// Creates an observer whose first live event counts from now on.
     pub fn new(sight: Arc<SiteObservation>, runtime: &Runtime) -> Self {
         let last = CountsSnapshot::of(runtime);
         let recorder = Recorder::new(&last);
@@ -59,7 +60,8 @@ impl SightObserver {
         observer
     }
 
-    /// Creates a tick and publishes it to all readers of live events.
+    /// Creates a tick (live event with the counts since the previous one) and publishes it to all readers of live
+    /// events.
     pub fn tick(&mut self, runtime: &Runtime) {
         let look = CountsSnapshot::of(runtime);
         let administrator = Administrator::new(runtime);
@@ -76,8 +78,8 @@ impl SightObserver {
             .publish(observation::Tick { at_ms: tick.at_ms, json }, self.purges.iter().cloned().collect());
     }
 
-    /// Updates the current steps of the history, and starts new ones. Returns the bytes to write to the history file;
-    /// empty without history.
+    /// Updates the current steps of the history with the present counts, and starts new ones. Returns the bytes to
+    /// write to the history file; empty without history.
     pub fn record(&mut self, runtime: &Runtime) -> Vec<HistoryWrite> {
         let look = CountsSnapshot::of(runtime);
         self.recorder.gauge(&gauges(runtime, &look));

@@ -6,7 +6,7 @@ use myriad_store::page::PurgeLogEntry;
 
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
-/// Default and maximum value of `limit`, in purges.
+/// Default and maximum value of `limit` in requests for the last purges.
 const PURGES: (u64, u64) = (100, 1000);
 
 impl Administrator {

@@ -5,7 +5,7 @@ use myriad_exchange::ranking::history::{Figures, History, HistoryWrite, LENGTHS}
 
 use super::counts_snapshot::CountsSnapshot;
 
-/// Current values, which unlike counters may decrease.
+/// Current values for the history, which unlike counters may decrease.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gauges {
     pub connections: u64,
@@ -15,13 +15,13 @@ pub(super) struct Gauges {
     pub load: [u64; 3],
 }
 
-/// Recorder of the current step of each ring.
+/// Recorder of the history: holds the step in progress of each series (of 10, 60 and 600 s).
 #[derive(Debug)]
 pub(super) struct Recorder {
     steps: [OpenStep; LENGTHS.len()],
 }
 
-/// Step in progress.
+/// Step of the history in progress.
 #[derive(Debug)]
 struct OpenStep {
     at_ms: u64,
@@ -48,8 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Updates the current steps in the history, and starts new steps for those that are complete. Returns the bytes to
-    /// write to the history file.
+    /// Updates the current steps in the history from the snapshot `look`, and starts new steps for those that are
+    /// complete. Returns the bytes to write to the history file.
     pub(super) fn record(&mut self, history: &mut History, look: &CountsSnapshot) -> Vec<HistoryWrite> {
         let mut written = Vec::with_capacity(self.steps.len());
         for (ring, step) in self.steps.iter_mut().enumerate() {

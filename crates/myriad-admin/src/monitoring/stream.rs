@@ -12,7 +12,7 @@ use myriad_http::Method;
 use myriad_http::body::{Body, BodyError};
 use myriad_net::ResponseBody;
 
-/// Instruction to reconnect after 2,000 milliseconds.
+/// Instruction to readers of the event stream to reconnect after 2,000 milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
 
 /// Returns the response with the event stream. With `hides_values`, the values of query arguments are hidden. Returns
@@ -45,7 +45,7 @@ fn next_event(mut reader: EventReader) -> NextEvent {
     })
 }
 
-/// Body that sends events until the readers are disconnected, for example by a reload.
+/// Response body that sends live events until its reader is disconnected, for example by a reload.
 struct EventStream {
     has_begun: bool,
     hides_values: bool,

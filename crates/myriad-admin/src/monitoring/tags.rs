@@ -12,9 +12,9 @@ use myriad_store::page::PageZone;
 use super::purges::limit;
 use crate::admin::{Administrator, FoundPage, ReplyResult, ReplySink, pages_of_url};
 
-/// Default and maximum value of `limit`, in tags.
+/// Default and maximum value of `limit` in requests for cache tags.
 const TAGS: (u64, u64) = (100, 1000);
-/// Maximum number of pages that a request scans.
+/// Maximum number of pages that a request for tags scans.
 const MOST_PAGES: u64 = 200_000;
 const MOST_TAGS: usize = 100_000;
 

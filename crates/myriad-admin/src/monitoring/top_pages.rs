@@ -9,7 +9,7 @@ use myriad_net::clock::{now_ms, to_wall_ms};
 use super::purges::limit;
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
-/// Default and maximum value of `limit`, in pages.
+/// Default and maximum value of `limit` in requests for ranked pages.
 const PAGES: (u64, u64) = (20, 200);
 
 impl Administrator {

@@ -1,6 +1,6 @@
 //! `--match`: pattern by which pages are selected.
 
-/// Pattern for a URL or a key. A pattern with `*` must match the whole text, and each `*` matches any sequence of
+/// Pattern for a URL or a cache key. A pattern with `*` must match the whole text, and each `*` matches any sequence of
 /// bytes; a pattern without `*` matches any part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobPattern(Vec<u8>);

@@ -14,13 +14,13 @@ pub struct ProcessMemoryReport {
     pub stage: String,
     /// Number of times that each stage was entered.
     pub begun: BegunStages,
-    /// Number of pages that zones evicted from memory; they remain on disk.
+    /// Number of pages that zones evicted from memory because of memory pressure; they remain on disk.
     pub evicted_pages: u64,
-    /// Number of idle connections that were closed.
+    /// Number of idle connections that were closed because of memory pressure.
     pub closed_idle: u64,
-    /// Number of connections that were closed because their clients stalled.
+    /// Number of connections that were closed under memory pressure because their clients stalled.
     pub closed_stalled: u64,
-    /// Number of requests for origins that were rejected with 503.
+    /// Number of requests for origins that were rejected with 503 because of memory pressure.
     pub refused_requests: u64,
     /// Parts of the memory; the last one is the remainder of the resident memory.
     pub parts: Vec<MemoryPart>,
@@ -30,11 +30,11 @@ pub struct ProcessMemoryReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BegunStages {
-    /// Stage in which zones are reduced.
+    /// Number of times that the stage was entered in which cache zones are reduced.
     pub shrinking: u64,
-    /// Stage in which idle connections are closed.
+    /// Number of times that the stage was entered in which idle connections are closed.
     pub closing: u64,
-    /// Stage in which requests for origins are rejected.
+    /// Number of times that the stage was entered in which requests for origins are rejected.
     pub refusing: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct BegunStages {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryPart {
-    /// Kind: `zone`, `connections`, `buffers`, `bodies`, `files`, `disk_writes`, `tls_sessions`, `other`.
+    /// Kind of the part: `zone`, `connections`, `buffers`, `bodies`, `files`, `disk_writes`, `tls_sessions`, `other`.
     pub part: String,
     /// Name of the zone if the kind is `zone`, otherwise `None`.
     pub zone: Option<String>,

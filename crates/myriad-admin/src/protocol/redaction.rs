@@ -4,7 +4,7 @@
 use crate::protocol::monitoring::{InspectReport, TopsReport};
 use crate::protocol::{AdminReply, PageReport};
 
-/// Replacement of a hidden value.
+/// Character that replaces a hidden value of a query argument.
 const HIDDEN: char = '*';
 
 /// Returns a URL, a key or a pattern with `*` instead of each argument value: `/x?key=*&id=*`. A value starts after any

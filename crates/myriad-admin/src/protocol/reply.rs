@@ -7,11 +7,11 @@ use crate::protocol::monitoring::{
 };
 use crate::protocol::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
-/// Line of a response.
+/// Line of a response to an administration request, of one of these kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdminReply {
-    /// Statistics of a zone.
+    /// Statistics of a cache zone.
     Zone(Box<ZoneReport>),
     /// Memory of the process by part.
     Memory(Box<ProcessMemoryReport>),
@@ -27,7 +27,7 @@ pub enum AdminReply {
     PurgeEvent(Box<PurgeEvent>),
     /// Pages ranked by cost.
     Tops(Box<TopsReport>),
-    /// History of figures.
+    /// History of traffic figures.
     History(Box<HistoryReport>),
     /// Tags of stored pages.
     Tags(Box<TagsReport>),
@@ -49,7 +49,7 @@ pub struct ReplyEnd {
 }
 
 impl AdminReply {
-    /// Parses a line. Returns an error message for the user if it is invalid.
+    /// Parses a line of a response. Returns an error message for the user if it is invalid.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(line).map_err(|error| error.to_string())
     }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZoneReport {
-    /// Name of the zone.
+    /// Name of the cache zone.
     pub zone: String,
-    /// Folder of the zone's files.
+    /// Folder of the zone's cache files.
     pub path: String,
     /// Memory tier.
     pub memory: MemoryReport,
@@ -16,7 +16,7 @@ pub struct ZoneReport {
     pub disk: Option<DiskReport>,
     /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Number of fetches in progress.
+    /// Number of fetches from origins in progress.
     pub fetching: usize,
     /// Number of pages stored.
     pub stored: u64,
@@ -24,7 +24,7 @@ pub struct ZoneReport {
     pub rejected: u64,
     /// Number of pages that purges removed from memory.
     pub purged: u64,
-    /// Pattern purges in progress.
+    /// Pattern purges whose search for pages is in progress.
     pub running_purges: Vec<RunningPurgeReport>,
 }
 
@@ -34,15 +34,15 @@ pub struct ZoneReport {
 pub struct MemoryReport {
     /// Current number of pages; each variant counts as one.
     pub pages: usize,
-    /// Current number of keys.
+    /// Current number of cache keys.
     pub keys: usize,
     /// Current size in bytes, including overhead.
     pub bytes: u64,
     /// Maximum size in bytes (`memory=`).
     pub limit_bytes: u64,
-    /// Number of keys that were evicted to stay within the limit.
+    /// Number of cache keys that were evicted to stay within the limit.
     pub evicted: u64,
-    /// Number of keys that were removed because they were not requested for the time `inactive=`.
+    /// Number of cache keys that were removed because they were not requested for the time `inactive=`.
     pub inactive: u64,
 }
 
@@ -50,13 +50,13 @@ pub struct MemoryReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskReport {
-    /// Current number of files.
+    /// Current number of cache files.
     pub files: usize,
     /// Current size in bytes, in blocks of 4 KB.
     pub bytes: u64,
     /// Maximum size in bytes (`max_size=`); `None` for no limit.
     pub limit_bytes: Option<u64>,
-    /// True if all files of the folder are known; false while the folder is being scanned after a start.
+    /// True if all files of the folder are in the index; false while the folder is being scanned after a start.
     pub recovered: bool,
     /// Number of pages read.
     pub reads: u64,
@@ -127,19 +127,19 @@ impl RequestCounts {
     }
 }
 
-/// Purge by pattern that is in progress.
+/// Purge by pattern whose search for pages is in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunningPurgeReport {
     /// Sequence number of the purge in its zone.
     pub number: u64,
-    /// Description of the purge.
+    /// Description of the purge, as in the error log.
     pub name: String,
-    /// Number of pages found so far.
+    /// Number of pages found and purged so far.
     pub count: usize,
 }
 
-/// Tiers that contain a page.
+/// Tiers of a cache zone (memory, disk) that contain a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -152,7 +152,7 @@ pub enum Tier {
     Disk,
 }
 
-/// Stored page: a variant of a key with its encodings. Times are milliseconds since the Unix epoch.
+/// Stored page: a variant of a cache key, with its compressed versions. Times are milliseconds since the Unix epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageReport {
@@ -164,9 +164,9 @@ pub struct PageReport {
     pub url: Option<String>,
     /// Values of the headers that `Vary` lists, which identify the variant; `None` without `Vary`.
     pub variant: Option<String>,
-    /// Status code.
+    /// Status code of the stored response.
     pub status: u16,
-    /// Media type.
+    /// Media type of the stored response.
     pub media_type: String,
     /// Time of the report.
     pub now_ms: u64,
@@ -180,9 +180,9 @@ pub struct PageReport {
     pub stale_error_until_ms: u64,
     /// True if a refresh is in progress.
     pub updating: bool,
-    /// Number of hits since the page was loaded into memory.
+    /// Number of cache hits since the page was loaded into memory.
     pub hits: u64,
-    /// Tags of the page.
+    /// Cache tags of the page, by which it can be purged.
     pub tags: Vec<String>,
     /// Tiers that contain the page.
     pub tier: Tier,
@@ -206,9 +206,10 @@ pub struct PageReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EsiReport {
-    /// True if known visitors may receive the page; its fragments are then private to each visitor, otherwise shared.
+    /// True if known visitors (such as logged-in users) may receive the page; its fragments are then
+    /// private to each visitor, otherwise shared.
     pub known: bool,
-    /// Reason given by the origin why known visitors may not receive the page.
+    /// Reason given by the origin why known visitors may not receive the page; `None` without one.
     pub why: Option<String>,
     /// Fragments in the order of their positions.
     pub parts: Vec<PartReport>,
@@ -251,7 +252,7 @@ impl PageReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EncodingReport {
-    /// `gzip`, `br`, `zstd`.
+    /// Content coding: `gzip`, `br`, `zstd`.
     pub coding: String,
     /// Compressed size, in bytes.
     pub bytes: u64,
@@ -279,9 +280,9 @@ pub struct PurgeReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PeerReport {
-    /// Configuration block of the group: `http` or `stream`.
+    /// Configuration block of the upstream group: `http` or `stream`.
     pub block: String,
-    /// Name of the group.
+    /// Name of the upstream group.
     pub group: String,
     /// Name of the server in the configuration.
     pub server: String,
@@ -290,7 +291,7 @@ pub struct PeerReport {
     /// `up`, `draining`, `down`, `unavail` after too many failures, `checking` or `unhealthy` according to health
     /// checks.
     pub state: String,
-    /// True if an administrator has set the state, which overrides the configuration.
+    /// True if an administrator has set the state by a command, which overrides the configuration.
     pub ordered: bool,
     /// Weight in load balancing.
     pub weight: u32,
@@ -300,18 +301,18 @@ pub struct PeerReport {
     pub max_conns: u32,
     /// Requests or connections in progress.
     pub active: u32,
-    /// Number of requests or connections sent to it.
+    /// Number of requests or connections sent to the server.
     pub requests: u64,
-    /// Number of failed requests or connections.
+    /// Number of failed requests to the server or connections.
     pub failures: u64,
-    /// Number of processes of its PHP-FPM pool at the last poll; `None` if the pool is not polled (`origin_queue ...
-    /// status=`).
+    /// Number of processes of the server's PHP-FPM pool at the last poll; `None` if the pool is not polled
+    /// (`origin_queue ... status=`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children: Option<u32>,
-    /// Number of idle processes of the pool.
+    /// Number of idle processes of the PHP-FPM pool at the last poll; `None` if it is not polled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children_idle: Option<u32>,
-    /// Number of connections that wait for a process of the pool.
+    /// Number of connections that wait for a process of the PHP-FPM pool; `None` if it is not polled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_queue: Option<u32>,
 }

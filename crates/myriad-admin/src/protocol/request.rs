@@ -8,19 +8,19 @@ use crate::protocol::monitoring::{
     HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest,
 };
 
-/// Maximum length of a request, including its line feed, in bytes: enough for a thousand long URLs.
+/// Maximum length of an administration request, including its line feed, in bytes: enough for a thousand long URLs.
 pub const MOST_REQUEST_BYTES: usize = 1 << 20;
 /// Maximum number of URLs, tags and patterns in a purge request.
 pub const MOST_PURGES: usize = 10_000;
 
-/// Maximum length of a `match` pattern, in bytes.
+/// Maximum length of the pattern `match` in lists of pages and tags, in bytes.
 const MOST_PATTERN_BYTES: usize = 1024;
 
 /// Request over the control socket: a line of JSON such as `{"pages":{"zone":"pages"}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdminRequest {
-    /// Statistics of zones.
+    /// Statistics of cache zones.
     Stats(StatsRequest),
     /// Memory of the process by part.
     Memory(MemoryRequest),
@@ -38,7 +38,7 @@ pub enum AdminRequest {
     Live(LiveRequest),
     /// Pages ranked by cost.
     Tops(TopsRequest),
-    /// History of figures.
+    /// History of traffic figures.
     History(HistoryRequest),
     /// Last purges.
     Purges(PurgesRequest),
@@ -52,7 +52,7 @@ pub enum AdminRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpstreamsRequest {
-    /// Name of the group; `None` for all.
+    /// Name of the upstream group; `None` for all.
     pub group: Option<String>,
     /// Name of the server in the configuration, or its address; `None` for all.
     pub server: Option<String>,
@@ -62,22 +62,22 @@ pub struct UpstreamsRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamChange {
-    /// Name of the group.
+    /// Name of the upstream group.
     pub group: String,
     /// Name of the server in the configuration, or its address; `None` for all servers of the group.
     #[serde(default)]
     pub server: Option<String>,
-    /// New state.
+    /// State to set.
     pub state: WantedState,
 }
 
-/// State of a server that overrides the configuration.
+/// State of an upstream server that overrides the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WantedState {
     /// In service.
     Up,
-    /// Only for clients that are bound to the server (`sticky`).
+    /// Only for clients that are already bound to the server (`sticky`).
     Drain,
     /// Out of service.
     Down,
@@ -98,7 +98,7 @@ impl WantedState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StatsRequest {
-    /// Name of the zone; `None` for all.
+    /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub struct MemoryRequest {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PagesRequest {
-    /// Name of the zone; `None` for all.
+    /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
     /// Host of the pages; `None` for any.
     pub host: Option<String>,
@@ -130,7 +130,7 @@ pub struct PagesRequest {
 pub struct PageRequest {
     /// URL of the page, or its key as printed in reports.
     pub page: String,
-    /// Name of the zone; `None` for all.
+    /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
 }
 
@@ -140,7 +140,7 @@ pub struct PageRequest {
 pub struct PurgeRequest {
     /// URLs of the form `http://host/path?query`; all variants are purged.
     pub urls: Vec<String>,
-    /// Tags.
+    /// Cache tags; pages with any of them are purged.
     pub tags: Vec<String>,
     /// URLs with `*` as wildcard.
     pub wildcards: Vec<String>,
@@ -154,7 +154,7 @@ pub struct PurgeRequest {
     pub soft: bool,
     /// True if the pages are retained, but used only if the origin fails: the next request fetches them first.
     pub invalidate: bool,
-    /// Name of the zone; `None` for all.
+    /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
     /// True if the response waits until the pages of patterns have been found and counted.
     pub wait: bool,
@@ -173,7 +173,7 @@ impl fmt::Display for RequestError {
 impl std::error::Error for RequestError {}
 
 impl AdminRequest {
-    /// Parses and validates a line.
+    /// Parses and validates the JSON line of a request.
     pub fn parse(line: &[u8]) -> Result<Self, RequestError> {
         let request: Self = read(line)?;
         match &request {
@@ -233,7 +233,7 @@ impl PagesRequest {
 }
 
 impl PurgeRequest {
-    /// Returns the number of purges: each URL, tag, pattern and host counts, and so does `all`.
+    /// Returns the number of purges in the request: each URL, tag, pattern and host counts, and so does `all`.
     pub fn len(&self) -> usize {
         let lists = [&self.urls, &self.tags, &self.wildcards, &self.regexes, &self.hosts];
         lists.iter().map(|list| list.len()).sum::<usize>() + usize::from(self.all)

@@ -92,13 +92,13 @@ pub(crate) fn deny_purge(request: &Request, why: PurgeDenied) -> PhaseStep {
     PhaseStep::Error(403)
 }
 
-/// Number of denials in the current second.
+/// Counter of denied purges in the current second, which limits the log lines about them.
 struct DenialCounter {
     second: Cell<u64>,
     count: Cell<u32>,
 }
 
-/// Log line for a denial.
+/// Decision about the log line for a denied purge.
 #[derive(Debug, PartialEq, Eq)]
 enum DenialLog {
     Plain,

@@ -11,7 +11,7 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
 
-/// Format of a response, which depends on the server that the purging plugin supports.
+/// Format of the response to a purge, which depends on the server that the purging plugin supports.
 #[derive(Clone, Copy)]
 pub(crate) enum PurgeAnswerFormat {
     /// As nginx's purge module for a location that purges: 404 if no page was found.
@@ -36,7 +36,7 @@ impl PurgeAnswerFormat {
     }
 }
 
-/// Returns the response to a purge of `key` that was executed.
+/// Returns the response to a purge of the cache key `key` that was executed.
 pub(crate) fn purge_answer(
     form: PurgeAnswerFormat,
     style: PurgeStyle,

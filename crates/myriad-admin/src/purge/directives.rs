@@ -11,7 +11,7 @@ use super::place::PurgeLocation;
 use super::settings::{PurgeCondition, PurgeSettings, PurgeStyle};
 use myriad_exchange::feature::plan_handler;
 
-/// Directives without a protocol prefix.
+/// Directives about purges without a protocol prefix.
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "cache_purge_response_type",
     Contexts::HSL,
@@ -22,7 +22,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("html")
 .differs("directive of the purge module; the response uses that module's names, but is not identical byte for byte")];
 
-/// Directives with the prefix of each origin protocol, such as `proxy_`.
+/// Directives about purges with the prefix of each origin protocol, such as `proxy_`.
 pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     FamilyRow::new(
         Directive::new(

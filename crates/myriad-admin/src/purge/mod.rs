@@ -20,7 +20,7 @@ pub use compile::rules;
 pub use run::{PurgeFailure, PurgeResult};
 pub use run::{advance_purges, check, invalidate, invalidate_in, run, run_all, run_in, shorten_name};
 
-/// Registration of the feature.
+/// Registration of the directives about cache purges.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
     .and_of_origins(directives::OF_ORIGINS)
     .compiled_by(style::keep_style);

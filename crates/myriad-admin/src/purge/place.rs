@@ -10,12 +10,12 @@ use myriad_exchange::feature::PlannedHandler;
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_store::page::PageZone;
 
-/// Parsed directive.
+/// Parsed `*_cache_purge` with a zone: every request to the location purges.
 #[derive(Debug)]
 pub(super) struct PurgeLocation {
-    /// Name of the zone.
+    /// Name of the cache zone in which pages are purged.
     pub zone: Text,
-    /// Key, or path and query, of the page to purge; may contain variables.
+    /// Cache key, or path and query, of the page to purge; may contain variables.
     pub text: Text,
     /// True for `ZONE url TARGET`: `text` is a path and query.
     pub by_url: bool,
@@ -33,7 +33,7 @@ impl PlannedHandler for PurgeLocation {
 
 /// Content handler of a location that purges.
 pub(super) struct PurgePlace {
-    /// Zone in which pages are purged.
+    /// Cache zone in which pages are purged.
     pub zone: Arc<PageZone>,
     /// Pages to purge.
     pub by: PurgeBy,
@@ -41,7 +41,7 @@ pub(super) struct PurgePlace {
 
 /// Pages that a location purges.
 pub(super) enum PurgeBy {
-    /// Pages with this key, or whose key has this prefix if the text has a trailing `*`.
+    /// Pages with this cache key, or whose key has this prefix if the text has a trailing `*`.
     Key(Template),
     /// Pages that were fetched for this path and query of the requested host.
     Url(Template),

@@ -28,7 +28,7 @@ pub struct RequestedPurge {
     commands: Vec<PurgeCommand>,
     keys: Vec<Vec<u8>>,
     form: PurgeAnswerFormat,
-    /// Text of the response; if empty, the description of the commands.
+    /// Text of the response; if empty, the description of the purge commands.
     shown: Vec<u8>,
 }
 
@@ -63,8 +63,9 @@ fn requested_purge(request: &Request) -> PurgeRequestResult {
     parse_purge(request.sent_uri().unwrap_or(b"/"), &request.route.host, request.received.head.fields())
 }
 
-/// Returns the purge that the request describes, unless it is none or only for a single URL. Such a purge is not routed
-/// to a location, because location rules against paths that start with a dot would reject `PURGE /.*`.
+/// Returns the purge that the request describes; `None` if it is not a purge or only for a single URL. A purge of
+/// several URLs is not routed to a location, because location rules against paths that start with a dot would reject
+/// `PURGE /.*`.
 pub fn multiple_purge(request: &Request) -> Option<PurgeRequestResult> {
     let is_url = |wanted: &PurgeRequestResult| {
         matches!(wanted, Ok(PurgeCommand { what: PurgeTarget::Url { .. }, .. }))
@@ -170,8 +171,8 @@ impl Handler for PurgePlace {
     }
 }
 
-/// Purges the key or URL of a location, and responds whether a page was found. All variants and encodings are purged,
-/// and pages that are being fetched at this moment are not stored.
+/// Purges the cache key or URL of a location, and responds whether a page was found. All variants and encodings are
+/// purged, and pages that are being fetched at this moment are not stored.
 fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> PhaseStep {
     let request = &exchange.request;
     // `allow` and `deny` of the location have already been evaluated.
@@ -237,7 +238,8 @@ fn purge_location(exchange: &mut Exchange, rules: &PurgePlace) -> Result<PhaseSt
     ))
 }
 
-/// Returns the keys of a page that is purged by its key: without the port, and with the port if the request names one.
+/// Returns the cache keys of a page that is purged by its key: without the port, and with the port if the request names
+/// one.
 fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     let mut key_with_port = key.clone();
     page_key::append_host(request, &mut key_with_port);
@@ -261,7 +263,7 @@ fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> Phase
     answer::explained_purge()
 }
 
-/// Executes the purge in all its zones, and returns the response.
+/// Executes the purge in all cache zones that it names, and returns the response.
 async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
     let mut outcome = PurgeResult::Done(0);
     let RequestedPurge { zones, commands, keys, form, mut shown } = ordered;

@@ -16,7 +16,7 @@ use myriad_store::page::{PageZone, PurgeLogEntry, PurgeSource, purge_predicate};
 /// Maximum length of the description of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
 
-/// Number of pages that one batch checks against pattern purges.
+/// Number of stored pages that one batch checks against pattern purges.
 const TEND_BATCH: usize = 1024;
 const TEND_BATCHES: usize = 64;
 const TEND_TIME: Duration = Duration::from_millis(10);
@@ -123,7 +123,7 @@ pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), P
 /// Purge that has taken effect in a zone.
 #[derive(Clone, Copy, Debug)]
 pub struct AppliedPurge {
-    /// Result.
+    /// Number of purged pages, or the state of the purge.
     pub outcome: PurgeResult,
     /// Sequence number of the purge in the zone ([`myriad_store::page::PurgeResults`]).
     pub number: u64,
@@ -144,7 +144,7 @@ pub async fn run_in(
     run_with_stale_time(zone, command, keys, stale_from(), by).await
 }
 
-/// Invalidates pages: they are fetched before they are used again, but may be used if that fetch fails.
+/// Marks pages of a zone as invalid: they are fetched before they are used again, but may be used if that fetch fails.
 pub async fn invalidate_in(
     zone: &PageZone,
     what: &PurgeTarget,

@@ -34,7 +34,7 @@ pub(super) struct PurgeSettings {
 
 feature_settings!(PurgeSettings);
 
-/// Condition that makes a request a purge request.
+/// Condition that makes a request a purge request (`*_cache_purge` without a zone).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum PurgeCondition {
     /// No request.

@@ -14,7 +14,7 @@ pub(super) fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, feat
     }
 }
 
-/// Returns the response format for a request.
+/// Returns the format of purge responses in the location of a request.
 pub(crate) fn style_of(request: &Request) -> PurgeStyle {
     request.place().features.get().copied().unwrap_or_default()
 }

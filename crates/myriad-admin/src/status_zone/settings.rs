@@ -3,9 +3,9 @@
 /// `status_zone` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StatusZone {
-    /// Zone of the server. Locations inherit the value, but only the server uses it.
+    /// Traffic zone of the server. Locations inherit the value, but only the server uses it.
     pub of_server: Option<String>,
-    /// Zone of a location and its nested locations.
+    /// Traffic zone of a location and its nested locations.
     pub of_location: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use super::json::{self, text};
 use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{TrafficKey, TrafficKind};
 
-/// Requested command.
+/// Command of the control interface of nginx-module-vts (`/status/control?cmd=`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ControlCommand {
     Status,
@@ -18,7 +18,7 @@ enum ControlCommand {
     Delete,
 }
 
-/// Selection of counts.
+/// Traffic counts that a control command selects.
 enum CountSelection {
     All,
     Kind(TrafficKind),
@@ -27,15 +27,15 @@ enum CountSelection {
     Main,
 }
 
-/// Parsed arguments.
+/// Parsed arguments of a control request.
 struct ControlRequest {
     command: ControlCommand,
     selection: CountSelection,
-    /// Minimum time since the last use of a zone for it to be deleted, in milliseconds; 0 for any.
+    /// Minimum time since the last use of the counts of a zone for them to be deleted, in milliseconds; 0 for any.
     expire_ms: u64,
 }
 
-/// Executes the command and returns its result as JSON.
+/// Executes the control command in the query arguments and returns its result as JSON.
 pub(super) fn answer(report: &TrafficReport<'_>, arguments: &[u8]) -> String {
     let argument = |name| argument(arguments, name);
     let (command, group, zone) = (argument("cmd"), argument("group"), argument("zone"));
@@ -66,7 +66,7 @@ fn argument(arguments: &[u8], name: &str) -> String {
     String::from_utf8(decoded).unwrap_or_default()
 }
 
-/// Parses the arguments; `None` if they are invalid.
+/// Parses the arguments of a control request; `None` if they are invalid.
 fn parse_request(command: &str, group: &str, zone: &str, expire: &str) -> Option<ControlRequest> {
     let command = match command {
         "status" => ControlCommand::Status,
@@ -104,7 +104,7 @@ fn parse_request(command: &str, group: &str, zone: &str, expire: &str) -> Option
     Some(ControlRequest { command, selection: meant, expire_ms })
 }
 
-/// Returns the selected part of the counts, in the format of the complete page.
+/// Returns the selected part of the traffic counts, in the format of the complete page.
 fn status(report: &TrafficReport<'_>, meant: &CountSelection) -> Value {
     let group = |name: &str, zones| Value::Object(Map::from_iter([(name.to_owned(), zones)]));
     match meant {

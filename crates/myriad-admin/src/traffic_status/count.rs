@@ -15,10 +15,10 @@ use myriad_exchange::exchange::{Counting, Exchange, Request, exchange_buffers};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::traffic::{KeyClass, Sample, TrafficCounts, TrafficKey, TrafficKind, TrafficTable};
 
-/// Maximum length of a key or a group, in bytes; longer names are truncated.
+/// Maximum length of a filter's key or group, in bytes; longer names are truncated.
 const LONGEST: usize = 1024;
 
-/// Counting rules of a location.
+/// Traffic counting rules of a location (`vhost_traffic_status_*`).
 struct TrafficCount {
     by_host: bool,
     filters: Box<[TrafficFilter]>,
@@ -27,10 +27,10 @@ struct TrafficCount {
     all: Arc<TrafficRules>,
 }
 
-/// Counting rules common to all locations of a configuration.
+/// Traffic counting rules common to all locations of a configuration.
 #[derive(Default)]
 struct TrafficRules {
-    /// Maximum total size of the keys that clients can choose, in bytes per worker.
+    /// Maximum total size of the filter keys that clients can choose, in bytes per worker.
     size: u64,
     most_nodes: MaxNodes,
     buckets: Arc<[u64]>,
@@ -38,7 +38,7 @@ struct TrafficRules {
     upstreams: HashSet<String>,
 }
 
-/// Compiled filter: its requests are counted under the value of `key`.
+/// Compiled `vhost_traffic_status_filter_by_set_key`: requests are counted under the value of `key`.
 struct TrafficFilter {
     key: Template,
     group: Option<Template>,
@@ -64,7 +64,7 @@ impl TrafficRules {
     }
 }
 
-/// Compiles the counting rules of a level, and the settings of its pages.
+/// Compiles the traffic counting rules of a level, and the settings of its status pages.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -139,7 +139,7 @@ pub(super) fn server_name(request: &Request) -> &[u8] {
     if name.is_empty() { b"_" } else { name }
 }
 
-/// Returns the figures of a finished request.
+/// Returns the figures of a finished request that are counted: bytes, status, duration.
 fn sample(request: &Request) -> Sample {
     let (outcome, sent) = (&request.outcome, &request.outcome.sent);
     Sample {

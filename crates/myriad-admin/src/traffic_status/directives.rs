@@ -193,8 +193,8 @@ fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Parses the name of a JavaScript function. Only letters, digits, `_`, `$` and `.` are permitted, because the name
-/// becomes part of a script.
+/// Parses the name of the JavaScript function for JSONP output. Only letters, digits, `_`, `$` and `.` are permitted,
+/// because the name becomes part of a script.
 fn callback(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = args.name(0)?;
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')) {

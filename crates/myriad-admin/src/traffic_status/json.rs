@@ -6,7 +6,7 @@ use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
-/// Returns the complete report.
+/// Returns the complete traffic report as JSON.
 pub(super) fn all(report: &TrafficReport<'_>) -> Value {
     let mut all = main(report);
     for (name, zones) in [
@@ -23,7 +23,7 @@ pub(super) fn all(report: &TrafficReport<'_>) -> Value {
     Value::Object(all)
 }
 
-/// Returns the general data, without the counts.
+/// Returns the general data of the report (host, version, connections), without the traffic counts.
 pub(super) fn main(report: &TrafficReport<'_>) -> Map<String, Value> {
     let (now, shown) = (&report.connections, report.shown);
     let host = text(&report.request.runtime().hostname);
@@ -99,7 +99,7 @@ pub(super) fn caches(report: &TrafficReport<'_>) -> Value {
     Value::Object(caches.map(|(name, sums, sizes)| (name.to_owned(), cache(sums, sizes))).collect())
 }
 
-/// Returns the object of a server or a filter.
+/// Returns the JSON object of a server or a filter, with its counts.
 pub(super) fn zone(report: &TrafficReport<'_>, sums: &TrafficSums) -> Value {
     let mut responses = classes(sums);
     responses.extend(cache_counts(sums));
@@ -114,7 +114,7 @@ pub(super) fn zone(report: &TrafficReport<'_>, sums: &TrafficSums) -> Value {
     Value::Object(zone)
 }
 
-/// Returns the object of an origin.
+/// Returns the JSON object of an origin, with its counts.
 pub(super) fn peer(report: &TrafficReport<'_>, peer: &PeerTraffic) -> Value {
     let (sums, config) = (&peer.sums, peer.config.as_ref());
     let mut zone = object(json!({
@@ -135,7 +135,7 @@ pub(super) fn peer(report: &TrafficReport<'_>, peer: &PeerTraffic) -> Value {
     Value::Object(zone)
 }
 
-/// Returns the object of a cache zone.
+/// Returns the JSON object of a cache zone, with its counts, maximum and used size.
 pub(super) fn cache(sums: &TrafficSums, (most, used): (u64, u64)) -> Value {
     json!({
         "maxSize": most,

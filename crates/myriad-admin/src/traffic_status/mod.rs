@@ -25,7 +25,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of the feature.
+/// Registration of the directives and variables of nginx-module-vts.
 pub const FEATURE: Feature = Feature::new("vhost_traffic_status", directives::ROWS)
     .compiled_by(count::compile)
     .with_variables(variables::VARIABLES);

@@ -8,14 +8,14 @@ use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{DurationSums, TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
-/// Metrics page being written.
+/// Prometheus page of nginx-module-vts being written.
 struct VtsPage {
     text: String,
     /// Prefix of the names of metrics.
     prefix: &'static str,
 }
 
-/// Counts of an object, and its labels.
+/// Traffic counts of a server, filter, origin or cache zone, and its labels.
 struct CountedObject<'a> {
     labels: String,
     sums: &'a TrafficSums,
@@ -106,7 +106,7 @@ impl VtsPage {
     }
 }
 
-/// Returns the complete page.
+/// Returns the complete page in the Prometheus text format.
 pub(super) fn text(report: &TrafficReport<'_>) -> String {
     let mut page = VtsPage { text: String::with_capacity(16 * 1024), prefix: "nginx_vts_" };
     main(&mut page, report);

@@ -14,7 +14,7 @@ use myriad_upstream::PeerConfig;
 /// time.
 pub(super) static BEGAN_MS: LazyLock<u64> = LazyLock::new(myriad_net::clock::wall_ms);
 
-/// Sums over all workers, and general data.
+/// Traffic counts summed over all workers, and general data of the process.
 pub(super) struct TrafficReport<'a> {
     pub(super) request: &'a Request,
     pub(super) shown: &'a DisplaySettings,
@@ -22,7 +22,7 @@ pub(super) struct TrafficReport<'a> {
     pub(super) now_ms: u64,
     pub(super) began_ms: u64,
     pub(super) connections: Snapshot,
-    /// Total bytes and number of the keys of all workers.
+    /// Total size in bytes and number of the keys under which traffic is counted, in all workers.
     pub(super) used: (u64, u64),
     sums: BTreeMap<TrafficKey, TrafficSums>,
 }
@@ -50,25 +50,25 @@ impl<'a> TrafficReport<'a> {
         }
     }
 
-    /// Returns the counts of a kind, ordered by key.
+    /// Returns the traffic counts of a kind (server, filter, ...), ordered by key.
     pub(super) fn of_kind(&self, kind: TrafficKind) -> impl Iterator<Item = (&TrafficKey, &TrafficSums)> {
         self.sums.iter().filter(move |(key, _)| key.kind() == kind)
     }
 
-    /// Returns the counts of a key; `None` if there are none.
+    /// Returns the traffic counts of a name in a zone; `None` if there are none.
     pub(super) fn one(&self, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Option<&TrafficSums> {
         let found = self.of_kind(kind).find(|(key, _)| key.zone() == zone && key.name() == name);
         found.map(|(_, sums)| sums)
     }
 
-    /// Returns the sum of all servers.
+    /// Returns the sum of the traffic counts of all servers.
     pub(super) fn total(&self) -> TrafficSums {
         let mut total = TrafficSums::default();
         self.of_kind(TrafficKind::Server).for_each(|(_, sums)| total.add(sums));
         total
     }
 
-    /// Returns the counts of filters, by group.
+    /// Returns the traffic counts of filters, by group.
     pub(super) fn groups(&self) -> BTreeMap<&[u8], Vec<(&[u8], &TrafficSums)>> {
         let mut groups: BTreeMap<&[u8], Vec<_>> = BTreeMap::new();
         for (key, sums) in self.of_kind(TrafficKind::Filter) {
@@ -115,7 +115,7 @@ impl<'a> TrafficReport<'a> {
         counted.collect()
     }
 
-    /// Returns all keys with their counts.
+    /// Returns all keys (kind, zone and name) with their traffic counts.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&TrafficKey, &TrafficSums)> {
         self.sums.iter()
     }

@@ -2,7 +2,7 @@
 
 use myriad_conf::Text;
 
-/// Format of a page.
+/// Format of a traffic status page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum DisplayFormat {
     /// JSON object.
@@ -16,12 +16,12 @@ pub(super) enum DisplayFormat {
     Prometheus,
 }
 
-/// `vhost_traffic_status_zone`.
+/// `vhost_traffic_status_zone`: enables the traffic counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TrafficZoneConf {
-    /// Name of the zone, which is only reported.
+    /// Name of the zone, which only appears in reports.
     pub name: String,
-    /// Maximum total size of the keys that clients can choose, in bytes per worker.
+    /// Maximum total size of the filter keys that clients can choose, in bytes per worker.
     pub size: u64,
 }
 
@@ -34,33 +34,33 @@ pub(super) struct TrafficFilterConf {
     pub group: Option<Text>,
 }
 
-/// `vhost_traffic_status_filter_max_node`.
+/// `vhost_traffic_status_filter_max_node`: limit of the number of filter keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MaxNodes {
-    /// Maximum number of keys; 0 for no limit of their number.
+    /// Maximum number of filter keys; 0 for no limit of their number.
     pub number: u64,
     /// Prefixes of the groups to which the limit applies; empty for all groups.
     pub beginnings: Vec<Vec<u8>>,
 }
 
-/// All settings of a level.
+/// All settings of nginx-module-vts (`vhost_traffic_status_*`) of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TrafficStatusSettings {
-    /// Zone; `None` if nothing is counted.
+    /// `vhost_traffic_status_zone`; `None` if it is missing, so that nothing is counted.
     pub zone: Option<TrafficZoneConf>,
-    /// `vhost_traffic_status`.
+    /// `vhost_traffic_status`: true if requests are counted.
     pub on: bool,
-    /// `vhost_traffic_status_filter`.
+    /// `vhost_traffic_status_filter`: true if the filters apply.
     pub filter: bool,
-    /// `vhost_traffic_status_filter_by_host`.
+    /// `vhost_traffic_status_filter_by_host`: true if requests are counted by requested host, not by server name.
     pub by_host: bool,
-    /// `vhost_traffic_status_filter_by_set_key`.
+    /// `vhost_traffic_status_filter_by_set_key`: filters of the level.
     pub filters: Vec<TrafficFilterConf>,
-    /// `vhost_traffic_status_filter_check_duplicate`.
+    /// `vhost_traffic_status_filter_check_duplicate`: true if equal filters count a request only once.
     pub drops_duplicates: bool,
-    /// `vhost_traffic_status_filter_max_node`.
+    /// `vhost_traffic_status_filter_max_node`: limit of the number of filter keys.
     pub most_nodes: MaxNodes,
-    /// `vhost_traffic_status_display_format`.
+    /// `vhost_traffic_status_display_format`: format of status pages.
     pub format: DisplayFormat,
     /// `vhost_traffic_status_display_jsonp`: name of the function.
     pub callback: String,
@@ -72,9 +72,9 @@ pub(super) struct TrafficStatusSettings {
     pub average_ms: u64,
     /// `vhost_traffic_status_histogram_buckets`, in milliseconds, ascending.
     pub buckets: Vec<u64>,
-    /// `vhost_traffic_status_bypass_stats`.
+    /// `vhost_traffic_status_bypass_stats`: true if requests of the level are not counted.
     pub passes_by: bool,
-    /// `vhost_traffic_status_stats_by_upstream`.
+    /// `vhost_traffic_status_stats_by_upstream`: true if requests are also counted for the origins that they contacted.
     pub by_upstream: bool,
     /// `vhost_traffic_status_ignore_status`: true if responses with this first digit are not counted, from digit 1 on.
     pub ignored: [bool; 5],

@@ -24,7 +24,7 @@ macro_rules! figure {
     };
 }
 
-/// Defines a variable for the number of requests with a cache status.
+/// Defines a variable for the number of requests of a server with a cache status.
 macro_rules! cache {
     ($name:literal, $status:ident) => {
         figure!($name, |sums| sums.cache[CacheStatus::$status as usize])
@@ -55,7 +55,7 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
     }),
 ];
 
-/// Appends a count of the request's server. Returns false if the server has no counts yet.
+/// Appends a traffic count of the request's server. Returns false if the server has no counts yet.
 fn append_figure(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) -> u64) -> bool {
     let sums = traffic::all(&request.site.worker.all_counters);
     let mut found = sums

@@ -13,20 +13,21 @@ use super::servers;
 use super::site::SiteView;
 use super::tree;
 
-/// Result of a request: status, body, and ID of an added server.
+/// Result of a request to NGINX Plus's API: status, body, and ID of an added server.
 struct PlusResult {
     status: u16,
     body: Option<Value>,
-    /// ID of an added server, for `Location`; otherwise `None`.
+    /// ID of an added server, for the header `Location`; otherwise `None`.
     added: Option<u64>,
 }
 
-/// Returns the supported API versions.
+/// Returns the response with the list of supported versions of NGINX Plus's API.
 pub(crate) fn versions() -> PhaseStep {
     json_answer(200, tree::versions().to_string())
 }
 
-/// Executes a request on a separate thread and returns the response. `body` is empty unless [`PlusRequest::has_body`].
+/// Executes a request to NGINX Plus's API on a separate thread and returns the response. `body` is empty unless
+/// [`PlusRequest::has_body`].
 pub(crate) async fn answer(request: &Request, asked: PlusRequest, body: Vec<u8>) -> PhaseStep {
     let site = SiteView::of(request);
     let version = asked.version;
@@ -57,7 +58,7 @@ pub(crate) async fn answer(request: &Request, asked: PlusRequest, body: Vec<u8>)
     }
 }
 
-/// Returns the error response to a rejected request.
+/// Returns the error response to a rejected request, in the format of NGINX Plus's API.
 pub(crate) fn rejection(request: &Request, error: &PlusError, version: u8) -> PhaseStep {
     let id = request.id();
     json_answer(error.status(), error.body(&id, version).to_string())

@@ -6,15 +6,16 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-/// Names of members that are not counts, and are therefore not reset: current values, and the names `id` and `pid`.
+/// Names of members of API objects that are not counts, and are therefore not reset: current values, and the names `id`
+/// and `pid`.
 const STATES: &[&str] =
     &["active", "idle", "current", "processing", "size", "max_size", "cold", "used", "free", "id", "pid"];
-/// Maximum number of objects with a reset, above which further resets are ignored. The number of objects depends only
-/// on the configuration.
+/// Maximum number of API objects whose reset is recorded, above which further resets are ignored. The number of objects
+/// depends only on the configuration.
 const MOST: usize = 16 * 1024;
 
-/// Counts of objects at the time of their reset, by path. A restart of the process resets them together with the
-/// counters.
+/// Counts of API objects at the time of their last reset, by path. A restart of the process resets them together with
+/// the counters.
 static BEFORE: Mutex<Option<HashMap<String, Map<String, Value>>>> = Mutex::new(None);
 
 /// Returns an object with the counts since its reset, or unchanged if it was never reset.
@@ -26,7 +27,7 @@ pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value
     }
 }
 
-/// Resets the counts of the object at `path`; `object` contains its counts since the start.
+/// Resets the counts of the API object at `path` to 0; `object` contains its counts since the start of the process.
 pub(super) fn set_baseline(path: String, object: Map<String, Value>) {
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = before.get_or_insert_default();

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::node::members;
 
-/// Returns the object of a zone. `size` and `max_size` are those on disk, or in memory if the zone has no disk tier.
+/// Returns the API object of a cache zone. `size` and `max_size` are those on disk, or in memory if the zone has no
+/// disk tier.
 pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
     let (stats, counted) = (zone.zone.stats(), zone.counts.sums(zone.zone.name()));
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());

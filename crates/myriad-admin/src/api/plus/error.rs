@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// URL of the API documentation, which each error contains.
 const HREF: &str = "https://nginx.org/en/docs/http/ngx_http_api_module.html";
 
-/// Reason why a request of NGINX Plus's API is rejected.
+/// Reason why a request of NGINX Plus's API is rejected, as status, code and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlusError {
     status: u16,

@@ -19,10 +19,10 @@ const GRACE_S: u64 = 15_552_000;
 /// Size of a memory page in the reported figures, in bytes.
 const PAGE: u64 = 4096;
 
-/// Value of [`respawned`] at the last reset.
+/// Value of [`respawned`] (restarts of worker processes) at the last reset by the API.
 static RESPAWNED_BEFORE: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the object `nginx`: version, process and configuration. `address` is the local address of the request.
+/// Returns the API object `nginx`: version, process and configuration. `address` is the local address of the request.
 pub(super) fn nginx(site: &SiteView, address: &str) -> Value {
     json!({
         "version": NGINX_VERSION,
@@ -36,7 +36,7 @@ pub(super) fn nginx(site: &SiteView, address: &str) -> Value {
     })
 }
 
-/// Returns the object `processes`.
+/// Returns the API object `processes`, with the number of restarted worker processes.
 pub(super) fn processes() -> Value {
     json!({ "respawned": respawned().saturating_sub(RESPAWNED_BEFORE.load(Relaxed)) })
 }
@@ -53,7 +53,8 @@ fn respawned() -> u64 {
     value.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Returns the object `connections`. `dropped` is always 0: every accepted connection is handled.
+/// Returns the API object `connections` (client connections). `dropped` is always 0: every accepted connection is
+/// handled.
 pub(super) fn connections(now: &Snapshot) -> Value {
     json!({
         "accepted": now.accepted,
@@ -63,12 +64,12 @@ pub(super) fn connections(now: &Snapshot) -> Value {
     })
 }
 
-/// Returns the object `http/requests`.
+/// Returns the API object `http/requests`: total and current requests.
 pub(super) fn requests(now: &Snapshot) -> Value {
     json!({ "total": now.begun, "current": now.writing() })
 }
 
-/// Returns the object of a worker. Workers are threads, so all have the same `pid`.
+/// Returns the API object of a worker. Workers are threads, so all have the same `pid`.
 pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
     members(json!({
         "id": number,
@@ -78,7 +79,7 @@ pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
     }))
 }
 
-/// Returns the object `license`, which does not expire in practice.
+/// Returns the API object `license`, which does not expire in practice.
 pub(super) fn license(site: &SiteView) -> Value {
     json!({
         "active_till": NEVER_S,
@@ -101,7 +102,7 @@ fn uuid(site: &SiteView) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// Returns the memory of a cache zone as a slab. Zones have no slots, so that list is empty.
+/// Returns the memory of a cache zone as an API object of the kind `slab`. Zones have no slots, so that list is empty.
 pub(super) fn slab(zone: &PageZone) -> Map<String, Value> {
     let stats = zone.zone.stats();
     let (used, most) = (stats.bytes as u64, stats.limit_bytes as u64);

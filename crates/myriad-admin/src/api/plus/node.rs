@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Value of an API path.
+/// Value of a path of NGINX Plus's API.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     /// Names of the paths below this one.

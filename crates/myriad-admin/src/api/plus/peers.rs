@@ -9,7 +9,7 @@ use super::node::members;
 use super::site::{UpstreamBlock, moment};
 use super::tls;
 
-/// Returns the object of an upstream group.
+/// Returns the API object of an upstream group, with its peers.
 pub(super) fn group(group: &GroupControl, block: UpstreamBlock, version: u8) -> Map<String, Value> {
     let servers: BTreeMap<u64, ServerSnapshot> =
         group.servers().into_iter().map(|server| (server.id, server)).collect();

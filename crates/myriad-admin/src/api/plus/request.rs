@@ -5,21 +5,21 @@ use myriad_http::uri;
 
 use super::error::PlusError;
 
-/// Supported API versions.
+/// Supported versions of NGINX Plus's API.
 pub(super) const VERSIONS: std::ops::RangeInclusive<u8> = 1..=9;
-/// Maximum length of the path after the version, in bytes.
+/// Maximum length of the path after the version number, in bytes.
 const LONGEST_PATH: usize = 4096;
 
-/// Parsed request.
+/// Parsed request to NGINX Plus's API.
 #[derive(Clone, Debug)]
 pub(crate) struct PlusRequest {
     pub(super) version: u8,
-    /// Path after the version, split at slashes.
+    /// Path after the version number, split at slashes.
     pub(super) path: Vec<String>,
-    /// `?fields=`: members to include; `None` for all.
+    /// `?fields=`: members to include in the response; `None` for all.
     pub(super) fields: Option<Vec<String>>,
     pub(super) method: Method,
-    /// Local address of the connection, without port.
+    /// Local address of the client's connection, without port.
     pub(super) address: String,
 }
 
@@ -29,7 +29,8 @@ pub(crate) fn is_version(path: &[u8]) -> bool {
     !first.is_empty() && first.iter().all(u8::is_ascii_digit)
 }
 
-/// Returns the version number at the start of such a path; the newest version if the number is not supported.
+/// Returns the version number at the start of a path for which [`is_version`] is true; the newest version if the number
+/// is not supported.
 pub(crate) fn version_of(path: &[u8]) -> u8 {
     let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
     let number = std::str::from_utf8(first).ok().and_then(|text| text.parse().ok());
@@ -37,13 +38,13 @@ pub(crate) fn version_of(path: &[u8]) -> u8 {
 }
 
 impl PlusRequest {
-    /// Returns the requested version.
+    /// Returns the requested version of the API.
     pub(crate) fn version(&self) -> u8 {
         self.version
     }
 
-    /// Parses the query arguments, and a path for which [`is_version`] is true. Returns an error for an unsupported
-    /// version or an invalid path.
+    /// Parses the query arguments, and a path that starts with a version number ([`is_version`]). Returns an error for
+    /// an unsupported version or an invalid path.
     pub(crate) fn parse(
         path: &[u8],
         args: &[u8],
@@ -63,7 +64,7 @@ impl PlusRequest {
         Ok(Self { version, path, fields, method, address })
     }
 
-    /// Returns the parts of the path.
+    /// Returns the parts of the path after the version number.
     pub(super) fn parts(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
     }

@@ -8,7 +8,7 @@ use super::error::PlusError;
 use super::node::members;
 use super::site::UpstreamBlock;
 
-/// Returns the configuration of a server as an object.
+/// Returns the configuration of a server of an upstream group as an API object.
 pub(super) fn server(server: &ServerSnapshot, block: UpstreamBlock, version: u8) -> Map<String, Value> {
     let mut object = members(json!({
         "id": server.id,
@@ -43,8 +43,8 @@ fn time(ms: u64) -> String {
     if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
 }
 
-/// Parses a change of a server from a JSON body. `is_new` is true for an added server, which requires an address and
-/// may have parameters that cannot be changed later.
+/// Parses a change of an upstream server from a JSON body. `is_new` is true for an added server, which requires an
+/// address and may have parameters that cannot be changed later.
 pub(super) fn change(
     body: &[u8],
     block: UpstreamBlock,

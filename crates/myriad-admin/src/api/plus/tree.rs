@@ -38,7 +38,8 @@ pub(super) fn read(site: &SiteView, asked: &PlusRequest) -> Result<Node, PlusErr
     }
 }
 
-/// Resets the counts of the request's path. Returns an error if it does not exist or has no counts.
+/// Resets the counts of the object or objects at the request's path. Returns an error if the path does not exist or has
+/// no counts.
 pub(super) fn reset(site: &SiteView, asked: &PlusRequest) -> Result<(), PlusError> {
     let path = asked.parts();
     if !exists(&path, asked.version) {
@@ -154,7 +155,7 @@ fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     }
 }
 
-/// Returns the names of the objects in the collection at a path.
+/// Returns the names of the objects in the API collection at a path.
 fn names(site: &SiteView, path: &[&str]) -> Vec<String> {
     let runtime = &site.runtime;
     let of = |zones: &[(Box<str>, _)]| zones.iter().map(|(name, _)| name.to_string()).collect();
@@ -217,7 +218,7 @@ fn limits<'a>(
     found.map(|(_, counts)| &**counts).ok_or_else(|| missing(path))
 }
 
-/// Returns the error for a missing object, whose code depends on the kind of object.
+/// Returns the API error for a missing object, whose code depends on the kind of object.
 fn missing(path: &[&str]) -> PlusError {
     let (code, text) = match path {
         ["slabs", _] => ("SlabNotFound", "slab not found"),
@@ -261,12 +262,12 @@ fn upstreams(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Result<Node
     }
 }
 
-/// Returns the configuration block to which a path belongs.
+/// Returns the configuration block (`http` or `stream`) to which an API path belongs.
 pub(super) fn block(path: &[&str]) -> UpstreamBlock {
     if path[0] == "http" { UpstreamBlock::Http } else { UpstreamBlock::Stream }
 }
 
-/// Parses the ID of a server. Returns an error if it is not a number.
+/// Parses the ID of an upstream server. Returns an error if it is not a number.
 pub(super) fn server_id(text: &str) -> Result<u64, PlusError> {
     text.parse().map_err(|_| PlusError::new(400, "UpstreamBadServerId", "invalid server ID"))
 }

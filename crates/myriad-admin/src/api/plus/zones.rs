@@ -45,7 +45,7 @@ pub(super) fn of_kind(site: &SiteView, kind: ZoneKind) -> impl Iterator<Item = Z
     zones.map(|zone| zone.sums()).filter(|sums| sums.is_named)
 }
 
-/// Returns the object of a `limit_req_zone`.
+/// Returns the API object of a `limit_req_zone`, with its counts.
 pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
         "passed": counts.of(LimitDecision::Passed),
@@ -56,7 +56,7 @@ pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
     }))
 }
 
-/// Returns the object of a `limit_conn_zone`.
+/// Returns the API object of a `limit_conn_zone`, with its counts.
 pub(super) fn limit_conn(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
         "passed": counts.of(LimitDecision::Passed),
@@ -76,7 +76,7 @@ pub(super) fn resolver_zones(site: &SiteView) -> BTreeMap<String, Arc<ResolverZo
     zones.map(|zone| (zone.name().to_owned(), zone)).collect()
 }
 
-/// Returns the object of a resolver zone.
+/// Returns the API object of a resolver zone, with its counts of lookups.
 pub(super) fn resolver(counts: &ResolverCounts) -> Map<String, Value> {
     let [noerror, formerr, servfail, nxdomain, notimp, refused] = counts.codes;
     members(json!({

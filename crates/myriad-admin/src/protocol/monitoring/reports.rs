@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::PageReport;
 
-/// Pages ranked by cost.
+/// Pages ranked by cost. Times are in milliseconds since the epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TopsReport {
     /// Ranking: `requests`, `misses`, `slow`, `bytes`.
     pub by: String,
-    /// Start of the counting interval, which is ten to twenty minutes long.
+    /// Start of the counting interval, which is ten to twenty minutes long, in milliseconds since the epoch.
     pub since_ms: u64,
-    /// End of the counting interval.
+    /// End of the counting interval, in milliseconds since the epoch.
     pub to_ms: u64,
     /// Pages in the order of the ranking.
     pub pages: Vec<TopPage>,
@@ -28,9 +28,9 @@ pub struct TopPage {
     pub count: f64,
     /// Upper bound of the error of `count`, which may be too high by this amount; 0 if it is exact.
     pub over: f64,
-    /// Number of requests; `None` if this ranking does not count them.
+    /// Number of requests for the page; `None` if this ranking does not count them.
     pub requests: Option<u64>,
-    /// Number of requests that were not cache hits.
+    /// Number of requests for the page that were not cache hits.
     pub misses: u64,
     /// Bytes sent to clients; `None` if this ranking does not count them.
     pub bytes: Option<u64>,
@@ -38,13 +38,13 @@ pub struct TopPage {
     pub slowest_ms: Option<f64>,
     /// Average duration of responses that were not cache hits, in milliseconds; `None` if all were hits.
     pub mean_ms: Option<f64>,
-    /// Status of the last response.
+    /// HTTP status of the last response.
     pub status: u16,
-    /// Time of the last response.
+    /// Time of the last response, in milliseconds since the epoch.
     pub last_ms: u64,
     /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was none.
     pub cache: Option<String>,
-    /// Reason why that response was not a cache hit; `None` if there was none.
+    /// Reason why the response of `cache` was not a cache hit; `None` if there was none.
     pub reason: Option<String>,
     /// Reasons why responses were not cache hits, the most frequent first.
     pub reasons: Vec<ReasonCount>,
@@ -54,27 +54,27 @@ pub struct TopPage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReasonCount {
-    /// Keyword of the reason.
+    /// Keyword of the reason why a response was not a cache hit.
     pub reason: String,
-    /// Number of requests.
+    /// Number of requests with this reason.
     pub count: u64,
 }
 
-/// History of figures, in steps.
+/// History of traffic figures, in steps of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryReport {
     /// Length of a step, in seconds.
     pub step_s: u64,
-    /// Start of the requested range.
+    /// Start of the requested range, in milliseconds since the epoch.
     pub from_ms: u64,
-    /// End of the requested range.
+    /// End of the requested range, in milliseconds since the epoch.
     pub to_ms: u64,
     /// True if a history is recorded (`history` is not `off`).
     pub kept: bool,
-    /// Number of steps.
+    /// Number of steps in the range.
     pub points: usize,
-    /// Start time of each step.
+    /// Start time of each step, in milliseconds since the epoch.
     pub at_ms: Vec<u64>,
     /// Values per figure.
     pub series: HistorySeries,
@@ -115,13 +115,13 @@ pub struct HistorySeries {
     pub waiting: Vec<Option<u64>>,
 }
 
-/// Purge that was executed.
+/// Purge of cached pages that was executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeEvent {
-    /// Time of the purge.
+    /// Time of the purge, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Name of the zone.
+    /// Name of the cache zone.
     pub zone: String,
     /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`.
     pub kind: String,
@@ -129,7 +129,7 @@ pub struct PurgeEvent {
     pub what: String,
     /// True for a soft purge: the pages become stale instead of being removed.
     pub soft: bool,
-    /// Source of the purge: `request`, `origin`, `administrator`.
+    /// Source of the purge: `request` (HTTP), `origin` (a response header), `administrator` (command line or API).
     pub by: String,
     /// Number of purged pages; `None` while they are being searched.
     pub pages: Option<u64>,
@@ -139,11 +139,11 @@ pub struct PurgeEvent {
     pub number: u64,
 }
 
-/// Tags of stored pages, the most frequent first.
+/// Cache tags of stored pages, the most frequent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TagsReport {
-    /// Tags with the most pages.
+    /// Cache tags with the most pages.
     pub tags: Vec<TagReport>,
     /// Number of scanned pages.
     pub looked_at: u64,
@@ -151,13 +151,13 @@ pub struct TagsReport {
     pub complete: bool,
 }
 
-/// Tag and the pages that have it.
+/// Cache tag and the pages that have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TagReport {
-    /// Name.
+    /// Name of the tag.
     pub tag: String,
-    /// Number of pages.
+    /// Number of pages with the tag.
     pub pages: u64,
     /// Total size of the pages' bodies, in bytes.
     pub bytes: u64,
@@ -180,7 +180,7 @@ pub struct SendersReport {
 pub struct SenderReport {
     /// IP address, or `unix:`.
     pub address: String,
-    /// Number of requests.
+    /// Number of requests from this sender.
     pub requests: u64,
 }
 
@@ -190,9 +190,9 @@ pub struct SenderReport {
 pub struct InspectReport {
     /// Inspected URL.
     pub url: String,
-    /// Request method.
+    /// Method of the inspected request.
     pub method: String,
-    /// Name of the server that would answer.
+    /// Name of the server that would answer; `None` if none was selected.
     pub server: Option<String>,
     /// Location whose handler would produce the content.
     pub location: Option<String>,
@@ -202,9 +202,10 @@ pub struct InspectReport {
     pub key: Option<String>,
     /// `yes` if the request may read the cache, otherwise `no: ` and the reason; `None` without a cache.
     pub read: Option<String>,
-    /// Description of whether and how long the response would be stored; `None` if a page is already stored.
+    /// Description of whether and how long the response would be stored in the cache; `None` if a page is already
+    /// stored.
     pub store: Option<String>,
-    /// All decisions in order.
+    /// All decisions of the routing in order.
     pub lines: Vec<InspectedLine>,
     /// Pages stored for the URL.
     pub stored: Vec<PageReport>,
@@ -218,7 +219,7 @@ pub struct InspectedLine {
     pub topic: String,
     /// Evaluated directive, or a description of the decision.
     pub text: String,
-    /// Result; may be empty.
+    /// Result of the directive; may be empty.
     pub outcome: String,
     /// Position in the configuration, such as `nginx.conf:12`.
     pub at: Option<String>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LiveRequest {
-    /// Number of ticks after which the response is complete; 0 for no limit.
+    /// Number of ticks (one per second) after which the response is complete; 0 for no limit.
     pub ticks: u64,
 }
 
@@ -20,7 +20,7 @@ pub struct TopsRequest {
     pub limit: Option<u64>,
 }
 
-/// Request for figures of the last two weeks.
+/// Request for the history of traffic figures of the last two weeks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HistoryRequest {
@@ -34,17 +34,17 @@ pub struct HistoryRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PurgesRequest {
-    /// Name of the zone; `None` for all.
+    /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
     /// Maximum number of purges, 1 to 1,000; defaults to 100.
     pub limit: Option<u64>,
 }
 
-/// Request for the tags of stored pages. All conditions are combined.
+/// Request for the cache tags of stored pages. All conditions are combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TagsRequest {
-    /// Name of the zone; `None` for all.
+    /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
     /// Pattern that the tags must match ([`crate::protocol::GlobPattern`]).
     #[serde(rename = "match")]

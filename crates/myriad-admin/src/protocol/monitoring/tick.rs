@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{MemoryTick, PeerReport, RequestCounts};
 
-/// Live event that is sent every second.
+/// Live event that is sent every second, with the counts since the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LiveTick {
-    /// Time of the tick.
+    /// Time of the event, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Duration since the previous tick, which [`Self::delta`] covers, in milliseconds.
+    /// Duration since the previous event, which [`Self::delta`] covers, in milliseconds.
     pub interval_ms: u64,
-    /// Start time of the worker process.
+    /// Start time of the worker process, in milliseconds since the epoch.
     pub started_ms: u64,
-    /// Number of reloads since the start.
+    /// Number of reloads since the start of the worker process.
     pub reloads: u64,
     /// Number of clients that read live events.
     pub readers: usize,
     /// Counts since the start of the worker process.
     pub total: TickCounts,
-    /// Counts since the previous tick.
+    /// Counts since the previous event.
     pub delta: TickCounts,
-    /// Times to the first byte of the responses since the previous tick.
+    /// Times to the first byte of the responses since the previous event.
     pub first_byte: FirstByteTimes,
     /// Current connections.
     pub connections: ConnectionCounts,
@@ -34,7 +34,7 @@ pub struct LiveTick {
     pub queues: Vec<QueueReport>,
     /// Cache zones.
     pub zones: Vec<ZoneTick>,
-    /// Workers.
+    /// Worker threads.
     pub workers: Vec<WorkerTick>,
 }
 
@@ -87,13 +87,13 @@ pub struct FirstByteTimes {
 pub struct Percentiles {
     /// Number of measured times.
     pub count: u64,
-    /// Median.
+    /// Median, in milliseconds.
     pub p50: f64,
-    /// 90th percentile.
+    /// 90th percentile, in milliseconds.
     pub p90: f64,
-    /// 99th percentile.
+    /// 99th percentile, in milliseconds.
     pub p99: f64,
-    /// Maximum.
+    /// Maximum, in milliseconds.
     pub max: f64,
 }
 
@@ -111,7 +111,7 @@ pub struct ConnectionCounts {
     pub waiting: u64,
 }
 
-/// Queue for an origin at one moment.
+/// Queue of requests that wait for an origin (`origin_queue`) at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QueueReport {
@@ -137,19 +137,19 @@ pub struct ZoneTick {
     pub disk: Option<TierSize>,
     /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Number of fetches in progress.
+    /// Number of fetches from origins in progress.
     pub fetching: usize,
-    /// Number of pages stored.
+    /// Number of pages stored since the start of the worker process.
     pub stored: u64,
     /// Number of pages that purges removed from memory.
     pub purged: u64,
-    /// Bodies in memory by coding, according to the last complete count.
+    /// Stored bodies in memory by content coding, according to the last complete count.
     pub encodings: Vec<EncodingTotal>,
-    /// Time of the last complete count; `None` before the first.
+    /// Time of the last complete count of bodies, in milliseconds since the epoch; `None` before the first.
     pub encodings_at_ms: Option<u64>,
 }
 
-/// Size of the memory or disk tier.
+/// Size of the memory or disk tier of a cache zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TierSize {
@@ -177,9 +177,9 @@ pub struct EncodingTotal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkerTick {
-    /// Number of the worker, from 0.
+    /// Number of the worker thread, from 0.
     pub worker: usize,
-    /// Requests finished since the start.
+    /// Requests that the worker has finished since its start.
     pub requests: u64,
     /// Open connections of the worker.
     pub active: u64,

@@ -3,7 +3,7 @@
 use super::amount::{count, duration, size};
 use crate::protocol::{PageReport, Tier};
 
-/// Returns the line with the column names.
+/// Returns the line with the column names of a list of pages.
 pub fn list_head() -> String {
     line(&["HITS", "AGE", "VALID", "SIZE", "CODED", "WHERE", "STATUS", "PAGE"])
 }
@@ -41,7 +41,7 @@ pub fn list_line(page: &PageReport) -> String {
     ])
 }
 
-/// Returns the codings of a page's additional encodings, abbreviated and joined: `gz,br`.
+/// Returns the codings of a page's compressed versions, abbreviated and joined: `gz,br`.
 fn codings(page: &PageReport) -> String {
     let short = |coding: &str| match coding {
         "gzip" => "gz".to_owned(),

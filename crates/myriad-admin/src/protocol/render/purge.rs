@@ -3,7 +3,7 @@
 use super::amount::count;
 use crate::protocol::PurgeReport;
 
-/// Returns the line of a purge.
+/// Returns the line that reports the result of a purge.
 pub fn purge(report: &PurgeReport) -> String {
     let outcome = match report.purged {
         Some(pages) if report.at_least => format!("{}+ pages", count(pages)),
@@ -14,7 +14,7 @@ pub fn purge(report: &PurgeReport) -> String {
     format!("{outcome:>14}  {:<8}  {}", report.kind, report.what).trim_end().to_owned()
 }
 
-/// Returns the line with the total of several purges.
+/// Returns the line with the total number of pages of several purges.
 pub fn purge_total(reports: &[PurgeReport]) -> String {
     let pages = reports.iter().filter_map(|report| report.purged).sum::<u64>();
     let word = if pages == 1 { "page" } else { "pages" };
