@@ -9,8 +9,9 @@ use myriad_http::{Fields, Known};
 use crate::validity::{ValiditySource, positive, x_accel_expires};
 use crate::{CachePolicy, StoreRefusal};
 
-/// Returns the time until which a response is fresh according to the first field for accelerators (ms since the epoch)
-/// and that field, or the reason why the response is not stored; `None` if no such field defines a validity.
+/// Returns the time until which a response is fresh (ms since the epoch) by the first field for accelerators that
+/// defines a validity, such as `Surrogate-Control`, and that field as the source; or the reason why the response is not
+/// stored. `None` if no such field defines a validity.
 pub(crate) fn fresh_until(
     fields: &Fields,
     rules: &CachePolicy,
@@ -36,7 +37,7 @@ pub(crate) fn stale_ms(fields: &Fields, rules: &CachePolicy) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct AcceleratorControl {
     no_store: bool,
-    /// `max-age` (or `s-maxage`), in seconds.
+    /// `max-age` (or `s-maxage`) of the field for accelerators, in seconds.
     max_age: Option<u64>,
     /// Time after `max-age` during which stale responses are allowed, in seconds.
     stale: u64,

@@ -8,7 +8,7 @@ use crate::request_status::is_request_error;
 use crate::validity::{Freshness, ValiditySource, is_private};
 use crate::{CachePolicy, StoreRefusal, UseStale, VaryError, VaryRule, rfc9111};
 
-/// Facts that decide whether a response is stored.
+/// Facts about a response and its request that decide whether the response is stored in the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseFacts<'a> {
     /// Status of the response.
@@ -19,28 +19,28 @@ pub struct ResponseFacts<'a> {
     pub method: Method,
     /// True if the request to the origin had `Authorization`.
     pub authorization: bool,
-    /// True if the request to the origin had a personal cookie.
+    /// True if the request to the origin had a personal cookie (login, cart: `personal_cookies`).
     pub personal: bool,
-    /// True if the request to the origin had a cookie that is not part of the key.
+    /// True if the request to the origin had a cookie that is not part of the cache key.
     pub cookies: bool,
     /// True if a `*_no_cache` condition is neither empty nor `0`.
     pub no_cache: bool,
-    /// True if the range is part of the key (`slice`), so that a 206 is stored as a page of its own.
+    /// True if the requested range is part of the cache key (`slice`), so that a 206 is stored as a page of its own.
     pub piece: bool,
-    /// Number of requests for the key so far, including this request (`*_cache_min_uses`).
+    /// Number of requests with the cache key so far, including this request (`*_cache_min_uses`).
     pub uses: u64,
-    /// True if a page with a status below 500 is stored under the key and is fresh or within its grace period.
+    /// True if a page with a status below 500 is stored under the cache key and is fresh or within its grace period.
     pub usable_page: bool,
-    /// True if [`is_large_request`](crate::is_large_request) holds for the request to the origin.
+    /// True if [`is_large_request`](crate::is_large_request) is true for the request to the origin.
     pub large_request: bool,
     /// Time between the request to the origin and the response head, in ms (RFC 9111 §4.2.3).
     pub delay_ms: u64,
 }
 
-/// Decision about a response.
+/// Decision whether a response is stored in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The response is stored, without the fields that [`StoredFields`](crate::StoredFields) drops.
+    /// The response is stored with this lifetime, without the fields that [`StoredFields`](crate::StoredFields) drops.
     Store(Lifetime),
     /// The response is not stored, and requests waiting for it stop waiting.
     Refuse(StoreRefusal),
@@ -63,10 +63,10 @@ pub struct Lifetime {
     /// Validity when the page was stored or last validated, in ms. A 304 without a validity renews the page for this
     /// time.
     pub valid_ms: u64,
-    /// Source of the validity.
+    /// Field or directive that defined the validity.
     pub source: ValiditySource,
-    /// Time when the origin generated the page, in ms since the epoch, to calculate `Age`; `None` if that is the time
-    /// of arrival.
+    /// Time when the origin generated the page, in ms since the epoch, to calculate `Age`; `None` if it was the time
+    /// when the response arrived.
     pub born: Option<u64>,
 }
 
@@ -94,8 +94,8 @@ impl Lifetime {
         self.moved(self.fresh_until.min(at))
     }
 
-    /// Returns this lifetime with all times moved by `ms`, for a clock that differs by `ms`. A time of 0 means "never"
-    /// and does not change.
+    /// Returns this lifetime with all times moved by `ms`, to convert it for a clock that differs by `ms`. A time of 0
+    /// means "never" and does not change.
     #[must_use]
     pub fn shifted(&self, ms: i64) -> Lifetime {
         let shifted = |time: u64| if time == 0 { 0 } else { time.saturating_add_signed(ms) };
@@ -126,8 +126,8 @@ impl Lifetime {
 
 /// Decides whether a response is stored, and for how long. `now` is in ms since the epoch.
 ///
-/// Rules that protect visitors are checked first. Any other refusal therefore implies that the response is not
-/// personal.
+/// Rules that protect visitors' personal data are checked first. Any other refusal therefore implies that the response
+/// is not personal.
 pub fn admit(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Admission {
     lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
 }
@@ -192,10 +192,11 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Resu
     })
 }
 
-/// Returns the validity by `*_cache_negative` for a listed status whose response forbids storing or has no validity;
-/// otherwise returns `why`. The page is never served stale, so that a page published later at the URL appears as soon
-/// as the validity expires. `X-Accel-Expires: 0` still prevents storing. Rules that protect visitors, including
-/// `private`, are checked before.
+/// Returns the validity by `*_cache_negative` for a response with a listed status that forbids storing or has no
+/// validity; otherwise returns the refusal `why`.
+///
+/// The page is never served stale, so that a page published later at the URL appears as soon as the validity expires.
+/// `X-Accel-Expires: 0` still prevents storing. Rules that protect visitors, including `private`, are checked before.
 fn negative(
     status: u16,
     why: StoreRefusal,
@@ -220,7 +221,7 @@ fn negative(
 }
 
 /// Returns whether a response's LiteSpeed fields forbid sharing it: it is private or uncacheable, or varies by a cookie
-/// for groups of visitors (`X-LiteSpeed-Vary`) that is not part of the key.
+/// for groups of visitors (`X-LiteSpeed-Vary`) that is not part of the cache key.
 fn is_litespeed_private(fields: &Fields) -> bool {
     if fields.has(Known::XLiteSpeedVary) {
         return true;
@@ -266,8 +267,8 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &CachePolicy) -> Resul
 }
 
 /// Returns whether a response with `Set-Cookie` may be stored without its cookies: each matches `impersonal_cookies`,
-/// and the request to the origin had no cookie outside the key, so that the response belongs to no particular visitor.
-/// RFC 9111 §7.3 leaves storing such a response to `Cache-Control`.
+/// and the request to the origin had no cookie outside the cache key, so that the response belongs to no particular
+/// visitor. RFC 9111 §7.3 leaves storing such a response to `Cache-Control`.
 fn may_drop_cookie(response: &ResponseFacts<'_>, rules: &CachePolicy) -> bool {
     !response.cookies && response.fields.known_all(Known::SetCookie).all(|value| rules.impersonal.sets(value))
 }
@@ -291,8 +292,8 @@ pub fn invalidates_stored_page(status: u16, refusal: StoreRefusal, of_the_answer
     of_the_page && (!own || matches!(status, 404 | 410))
 }
 
-/// Returns whether a response to a request with `Authorization` may be shared: it has `public`, `s-maxage` or
-/// `must-revalidate` (RFC 9111 §3.5).
+/// Returns whether `Cache-Control` permits sharing a response to a request with `Authorization`: it has `public`,
+/// `s-maxage` or `must-revalidate` (RFC 9111 §3.5).
 fn allows_sharing(control: &CacheControl) -> bool {
     control.public || control.s_maxage.is_some() || control.must_revalidate
 }

@@ -2,7 +2,7 @@
 
 use myriad_http::Fields;
 
-/// Name of the field, in lower case. Clients never receive it.
+/// Name, in lower case, of the response field in which an application reports its state. Clients never receive it.
 pub const STATE_FIELD: &[u8] = b"x-myriad-state";
 
 /// State that an application reports with a response.
@@ -15,7 +15,7 @@ pub struct ApplicationState {
 }
 
 impl ApplicationState {
-    /// Parses the words of the field: `maintenance`, `incomplete`; other words are ignored.
+    /// Parses the words of the field [`STATE_FIELD`]: `maintenance`, `incomplete`; other words are ignored.
     pub fn of(fields: &Fields) -> Self {
         let mut state = Self::default();
         for word in fields.get_all(STATE_FIELD).flat_map(|value| value.split(|byte| *byte == b',')) {

@@ -26,13 +26,13 @@ pub enum BypassReason {
     /// The method is not in `*_cache_methods`.
     Method,
     /// The request has a body, and its method is not POST. Such a body has no defined meaning (RFC 9110 §9.3.1), but
-    /// the application may read it, and it is not part of the key.
+    /// the application may read it, and it is not part of the cache key.
     Body,
-    /// The request has `Authorization`, which is not part of the key, and `cache_rfc9111` is off.
+    /// The request has `Authorization`, which is not part of the cache key, and `cache_rfc9111` is off.
     Authorization,
     /// The request asks for an upgrade to another protocol than `h2c` (RFC 9110 §7.8).
     Upgrade,
-    /// The request has a personal cookie.
+    /// The request has a personal cookie (login, cart: `personal_cookies`).
     PersonalCookie,
     /// A `*_cache_bypass` condition is true.
     Condition,
@@ -89,8 +89,8 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassR
     request.cache_bypass.then_some(BypassReason::Condition)
 }
 
-/// Returns whether the request has a personal cookie. HTTP/2 may split cookies into several fields (RFC 9113 §8.2.3),
-/// so all are checked.
+/// Returns whether the request has a personal cookie. All `Cookie` fields are checked, because HTTP/2 may split cookies
+/// into several (RFC 9113 §8.2.3).
 fn carries_personal_cookie(fields: &Fields, rules: &CachePolicy) -> bool {
     fields.known_all(Known::Cookie).any(|cookies| rules.personal.matches_cookie_header(cookies).is_some())
 }

@@ -36,11 +36,11 @@ impl DeviceClass {
         }
     }
 
-    /// Name of the field in which browsers send `?1` on a phone, otherwise `?0` (User-Agent Client Hints).
+    /// Name of the request field in which browsers send `?1` on a phone, otherwise `?0` (User-Agent Client Hints).
     pub(crate) const HINT: &'static [u8] = b"sec-ch-ua-mobile";
 
-    /// Returns the `User-Agent` sent to origins for pages shared within the class, instead of the client's, so that an
-    /// unusual agent, such as that of a scanner, does not influence pages served to others.
+    /// Returns the `User-Agent` that is sent to origins instead of the client's for pages shared by this device class,
+    /// so that an unusual agent, such as that of a scanner, does not influence pages served to others.
     pub const fn user_agent(self) -> &'static [u8] {
         match self {
             Self::Desktop => {
@@ -55,8 +55,9 @@ impl DeviceClass {
         }
     }
 
-    /// Returns `Sec-CH-UA-Mobile` (`?1` or `?0`) if the request has it and it contradicts the class; otherwise `None`.
-    /// WordPress prefers this field to `User-Agent`. If both agree, clients with and without the field share the page.
+    /// Returns `Sec-CH-UA-Mobile` (`?1` or `?0`) if the request has it and it contradicts the device class by
+    /// `User-Agent`; otherwise `None`. WordPress prefers this field to `User-Agent`. If they agree, clients with and
+    /// without the field share the page.
     pub(crate) fn contrary_hint(request: &Fields) -> Option<&'static [u8]> {
         let hint = request.get(Self::HINT)?;
         match (Self::of(request), hint == b"?1") {
@@ -117,7 +118,8 @@ mod tests {
         assert!(tablet.iter().all(|agent| class(agent) == DeviceClass::Tablet));
     }
 
-    /// Result of WordPress's own rule, to test that a class never combines visitors that WordPress distinguishes.
+    /// Result of WordPress's own rule (`wp_is_mobile`), to test that a class never combines visitors that WordPress
+    /// distinguishes.
     fn is_mobile_for_wordpress(agent: &str, hint: Option<&str>) -> bool {
         let words = ["Mobile", "Android", "Silk/", "Kindle", "BlackBerry", "Opera Mini", "Opera Mobi"];
         hint.map_or_else(|| words.iter().any(|word| agent.contains(word)), |hint| hint == "?1")

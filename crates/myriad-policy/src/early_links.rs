@@ -8,15 +8,16 @@ use std::ops::ControlFlow;
 use memchr::memchr;
 use memchr::memmem;
 
-/// Number of bytes of a page that are searched for early hints. A longer head loads slowly for other reasons.
+/// Number of bytes of a page that are searched for resources to announce by early hints (103). A longer head loads
+/// slowly for other reasons.
 const READ_AT_MOST: usize = 64 << 10;
 /// Maximum number of early hints per page; browsers fetch about six resources at a time.
 const LINKS: usize = 10;
-/// Number of bytes of a page that are searched for assets.
+/// Number of bytes of a page that are searched for assets (style sheets and scripts).
 const ASSETS_READ_AT_MOST: usize = 1 << 20;
 /// Maximum number of assets (style sheets and scripts) per page.
 const ASSETS: usize = 64;
-/// Maximum length of a link address, in bytes.
+/// Maximum length of the address of a resource, in bytes; longer addresses are ignored.
 const LONGEST: usize = 512;
 
 /// Returns values of `Link` fields for resources that the head of the page loads: style sheets, blocking scripts,
@@ -117,7 +118,7 @@ fn skip_element_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Attributes of a tag that are evaluated; of duplicates the first, as in browsers.
+/// Attributes of an HTML tag that are evaluated; of duplicates the first, as in browsers.
 #[derive(Default)]
 struct TagAttributes<'a> {
     href: Option<&'a [u8]>,
@@ -127,14 +128,14 @@ struct TagAttributes<'a> {
     kind: Option<&'a [u8]>,
     media: Option<&'a [u8]>,
     crossorigin: Option<&'a [u8]>,
-    /// True if the tag has an attribute that excludes it from early hints: it is loaded later, only by some browsers,
-    /// or only with a matching digest.
+    /// True if the tag has an attribute that excludes its resource from early hints: it is loaded later, only by some
+    /// browsers, or only with a matching digest.
     is_special: bool,
 }
 
 impl<'a> TagAttributes<'a> {
-    /// Parses attributes up to the closing `>` and returns them with the bytes after the tag; `None` if the tag is
-    /// incomplete.
+    /// Parses the attributes of a tag up to the closing `>` and returns them with the bytes after the tag; `None` if
+    /// the tag is incomplete.
     fn read(mut rest: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let mut tag = Self::default();
         loop {
@@ -218,8 +219,8 @@ fn script(tag: &TagAttributes<'_>) -> Option<String> {
     Some(format!("<{}>; rel=preload; as=script{}", asset_url(tag.src?)?, crossorigin(tag)))
 }
 
-/// Returns the `crossorigin` parameter of a link. A preload whose credentials mode differs from the actual load is
-/// fetched twice.
+/// Returns the `crossorigin` parameter for a link to the tag's resource. A preload whose credentials mode differs from
+/// the actual load is fetched twice.
 fn crossorigin(tag: &TagAttributes<'_>) -> &'static str {
     match tag.crossorigin {
         None => "",

@@ -2,15 +2,16 @@
 
 use crate::{CachePolicy, Lifetime};
 
-/// Minimum validity for an early refresh, in ms. Pages with a shorter validity are refreshed when they expire, which
-/// clients do not notice either and which causes less work for the origin.
+/// Minimum validity of a page for a refresh before it expires, in ms. Pages with a shorter validity are refreshed when
+/// they expire, which clients do not notice either and which causes less work for the origin.
 const SHORTEST_MS: u64 = 10_000;
 
-/// Minimum number of hits, since the page was stored, for an early refresh.
+/// Minimum number of hits, since the page was stored, for a refresh before it expires.
 const HOT: u32 = 32;
 
-/// Returns whether a fresh page with `hits` hits is refreshed now: it is frequently requested, its validity is at least
-/// 10 s, less than a tenth of it remains, and `*_cache_background_update` is on. `now` is in ms since the epoch.
+/// Returns whether a fresh page with `hits` hits is refreshed now, before it expires: it is frequently requested, its
+/// validity is at least 10 s, less than a tenth of it remains, and `*_cache_background_update` is on. `now` is in ms
+/// since the epoch.
 pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &CachePolicy, now: u64) -> bool {
     let left = lifetime.fresh_until.saturating_sub(now);
     rules.background_update

@@ -81,8 +81,8 @@ fn validity(
     Ok(from_now(positive(valid, StoreRefusal::NoValidity)?, ValiditySource::CacheValid))
 }
 
-/// Returns whether the response has `no-cache`, `no-store` or `private` (RFC 9111 §5.2.2.4, §5.2.2.5, §5.2.2.7). As in
-/// nginx, the forms with field names count like those without: this may cost a hit, but never leaks data.
+/// Returns whether `Cache-Control` has `no-cache`, `no-store` or `private` (RFC 9111 §5.2.2.4, §5.2.2.5, §5.2.2.7). As
+/// in nginx, the forms with field names count like those without: this may cost a hit, but never leaks data.
 fn forbids_storing(control: &CacheControl) -> bool {
     control.no_store || control.no_cache || !control.no_cache_fields.is_empty() || is_private(control)
 }

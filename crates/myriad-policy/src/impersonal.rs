@@ -6,7 +6,8 @@
 
 use crate::PersonalCookies;
 
-/// Name patterns of `impersonal_cookies`, in the syntax of [`PersonalCookies`]; cheap to clone.
+/// Name patterns of `impersonal_cookies`, cookies that do not prevent storing a page; cheap to clone. The syntax is
+/// that of [`PersonalCookies`].
 #[derive(Clone, Debug)]
 pub struct ImpersonalCookies(PersonalCookies);
 

@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-/// Maximum number of languages in a list; browsers send fewer. Longer lists are not parsed.
+/// Maximum number of languages in `Accept-Language`; browsers send fewer. Longer lists are not parsed.
 const MOST: usize = 16;
 
 /// Weight of a language in thousandths, and its name.
@@ -44,8 +44,8 @@ pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Smal
     Some(languages)
 }
 
-/// Appends the languages as an equivalent field value in normalized form: equal weights are sorted by name, and each
-/// lower weight is replaced by 0.05 less than the previous, starting at 1.
+/// Appends the languages as an equivalent `Accept-Language` value in normalized form: equal weights are sorted by name,
+/// and each lower weight is replaced by 0.05 less than the previous, starting at 1.
 pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec<u8>) {
     languages.sort_by(|(weight, name), (other_weight, other)| {
         other_weight.cmp(weight).then_with(|| lower(name).cmp(lower(other)))
@@ -67,9 +67,9 @@ pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec
     }
 }
 
-/// Returns the language of `offered` that the client prefers most (lookup of RFC 4647 §3.4): a range such as `en-GB`
-/// matches itself, then the ranges that result from cutting it at its hyphens (`en`). Returns `None` if no language
-/// matches, or the list is too long.
+/// Returns the language of `offered` that the client prefers most by its `Accept-Language` values (lookup of RFC 4647
+/// §3.4): a range such as `en-GB` matches itself, then the ranges that result from cutting it at its hyphens (`en`).
+/// Returns `None` if no language matches, or the list is too long.
 pub(crate) fn best<'o>(values: impl Iterator<Item = &'o [u8]>, offered: &'o [Box<[u8]>]) -> Option<&'o [u8]> {
     let list = ordered(values)?;
     let refused =
@@ -93,7 +93,7 @@ fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
     name.iter().map(u8::to_ascii_lowercase)
 }
 
-/// Returns the weight of a `q=` parameter in thousandths; 1000 if it is missing, invalid or not 0.x.
+/// Returns the weight of a language by its `q=` parameter in thousandths; 1000 if it is missing, invalid or not 0.x.
 fn weight_of(parameters: &[u8]) -> u16 {
     let text = parameters.trim_ascii();
     let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else { return 1000 };

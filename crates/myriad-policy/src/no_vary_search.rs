@@ -7,28 +7,30 @@ use std::borrow::Cow;
 
 use myriad_http::structured::{StructuredValue, dictionary, strings};
 
-/// Maximum length of a value that is parsed, in bytes, because a rule is stored per path.
+/// Maximum length in bytes of a `No-Vary-Search` value that is parsed. Longer values are ignored, because a rule is
+/// stored per path.
 const LONGEST: usize = 2048;
 
-/// Parsed `No-Vary-Search` field.
+/// Rule by which query arguments select a page, parsed from a `No-Vary-Search` response field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoVarySearch {
-    /// True if the order of arguments with different names is not significant. The order of equal names always is.
+    /// True if the order of query arguments with different names is not significant. The order of equal names always
+    /// is.
     key_order: bool,
     names: ArgumentNames,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ArgumentNames {
-    /// These names are not significant; all others are.
+    /// Arguments with these names are not significant; all others are.
     Ignored(Vec<Vec<u8>>),
-    /// Only these names are significant.
+    /// Only arguments with these names are significant.
     AllBut(Vec<Vec<u8>>),
 }
 
 impl NoVarySearch {
-    /// Parses the value of the field (several lines joined by commas). Returns `None` if the value has no effect, is
-    /// invalid or longer than 2048 bytes.
+    /// Parses the value of `No-Vary-Search` (several lines joined by commas). Returns `None` if the value has no
+    /// effect, is invalid or longer than 2048 bytes.
     pub fn parse(value: &[u8]) -> Option<Self> {
         if value.len() > LONGEST {
             return None;
@@ -84,7 +86,7 @@ impl NoVarySearch {
     }
 }
 
-/// Returns the decoded name of an argument: `+` becomes a space, and valid percent-escapes are decoded.
+/// Returns the decoded name of a query argument: `+` becomes a space, and valid percent-escapes are decoded.
 fn name_of(argument: &[u8]) -> Cow<'_, [u8]> {
     let name = argument.split(|byte| *byte == b'=').next().unwrap_or_default();
     if !name.contains(&b'%') && !name.contains(&b'+') {

@@ -8,15 +8,15 @@
 use myriad_http::{Fields, Known};
 use smallvec::SmallVec;
 
-/// Maximum number of codings that are distinguished. Real lists are shorter; clients with longer lists receive the
-/// common page.
+/// Maximum number of codings in `Accept-Encoding` that are distinguished. Real lists are shorter; clients with longer
+/// lists receive the common page.
 const NAMES_MAX: usize = 4;
-/// Maximum length of the joined names, in bytes; longer lists are treated like lists of too many codings.
+/// Maximum length of the joined names of codings, in bytes; longer lists are treated like lists of too many codings.
 const BYTES_MAX: usize = 48;
 
-/// Returns the codings that a request accepts, in lower case, sorted and joined by commas. Returns `None` if the
-/// request has no `Accept-Encoding`, accepts a coding that Myriad generates or only identity, or if the list is invalid
-/// or too long.
+/// Returns the codings that a request accepts if Myriad generates none of them: in lower case, sorted and joined by
+/// commas. Returns `None` if the request has no `Accept-Encoding`, accepts a coding that Myriad generates or only
+/// identity, or if the list is invalid or too long.
 pub fn other_codings(request: &Fields) -> Option<Box<[u8]>> {
     let first = request.known(Known::AcceptEncoding)?;
     // Fast path for the values of nearly all clients.

@@ -6,13 +6,13 @@ mod pattern;
 
 use pattern::CookiePattern;
 
-/// Built-in list, one pattern per line.
+/// Built-in list of personal cookies (login, cart, comment author), one name pattern per line.
 const BUILTIN: &str = include_str!("personal.list");
 
-/// Built-in list of login and session cookies, one pattern per line.
+/// Built-in list of login and session cookies, one name pattern per line.
 const SESSIONS: &str = include_str!("session_cookies.list");
 
-/// Set of cookie name patterns; cheap to clone.
+/// Set of cookie name patterns; cheap to clone. Requests with a matching cookie do not use shared pages.
 ///
 /// Names are compared as PHP parses them: it skips white space before a name, converts `.`, space and `[` to `_`, and
 /// decoded percent-encoding in names before 7.2.34. `wordpress.logged_in_…` therefore also logs a visitor in.
@@ -55,7 +55,7 @@ impl PersonalCookies {
         list.with(names)
     }
 
-    /// Returns this set with additional patterns.
+    /// Returns this set with additional name patterns.
     #[must_use]
     pub fn with<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
         let mut list = self.0.list.clone();
@@ -63,8 +63,8 @@ impl PersonalCookies {
         PersonalCookies::from_patterns(list)
     }
 
-    /// Returns this set without `pattern`. Used for a cookie whose value is part of the key, so that pages are not
-    /// mixed.
+    /// Returns this set without `pattern`. Used for a cookie whose value is part of the cache key, so that pages are
+    /// not mixed.
     #[must_use]
     pub fn without(&self, pattern: &str) -> PersonalCookies {
         let Some(unwanted) = CookiePattern::parse(pattern) else { return self.clone() };

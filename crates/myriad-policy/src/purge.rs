@@ -45,26 +45,28 @@ impl<'a> PurgeSubject<'a> {
         PurgeSubject { scheme, host, path, query }
     }
 
-    /// Returns the label of all URLs with this host and path, whatever their query. It is the same for both schemes,
-    /// because an application that purges over a local `http` connection also means its `https` pages.
+    /// Returns the label (hash by which purges find pages) of all URLs with this host and path, whatever their query.
+    /// It is the same for `http` and `https`, because an application that purges over a local `http` connection also
+    /// means its `https` pages.
     pub fn path_label(&self) -> u64 {
         label(b'p', &[self.host, b"\0", &normal_path(self.path)])
     }
 
-    /// Returns the label of the URL with its query; `None` if the query is missing or empty.
+    /// Returns the label (hash by which purges find pages) of the URL with its query; `None` if the query is missing or
+    /// empty.
     pub fn query_label(&self) -> Option<u64> {
         let query = self.query.filter(|query| !query.is_empty())?;
         Some(label(b'u', &[self.host, b"\0", &normal_path(self.path), b"\0", query]))
     }
 
-    /// Returns the labels under which a page of this URL is found: that of the path, and that of the URL with its
-    /// query.
+    /// Returns the two labels (hashes) by which purges find a page of this URL: that of its path, and that of the URL
+    /// with its query.
     pub fn address(&self) -> [u64; 2] {
         [self.path_label(), self.label_to_purge()]
     }
 
-    /// Returns the label for a purge of this URL: [`query_label`](Self::query_label), or without a query
-    /// [`path_label`](Self::path_label), which covers all queries.
+    /// Returns the label (hash of the pages) for a purge of this URL: [`query_label`](Self::query_label), or without a
+    /// query [`path_label`](Self::path_label), which covers all queries.
     pub fn label_to_purge(&self) -> u64 {
         self.query_label().unwrap_or_else(|| self.path_label())
     }

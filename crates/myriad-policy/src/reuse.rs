@@ -2,7 +2,7 @@
 
 use crate::{CachePolicy, CacheStatus, Lifetime};
 
-/// Facts about a stored page.
+/// Facts about a stored page that decide whether it is served.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredFacts {
     /// Validity and stale periods of the page.
@@ -25,12 +25,12 @@ pub enum RefreshFailure {
     InvalidHeader,
     /// The origin responded with this status.
     Http(u16),
-    /// No request was sent, because this server currently limits requests to its origin; it would respond with this
+    /// No request was sent, because this server currently limits requests to its origin; the client would receive this
     /// status.
     NotAsked(u16),
 }
 
-/// Decision about a stored page.
+/// Decision whether a stored page is served to a request, or fetched again.
 ///
 /// ```text
 ///   fresh, not invalid -----------------------------------> Serve(Hit)
@@ -42,14 +42,14 @@ pub enum RefreshFailure {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
-    /// Serve the page with this status.
+    /// Serve the stored page, and report this cache status.
     Serve(CacheStatus),
     /// Serve the page as [`CacheStatus::Stale`] and refresh it in the background (`*_cache_background_update`).
     ServeStaleAndRefresh,
     /// Fetch the page, or wait for the request that already fetches it. If this request receives the origin's response,
     /// its status is [`CacheStatus::Expired`].
     Fetch {
-        /// Send a conditional request to validate the stored page (`*_cache_revalidate`, RFC 9111 §4.3.1).
+        /// True if a conditional request is sent to validate the stored page (`*_cache_revalidate`, RFC 9111 §4.3.1).
         conditional: bool,
     },
     /// The refresh failed and the stored page must not be served: the client receives the failure.

@@ -12,11 +12,11 @@ use crate::stale_windows::stale_windows;
 use crate::validity::{Freshness, ValiditySource, is_private, lifetime};
 use crate::{CachePolicy, Invalidate, StoreRefusal};
 
-/// Maximum heuristic validity. RFC 9111 §4.2.2 requires a bound without recommending a value. With one day, a page that
-/// was modified years ago is not considered fresh for months.
+/// Maximum heuristic validity, in ms. RFC 9111 §4.2.2 requires a bound without recommending a value. With one day, a
+/// page that was modified years ago is not considered fresh for months.
 pub(crate) const HEURISTIC_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Field that controls only this cache (RFC 9213), preferred to `CDN-Cache-Control`.
+/// Response field that controls only this cache (RFC 9213), preferred to `CDN-Cache-Control`.
 const OWN: &[u8] = b"Myriad-Cache-Control";
 
 /// Cache directives that apply: those of `Myriad-Cache-Control`, else of `CDN-Cache-Control`, if present and valid,
@@ -157,8 +157,8 @@ fn heuristic_ms(status: u16, fields: &Fields, control: &CacheControl, now: u64) 
     Some((untouched / 10).min(HEURISTIC_MAX_MS))
 }
 
-/// Returns whether the response must not be stored: with `must-understand` if the status is not understood, otherwise
-/// with `no-store` (RFC 9111 §5.2.2.3, §5.2.2.5).
+/// Returns whether the response must not be stored: with `must-understand` if the status is not understood, without it
+/// if `no-store` is set (RFC 9111 §5.2.2.3, §5.2.2.5).
 fn forbids_storing(control: &CacheControl, status: u16) -> bool {
     if control.must_understand {
         return !is_understood(status);
@@ -166,7 +166,7 @@ fn forbids_storing(control: &CacheControl, status: u16) -> bool {
     control.no_store
 }
 
-/// Returns whether the caching requirements of the status are implemented (`must-understand`).
+/// Returns whether this cache implements the caching requirements of the status (for `must-understand`).
 fn is_understood(status: u16) -> bool {
     matches!(
         status,
@@ -174,7 +174,7 @@ fn is_understood(status: u16) -> bool {
     )
 }
 
-/// Returns whether stale responses are forbidden (RFC 9111 §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10).
+/// Returns whether `Cache-Control` forbids serving the response stale (RFC 9111 §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10).
 fn forbids_stale(control: &CacheControl) -> bool {
     control.must_revalidate || control.proxy_revalidate || control.s_maxage.is_some()
 }
@@ -184,7 +184,7 @@ fn forbids_stale(control: &CacheControl) -> bool {
 pub enum Invalidated {
     /// Pages whose URLs are in `Location` and `Content-Location`: they must be fetched before they are served again.
     Named,
-    /// Those pages, and the page of the request's own URI, which is removed.
+    /// The pages of [`Invalidated::Named`], and the page of the request's own URI, which is removed.
     All,
 }
 

@@ -10,33 +10,34 @@ use crate::{ImpersonalCookies, PersonalCookies, SharedFetch};
 pub struct CachePolicy {
     /// `*_cache_valid`, in source order; the first entry that matches a status applies.
     pub valid: Vec<ValidFor>,
-    /// `*_ignore_headers`.
+    /// `*_ignore_headers`: response fields that have no effect on caching.
     pub ignore: IgnoreHeaders,
-    /// `*_cache_methods`.
+    /// `*_cache_methods`: methods whose requests use the cache.
     pub methods: Methods,
-    /// `*_cache_min_uses`: number of requests for a key from which on a response is stored.
+    /// `*_cache_min_uses`: number of requests with a cache key from which on a response is stored.
     pub min_uses: u64,
-    /// `*_cache_use_stale`.
+    /// `*_cache_use_stale`: conditions under which an expired page may be served.
     pub use_stale: UseStale,
-    /// `*_cache_lock*`; `None` if disabled.
+    /// `*_cache_lock*`: rules for waiting while another request fetches the page; `None` if disabled.
     pub lock: Option<LockRules>,
-    /// `*_cache_background_update`.
+    /// `*_cache_background_update`: true if an expired page may be served while it is refreshed in the background.
     pub background_update: bool,
-    /// `*_cache_revalidate`.
+    /// `*_cache_revalidate`: true if expired pages are refreshed by conditional requests.
     pub revalidate: bool,
-    /// `personal_cookies`: requests with such a cookie neither read nor fill shared pages.
+    /// `personal_cookies` (login, cart): requests with such a cookie neither read nor fill shared pages.
     pub personal: PersonalCookies,
     /// `impersonal_cookies`: cookies that do not prevent storing and are omitted from stored pages.
     pub impersonal: ImpersonalCookies,
-    /// True if the key contains `$http_authorization` or `$remote_user`, so that each user has separate pages.
+    /// True if the cache key contains `$http_authorization` or `$remote_user`, so that each user has separate pages.
     pub authorization_in_key: bool,
     /// `cache_rfc9111`: applies RFC 9111 where nginx differs from it.
     pub rfc9111: bool,
     /// `cache_device_class`: pages that vary by `User-Agent` have one variant per device class.
     pub device_class: bool,
-    /// Fields for accelerators that are obeyed, because their support is announced to the origin.
+    /// Fields for accelerators (such as `Surrogate-Control`) that are obeyed, because their support is announced to the
+    /// origin.
     pub announced: AnnouncedSupport,
-    /// `shared_fetch_headers`: request fields that are sent to the origin when a shared page is fetched.
+    /// `shared_fetch_headers`: request fields that are sent to the origin when a page is fetched for several clients.
     pub shared_fetch: SharedFetch,
     /// `*_cache_stale`: for how long after its validity a page may be served stale.
     pub grace: Grace,
@@ -46,10 +47,10 @@ pub struct CachePolicy {
     /// `*_cache_negative`: statuses, each with a validity in ms, that are stored even if the response forbids storing
     /// or has no validity.
     pub negative: Vec<(u16, u64)>,
-    /// `*_hide_header`, in lower case: response fields that are not stored.
+    /// `*_hide_header`, in lower case: response fields that are not stored in the cache.
     pub hide: Vec<Box<[u8]>>,
-    /// `*_pass_header`, in lower case: response fields that are stored although they are hidden by default. Hop-by-hop
-    /// fields and `Set-Cookie` are never stored.
+    /// `*_pass_header`, in lower case: response fields that are stored although they are hidden from clients by
+    /// default. Hop-by-hop fields and `Set-Cookie` are never stored.
     pub pass: Vec<Box<[u8]>>,
 }
 
@@ -93,13 +94,14 @@ impl CachePolicy {
 
     /// Returns the validity of `status` by `*_cache_valid`, in ms; `None` if no entry matches.
     ///
-    /// `any` matches neither server errors nor statuses that concern the request; these must be listed by code.
+    /// `any` matches neither server errors nor statuses that report an error in the request; these must be listed by
+    /// code.
     pub fn valid_for(&self, status: u16) -> Option<u64> {
         self.valid_at(status).map(|at| self.valid[at].ms)
     }
 }
 
-/// Fields for accelerators whose support is announced to the origin.
+/// Cache fields for accelerators whose support is announced to the origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnnouncedSupport {
     /// Device token of this server in `Surrogate-Capability`; directives of `Surrogate-Control` for other tokens are
@@ -121,7 +123,7 @@ pub struct ValidFor {
 /// Statuses that a [`ValidFor`] matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusMatch {
-    /// `any`: statuses below 500 that do not concern the request.
+    /// `any`: statuses below 500 that do not report an error in the request itself.
     Any,
     /// A single status.
     Code(u16),
@@ -130,22 +132,22 @@ pub enum StatusMatch {
 /// `*_ignore_headers`: response fields that are ignored for caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IgnoreHeaders {
-    /// `Cache-Control`, except for `private`, which cannot be ignored.
+    /// `Cache-Control` is ignored, except for `private`, which always applies.
     pub cache_control: bool,
-    /// `Expires`.
+    /// `Expires` is ignored.
     pub expires: bool,
-    /// `Set-Cookie`, except for personal cookies, which cannot be ignored.
+    /// `Set-Cookie` is ignored, except for personal cookies, which always prevent storing.
     pub set_cookie: bool,
-    /// `Vary`.
+    /// `Vary` is ignored.
     pub vary: bool,
-    /// `X-Accel-Expires`.
+    /// `X-Accel-Expires` is ignored.
     pub x_accel_expires: bool,
 }
 
 /// `*_cache_methods`: methods that use the cache. GET and HEAD always do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Methods {
-    /// `POST`.
+    /// `POST`: true if POST requests use the cache.
     pub post: bool,
 }
 
@@ -171,19 +173,19 @@ pub struct UseStale {
     pub invalid_header: bool,
     /// `updating`: the page is being refreshed, by another request or in the background.
     pub updating: bool,
-    /// `http_500`.
+    /// `http_500`: the origin responded with 500.
     pub http_500: bool,
-    /// `http_502`.
+    /// `http_502`: the origin responded with 502.
     pub http_502: bool,
-    /// `http_503`.
+    /// `http_503`: the origin responded with 503.
     pub http_503: bool,
-    /// `http_504`.
+    /// `http_504`: the origin responded with 504.
     pub http_504: bool,
-    /// `http_403`.
+    /// `http_403`: the origin responded with 403.
     pub http_403: bool,
-    /// `http_404`.
+    /// `http_404`: the origin responded with 404.
     pub http_404: bool,
-    /// `http_429`.
+    /// `http_429`: the origin responded with 429.
     pub http_429: bool,
 }
 
@@ -222,9 +224,9 @@ impl UseStale {
 /// `u64::MAX` for as long as it is stored, which is nginx's only limit (`inactive`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace {
-    /// Limit while a page is refreshed: no request waits, but clients receive an outdated page.
+    /// Maximum staleness while a page is refreshed: no request waits, but clients receive an outdated page.
     pub refresh_ms: u64,
-    /// Limit after a failed refresh: an outdated page is better than an error.
+    /// Maximum staleness after a failed refresh: an outdated page is better than an error.
     pub failure_ms: u64,
 }
 
@@ -250,7 +252,8 @@ pub enum Invalidate {
     Everything,
 }
 
-/// `*_cache_lock on`: only one request per key is sent to the origin at a time, while others wait for its response.
+/// `*_cache_lock on`: only one request per cache key is sent to the origin at a time, while others wait for its
+/// response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockRules {
     /// `*_cache_lock_timeout`, in ms: after waiting this long, a request is sent to the origin itself, and its response

@@ -11,36 +11,38 @@ use myriad_http::{Fields, Known};
 use crate::vary::BY_DEVICE;
 use crate::{DeviceClass, VaryRule, languages};
 
-/// Built-in list, one field per line.
+/// Built-in list of the request fields that are sent to the origin for pages shared by clients, one field per line.
 const BUILTIN: &str = include_str!("shared_fetch.list");
 
-/// Rules of a location for the request fields of shared fetches.
+/// Rules of a location for the request fields of shared fetches: requests to the origin for pages that are served to
+/// several clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedFetch {
-    /// `shared_fetch_headers`: true if a shared fetch only sends the listed fields; otherwise all fields are sent.
+    /// `shared_fetch_headers`: true if a fetch for several clients only sends the listed fields; otherwise all fields
+    /// are sent.
     pub on: bool,
-    /// Names, in lower case, in addition to the built-in list: arguments of `shared_fetch_headers`, and fields whose
-    /// unmodified value is in the key.
+    /// Names of fields that are sent in addition to the built-in list, in lower case: arguments of
+    /// `shared_fetch_headers`, and fields whose unmodified value is in the cache key.
     pub fields: Vec<Box<[u8]>>,
-    /// Names of cookies whose unmodified value is in the key.
+    /// Names of cookies that are sent because their unmodified value is in the cache key.
     pub cookies: Vec<Box<[u8]>>,
-    /// True if the key depends on the visitor's browser, so that the origin receives the browser's device class.
+    /// True if the cache key depends on the visitor's browser, so that the origin receives the browser's device class.
     pub device: bool,
-    /// Fields and cookies whose normalized value is in the key. The origin receives this value.
+    /// Fields and cookies whose normalized value is in the cache key. The origin receives this value.
     pub keyed: Vec<KeyedInput>,
 }
 
-/// Request fields of a shared fetch, sent to the origin instead of the client's.
+/// Request fields of a fetch for several clients, sent to the origin instead of the client's.
 #[derive(Debug)]
 pub struct SharedFetchFields {
-    /// Fields to send.
+    /// Request fields to send.
     pub fields: Fields,
     /// Fields that are only sent because the stored page varies by them. The response varies by them too, even if it
     /// has no `Vary`.
     pub varies: VaryRule,
 }
 
-/// Field or cookie whose normalized value is part of the key (`cache_key_field`, `cache_key_cookie`).
+/// Request field or cookie whose normalized value is part of the cache key (`cache_key_field`, `cache_key_cookie`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedInput {
     /// True for a cookie, false for a field.
@@ -52,7 +54,7 @@ pub struct KeyedInput {
     pub values: Vec<Box<[u8]>>,
 }
 
-/// Maximum length, in bytes, of a value in the key if the configuration lists no values.
+/// Maximum length, in bytes, of a normalized value in the cache key if the configuration lists no values.
 const KEYED_MAX: usize = 128;
 
 impl SharedFetch {
@@ -62,7 +64,8 @@ impl SharedFetch {
         !self.on && !device_class && self.keyed.is_empty()
     }
 
-    /// Returns whether the request has cookies of which a shared fetch sends only those in the key.
+    /// Returns whether the request has cookies that a fetch for several clients does not send, because they are not in
+    /// the cache key.
     pub fn hides_cookies(&self, request: &Fields) -> bool {
         self.on && request.has(Known::Cookie) && !self.lists(b"cookie")
     }
@@ -125,14 +128,14 @@ impl SharedFetch {
         is_builtin(name, has_body) || self.lists(name) || varies()
     }
 
-    /// Returns whether the key contains the normalized value of a field, so that the field creates no variants.
+    /// Returns whether the cache key contains the normalized value of a field, so that the field creates no variants.
     pub(crate) fn is_keyed(&self, name: &[u8]) -> bool {
         self.keyed.iter().any(|keyed| keyed.is_field(name))
     }
 
-    /// Adds the `User-Agent` that represents the visitor's device class, or that of a desktop if neither the key nor
-    /// the stored page depends on the class. Returns true if the stored page varies by class and the browser is not an
-    /// ordinary desktop.
+    /// Adds the `User-Agent` that represents the visitor's device class, or that of a desktop if neither the cache key
+    /// nor the stored page depends on the class. Returns true if the stored page varies by class and the browser is not
+    /// an ordinary desktop.
     fn push_browser(&self, request: &Fields, varies: &VaryRule, told: &mut Fields) -> bool {
         let by_class = varies.by_device();
         let class = if by_class || self.device { DeviceClass::of(request) } else { DeviceClass::Desktop };
@@ -164,7 +167,7 @@ impl SharedFetch {
 }
 
 impl KeyedInput {
-    /// Returns the normalized value that is used in the key and sent to the origin; empty if it is absent or not
+    /// Returns the normalized value that is used in the cache key and sent to the origin; empty if it is absent or not
     /// accepted. Of `Accept-Language`, it is the accepted language that the visitor prefers most (RFC 9110 §12.5.4), or
     /// all languages ordered by weight if the configuration lists none.
     pub fn value(&self, request: &Fields) -> Vec<u8> {
@@ -193,7 +196,7 @@ impl KeyedInput {
     }
 }
 
-/// Returns whether a shared fetch sends a field because it is in the built-in list.
+/// Returns whether a fetch for several clients sends a field because it is in the built-in list.
 fn is_builtin(name: &[u8], has_body: bool) -> bool {
     let lines = BUILTIN.lines().map(|line| line.split('#').next().unwrap_or_default());
     let mut words = lines.map(str::split_ascii_whitespace);

@@ -7,7 +7,7 @@ pub enum StoreRefusal {
     Method,
     /// Interim status, 304, or a 206 that is not a slice (RFC 9111 §3).
     Status,
-    /// The request had a personal cookie.
+    /// The request had a personal cookie (login, cart: `personal_cookies`).
     PersonalRequest,
     /// The request had `Authorization` and the response does not allow sharing (RFC 9111 §3.5).
     Authorization,
@@ -35,15 +35,16 @@ pub enum StoreRefusal {
     NoValidity,
     /// Server error (5xx) while a usable page is stored.
     ServerError,
-    /// The status concerns the request (400, 405, 411 to 417, 431, 501) and is not listed in `*_cache_valid`.
+    /// The status reports an error in the request (400, 405, 411 to 417, 431, 501) and is not listed in
+    /// `*_cache_valid`.
     RequestError,
     /// Client error (4xx) for a request so large that origins may reject it for its size.
     LargeRequest,
-    /// The key has had fewer requests than `*_cache_min_uses`.
+    /// The cache key has had fewer requests than `*_cache_min_uses`.
     MinUses,
 }
 
-/// Time for which it is remembered that responses for a key are not stored (hit-for-miss), in ms.
+/// Time for which it is remembered that responses for a cache key are not stored (hit-for-miss), in ms.
 ///
 /// During this time, requests for the key are sent to the origin in parallel. Then one request leads again, and the
 /// others wait for its response head. With an origin that takes 300 ms, this wait affects at most a seventh of the
@@ -76,7 +77,7 @@ impl StoreRefusal {
         }
     }
 
-    /// Returns whether the response may contain data of a single visitor.
+    /// Returns whether the response is not stored because it may contain data of a single visitor.
     pub const fn protects_visitors(self) -> bool {
         matches!(
             self,
@@ -89,9 +90,11 @@ impl StoreRefusal {
     }
 
     /// Returns whether the reason concerns the page, independent of the visitor. The response then invalidates the
-    /// stored page, which must not be served stale any more. Other reasons concern only this request (its method,
-    /// cookies, `Authorization`, count, or requested range) or the health of the origin. If they invalidated pages, any
-    /// visitor could remove pages, and a failure would remove the pages stored for failures (RFC 9111 §4.2.4).
+    /// stored page, which must not be served stale any more.
+    ///
+    /// Other reasons concern only this request (its method, cookies, `Authorization`, count, or requested range) or the
+    /// health of the origin. If they invalidated pages, any visitor could remove pages, and a failure would remove the
+    /// pages stored for failures (RFC 9111 §4.2.4).
     ///
     /// By RFC 9111 §4.3.3, a full response to a validation replaces the stored page. §3 defines when the response
     /// itself must not be stored: `no-store`, `private` (§5.2.2.5, §5.2.2.7), no freshness (§4.2.1).
@@ -124,9 +127,9 @@ impl StoreRefusal {
         matches!(self, StoreRefusal::RequestError | StoreRefusal::LargeRequest)
     }
 
-    /// Returns for how long to remember that responses for the key are not stored, in ms. Returns 0 if the reason may
-    /// not apply to the next request: it depends on the method, cookies, size or count of this request, or on a failure
-    /// that may be over.
+    /// Returns for how long to remember that responses for the cache key are not stored, in ms. Returns 0 if the reason
+    /// may not apply to the next request: it depends on the method, cookies, size or count of this request, or on a
+    /// failure that may be over.
     pub const fn hit_for_miss_ms(self) -> u64 {
         match self {
             StoreRefusal::Method

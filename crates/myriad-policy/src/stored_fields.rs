@@ -63,8 +63,9 @@ fn never_stored(known: Known) -> bool {
     )
 }
 
-/// Returns whether a field of a 304 replaces the stored field (RFC 9111 §3.2). Lengths and fields that describe the
-/// body do not, because the stored body remains, and some servers send a 304 with the type of their error pages.
+/// Returns whether a field of a 304 replaces the field of the stored page (RFC 9111 §3.2). Lengths and fields that
+/// describe the body do not, because the stored body remains, and some servers send a 304 with the type of their error
+/// pages.
 pub fn is_updated(known: Option<Known>) -> bool {
     !matches!(
         known,
@@ -72,7 +73,8 @@ pub fn is_updated(known: Option<Known>) -> bool {
     )
 }
 
-/// Returns whether a field is meant only for an accelerator. As in nginx, clients do not receive such fields.
+/// Returns whether a response field is meant only for an accelerator, such as `X-Accel-*`. As in nginx, clients do not
+/// receive such fields.
 fn for_the_accelerator(known: Known) -> bool {
     matches!(
         known,

@@ -22,7 +22,7 @@ pub struct StoredValidators<'a> {
 /// nginx's `if_modified_since`: comparison of `If-Modified-Since` with the page's `Last-Modified`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfModifiedSince {
-    /// `off`: the field is ignored, and the page is considered modified.
+    /// `off`: `If-Modified-Since` is ignored, and the page is considered modified.
     Off,
     /// `exact`: unmodified if both times are equal.
     #[default]
@@ -70,8 +70,8 @@ pub fn judge_conditions(
     }
 }
 
-/// Returns whether the value of an `If-Range` field holds, so that a part may be sent (RFC 9110 §13.1.5): it is a
-/// strong tag of the same bytes in the same encoding, or exactly the time of `Last-Modified`.
+/// Returns whether the value of an `If-Range` field matches the stored page, so that a part may be sent (RFC 9110
+/// §13.1.5): it is a strong tag of the same bytes in the same encoding, or exactly the time of `Last-Modified`.
 pub fn if_range_holds(value: &[u8], stored: &StoredValidators<'_>, now_s: u64) -> bool {
     if let Some(sent) = SentTag::parse(value.trim_ascii()) {
         return stored.tag.is_some_and(|tag| tag.is_exactly(sent, stored.encoding));
@@ -87,8 +87,8 @@ enum Comparison {
     Weak,
 }
 
-/// Returns whether a field with entity tags is `*` or has a tag of the stored page, in any encoding. The strong
-/// comparison accepts no weak tags.
+/// Returns whether the field `name` (`If-Match` or `If-None-Match`) is `*` or has a tag of the stored page, in any
+/// encoding. The strong comparison accepts no weak tags.
 fn names_page(request: &Fields, name: Known, stored: &StoredValidators<'_>, comparison: Comparison) -> bool {
     request.known_all(name).any(|value| {
         value.trim_ascii() == b"*"

@@ -21,7 +21,7 @@ pub struct Freshness {
     /// True if the response must never be served stale: under `cache_rfc9111` by RFC 9111 §5.2.2.2, §5.2.2.4, §5.2.2.8
     /// or §5.2.2.10, or because it is stored by `*_cache_negative`.
     pub must_revalidate: bool,
-    /// Source of the validity.
+    /// Field or directive that defined the validity.
     pub source: ValiditySource,
     /// Estimated time when the origin generated the response, in ms since the epoch (RFC 9111 §4.2.3). Always `Some`
     /// under `cache_rfc9111`, otherwise only if the response has `Age`. `None` stands for the time of arrival.
@@ -92,7 +92,7 @@ pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, ValiditySource)> 
     shared.or_else(|| control.max_age.map(|seconds| (seconds, ValiditySource::MaxAge)))
 }
 
-/// Returns the validity, or `refusal` if it is 0.
+/// Returns the validity in ms, or the error `refusal` if it is 0.
 pub(crate) fn positive(valid_ms: u64, refusal: StoreRefusal) -> Result<u64, StoreRefusal> {
     if valid_ms == 0 { Err(refusal) } else { Ok(valid_ms) }
 }

@@ -6,10 +6,11 @@ use myriad_http::Fields;
 
 use crate::{device, languages, other_codings};
 
-/// Maximum total length of the names in a `Vary`, in bytes; nginx stores 128 bytes of `Vary`.
+/// Maximum total length of the field names in a `Vary`, in bytes; nginx stores 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
 
-/// Maximum length of a variant key, in bytes: the size of one of nginx's large header buffers.
+/// Maximum length in bytes of a variant key, which contains the values of the fields that a page varies by: the size of
+/// one of nginx's large header buffers.
 const VARIANT_MAX: usize = 8 << 10;
 
 /// Names of the request fields by which a page varies: in lower case, sorted, without duplicates.
@@ -23,7 +24,7 @@ pub struct VaryRule {
 pub enum VaryError {
     /// `Vary: *`.
     Any,
-    /// The field names have more than 256 bytes.
+    /// The field names in `Vary` have more than 256 bytes.
     TooLong,
 }
 
@@ -31,10 +32,11 @@ pub enum VaryError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantTooLong;
 
-/// Name in a rule that stands for the device class, used instead of `User-Agent`. It is not a valid field name.
+/// Name in a [`VaryRule`] that stands for the device class, used instead of `User-Agent`. It is not a valid field name.
 pub(crate) const BY_DEVICE: &[u8] = b":device";
 
-/// Name in a rule that stands for [`other_codings`], used instead of `Accept-Encoding`. It is not a valid field name.
+/// Name in a [`VaryRule`] that stands for [`other_codings`], used instead of `Accept-Encoding`. It is not a valid field
+/// name.
 const BY_CODINGS: &[u8] = b":codings";
 
 impl VaryRule {
@@ -47,7 +49,7 @@ impl VaryRule {
         VaryRule { names: names.into() }
     }
 
-    /// Returns a rule with the names of both rules.
+    /// Returns a rule with the field names of both rules.
     #[must_use]
     pub fn and(self, other: &VaryRule) -> VaryRule {
         let mut names = self.names.into_vec();
@@ -57,7 +59,7 @@ impl VaryRule {
         VaryRule { names: names.into() }
     }
 
-    /// Returns a rule with the names, in lower case, for which `keep` returns true.
+    /// Returns a rule with those field names, in lower case, for which `keep` returns true.
     #[must_use]
     pub fn only(&self, mut keep: impl FnMut(&[u8]) -> bool) -> VaryRule {
         VaryRule { names: self.names.iter().filter(|name| keep(name)).cloned().collect() }
@@ -95,12 +97,12 @@ impl VaryRule {
         Ok(VaryRule { names: names.into() })
     }
 
-    /// Returns whether the rule has no names, so that the page has only one variant.
+    /// Returns whether the rule has no field names, so that the page has only one variant.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Returns the names, in lower case and sorted.
+    /// Returns the field names, in lower case and sorted.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|name| &**name)
     }

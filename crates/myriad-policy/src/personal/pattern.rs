@@ -3,7 +3,7 @@
 /// Suffix of a pattern that matches one or more hexadecimal digits.
 const HEX: &str = "[a-f0-9]+";
 
-/// Cookie name, or a prefix of cookie names.
+/// Pattern of cookie names: a name, or a prefix of names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CookiePattern {
     /// Literal start of the name, converted by [`as_php`].
@@ -11,7 +11,7 @@ pub(super) struct CookiePattern {
     rest: NameRest,
 }
 
-/// Rest of the name, after the stem, that a pattern matches.
+/// Rest of the cookie name, after the stem, that a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameRest {
     Nothing,

@@ -2,7 +2,7 @@
 
 use super::{PurgeSubject, Tags, Wildcard};
 
-/// Purge command. The code that runs it selects the zones.
+/// Purge command: pages to purge, and how. The code that runs it selects the cache zones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeCommand {
     /// Pages to purge.
@@ -25,18 +25,18 @@ pub enum PurgeTarget {
     Wildcard(Wildcard),
     /// URLs whose path and query match a regex.
     Regex {
-        /// Host; `None` for all hosts.
+        /// Host in which the URLs are purged; `None` for all hosts.
         host: Option<Box<[u8]>>,
-        /// PCRE pattern.
+        /// PCRE pattern that the path and query must match.
         pattern: Box<str>,
     },
     /// Pages with at least one of these tags.
     Tags(Tags),
     /// Pages with a tag that matches the PCRE pattern.
     TagRegex(Box<str>),
-    /// Pages stored under one of these keys.
+    /// Pages stored under one of these cache keys.
     Keys(Vec<Box<[u8]>>),
-    /// Pages whose key starts with these bytes.
+    /// Pages whose cache key starts with these bytes.
     KeyPrefix(Box<[u8]>),
     /// All pages of a host.
     Host(Box<[u8]>),
@@ -52,11 +52,11 @@ impl PurgeCommand {
 }
 
 impl PurgeTarget {
-    /// Maximum length of a pattern, in bytes.
+    /// Maximum length of a wildcard or regex pattern in a purge, in bytes.
     pub const LONGEST_PATTERN: usize = 4096;
 
-    /// Parses the URL `http://host[:port]/path?query`, with or without scheme. The port and fragment are dropped, and a
-    /// missing path is `/`. Returns `None` without a host.
+    /// Creates a purge of the URL `http://host[:port]/path?query`, with or without scheme. The port and fragment are
+    /// dropped, and a missing path is `/`. Returns `None` without a host.
     pub fn url(url: &[u8]) -> Option<PurgeTarget> {
         let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
         let rest = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
@@ -71,7 +71,7 @@ impl PurgeTarget {
             .then(|| PurgeTarget::Url { host: host.to_ascii_lowercase().into(), target: target.into() })
     }
 
-    /// Parses a pattern with `*`. `host` is used if the pattern contains no host.
+    /// Creates a purge of the URLs that match a pattern with `*`. `host` is used if the pattern contains no host.
     ///
     /// # Errors
     /// Returns an error for a pattern longer than 4096 bytes.
@@ -96,8 +96,8 @@ impl PurgeTarget {
         Ok(PurgeTarget::TagRegex(text(pattern)?))
     }
 
-    /// Returns the label of a [`Url`](Self::Url) target, else nothing. In-flight pages, which have no tags yet, are
-    /// found by it.
+    /// Returns the label (hash) of a [`Url`](Self::Url) target; empty for other targets. Pages that are still being
+    /// fetched, which have no tags yet, are found by it.
     pub fn addresses(&self) -> Vec<u64> {
         match self {
             PurgeTarget::Url { host, target } => vec![PurgeSubject::new(b"", host, target).label_to_purge()],
@@ -105,7 +105,8 @@ impl PurgeTarget {
         }
     }
 
-    /// Returns the labels of a [`Tags`](Self::Tags) target, including [`Tags::OVERFLOWN`]; nothing for other targets.
+    /// Returns the labels (hashes) of the tags of a [`Tags`](Self::Tags) target, including [`Tags::OVERFLOWN`]; empty
+    /// for other targets.
     pub fn labels(&self) -> Vec<u64> {
         match self {
             PurgeTarget::Tags(tags) => tags.names().map(Tags::label).chain([Tags::OVERFLOWN]).collect(),
@@ -113,12 +114,13 @@ impl PurgeTarget {
         }
     }
 
-    /// Returns whether all covered pages are found by labels or keys. Otherwise every page must be checked.
+    /// Returns whether all covered pages are found by labels (hashes) or cache keys. Otherwise every page must be
+    /// checked.
     pub fn is_exact(&self) -> bool {
         matches!(self, PurgeTarget::Url { .. } | PurgeTarget::Tags(_) | PurgeTarget::Keys(_))
     }
 
-    /// Returns the kind of purge, for responses and logs.
+    /// Returns a word for the kind of purge target, for responses and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             PurgeTarget::Url { .. } => "url",
@@ -131,7 +133,7 @@ impl PurgeTarget {
     }
 }
 
-/// Writes the purge as one line for logs, with non-printable bytes escaped.
+/// Writes the purge target as one line for logs, with non-printable bytes escaped.
 impl std::fmt::Display for PurgeTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

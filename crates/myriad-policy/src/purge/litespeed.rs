@@ -2,7 +2,7 @@
 
 use super::{PurgeCommand, PurgeTarget, Tags};
 
-/// Maximum number of purges per response; the rest is ignored.
+/// Maximum number of purges in an `X-LiteSpeed-Purge` field of a response; the rest is ignored.
 const MOST: usize = 256;
 
 /// Parses an `X-LiteSpeed-Purge` field for pages of `host`, and appends its purges to `out`.

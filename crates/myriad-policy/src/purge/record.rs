@@ -5,7 +5,7 @@ use super::{PurgeCommand, PurgeTarget, Tags, Wildcard};
 /// Binary form: a byte for soft (1) or hard (0), a byte for the kind of target, then byte strings, each after its
 /// length (32 bits, little-endian).
 impl PurgeCommand {
-    /// Appends the binary form to `out`.
+    /// Appends the binary form of the purge to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.soft));
         match &self.what {

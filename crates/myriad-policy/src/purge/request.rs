@@ -95,7 +95,7 @@ fn by_pattern(fields: &Fields) -> Result<PurgeTarget, &'static str> {
     PurgeTarget::tag_regex(pattern)
 }
 
-/// Returns the purge of these tags, or an error if there were more than [`Tags`] holds.
+/// Returns the purge of pages with these tags, or an error if there were more than [`Tags`] stores.
 fn tags_target(tags: Tags) -> Result<PurgeTarget, &'static str> {
     if tags.is_truncated() {
         Err("more than 512 tags, or more than 16 KB of tags")

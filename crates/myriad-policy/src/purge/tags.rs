@@ -4,12 +4,12 @@ use myriad_http::{Fields, Known};
 
 use super::label::{self, label};
 
-/// Maximum number of tags of a page or purge.
+/// Maximum number of tags of a page or purge that are stored.
 const MOST: usize = 512;
-/// Maximum total length of the tags of a page or purge, in bytes.
+/// Maximum total length of the stored tags of a page or purge, in bytes.
 const BYTES: usize = 16 << 10;
 
-/// Response fields that contain tags. They are not sent to clients.
+/// Response fields that contain tags, by which pages are purged. They are not sent to clients.
 const FIELDS: [Known; 5] =
     [Known::SurrogateKey, Known::CacheTag, Known::XKey, Known::XCacheTags, Known::XLiteSpeedTag];
 
@@ -54,26 +54,26 @@ impl Tags {
         }
     }
 
-    /// Returns the tags in their original order, without duplicates.
+    /// Returns the tags in the order of the field, without duplicates.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|name| &**name)
     }
 
-    /// Returns whether the source had no tags.
+    /// Returns whether the field or list had no tags.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.is_truncated
     }
 
-    /// Returns whether the source had more tags than the limits allow; the rest was dropped.
+    /// Returns whether the field or list had more tags than the limits allow; the rest was dropped.
     pub fn is_truncated(&self) -> bool {
         self.is_truncated
     }
 
-    /// Label of pages with more tags than are stored. Every purge of tags covers these pages as well: an unnecessary
-    /// fetch is harmless, an outdated page is not.
+    /// Label (hash) of pages with more tags than are stored. Every purge of tags covers these pages as well: an
+    /// unnecessary fetch is harmless, an outdated page is not.
     pub const OVERFLOWN: u64 = label::OVERFLOWN;
 
-    /// Returns the label of a tag.
+    /// Returns the label of a tag: the hash by which purges find its pages.
     pub fn label(tag: &[u8]) -> u64 {
         label(b't', &[tag])
     }

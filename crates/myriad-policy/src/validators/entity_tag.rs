@@ -6,7 +6,7 @@ use myriad_http::conditional::EntityTag as SentTag;
 /// Encoding of a page: the coding and its compression level, because two levels yield different bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageEncoding {
-    /// Coding.
+    /// Content coding of the page.
     pub coding: Coding,
     /// Compression level of the coding; at most 99, and ignored for identity.
     pub level: u8,
@@ -29,7 +29,7 @@ pub enum EntityTag {
     Generated(u64),
     /// Tag sent by the origin.
     Origin {
-        /// Bytes between the quotes.
+        /// Bytes between the quotes of the origin's tag.
         opaque: Box<[u8]>,
         /// True if the origin sent a weak tag.
         weak: bool,
@@ -129,7 +129,7 @@ fn hexadecimal(hash: u64) -> [u8; 16] {
     std::array::from_fn(|digit| b"0123456789abcdef"[(hash >> (60 - 4 * digit) & 15) as usize])
 }
 
-/// Returns the two letters that identify a coding in a tag.
+/// Returns the two letters that identify a coding in a generated tag, such as `gz`.
 const fn mark(coding: Coding) -> &'static str {
     match coding {
         Coding::Identity => "",
@@ -139,7 +139,7 @@ const fn mark(coding: Coding) -> &'static str {
     }
 }
 
-/// Parses the hash in a tag written by [`EntityTag::write`]; `None` if `opaque` does not have that form.
+/// Parses the hash in a generated tag, as written by [`EntityTag::write`]; `None` if `opaque` does not have that form.
 fn generated_hash(opaque: &[u8]) -> Option<u64> {
     let (digits, suffix) = opaque.split_first_chunk::<16>()?;
     let known_suffix = match suffix {

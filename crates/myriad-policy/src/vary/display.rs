@@ -11,7 +11,7 @@ pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     fields
 }
 
-/// Field name, value (`None` if missing), and the remaining bytes.
+/// Part of a variant key: a field name, its value (`None` if missing), and the bytes that follow.
 type VariantField<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
 
 fn split_first_field(variant: &[u8]) -> Option<VariantField<'_>> {
