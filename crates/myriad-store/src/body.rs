@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use myriad_disk::StoredBody;
 use smallvec::SmallVec;
 
-/// Maximum size of a segment, in bytes.
+/// Maximum size of one segment of a body in memory, in bytes.
 ///
 /// Most bodies fit into one segment, which is sent as one `writev` entry. A large body is several segments, and needs
 /// no contiguous allocation.
@@ -16,7 +16,7 @@ const SEGMENT_BYTES: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 pub struct Body(BodyContent);
 
-/// Contents of a body. The size of this enum is that of one segment, because most bodies have only one.
+/// Contents of a [`Body`]. The size of this enum is that of one segment, because most bodies have only one.
 #[derive(Clone, Debug)]
 enum BodyContent {
     One(Bytes),
@@ -129,7 +129,7 @@ impl Body {
         }
     }
 
-    /// Returns the length in bytes.
+    /// Returns the length of the body in bytes.
     pub fn len(&self) -> u64 {
         match &self.0 {
             BodyContent::One(bytes) => bytes.len() as u64,

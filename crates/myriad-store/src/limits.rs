@@ -4,7 +4,7 @@
 /// the initial memory limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneLimits {
-    /// Maximum number of bytes for stored objects, arriving bodies and key notes together (`memory=`).
+    /// Maximum number of bytes for stored objects, bodies being received and notes about keys together (`memory=`).
     pub memory_bytes: usize,
     /// Time without a hit after which a key is removed (`inactive=`), in milliseconds. nginx's default is 10 minutes.
     pub inactive_ms: u64,
@@ -15,8 +15,8 @@ pub struct ZoneLimits {
     pub max_variants: usize,
     /// Number of bytes by which the origin may be ahead of the slowest reader of a body too long for memory.
     pub stream_window_bytes: usize,
-    /// Time after a fetch of a body that was too long to be stored, during which claims of the key return
-    /// [`crate::Claim::Pass`], in milliseconds.
+    /// Time in milliseconds after a fetch of a body that was too long to be stored, during which requests for the key
+    /// fetch without waiting for each other ([`crate::Claim::Pass`]).
     pub oversized_pass_ms: u64,
 }
 

@@ -31,11 +31,11 @@ pub(crate) struct ObjectParts<M: Metadata> {
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
     pub(crate) alternatives: [Option<AlternativeEncoding<M::EncodingMeta>>; ALTERNATIVES],
-    /// Current time in milliseconds, which counts as the time of the last use.
+    /// Current time in milliseconds, which counts as the time of the object's last use.
     pub(crate) now: u64,
 }
 
-/// Number of bits of the hit counter, and its maximum.
+/// Number of bits for the hit counter of an object, and its maximum.
 const HITS_BITS: u32 = 30;
 const HITS: u32 = (1 << HITS_BITS) - 1;
 /// Maximum number of hits that are counted for the eviction queue until it takes them.
@@ -46,7 +46,7 @@ const LINE: usize = 64;
 /// Number of cache lines after the fixed part that are prefetched. The processor's own prefetching follows after these.
 const PREFETCHED_LINES: usize = 12;
 
-/// Reads one byte of each of the first [`PREFETCHED_LINES`] cache lines.
+/// Reads one byte of each of the first [`PREFETCHED_LINES`] cache lines, to load them into the processor's cache.
 #[inline]
 fn touch_lines(bytes: &[u8]) -> u8 {
     bytes.iter().step_by(LINE).take(PREFETCHED_LINES).fold(0, |all, byte| all ^ byte)
@@ -71,17 +71,17 @@ struct Fixed<M: Metadata> {
     fresh_until: AtomicU64,
     /// Number of the newest purge that the object was checked against; initially its generation.
     last_purge_applied: AtomicU64,
-    /// Time of the last use, in milliseconds.
+    /// Time of the object's last use, in milliseconds.
     last_used: AtomicU64,
     /// Number of hits in the low [`HITS_BITS`] bits; above, the number of hits that the eviction queue has not taken
     /// yet.
     hits: AtomicU32,
     /// Length of the key, in bytes; the key is at the start of the variable part.
     key_end: u32,
-    /// Length of key and texts together, in bytes.
+    /// Length of key and texts of the metadata together, in bytes.
     texts_end: u32,
-    /// Approximate weight in units of [`ROUGH_UNIT`] bytes. It suffices for the eviction queue, which reads it at each
-    /// step.
+    /// Approximate weight of the object in units of [`ROUGH_UNIT`] bytes. It suffices for the eviction queue, which
+    /// reads it at each step.
     rough_weight: AtomicU32,
     encodings: EncodingList<M::EncodingMeta>,
     extras: Option<Box<ObjectExtras>>,
@@ -99,7 +99,7 @@ struct ObjectExtras {
     separate_body: Option<Body>,
 }
 
-/// Reference to an object, held while its body is being sent.
+/// Reference to an object whose own allocation contains the body, held while the body is being sent.
 struct InlineBody<M: Metadata>(Object<M>);
 
 impl<M: Metadata> AsRef<[u8]> for InlineBody<M> {
@@ -109,7 +109,7 @@ impl<M: Metadata> AsRef<[u8]> for InlineBody<M> {
 }
 
 impl<M: Metadata> Object<M> {
-    /// Creates an object.
+    /// Creates an object with the key `key`.
     pub(crate) fn new(key: &[u8], parts: ObjectParts<M>) -> Self {
         let ObjectParts { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } =
             parts;
@@ -213,27 +213,28 @@ impl<M: Metadata> Object<M> {
         (known >> HITS_BITS) as u8
     }
 
-    /// Returns the time of the last use, in milliseconds. Reading the object from disk counts as a use.
+    /// Returns the time of the object's last use, in milliseconds. Reading the object from disk counts as a use.
     pub(crate) fn last_used(&self) -> u64 {
         self.fixed().last_used.load(Relaxed)
     }
 
-    /// Returns the time of the last use, in seconds since the epoch.
+    /// Returns the time of the object's last use, in seconds since the epoch.
     pub(crate) fn last_used_s(&self) -> u32 {
         (self.last_used() / 1000) as u32
     }
 
-    /// Marks the object as being updated until `until`, in milliseconds.
+    /// Marks the object as being updated by a fetch until `until`, in milliseconds.
     pub(crate) fn begin_updating(&self, until: u64) {
         self.fixed().updating_until.store(until, Relaxed);
     }
 
-    /// Removes the mark that was set with `until`, unless a later fetch has set another one.
+    /// Removes the mark that a fetch is updating the object, set with `until`, unless a later fetch has set another
+    /// one.
     pub(crate) fn end_updating(&self, until: u64) {
         let _ = self.fixed().updating_until.compare_exchange(until, 0, Relaxed, Relaxed);
     }
 
-    /// Returns the caller's metadata.
+    /// Returns the caller's metadata of the object.
     #[inline]
     pub fn meta(&self) -> M::MetaView<'_> {
         let fixed = self.fixed();

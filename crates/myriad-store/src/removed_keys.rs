@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of entries in the table; a power of two.
+/// Number of entries in the table of recently removed keys; a power of two.
 const SLOTS: usize = 4096;
 const WHY_BITS: u32 = 1;
 
-/// Reason why a key is not stored any more.
+/// Reason why the pages of a key are not stored any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalReason {
     /// A purge removed the key.
@@ -15,8 +15,8 @@ pub enum RemovalReason {
     Evicted,
 }
 
-/// Recently removed keys, identified by part of their hashes. A key replaces an earlier key with the same slot. The
-/// answer is wrong if 31 further bits of two keys with the same slot are equal.
+/// Recently removed keys with reasons, identified by part of their hashes. A key replaces an earlier key with the same
+/// slot. The reason is wrong if 31 further bits of two keys with the same slot are equal.
 #[derive(Debug)]
 pub(crate) struct RemovedKeys(Box<[AtomicU32]>);
 

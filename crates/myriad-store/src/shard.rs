@@ -28,12 +28,12 @@ impl<M: Metadata> KeyEntry<M> {
         self.objects.iter().map(Object::last_used).max().unwrap_or(0)
     }
 
-    /// Returns the sum of the objects' approximate weights.
+    /// Returns the sum of the objects' approximate weights, in the unit of [`Object::rough_weight`].
     fn rough_weight(&self) -> u64 {
         self.objects.iter().map(|object| u64::from(object.rough_weight())).sum()
     }
 
-    /// Returns the number of hits on the objects since the last call.
+    /// Returns the number of hits on the objects of this key since the last call.
     fn take_unseen_hits(&self) -> u8 {
         self.objects.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add)
     }
@@ -63,7 +63,7 @@ impl<M: Metadata> KeyEntry<M> {
     }
 }
 
-/// Result of a look-up: the index of the entry, and the matching object.
+/// Result of a look-up of a key: the index of its entry in the eviction queue, and the matching object.
 pub(crate) type LookupResult<M> = (u32, Object<M>);
 
 /// Entry or object removed from a shard. After the lock is released, it must be dropped, and its bytes released.
@@ -72,20 +72,20 @@ pub(crate) enum RemovedItem<M: Metadata> {
     Object(Object<M>),
 }
 
-/// Rights of a flight: whether claims may join it, and whether its object may be stored.
+/// Role of a flight (a fetch for a key): whether requests may share it, and whether its object may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlightRole {
-    /// Claims may join, and the object may be stored.
+    /// Requests may share the flight, and the object may be stored.
     Open,
-    /// Claims may not join, but the object may be stored: the flight is too old, a purge may cover it, or it is a
-    /// separate fetch.
+    /// Requests may not share the flight, but the object may be stored: the flight is too old, a purge may cover it, or
+    /// it is a separate fetch.
     Closed,
-    /// The flight reads an object from disk. Claims do not find it, and the object may be stored in memory.
+    /// The flight reads an object from disk. Other requests do not find it, and the object may be stored in memory.
     Loading,
     /// The body is too long for memory: claims do not join but return [`Claim::Pass`](crate::Claim::Pass), and the
     /// object is stored only if the body was written to disk.
     Oversized,
-    /// A purge covers the flight: claims do not find it, and the object may not be stored.
+    /// A purge covers the flight: further requests do not find it, and the object may not be stored.
     Purged,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct FlightRecord<M: Metadata> {
     pub(crate) role: FlightRole,
     /// Set if the object can be stored. Cleared if the body is too long for memory and is not written to disk.
     pub(crate) may_store: bool,
-    /// Labels of the URL being fetched; `None` if the claim did not name them.
+    /// Labels of the URL being fetched (hashes by which purges find it); `None` if the request did not name them.
     pub(crate) address: Option<[u64; 2]>,
     /// Response head; `None` before it has arrived.
     pub(crate) head: Option<Arc<M>>,
@@ -115,7 +115,8 @@ pub(crate) struct ShardCounts {
     pub(crate) purged: u64,
 }
 
-/// Shard of a zone. Aligned so that two shards share neither a cache line nor a pair of lines that is fetched together.
+/// Part of a zone with its own lock and a share of the keys. Aligned so that two shards share neither a cache line nor
+/// a pair of lines that is fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard<M: Metadata> {
@@ -128,7 +129,7 @@ pub(crate) struct Shard<M: Metadata> {
     pub(crate) labels: LabelIndex,
     pub(crate) notes: KeyNotes,
     pub(crate) counts: ShardCounts,
-    /// Buffer for derived variants, so that a hit does not allocate.
+    /// Buffer for the variants of requests, so that a hit does not allocate.
     pub(crate) scratch: Vec<u8>,
 }
 
@@ -217,8 +218,8 @@ impl<M: Metadata> Shard<M> {
         Some(RemovedItem::Object(object))
     }
 
-    /// Updates table, labels and queue after the objects `gone` were removed from an entry. Their hits count for the
-    /// entry.
+    /// Updates hash table, labels and eviction queue after the objects `gone` were removed from an entry. Their hits
+    /// count for the entry.
     pub(crate) fn update_after_removal(&mut self, index: u32, gone: &[Object<M>]) {
         let unseen = gone.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add);
         if unseen > 0 {
@@ -248,7 +249,7 @@ impl<M: Metadata> Shard<M> {
         self.counts.hits += 1;
     }
 
-    /// Inserts an entry for a key that is not in the table.
+    /// Inserts an entry for a key that is not in the shard yet.
     pub(crate) fn insert(&mut self, entry: KeyEntry<M>) {
         let hash = entry.key(self.seed).table_hash();
         self.counts.objects += entry.objects.len();
@@ -300,7 +301,7 @@ impl<M: Metadata> Shard<M> {
         Some(found.remove().0)
     }
 
-    /// Returns all flights of `key`, whatever their role.
+    /// Returns all flights (fetches) of `key`, whatever their role.
     pub(crate) fn flights_of_key(
         &mut self,
         key: HashedKeyRef<'_>,

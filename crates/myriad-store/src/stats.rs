@@ -5,11 +5,12 @@
 pub struct ZoneStats {
     /// Number of stored keys.
     pub keys: usize,
-    /// Number of stored objects; each variant of a key is an object.
+    /// Number of objects in memory; each variant of a key is an object.
     pub objects: usize,
-    /// Number of bytes in use: objects with their overhead, arriving bodies, and space reserved for key notes.
+    /// Number of bytes of memory in use: objects with their overhead, bodies being received, and space reserved for
+    /// notes about keys.
     pub bytes: usize,
-    /// Number of bytes among `bytes` that are reserved for key notes and unused.
+    /// Number of bytes among `bytes` that are reserved for notes about keys and unused.
     pub unused_notes: usize,
     /// Current memory limit in bytes: the configured limit, or less under memory pressure
     /// ([`crate::Zone::set_pressure_limit`]).
@@ -28,7 +29,7 @@ pub struct ZoneStats {
     pub purged: u64,
     /// Number of complete objects that were not stored because the memory limit had no space.
     pub rejected: u64,
-    /// Number of flights in progress now.
+    /// Number of fetches and reads from disk in progress now.
     pub flights: usize,
 }
 

@@ -51,7 +51,7 @@ impl<M: Metadata> Variants<M> {
         }
     }
 
-    /// Removes and returns an object. The last remaining object is not removed; returns `None` then.
+    /// Removes and returns the object at `position`. The last remaining object is not removed; returns `None` then.
     pub(crate) fn take(&mut self, position: usize) -> Option<Object<M>> {
         let Self::Several(objects) = self else { return None };
         if objects.len() < 2 || position >= objects.len() {

@@ -12,7 +12,7 @@ use crate::{Metadata, Selection};
 pub struct DiskPage<M: Metadata> {
     /// Key of the page.
     pub key: Box<[u8]>,
-    /// Caller's metadata.
+    /// Caller's metadata of the page.
     pub meta: M,
     /// Variant of the page; `None` if the key has no variants.
     pub selection: Option<Selection>,
@@ -22,11 +22,11 @@ pub struct DiskPage<M: Metadata> {
     pub stored_at: u64,
     /// Time until which the page is fresh, in milliseconds; 0 after a soft purge.
     pub fresh_until: u64,
-    /// Length of the body, in bytes.
+    /// Length of the page's body, in bytes.
     pub body_len: u64,
-    /// Alternative encodings: index, metadata, length in bytes.
+    /// Alternative encodings of the body (such as gzip): index, metadata, length in bytes.
     pub encodings: Vec<(u8, M::EncodingMeta, usize)>,
-    /// Path of the file.
+    /// Path of the page's file.
     pub file: PathBuf,
 }
 

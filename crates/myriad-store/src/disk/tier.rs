@@ -21,7 +21,7 @@ pub(super) struct MetaCodec<M: Metadata> {
     pub(super) decode_alternative: fn(&[u8]) -> Option<M::EncodingMeta>,
 }
 
-/// Disk tier of a zone, with the conversion of its objects.
+/// Disk tier of a zone, with the conversion of objects to pages in files and back.
 pub(crate) struct DiskTier<M: Metadata> {
     pub(crate) disk: DiskStore,
     pub(super) codec: MetaCodec<M>,
@@ -48,7 +48,7 @@ impl<M: Persist> DiskTier<M> {
 }
 
 impl<M: Metadata> DiskTier<M> {
-    /// Returns the identity of an object for the disk tier.
+    /// Returns the identity of an object (key, variant, fetch) for the disk tier.
     pub(crate) fn id<'o>(&self, object: &'o Object<M>) -> PageId<'o> {
         PageId {
             key: object.key(),
@@ -76,7 +76,8 @@ impl<M: Metadata> DiskTier<M> {
         Some(Object::new(key.bytes(), parts?))
     }
 
-    /// Decodes metadata, and adds `shift_ms` milliseconds to its times. Returns `None` if the bytes are invalid.
+    /// Decodes an object's metadata from a file, and adds `shift_ms` milliseconds to its times. Returns `None` if the
+    /// bytes are invalid.
     pub(super) fn decode(&self, bytes: &[u8], shift_ms: i64) -> Option<M> {
         Some((self.codec.shifted)((self.codec.decode)(bytes)?, shift_ms))
     }

@@ -7,11 +7,12 @@ use super::{Abort, NotStored};
 use crate::{Metadata, Object, Zone};
 use std::task::Waker;
 
-/// Lead of a flight. Dropping it before the flight has ended aborts the flight.
+/// Right and duty to complete a flight, which is a fetch that several requests share. Dropping it before the flight is
+/// over aborts the flight.
 pub(crate) struct FlightLead<M: Metadata> {
     pub(crate) zone: Zone<M>,
     pub(crate) flight: Arc<Flight<M>>,
-    /// Number of bytes reserved in the zone's memory limit for received data.
+    /// Number of bytes reserved in the zone's memory limit for the received part of the body.
     charged: usize,
     finished: bool,
 }
@@ -34,19 +35,19 @@ impl<M: Metadata> FlightLead<M> {
         charged
     }
 
-    /// Reserves `bytes` for more of a body too long for memory, if they are available.
+    /// Reserves `bytes` for more of a body too long for memory, if they are available; otherwise continues without.
     pub(crate) fn charge_passing(&mut self, bytes: usize) {
         if self.zone.reserve_passing(self.flight.key.as_ref(), bytes) {
             self.charged += bytes;
         }
     }
 
-    /// Returns the number of bytes reserved for the body.
+    /// Returns the number of bytes reserved in the zone's memory limit for the body.
     pub(crate) fn charged(&self) -> usize {
         self.charged
     }
 
-    /// Releases reserved bytes until at most `bytes` are reserved.
+    /// Releases reserved bytes of the zone's memory limit until at most `bytes` are reserved.
     pub(crate) fn charge_at_most(&mut self, bytes: usize) {
         let surplus = self.charged.saturating_sub(bytes);
         self.charged -= surplus;
@@ -80,16 +81,16 @@ impl<M: Metadata> FlightLead<M> {
         stored
     }
 
-    /// Stores the object of a body too long for memory whose file is complete. Readers of the flight may still be
-    /// reading the body.
+    /// Stores the object of a body too long for memory whose file is complete. Requests that share the fetch may still
+    /// be reading the body.
     pub(crate) fn store_spilled(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.release();
         stored
     }
 
-    /// Marks a body too long for memory as complete, so that its readers see the end. The claim, and bytes reserved for
-    /// pending writes, are held until the file is complete.
+    /// Marks a body too long for memory as complete, so that its readers see the end. The claim (the reservation of the key
+    /// for this fetch), and bytes reserved for pending writes, are held until the file is complete.
     pub(crate) fn end_stream(&mut self) {
         let wakers = {
             let mut state = self.flight.state.lock();
@@ -99,8 +100,8 @@ impl<M: Metadata> FlightLead<M> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Stores the object and releases the claim in one step, so that no other request becomes the leader in between.
-    /// Publishes the object.
+    /// Stores the object and ends the exclusive fetch of its key in one step, so that no other request starts a fetch
+    /// in between. Sends the object to waiting requests.
     pub(crate) fn store(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         // The object is made of the received pieces, so their reserved bytes are reused for the object.
         self.zone.finish_arriving(self.charged);

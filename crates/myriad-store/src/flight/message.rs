@@ -8,50 +8,51 @@ use crate::{ALTERNATIVES, AlternativeEncoding, Metadata, Object, Selection};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchFailure(pub u16);
 
-/// Reason why a flight ended before its body was complete.
+/// Reason why a flight (a fetch that requests share) stopped before its body was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abort {
-    /// The writer was dropped, for example because its task was cancelled.
+    /// The writer of the body was dropped, for example because its task was cancelled.
     Dropped,
     /// The origin failed while it sent the body.
     Failed(FetchFailure),
 }
 
-/// First result for a reader of a flight.
+/// First result that a request waiting for a shared fetch (a flight) receives.
 #[derive(Debug)]
 pub enum FlightHead<M: Metadata> {
     /// The response may be stored: read its body with `poll_chunk`, from the first byte on.
     Head(Arc<M>),
     /// The complete object is available: newly stored, or the previous object after a revalidation.
     Object(Object<M>),
-    /// The response is another variant of the key than this request needs: make a new claim.
+    /// The response is another variant of the key than this request needs: call [`crate::Zone::claim`] again.
     Mismatch,
-    /// The response may not be shared: fetch separately.
+    /// The response may not be shared between clients: fetch separately.
     Uncacheable,
     /// The origin sent no usable response.
     Failed(FetchFailure),
-    /// The writer was dropped before the response head arrived: make a new claim.
+    /// The writer was dropped before the response head arrived: call [`crate::Zone::claim`] again.
     Aborted,
 }
 
-/// Final result of a flight for a reader.
+/// Final result that a request waiting for a shared fetch (a flight) receives.
 #[derive(Debug)]
 pub enum FlightEnd<M: Metadata> {
     /// The complete object is available.
     Object(Object<M>),
     /// The body is too long for memory: read it with `poll_chunk`.
     Oversized,
-    /// The response is another variant of the key than this request needs: make a new claim.
+    /// The response is another variant of the key than this request needs: call [`crate::Zone::claim`] again.
     Mismatch,
-    /// The response may not be shared: fetch separately.
+    /// The response may not be shared between clients: fetch separately.
     Uncacheable,
     /// The origin sent no usable response.
     Failed(FetchFailure),
-    /// The flight ended before its body was complete.
+    /// The shared fetch stopped before its body was complete.
     Aborted(Abort),
 }
 
-/// Description of a response that may be stored, which the leader publishes when the response head has arrived.
+/// Description of a response that may be stored, which the request that fetches it publishes when the response head has
+/// arrived.
 #[derive(Debug)]
 pub struct Admission<M> {
     /// Response head, which waiters send to their clients while the body arrives.
@@ -63,12 +64,13 @@ pub struct Admission<M> {
     pub length: Option<u64>,
 }
 
-/// Description of a complete object, which the leader provides at the end.
+/// Description of a complete object, which the request that has fetched it provides at the end of the body.
 #[derive(Debug)]
 pub struct Completion<M: Metadata> {
-    /// Metadata to store. May contain more than the published head, such as a validator computed from the body.
+    /// Metadata to store with the object. May contain more than the published head, such as a validator computed from
+    /// the body.
     pub meta: M,
-    /// Current time, in milliseconds.
+    /// Current time, in milliseconds; the object counts as stored now.
     pub now: u64,
     /// Time until which the object is fresh, in milliseconds.
     pub fresh_until: u64,
@@ -79,11 +81,11 @@ pub struct Completion<M: Metadata> {
 /// Result of [`crate::BodyWriter::complete`] or [`crate::FlightWriter::renew`].
 #[derive(Debug)]
 pub enum Completed<M: Metadata> {
-    /// The object is stored under its key.
+    /// The object is stored under its key; contains the object.
     Stored(Object<M>),
     /// The body is too long for memory: the object will be stored once its file is complete.
     Spilled,
-    /// The object is not stored; only the waiters of the flight receive it.
+    /// The object is not stored; only the requests that share this fetch receive it.
     Unstored(NotStored),
 }
 
@@ -100,7 +102,7 @@ pub enum NotStored {
     OverCap,
 }
 
-/// State in which a body is received.
+/// Way in which a body is received: for storage, or only passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectState {
     /// The body is collected in memory, and will be stored when it is complete.
@@ -110,10 +112,10 @@ pub enum CollectState {
     Oversized,
 }
 
-/// Result of [`crate::BodyWriter::poll_capacity`].
+/// Result of [`crate::BodyWriter::poll_capacity`]: whether the fetch may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// The next piece can be pushed.
+    /// The next piece of the body can be pushed.
     Ready,
     /// The body is too long for memory and has no reader and no file any more: stop the fetch.
     Abandoned,

@@ -10,8 +10,8 @@ use super::state::{Chunk, Flight, Phase, matches_request};
 use super::{Abort, FlightEnd, FlightHead};
 use crate::{Metadata, Selection};
 
-/// Reader of a flight, which receives the body from the first byte on, whenever it joined. Dropping it does not stop
-/// the flight.
+/// Reader of a response that several requests share (a flight). It receives the body from the first byte on, whenever
+/// it joined. Dropping it does not stop the fetch.
 pub struct FlightReader<M: Metadata> {
     flight: Arc<Flight<M>>,
     place: usize,
@@ -20,7 +20,7 @@ pub struct FlightReader<M: Metadata> {
 }
 
 impl<M: Metadata> FlightReader<M> {
-    /// Joins a flight. The caller must have checked that the flight accepts readers.
+    /// Creates a reader of a shared fetch. The caller must have checked that the fetch accepts readers.
     pub(crate) fn join(flight: &Arc<Flight<M>>, is_leaders: bool) -> Self {
         let place = flight.state.lock().join();
         Self { flight: Arc::clone(flight), place, is_leaders }
@@ -61,8 +61,8 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(head)
     }
 
-    /// Returns the announced length of the whole body, in bytes; `None` before the head has arrived, or if the origin
-    /// announced none.
+    /// Returns the length of the whole body that the origin announced, in bytes; `None` before the head has arrived, or
+    /// if the origin announced none.
     pub fn announced(&self) -> Option<u64> {
         match &self.flight.state.lock().phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.announced,
@@ -71,7 +71,8 @@ impl<M: Metadata> FlightReader<M> {
         }
     }
 
-    /// Returns another reader of the same flight, which starts at the first byte, to observe the result of the flight.
+    /// Returns another reader of the same shared fetch, which starts at the first byte, to observe the result of the
+    /// fetch.
     ///
     /// It must be created before the body becomes too long for memory, and dropped when that happens, because received
     /// pieces are released only when all readers have read them.
@@ -98,8 +99,8 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(chunk)
     }
 
-    /// Polls for the result of the flight, for a caller that needs the complete object with its encodings rather than
-    /// the stream.
+    /// Polls for the result of the shared fetch, for a caller that needs the complete object with its encodings rather
+    /// than the stream.
     pub fn poll_end(
         &mut self,
         cx: &mut Context<'_>,

@@ -14,7 +14,7 @@ use super::message::{Abort, Completion, FetchFailure};
 use crate::object::ObjectParts;
 use crate::{Body, Metadata, Object, Selection};
 
-/// Fetch of the object for a key.
+/// Fetch of the object for a key, which several requests may share.
 ///
 /// Lock order: the lock of a shard before the lock of a flight. Wakers are woken without either.
 pub(crate) struct Flight<M: Metadata> {
@@ -62,7 +62,7 @@ pub(crate) enum Phase<M: Metadata> {
     Aborted(Abort),
 }
 
-/// Body that is arriving.
+/// Body of a shared fetch that is being received.
 pub(crate) struct ArrivingBody<M: Metadata> {
     pub(crate) head: Arc<M>,
     pub(crate) selection: Option<Selection>,
@@ -95,7 +95,7 @@ impl<M: Metadata> ArrivingBody<M> {
         self.pieces.push_back(piece);
     }
 
-    /// Releases the pieces with numbers below `piece`, which no reader needs any more.
+    /// Releases the pieces of the body with numbers below `piece`, which no reader needs any more.
     fn release_before(&mut self, piece: usize) {
         while self.released < piece
             && let Some(dropped) = self.pieces.pop_front()
@@ -106,10 +106,10 @@ impl<M: Metadata> ArrivingBody<M> {
     }
 }
 
-/// Position of a reader in a flight.
+/// Position of a reader in the body of a shared fetch.
 #[derive(Default)]
 struct ReaderPosition {
-    /// Number of the piece to read next.
+    /// Number of the body piece to read next.
     next: usize,
     /// Number of body bytes read so far.
     offset: u64,
@@ -121,12 +121,12 @@ pub(crate) type Wakers = SmallVec<[Waker; 4]>;
 pub(crate) struct State<M: Metadata> {
     pub(crate) phase: Phase<M>,
     positions: Vec<Option<ReaderPosition>>,
-    /// Unused indices of `positions`.
+    /// Unused indices of `positions`, which new readers get.
     vacant: Vec<usize>,
     writer: Option<Waker>,
 }
 
-/// Result of reading the next piece of the body.
+/// Result of an attempt to read the next piece of the body.
 pub(crate) enum Chunk {
     Bytes(Bytes),
     End,
@@ -139,7 +139,7 @@ impl<M: Metadata> State<M> {
         Self { phase: Phase::Waiting, positions: Vec::new(), vacant: Vec::new(), writer: None }
     }
 
-    /// Adds a reader that starts at the first byte. Returns its index in `positions`.
+    /// Adds a reader that starts at the first byte of the body. Returns its index in `positions`.
     pub(crate) fn join(&mut self) -> usize {
         let place = Some(ReaderPosition::default());
         if let Some(vacant) = self.vacant.pop() {
@@ -150,7 +150,8 @@ impl<M: Metadata> State<M> {
         self.positions.len() - 1
     }
 
-    /// Removes a reader. Returns the waker of the writer if the writer may have been waiting for this.
+    /// Removes the reader with this index. Returns the waker of the body's writer if the writer may have been waiting
+    /// for this.
     #[must_use]
     pub(crate) fn leave(&mut self, reader: usize) -> Option<Waker> {
         self.positions[reader] = None;
@@ -176,7 +177,7 @@ impl<M: Metadata> State<M> {
         self.positions.iter_mut().flatten().filter_map(|place| place.waker.take()).collect()
     }
 
-    /// Appends a piece, or drops it if the body is too long for memory and no reader is left.
+    /// Appends a piece of the body, or drops it if the body is too long for memory and no reader is left.
     pub(crate) fn push(&mut self, piece: Bytes) {
         let (_, read) = self.backlog();
         match &mut self.phase {
@@ -186,7 +187,7 @@ impl<M: Metadata> State<M> {
         }
     }
 
-    /// Changes the phase from `Streaming` to `Oversized`.
+    /// Changes the phase from `Streaming` to `Oversized`: the body is too long for memory.
     pub(crate) fn turn_oversized(&mut self) {
         match std::mem::replace(&mut self.phase, Phase::Waiting) {
             Phase::Streaming(stream) => self.phase = Phase::Oversized(stream),
@@ -196,7 +197,7 @@ impl<M: Metadata> State<M> {
         let _ = self.release_read();
     }
 
-    /// Marks the body of a flight in phase `Oversized` as complete.
+    /// Marks the body as complete, in phase `Oversized` (too long for memory).
     pub(crate) fn end_oversized(&mut self) {
         if let Phase::Oversized(stream) = &mut self.phase {
             stream.is_complete = true;
@@ -236,7 +237,7 @@ impl<M: Metadata> State<M> {
         self.writer.take()
     }
 
-    /// Returns the number of bytes in pieces that have not been released, and true if the flight has a reader.
+    /// Returns the number of received bytes that have not been released, and true if the flight has a reader.
     pub(crate) fn backlog(&self) -> (usize, bool) {
         let buffered = match &self.phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.buffered,
@@ -278,7 +279,7 @@ impl<M: Metadata> Flight<M> {
         Object::new(self.key.bytes(), parts)
     }
 
-    /// Changes to a final phase, and wakes all readers.
+    /// Changes the flight to a final phase, and wakes all readers.
     pub(crate) fn publish(&self, phase: Phase<M>) {
         let (former, wakers) = {
             let mut state = self.state.lock();

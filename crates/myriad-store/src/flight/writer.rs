@@ -17,8 +17,8 @@ use crate::{Body, Metadata, Object, Selection};
 /// Bytes of overhead that are accounted for each piece of an arriving body.
 const PIECE_OVERHEAD: usize = 64;
 
-/// Writer of a flight whose response head has not arrived yet. Dropping it aborts the flight: readers are woken, and
-/// the claim is released.
+/// Writer for a fetch that requests share, until the response head has arrived. Dropping it aborts the fetch: waiting
+/// requests are woken, and one of them may start a new fetch.
 pub struct FlightWriter<M: Metadata> {
     lead: FlightLead<M>,
 }
@@ -32,7 +32,8 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead
     }
 
-    /// Returns the sequence number at the start of this fetch, which will be the object's generation.
+    /// Returns the sequence number at the start of this fetch, which will be the object's generation. Purges with
+    /// higher numbers cover the object.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }
@@ -43,15 +44,16 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead.previous()
     }
 
-    /// Returns a reader for the request that started the fetch. It never returns [`super::FlightHead::Mismatch`].
+    /// Returns a reader of the response for the request that started the fetch. It never returns
+    /// [`super::FlightHead::Mismatch`].
     ///
     /// To be called before [`Self::admit`], because a body too long for memory accepts no new readers.
     pub fn reader(&self) -> FlightReader<M> {
         FlightReader::join(&self.lead.flight, true)
     }
 
-    /// Polls until the flight has no reader. A reader may still join until the flight ends; it must claim again if the
-    /// flight is dropped.
+    /// Polls until no request reads the fetch any more. A reader may still join until the fetch is over; it must claim
+    /// the key again if this writer is dropped.
     pub fn poll_unread(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lead.flight.state.lock();
         if !state.is_read() {
@@ -117,14 +119,15 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
     }
 
-    /// Ends the flight because the origin sent no usable response.
+    /// Completes the fetch without a response, because the origin sent no usable one. Waiting requests receive
+    /// `failure`.
     pub fn fail(mut self, failure: FetchFailure) {
         self.lead.finish(Phase::Failed(failure), None);
     }
 }
 
-/// Writer of a flight whose body is arriving. Dropping it aborts the flight: readers are woken, and the claim is
-/// released.
+/// Writer of the body of a fetch that requests share. Dropping it aborts the fetch: waiting requests are woken, and one
+/// of them may start a new fetch.
 pub struct BodyWriter<M: Metadata> {
     lead: FlightLead<M>,
     selection: Option<Selection>,
@@ -141,17 +144,19 @@ pub struct BodyWriter<M: Metadata> {
 }
 
 impl<M: Metadata> BodyWriter<M> {
-    /// Returns the sequence number at the start of this fetch, which will be the object's generation.
+    /// Returns the sequence number at the start of this fetch, which will be the object's generation. Purges with
+    /// higher numbers cover the object.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }
 
-    /// Returns a reader for the request that started the fetch; `None` once the body is too long for memory.
+    /// Returns a reader of the response for the request that started the fetch; `None` once the body is too long for
+    /// memory.
     pub fn reader(&self) -> Option<FlightReader<M>> {
         (self.mode == CollectState::Ok).then(|| FlightReader::join(&self.lead.flight, true))
     }
 
-    /// Returns the state in which the body is being received.
+    /// Returns the state in which the body is being received: collected for memory, or too long for it.
     pub fn state(&self) -> CollectState {
         self.mode
     }

@@ -10,15 +10,15 @@ use super::alternative::{ALTERNATIVES, AlternativeEncoding, EncodingNode};
 use super::{Fixed, Object};
 use crate::{Body, Metadata, Selection};
 
-/// Unit of approximate weights, in bytes. It permits weights up to 64 GB in 32 bits.
+/// Unit of approximate weights of objects, in bytes. It permits weights up to 64 GB in 32 bits.
 const ROUGH_UNIT: usize = 16;
 
 impl<M: Metadata> Object<M> {
     /// Bytes of an object besides its data: fixed part, reference count, length, and rounding by the allocator.
     const OVERHEAD: usize = size_of::<Fixed<M>>() + 16 + 64;
 
-    /// Bytes of a segment besides its data: the shared counter that the crate `bytes` allocates, and the allocator's
-    /// header.
+    /// Bytes of memory of a body segment besides its data: the shared counter that the crate `bytes` allocates, and the
+    /// allocator's header.
     const SEGMENT_OVERHEAD: usize = 48;
 
     pub(super) fn base_weight(&self) -> usize {
@@ -45,7 +45,7 @@ impl<M: Metadata> Object<M> {
         self.fixed().rough_weight.store(self.rough_weight().saturating_add(units), Relaxed);
     }
 
-    /// Returns the approximate weight, in units of [`ROUGH_UNIT`] bytes.
+    /// Returns the approximate weight of the object, in units of [`ROUGH_UNIT`] bytes.
     pub(crate) fn rough_weight(&self) -> u32 {
         self.fixed().rough_weight.load(Relaxed)
     }
@@ -73,7 +73,7 @@ impl<M: Metadata> Object<M> {
         std::iter::successors(self.fixed().encodings.get(), |encoding| encoding.next.get())
     }
 
-    /// Adds an encoding at `index`. Returns false if the index is occupied or out of range.
+    /// Adds an encoding of the body at `index`. Returns false if the index is occupied or out of range.
     pub(crate) fn set_alternative(
         &self,
         index: usize,
@@ -100,7 +100,7 @@ impl<M: Metadata> Object<M> {
         }
     }
 
-    /// Returns the encoding at `index`; `None` if there is none.
+    /// Returns the encoding of the body at `index`; `None` if there is none.
     pub fn alternative(&self, index: u8) -> Option<&AlternativeEncoding<M::EncodingMeta>> {
         let index = usize::from(index);
         self.encodings().find(|encoding| encoding.index == index).map(|encoding| &encoding.alternative)

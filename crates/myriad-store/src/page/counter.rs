@@ -18,7 +18,7 @@ impl Counter {
         self.0.store(self.0.load(Relaxed).saturating_sub(count), Relaxed);
     }
 
-    /// Sets the count to a measured value.
+    /// Sets the count to a measured value, for a gauge.
     pub fn set(&self, count: u64) {
         self.0.store(count, Relaxed);
     }

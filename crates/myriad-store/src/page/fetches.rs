@@ -8,16 +8,16 @@ use std::time::Duration;
 use myriad_log::LogRateLimit;
 use myriad_upstream::{WaitQueue, WaitTicket};
 
-/// Limits for fetches of a zone (`max_fetches=`, `fetch_queue=`).
+/// Limits for concurrent fetches of pages into a cache zone (`max_fetches=`, `fetch_queue=`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchLimits {
-    /// Maximum number of concurrent fetches, at least 1.
+    /// Maximum number of concurrent fetches of the zone, at least 1.
     pub max_running: usize,
-    /// Maximum number of fetches that wait for their turn.
+    /// Maximum number of fetches of the zone that wait for their turn.
     pub queue: usize,
 }
 
-/// Limiter of a zone's fetches. All workers share it, and it survives reloads.
+/// Limiter of concurrent fetches into a cache zone. All workers share it, and it survives reloads.
 #[derive(Debug, Default)]
 pub struct FetchLimiter {
     max_running: AtomicUsize,
@@ -28,11 +28,11 @@ pub struct FetchLimiter {
     pub log_limit: LogRateLimit,
 }
 
-/// Permission for a fetch in progress, returned on drop.
+/// Permission for a fetch in progress. Dropping it permits the next fetch.
 #[derive(Debug)]
 pub struct FetchPermit(Arc<FetchLimiter>);
 
-/// Result of a request for a fetch.
+/// Result of a request for permission to fetch.
 #[derive(Debug)]
 pub enum FetchAdmission {
     /// The fetch may begin.
@@ -42,7 +42,7 @@ pub enum FetchAdmission {
 }
 
 impl FetchLimiter {
-    /// Changes the limits. Fetches in progress beyond a lower limit continue.
+    /// Changes the limits of concurrent and waiting fetches. Fetches in progress beyond a lower limit continue.
     pub fn set_limits(&self, bounds: FetchLimits) {
         self.max_running.store(bounds.max_running, Relaxed);
         self.queue.store(bounds.queue, Relaxed);
@@ -54,7 +54,7 @@ impl FetchLimiter {
         if self.waiters.is_empty() { self.admit() } else { None }
     }
 
-    /// Returns a permit, or a place in the queue; `None` if the queue is full.
+    /// Returns permission for a fetch, or a place in the queue of fetches; `None` if the queue is full.
     pub fn begin_or_queue(self: &Arc<Self>) -> Option<FetchAdmission> {
         if let Some(fetching) = self.try_begin() {
             return Some(FetchAdmission::Now(fetching));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-/// Sends requests to the process that started this process and has kept its privileges (the supervisor).
+/// Connection to the supervisor (the process that started this process and retains its privileges), to request folders.
 pub trait FolderCreator: Send + Sync {
     /// Requests that the removed folder of a cache zone be created again. Returns no result; the supervisor logs
     /// failures.

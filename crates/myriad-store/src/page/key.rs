@@ -3,29 +3,31 @@
 //! Each part begins with NUL and a letter. NULs in the preceding text are doubled, so that no text can look like a
 //! part.
 
-/// Part of keys of pages for clients that accept only content codings which Myriad does not produce.
+/// Name of a part of cache keys: separates pages for clients that accept only content codings which Myriad does not
+/// produce.
 pub const CODINGS: &[u8] = b"\0codings";
-/// Part for the received `Host`, if it differs from `$host`.
+/// Name of the part of cache keys with the received `Host`, present if it differs from `$host`.
 pub const HOST: &[u8] = b"\0host=";
-/// Part for the URI of a subrequest, if `*_cache_key` does not contain it.
+/// Name of the part of cache keys with the URI of a subrequest, present if `*_cache_key` does not contain the URI.
 pub const SUBREQUEST: &[u8] = b"\0subrequest=";
-/// Part for the arguments of a subrequest; follows [`SUBREQUEST`].
+/// Name of the part of cache keys with the arguments of a subrequest; follows [`SUBREQUEST`].
 pub const ARGUMENTS: &[u8] = b"\0args=";
-/// Part for the value of a request field (`cache_key_field`).
+/// Name of the part of cache keys with the value of a request field (`cache_key_field`).
 pub const FIELD: &[u8] = b"\0field=";
-/// Part for the value of a cookie (`cache_key_cookie`).
+/// Name of the part of cache keys with the value of a cookie (`cache_key_cookie`).
 pub const COOKIE: &[u8] = b"\0cookie=";
 
-/// Part for the path of a file to which pages refer (`cache_keep_assets`). It is the whole key; no text precedes it.
+/// Start of the cache keys of files to which pages refer (`cache_keep_assets`), followed by the file's path. No other
+/// text precedes it.
 pub const ASSET: &[u8] = b"\0asset=";
 
-/// Returns the key for a text that another directive than `*_cache_key` sets.
+/// Returns the cache key for a text that another directive than `*_cache_key` sets.
 pub fn named(mut text: Vec<u8>) -> Vec<u8> {
     double_nuls(&mut text, 0);
     text
 }
 
-/// Appends a part: its name and its value, in which NULs are doubled.
+/// Appends a part to the cache key `key`: its name and its value, in which NULs are doubled.
 pub fn append(name: &[u8], value: &[u8], key: &mut Vec<u8>) {
     key.extend_from_slice(name);
     let value_at = key.len();
@@ -48,8 +50,8 @@ pub fn double_nuls(key: &mut Vec<u8>, from: usize) {
     }
 }
 
-/// Returns the key for other content codings that belongs to the page with key `key`. A purge of one of them purges
-/// both.
+/// Returns the cache key of the same page as `key` for clients that accept only other content codings. A purge of one
+/// of them purges both.
 pub fn of_other_codings(key: &[u8]) -> Vec<u8> {
     [key, CODINGS].concat()
 }

@@ -12,13 +12,13 @@ use myriad_policy::{PurgeSubject, Tags};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageMarks<B = Box<[u8]>>(B);
 
-/// Flag: the page was fetched for an https URL.
+/// Flag in a page's marks: the page was fetched for an https URL.
 const HTTPS: u8 = 1;
-/// Flag: the page had more tags than are stored.
+/// Flag in a page's marks: the page had more tags than are stored.
 const TAGS_TRUNCATED: u8 = 2;
-/// Flag: the page belongs to one port, which is not the default port of its scheme.
+/// Flag in a page's marks: the page belongs to one port, which is not the default port of its scheme.
 const PORT: u8 = 4;
-/// Length of the flags and the two lengths, in bytes.
+/// Length of the flags and of the lengths of host and target at the start of marks, in bytes.
 const HEAD: usize = 7;
 
 impl PageMarks {
@@ -39,7 +39,7 @@ impl PageMarks {
         PageMarks(bytes.into())
     }
 
-    /// Returns the marks with the port that the client's request named.
+    /// Returns the marks with the port added that the client's request named.
     #[must_use]
     pub fn with_port(&self, port: u16) -> PageMarks {
         let (head, rest) = self.as_bytes().split_at(HEAD);
@@ -105,7 +105,7 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         PurgeSubject::new(scheme, self.host(), self.target())
     }
 
-    /// Returns the path and query as the client sent them.
+    /// Returns the path and query of the page's URL as the client sent them.
     pub fn target(&self) -> &[u8] {
         self.parts().1
     }
@@ -117,7 +117,7 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         bytes.first_chunk().map(|port| u16::from_le_bytes(*port))
     }
 
-    /// Returns the host of the URL.
+    /// Returns the host of the page's URL.
     pub fn host(&self) -> &[u8] {
         self.parts().0
     }
@@ -137,8 +137,8 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         self.flags() & TAGS_TRUNCATED > 0
     }
 
-    /// Calls `each` with each label of the page: hashes of its path, of its URL with query (if it has one) and of its
-    /// tags, or a common label for pages with too many tags.
+    /// Calls `each` with each label of the page (hashes by which purges find it): of its path, of its URL with query
+    /// (if it has one) and of its tags, or a common label for pages with too many tags.
     pub fn labels(&self, each: &mut dyn FnMut(u64)) {
         let subject = self.subject();
         each(subject.path_label());
@@ -149,7 +149,8 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
         }
     }
 
-    /// Returns the bytes from the host on. `rest` are the bytes after the first [`HEAD`].
+    /// Returns the bytes from the host on, after the port if there is one. `rest` are the bytes after the first
+    /// [`HEAD`].
     fn without_port<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
         rest.get(port_length(self.flags())..).unwrap_or_default()
     }
@@ -167,7 +168,7 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
     }
 }
 
-/// Returns the number of bytes that the port occupies.
+/// Returns the number of bytes that the port occupies in marks with these flags.
 fn port_length(flags: u8) -> usize {
     if flags & PORT > 0 { size_of::<u16>() } else { 0 }
 }

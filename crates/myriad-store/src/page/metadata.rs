@@ -6,7 +6,7 @@ use crate::{Metadata, PurgePredicate};
 use myriad_policy::{EntityTag, PurgeCommand};
 
 impl Metadata for PageMeta {
-    /// Compression level of the encoding.
+    /// Compression level with which the encoding was made.
     type EncodingMeta = u8;
     type StoredForm = PageFacts;
     type MetaView<'a> = PageView<'a>;

@@ -7,7 +7,8 @@ use crate::page::{
     PageFacts, PageMarks, PageMeta, PageView, ProxiedFacts, StoredDuration, TextEnds, TextParts,
 };
 
-/// Format: numbers are little-endian, byte strings follow their lengths, flags are in the order of the fields.
+/// Encoding of page metadata in files: numbers are little-endian, byte strings follow their lengths, flags are in the
+/// order of the fields.
 impl Persist for PageMeta {
     const VERSION: u16 = 5;
 

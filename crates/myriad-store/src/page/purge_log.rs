@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-/// Maximum number of purges in the log.
+/// Maximum number of purges in the log shown to administrators; the oldest are dropped.
 const MAX_ENTRIES: usize = 1000;
-/// Maximum length of the description of the purged pages, in bytes.
+/// Maximum length of the description of the purged pages in an entry of the purge log, in bytes.
 const MAX_TEXT_LEN: usize = 500;
 
 /// Origin of a purge request.
@@ -31,7 +31,7 @@ impl PurgeSource {
     }
 }
 
-/// Entry of the purge log.
+/// Entry of the purge log shown to administrators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeLogEntry {
     /// Time of the purge, in milliseconds since the epoch.
@@ -42,17 +42,18 @@ pub struct PurgeLogEntry {
     pub what: String,
     /// Set if the pages become stale instead of being removed.
     pub soft: bool,
-    /// Source of the purge.
+    /// Source of the purge request.
     pub by: PurgeSource,
     /// Number of the purge in the zone's sequence.
     pub number: u64,
     /// Number of pages that the purge covered; `None` while they are still being counted.
     pub pages: Option<u64>,
-    /// Set if `pages` is a minimum.
+    /// Set if `pages` is a minimum: more pages may have been covered.
     pub at_least: bool,
 }
 
-/// Last purges of a zone. Readers refer to a purge by its position among all recorded purges, from 1 on.
+/// Last purges of a zone, shown to administrators. Readers refer to a purge by its position among all recorded purges,
+/// from 1 on.
 #[derive(Debug, Default)]
 pub struct PurgeLog(Mutex<PurgeLogState>);
 

@@ -9,7 +9,8 @@ use myriad_script::Regex;
 
 use crate::page::PageMeta;
 
-/// Maximum number of pages for which a regular expression may exceed its limits. After that, it matches every page.
+/// Maximum number of pages for which the regular expression of a purge may exceed its execution limits. After that, it
+/// matches every page.
 const MAX_FAILURES: u32 = 8;
 
 /// Returns a function that determines whether a purge covers a page.

@@ -15,7 +15,7 @@ pub enum RevalidationCondition {
     ModifiedSince,
 }
 
-/// Conditions and their values, for one stored page.
+/// Conditions for the revalidation of one stored page, each with its value.
 pub type Conditions = SmallVec<[(RevalidationCondition, Vec<u8>); 2]>;
 
 impl RevalidationCondition {
@@ -35,7 +35,7 @@ impl RevalidationCondition {
         }
     }
 
-    /// Returns the name of the FastCGI parameter.
+    /// Returns the name of the FastCGI parameter for the condition, such as `HTTP_IF_NONE_MATCH`.
     pub const fn param(self) -> &'static [u8] {
         match self {
             RevalidationCondition::NoneMatch => b"HTTP_IF_NONE_MATCH",

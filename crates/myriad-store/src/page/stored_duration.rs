@@ -1,6 +1,6 @@
 //! Duration in two bytes, for storage with each page.
 
-/// Number of bits for the leading binary digits. The other bits are the exponent.
+/// Number of bits of a stored duration for the leading binary digits. The other bits are the exponent.
 const DIGITS: u32 = 12;
 
 /// Duration up to 37 hours in milliseconds, with an error of at most 1/2000.

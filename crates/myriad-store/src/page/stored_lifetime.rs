@@ -3,18 +3,18 @@
 
 use myriad_policy::{Lifetime, ValiditySource};
 
-/// [`Lifetime`] as it is stored with each page.
+/// [`Lifetime`] (freshness of a page, its source and grace) in the compact form that is stored with each page.
 #[derive(Clone, Debug)]
 pub struct StoredLifetime {
     fresh_until: u64,
     /// Freshness lifetime in milliseconds, in [`VALID_BITS`] bits. The bits above are twice the index of its source in
     /// [`SOURCES`], plus 1 if the page must be revalidated when it is stale.
     valid: u64,
-    /// Values that few pages have; `None` if all are the usual ones.
+    /// Parts of the lifetime that few pages have; `None` if all have their usual values.
     rare: Option<Box<LifetimeExtras>>,
 }
 
-/// Number of bits for the freshness lifetime, enough for two million years.
+/// Number of bits for the freshness lifetime in milliseconds, enough for two million years.
 const VALID_BITS: u32 = 56;
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
 const SOURCES: [ValiditySource; 7] = [
@@ -36,7 +36,7 @@ struct LifetimeExtras {
 }
 
 impl StoredLifetime {
-    /// Returns the number of heap bytes that it owns.
+    /// Returns the number of heap bytes that the value owns.
     pub fn weight(&self) -> usize {
         self.rare.as_ref().map_or(0, |_| size_of::<LifetimeExtras>() + 16)
     }

@@ -2,11 +2,11 @@
 
 use crate::page::ProxiedFacts;
 
-/// [`ProxiedFacts`] in one byte: two bits for `expired`, then one for each further field in order.
+/// [`ProxiedFacts`] of a response in one byte: two bits for `expired`, then one for each further field in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredProxiedFacts(u8);
 
-/// Bits of `expired`: `Expires` is present; it is in the past.
+/// Bits for `expired`: one is set if `Expires` is present, the next if it is in the past.
 const EXPIRES: u8 = 1;
 const EXPIRED: u8 = 2;
 

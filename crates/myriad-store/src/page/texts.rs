@@ -2,7 +2,7 @@
 
 use crate::page::PageMarks;
 
-/// Texts of a page, in the order in which they are joined.
+/// Texts of a page's metadata, in the order in which they are joined into one byte string.
 #[derive(Clone, Copy, Debug)]
 pub struct TextParts<'a> {
     /// Header field lines to send, except length, encoding, validators and fields that a location adds.
@@ -21,8 +21,8 @@ pub struct TextParts<'a> {
     pub cut: &'a [u8],
 }
 
-/// Flag in the last offset: the texts contain `unsent` or `cut`. The lengths of the reason phrase (16 bits) and of the
-/// unsent lines (32 bits) then precede the reason phrase. Pages without them need no byte for this.
+/// Flag in the last offset of [`TextEnds`]: the texts contain `unsent` or `cut`. The lengths of the reason phrase (16
+/// bits) and of the unsent lines (32 bits) then precede the reason phrase. Pages without them need no byte for this.
 const HAS_MORE: u32 = 1 << 31;
 
 impl TextParts<'_> {
@@ -70,7 +70,7 @@ impl TextEnds {
     }
 }
 
-/// Joined texts, with access to each of them.
+/// Joined texts of a page's metadata, with access to each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texts<'a> {
     bytes: &'a [u8],
@@ -101,42 +101,42 @@ impl<'a> Texts<'a> {
         &self.bytes[start as usize..end as usize]
     }
 
-    /// See [`TextParts::lines`].
+    /// Returns [`TextParts::lines`]: the header field lines to send.
     pub fn lines(self) -> &'a [u8] {
         self.part(0, self.ends.0[0])
     }
 
-    /// See [`TextParts::marks`].
+    /// Returns [`TextParts::marks`]: URL and tags by which purges find the page.
     pub fn marks(self) -> PageMarks<&'a [u8]> {
         PageMarks::of_stored(self.part(self.ends.0[0], self.ends.0[1]))
     }
 
-    /// See [`TextParts::media_type`].
+    /// Returns [`TextParts::media_type`], without parameters and in lower case.
     pub fn media_type(self) -> &'a [u8] {
         self.part(self.ends.0[1], self.ends.0[2])
     }
 
-    /// See [`TextParts::last_modified`].
+    /// Returns [`TextParts::last_modified`], as the origin sent it; empty if absent.
     pub fn last_modified(self) -> &'a [u8] {
         self.part(self.ends.0[2], self.ends.0[3] & !HAS_MORE)
     }
 
-    /// See [`TextParts::reason`].
+    /// Returns [`TextParts::reason`]; empty for the standard reason phrase.
     pub fn reason(self) -> &'a str {
         std::str::from_utf8(self.tail().0).unwrap_or_default()
     }
 
-    /// See [`TextParts::unsent`].
+    /// Returns [`TextParts::unsent`]: field lines for `$upstream_http_*` that are not sent.
     pub fn unsent(self) -> &'a [u8] {
         self.tail().1
     }
 
-    /// See [`TextParts::cut`].
+    /// Returns [`TextParts::cut`]: personal parts that were cut out of the page.
     pub fn cut(self) -> &'a [u8] {
         self.tail().2
     }
 
-    /// Returns the reason phrase, the unsent lines and the cut parts.
+    /// Returns the reason phrase, the lines that are not sent and the cut parts, which are last in the joined texts.
     fn tail(self) -> (&'a [u8], &'a [u8], &'a [u8]) {
         let tail = &self.bytes[(self.ends.0[3] & !HAS_MORE) as usize..];
         if self.ends.0[3] & HAS_MORE == 0 {

@@ -18,7 +18,7 @@ use crate::page::{
     StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
-/// Metadata of a page outside the store. In the store, its texts are in the allocation of the page's object
+/// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
 /// ([`PageView`]).
 #[derive(Clone)]
 pub struct PageMeta {
@@ -30,9 +30,9 @@ pub struct PageMeta {
 /// Metadata of a page, except texts.
 #[derive(Clone)]
 pub struct PageFacts {
-    /// Status of the response.
+    /// Status code of the response.
     pub status: u16,
-    /// End offsets of the texts.
+    /// End offsets of the joined texts of the page's metadata.
     pub ends: TextEnds,
     /// Entity tag of the page; `None` while the body is still arriving, unless the origin sent an `ETag`.
     pub tag: Option<EntityTag>,
@@ -42,7 +42,7 @@ pub struct PageFacts {
     pub origin_encoded: bool,
     /// Set if the page may not be transformed (`Cache-Control: no-transform`).
     pub no_transform: bool,
-    /// Freshness lifetime and grace, with their source.
+    /// Freshness lifetime of the page and grace after it, with their source.
     pub stored_lifetime: StoredLifetime,
     /// Set if the page has `Location` or `Refresh`, which `proxy_redirect` may rewrite for each client.
     pub redirects: bool,
@@ -83,7 +83,7 @@ impl PageMeta {
     }
 }
 
-/// View of a page's metadata, whether it is in the store or not.
+/// View of a page's metadata, whether the page is in the cache or not.
 #[derive(Clone, Copy)]
 pub struct PageView<'a> {
     /// Metadata except texts.
@@ -100,12 +100,12 @@ impl Deref for PageView<'_> {
 }
 
 impl<'a> PageView<'a> {
-    /// Returns a copy of the metadata that is independent of the store.
+    /// Returns a copy of the metadata that is independent of the cache.
     pub fn to_owned(self) -> PageMeta {
         PageMeta { facts: self.facts.clone(), texts: self.texts.into() }
     }
 
-    /// Returns the texts of the page.
+    /// Returns the texts of the page's metadata, such as its header field lines.
     pub fn texts(self) -> Texts<'a> {
         Texts::new(self.texts, self.facts.ends)
     }
@@ -120,7 +120,7 @@ impl<'a> PageView<'a> {
         self.texts().media_type()
     }
 
-    /// Returns the reason phrase; empty if it is the standard phrase of the status.
+    /// Returns the reason phrase of the response; empty if it is the standard phrase of the status.
     pub fn reason(self) -> &'a str {
         self.texts().reason()
     }
@@ -148,7 +148,7 @@ impl<'a> PageView<'a> {
 }
 
 impl PageFacts {
-    /// Returns the freshness lifetime and grace, with their source.
+    /// Returns the freshness lifetime of the page and the grace after it, with their source.
     pub fn lifetime(&self) -> Lifetime {
         self.stored_lifetime.get()
     }
@@ -159,10 +159,10 @@ impl PageFacts {
     }
 }
 
-/// Page in the store of a zone.
+/// Page stored in a cache zone.
 pub type Page = Object<PageMeta>;
 
-/// Zone of pages (`*_cache_path`).
+/// Cache zone for pages (`*_cache_path`).
 pub struct PageZone {
     /// Store of the pages, in memory and on disk.
     pub zone: Zone<PageMeta>,
@@ -174,7 +174,7 @@ pub struct PageZone {
     pub purge_results: PurgeResults,
     /// Log of the last purges.
     pub purges: PurgeLog,
-    /// Limiter of concurrent fetches into the zone.
+    /// Limiter of concurrent fetches of pages into the zone.
     pub fetches: Arc<FetchLimiter>,
 }
 

@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 
 use crate::page::Counter;
 
-/// Number of workers with their own counters. All further workers share one set of counters.
+/// Number of workers with their own counters per cache zone. All further workers share one set of counters.
 const WORKERS: usize = 64;
 const STATUSES: usize = CacheStatus::ALL.len();
 /// Maximum number of purge results that are retained for commands which wait for them.
 const MAX_RESULTS: usize = 1024;
 
-/// Counters of one worker, aligned so that no two workers write to the same cache line.
+/// Counters of one worker for a cache zone, aligned so that no two workers write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct WorkerCounters([[Counter; FIGURES]; STATUSES]);
@@ -40,14 +40,14 @@ impl Default for ZoneCounts {
 }
 
 impl ZoneCounts {
-    /// Counts a finished request and the bytes of its body that were sent. Must be called on the thread of worker
-    /// `worker`.
+    /// Counts a finished request with its cache status, and the bytes of its body that were sent. Must be called on the
+    /// thread of worker `worker`.
     pub fn add(&self, worker: usize, status: CacheStatus, bytes: u64) {
         self.add_figures(worker, status, [(0, 1), (1, bytes)]);
     }
 
-    /// Counts a page of `bytes` bytes that was stored for a request with this status. Must be called on the thread of
-    /// worker `worker`.
+    /// Counts a page with a body of `bytes` bytes that was stored for a request with this status. Must be called on the
+    /// thread of worker `worker`.
     pub fn add_written(&self, worker: usize, status: CacheStatus, bytes: u64) {
         self.add_figures(worker, status, [(2, 1), (3, bytes)]);
     }
@@ -71,7 +71,7 @@ impl ZoneCounts {
         own + self.others[status][figure].load(Relaxed)
     }
 
-    /// Returns all counts. `name` is the name of the zone.
+    /// Returns all counts of the zone, summed over workers. `name` is the name of the zone.
     pub fn sums(&self, name: &str) -> ZoneSums {
         let by_status = std::array::from_fn(|status| CacheZoneCount {
             responses: self.figure(status, 0),
@@ -86,7 +86,7 @@ impl ZoneCounts {
 /// Counts of a cache zone at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneSums {
-    /// Name of the zone.
+    /// Name of the cache zone.
     pub name: String,
     /// Counts by cache status, in the order of [`CacheStatus::ALL`].
     pub by_status: [CacheZoneCount; STATUSES],
@@ -95,9 +95,9 @@ pub struct ZoneSums {
 /// Counts of the requests with one cache status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheZoneCount {
-    /// Number of responses.
+    /// Number of responses with this cache status.
     pub responses: u64,
-    /// Number of body bytes sent.
+    /// Number of body bytes sent in these responses.
     pub bytes: u64,
     /// Number of pages that were stored for these requests.
     pub responses_written: u64,

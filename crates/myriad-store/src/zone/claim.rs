@@ -11,7 +11,7 @@ use crate::flight::{Flight, FlightLead, FlightReader, FlightWriter, State, match
 use crate::shard::{FlightRecord, FlightRole, Shard};
 use crate::{KeyRef, Metadata, Object, Selection};
 
-/// Options of a claim.
+/// Options of [`Zone::claim`], which finds a usable object or starts a fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimOptions {
     /// Current time, in milliseconds.
@@ -22,22 +22,22 @@ pub struct ClaimOptions {
     /// The older fetch continues and retains its waiters. Its object is still stored, unless a later fetch has stored
     /// an object before.
     pub lock_age_ms: u64,
-    /// Labels of the requested URL, by which purges may name it ([`crate::PurgeScope::Exact`]); the same label twice if
-    /// there is only one. `None` if the URL has no labels.
+    /// Labels of the requested URL (hashes by which purges find it, [`crate::PurgeScope::Exact`]); the same label twice
+    /// if there is only one. `None` if the URL has no labels.
     ///
     /// With it, a purge of another URL does not prevent requests from joining the fetch while its response head has not
     /// arrived yet.
     pub address: Option<[u64; 2]>,
 }
 
-/// Result of a claim.
+/// Result of [`Zone::claim`].
 #[derive(Debug)]
 pub enum Claim<M: Metadata> {
-    /// An object that `usable` accepts is stored.
+    /// An object that the function `usable` of the claim accepts is stored.
     Hit(Object<M>),
     /// No fetch is in progress: the caller becomes the leader, must fetch the object, and others wait for it.
     Lead(FlightWriter<M>),
-    /// A fetch is in progress, and this is its reader.
+    /// A fetch of another request is in progress, and this is a reader of it.
     Wait(FlightReader<M>),
     /// The key was uncacheable or too long for memory recently (hit-for-miss): fetch without waiting for others.
     /// [`Zone::fetch_unshared`] returns a writer, in case the response can be stored this time.
@@ -107,8 +107,8 @@ impl<M: Metadata> Zone<M> {
     /// Starts a fetch to replace a stored object. Returns `None` if the object is not stored any more, or is already
     /// being fetched.
     ///
-    /// Another fetch may start after `updating_ms` milliseconds. `address` contains the labels of the requested URL, as
-    /// in [`ClaimOptions`], which may differ from the URL of the stored object with the same key.
+    /// Another fetch may start after `updating_ms` milliseconds. `address` contains the labels (hashes) of the
+    /// requested URL, as in [`ClaimOptions`], which may differ from the URL of the stored object with the same key.
     pub fn begin_refresh(
         &self,
         object: &Object<M>,
@@ -171,7 +171,7 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// Properties of a flight that is about to start.
+/// Properties of a flight (a fetch or a read from disk) that is about to start.
 pub(super) struct NewFlight<M: Metadata> {
     pub(super) now: u64,
     pub(super) address: Option<[u64; 2]>,
@@ -182,7 +182,7 @@ pub(super) struct NewFlight<M: Metadata> {
 }
 
 impl<M: Metadata> NewFlight<M> {
-    /// Properties of a flight that reads a file.
+    /// Properties of a flight that reads a page from its file.
     pub(super) fn load(now: u64) -> Self {
         Self { now, address: None, previous: None, selection: None, role: FlightRole::Loading }
     }
@@ -198,15 +198,15 @@ impl<M: Metadata> NewFlight<M> {
     }
 }
 
-/// Returns the URL labels of a fetch that may end with the confirmation of a stored object. Returns `None` if their
-/// URLs differ, so that a purge of either URL affects the flight.
+/// Returns the labels (hashes) of the URL of a fetch that may confirm a stored object. Returns `None` if their URLs
+/// differ, so that a purge of either URL affects the fetch.
 fn shared_address<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
     address.filter(|address| {
         previous.and_then(|object| M::address(object.meta())).is_none_or(|other| other == *address)
     })
 }
 
-/// Result of the search for a flight that a request may join.
+/// Result of the search for a fetch in progress that a request may join.
 enum RunningFlight<M: Metadata> {
     Flight(Arc<Flight<M>>),
     Oversized,
@@ -214,8 +214,8 @@ enum RunningFlight<M: Metadata> {
 }
 
 impl<M: Metadata> Shard<M> {
-    /// Returns the flight that a request may join. Flights that are too old or may be covered by a purge become
-    /// `Closed`.
+    /// Returns the fetch in progress that a request may join. Fetches that are too old or may be covered by a purge are
+    /// closed for further requests.
     fn find_flight(
         &mut self,
         key: HashedKeyRef<'_>,
@@ -253,8 +253,8 @@ impl<M: Metadata> Shard<M> {
         running
     }
 
-    /// Returns the variant that a new flight will probably fetch, derived from the selector of a stored object or of
-    /// another flight; `None` if no selector is known.
+    /// Returns the variant that a new fetch will probably receive, derived from the `Vary` of a stored object or of
+    /// another fetch of the key; `None` if none is known.
     fn expected_selection(
         &mut self,
         key: HashedKeyRef<'_>,

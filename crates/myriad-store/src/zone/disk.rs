@@ -45,7 +45,7 @@ impl<M: Metadata> Zone<M> {
         self.inner.tier.get()
     }
 
-    /// Changes the limits of the disk tier, if there is one.
+    /// Changes the limits of disk space and files of the disk tier, if there is one.
     pub fn limit_disk(&self, limits: DiskLimits) {
         if let Some(tier) = self.tier() {
             tier.disk.set_limits(limits);
@@ -75,7 +75,7 @@ impl<M: Metadata> Zone<M> {
         self.tier()?.disk.seek(self.key(key), &variant).map(PageFile)
     }
 
-    /// Reads a file into memory on a disk thread. Concurrent requests for a key share one read.
+    /// Reads a page file into memory on a disk thread. Concurrent requests for a key share one read.
     ///
     /// After any result of [`FlightReader::poll_end`], the caller must look the key up again, and then call
     /// [`Self::seek`] again: a marker file may have led to the file of a variant. Returns `None` if the read queue is
@@ -142,7 +142,7 @@ impl<M: Metadata> Zone<M> {
         judged.is_none_or(|(verdict, number)| tier.apply_verdict(name, object, verdict, number))
     }
 
-    /// Starts a flight without waiters that reads a file; `None` if the key is already being read.
+    /// Starts to read a file for a key, without waiting requests; `None` if the key is already being read.
     fn begin_load(&self, key: HashedKeyRef<'_>, now: u64) -> Option<FlightLead<M>> {
         let mut shard = self.shard(key);
         let is_loading = shard.flights_of_key(key).any(|record| record.role == FlightRole::Loading);
@@ -181,13 +181,13 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Queues the write of a stored object.
+    /// Queues the write of a stored object to disk, if the zone has a disk tier.
     pub(crate) fn write(&self, object: &Object<M>) {
         self.write_if(object, || self.holds(object));
     }
 
-    /// Queues the write of an object. `is_stored` is called once the write is registered; if it returns false, because
-    /// of a purge, nothing is written.
+    /// Queues the write of an object to disk. `is_stored` is called once the write is registered; if it returns false,
+    /// because of a purge, nothing is written.
     pub(crate) fn write_if(&self, object: &Object<M>, is_stored: impl Fn() -> bool) {
         let Some(tier) = self.tier() else { return };
         let zone = self.clone();
@@ -205,7 +205,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Records the time of the last hit on an evicted entry in the disk tier.
+    /// Passes the time of the last hit on an entry evicted from memory to the disk tier, for its own eviction order.
     pub(super) fn note_evicted(&self, entry: &KeyEntry<M>) {
         // Pages without hits are excluded, so that they do not appear recently used.
         if let Some(tier) = self.tier()

@@ -13,21 +13,21 @@ use crate::{FinishedPurge, KeyRef, Metadata, Object};
 /// Number of slots examined per call of [`Zone::inspect`] or [`Zone::inspect_disk`].
 const BATCH: u32 = 64;
 
-/// Position of an inspection of the memory tier. It starts with the default value.
+/// Position of an inspection of the objects in memory. The inspection starts with the default value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
-    /// Index of the shard.
+    /// Index of the shard to inspect next.
     pub shard: u32,
-    /// Index of the slot in the shard.
+    /// Index of the slot in that shard.
     pub slot: u32,
 }
 
 /// Purge by rule that is still counting pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LivePurge {
-    /// Name given by the caller.
+    /// Name that the caller gave the purge.
     pub name: Arc<str>,
-    /// Number in the zone's sequence.
+    /// Number of the purge in the sequence of all fetches and purges of the zone.
     pub number: u64,
     /// Number of pages found so far.
     pub count: usize,
@@ -92,7 +92,7 @@ impl<M: Metadata> Zone<M> {
         counting.map(|FinishedPurge { name, number, count }| LivePurge { name, number, count }).collect()
     }
 
-    /// Returns the limits of the disk tier; `None` if there is none.
+    /// Returns the limits of disk space and files of the disk tier; `None` if there is none.
     pub fn disk_limits(&self) -> Option<DiskLimits> {
         Some(self.tier()?.disk.limits())
     }
@@ -124,8 +124,8 @@ impl<M: Metadata> Zone<M> {
         pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.disk_only_page(page)).collect()
     }
 
-    /// Returns the pages that are only on disk and have a label. Reads files on the calling thread, which must be
-    /// allowed to block.
+    /// Returns the pages that are only on disk and have a label (hash of a URL or tag). Reads files on the calling
+    /// thread, which must be allowed to block.
     pub fn disk_pages_with_label(&self, label: u64) -> Vec<DiskPage<M>> {
         let Some(tier) = self.tier() else { return Vec::new() };
         let pages = tier.disk.files_with_label(label).into_iter().filter_map(|name| tier.read_page(name));

@@ -39,18 +39,19 @@ impl<M: Metadata> Zone<M> {
         true
     }
 
-    /// Reserves `bytes` for an arriving body. All such bodies together get at most half of the memory limit.
+    /// Reserves `bytes` for a body that is being received, for `key`. All such bodies together get at most half of the
+    /// memory limit.
     pub(crate) fn reserve_arriving(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_reserve_arriving(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves `bytes` for a body too long for memory. Fails if arriving bodies would use more than a quarter of the
-    /// memory limit.
+    /// Reserves `bytes` for a body too long for memory that is passed on to readers and disk. Fails if all bodies being
+    /// received would use more than a quarter of the memory limit.
     pub(crate) fn reserve_passing(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_reserve_streamed(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves bytes that are already counted as arriving. If that fails, they are not counted as arriving any more.
+    /// Reserves bytes that are already counted for bodies being received. If that fails, they are not counted any more.
     fn reserve_counted(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         let reserved = self.reserve(key, bytes);
         if !reserved {
@@ -59,7 +60,7 @@ impl<M: Metadata> Zone<M> {
         reserved
     }
 
-    /// Subtracts bytes from the count of arriving bytes. They remain reserved.
+    /// Subtracts bytes from the count for bodies being received. They remain reserved.
     pub(crate) fn finish_arriving(&self, bytes: usize) {
         self.inner.ledger.finish_arriving(bytes);
     }
@@ -83,7 +84,7 @@ impl<M: Metadata> Zone<M> {
         if keys(next) > own + own / 8 + 8 { next } else { home }
     }
 
-    /// Evicts a key. Returns false if there is none. `home` is the shard of the key that needs memory.
+    /// Evicts the pages of one key. Returns false if there is none. `home` is the shard of the key that needs memory.
     pub(super) fn evict_one(&self, home: Option<usize>) -> bool {
         let shards = &self.inner.shards;
         let first = self.shard_to_evict_from(home);
@@ -108,7 +109,7 @@ impl<M: Metadata> Zone<M> {
         self.update_cap();
     }
 
-    /// Returns the number of bytes in use.
+    /// Returns the number of bytes of memory that the zone uses.
     pub fn used(&self) -> usize {
         self.inner.ledger.used()
     }
@@ -118,8 +119,8 @@ impl<M: Metadata> Zone<M> {
         self.inner.ledger.limit()
     }
 
-    /// Evicts up to `keys` keys, as far as more memory is in use than the limit permits. Returns the number of evicted
-    /// keys.
+    /// Evicts the pages of up to `keys` keys, as long as more memory is in use than the limit permits. Returns the
+    /// number of evicted keys.
     ///
     /// The lock of a shard is released after each key, so that a look-up waits for at most one removal. Files on disk
     /// remain.
@@ -135,12 +136,12 @@ impl<M: Metadata> Zone<M> {
         cap
     }
 
-    /// Records the reason for which an entry was removed.
+    /// Records the reason for which the pages of a key were removed from memory.
     pub(super) fn note_removal(&self, entry: &KeyEntry<M>, why: RemovalReason) {
         self.inner.removed_keys.note(entry.key(self.inner.seed()).hash(), why);
     }
 
-    /// Drops a removed entry and then releases its bytes. The caller must hold no lock.
+    /// Drops an entry that was removed from a shard, and then releases its bytes. The caller must hold no lock.
     pub(super) fn release_entry(&self, entry: KeyEntry<M>) {
         let weight = entry.weight();
         drop(entry);

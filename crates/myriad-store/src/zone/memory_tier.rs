@@ -13,7 +13,8 @@ use super::{Inner, Zone};
 use crate::Metadata;
 use crate::shard::Shard;
 
-/// Divisor of the memory limit: pages are loaded without a request only while less than half of the limit is in use.
+/// Divisor of the memory limit: after a restart, pages are loaded without a request only while less than half of the
+/// limit is in use.
 const WARM_PART: usize = 2;
 
 impl<M: Metadata> MemoryPurges for Inner<M> {
@@ -106,7 +107,7 @@ impl<M: Metadata> MemoryPurges for Inner<M> {
 }
 
 impl<M: Metadata> Inner<M> {
-    /// Removes the entry of a key. `first` is called before, under the same lock.
+    /// Removes the entry of the key with this hash from memory. `first` is called before, under the same lock.
     fn remove_entry(self: Arc<Self>, hash: u128, first: impl FnOnce(&mut Shard<M>)) {
         let removed = {
             let mut shard = self.shard_of(hash).lock();

@@ -27,13 +27,13 @@ use crate::removed_keys::{RemovalReason, RemovedKeys};
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 
-/// Number of shards of a large zone. With the few threads of a worker process, 64 locks are rarely contended.
+/// Maximum number of shards of a zone. With the few threads of a worker process, 64 locks are rarely contended.
 const MAX_SHARDS: usize = 64;
 
-/// Minimum memory limit per shard, in bytes. A zone with less memory has fewer shards, which limits their overhead.
+/// Minimum memory limit per shard, in bytes. A zone with less memory gets fewer shards, which limits their overhead.
 const SHARD_BYTES: usize = 256 << 10;
 
-/// Divisor of the memory limit: the part reserved for key notes.
+/// Divisor of the memory limit: the part reserved for notes about keys (request counts, marks as uncacheable).
 const NOTES_PART: usize = 64;
 
 /// Named cache. Cloning returns another handle of the same cache, which survives reloads if the caller retains it.
@@ -48,19 +48,19 @@ pub(crate) struct Inner<M: Metadata> {
     name: Box<str>,
     /// Seed with which keys are hashed.
     seed: AtomicU64,
-    /// Shards; the number is a power of two.
+    /// Shards, between which keys are distributed; the number is a power of two.
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: ZoneBudget,
     limits: RwLock<ZoneLimits>,
     /// Memory limit under memory pressure, in bytes; [`usize::MAX`] without pressure.
     pressure_limit: AtomicUsize,
-    /// Number of the next fetch or purge. The numbers order fetches and purges.
+    /// Sequence number of the next fetch or purge, which orders fetches and purges.
     sequence: AtomicU64,
     purges: LivePurges<M>,
     /// Check of all objects against purge rules, if in progress: the number of the newest rule at its start, the next
     /// shard and slot.
     purge_sweep: Mutex<Option<(u64, usize, u32)>>,
-    /// Number up to which rules have been checked against all objects in memory.
+    /// Number up to which purges by rule have been checked against all objects in memory.
     swept_purges: AtomicU64,
     /// Shard that an eviction without a preferred shard examines next.
     evict_next: AtomicUsize,
@@ -108,12 +108,13 @@ impl<M: Metadata> Zone<M> {
         &self.inner.name
     }
 
-    /// Returns the current limits.
+    /// Returns the current limits of the zone.
     pub fn limits(&self) -> ZoneLimits {
         *self.inner.limits.read()
     }
 
-    /// Changes the limits, for example after a reload. Evicts keys down to a smaller memory limit before it returns.
+    /// Changes the limits of the zone, for example after a reload. Evicts keys down to a smaller memory limit before it
+    /// returns.
     pub fn resize(&self, limits: ZoneLimits) {
         *self.inner.limits.write() = limits;
         let cap = self.update_cap();
@@ -123,8 +124,8 @@ impl<M: Metadata> Zone<M> {
     /// Returns the object for `key` and counts a hit or miss. The object may be stale; objects removed by a purge are
     /// not returned.
     ///
-    /// If the key has variants, `variant` receives their selector and must append the request's variant to the empty
-    /// buffer. It runs under the shard's lock, so it must be fast.
+    /// If the key has variants, `variant` receives their selector (names of request fields in `Vary`) and must append
+    /// the request's values to the empty buffer. It runs under the shard's lock, so it must be fast.
     #[inline]
     pub fn get(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>), now: u64) -> Option<Object<M>> {
         let key = self.key(key);
@@ -154,7 +155,8 @@ impl<M: Metadata> Zone<M> {
         self.shard(key).notes.count(key.table_hash(), now, inactive_ms)
     }
 
-    /// Returns the current statistics. The shards are read one after another, so the figures may not match exactly.
+    /// Returns the current statistics of the zone. The shards are read one after another, so the figures may not match
+    /// exactly.
     pub fn stats(&self) -> ZoneStats {
         let mut stats = ZoneStats {
             bytes: self.inner.ledger.used(),
@@ -215,7 +217,7 @@ impl<M: Metadata> Inner<M> {
         self.shards.iter().for_each(|shard| shard.lock().seed = seed);
     }
 
-    /// Returns the shard of the key with a hash.
+    /// Returns the shard of the key with this hash.
     fn shard_of(&self, hash: u128) -> &Mutex<Shard<M>> {
         &self.shards[(hash >> 64) as usize & (self.shards.len() - 1)]
     }

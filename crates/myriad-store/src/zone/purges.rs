@@ -12,7 +12,7 @@ use crate::{
     LoggedPurge, MAX_RULE_LEN, Metadata, Object, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,
 };
 
-/// Number of entries checked per lock of a shard.
+/// Number of entries that are checked against purges while a shard is locked once.
 const BATCH: u32 = 64;
 
 impl<M: Metadata> Zone<M> {
@@ -173,7 +173,7 @@ impl<M: Metadata> Zone<M> {
         on_disk.min(self.inner.swept_purges.load(SeqCst))
     }
 
-    /// Returns the number below which purges can cover no stored page any more.
+    /// Returns the number below which no purge can cover a stored page any more, so that it can be removed.
     fn forgettable(&self) -> u64 {
         let asked = self.checked_through();
         let settled = self.tier().map_or(u64::MAX, |tier| tier.disk.forgotten_through());
@@ -228,7 +228,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Drops an entry or object that a purge removed, and removes its files. The caller must hold no lock.
+    /// Drops an entry or object that a purge removed from memory, and removes its files. The caller must hold no lock.
     pub(super) fn release_taken(&self, taken: Option<RemovedItem<M>>) {
         let Some(taken) = taken else { return };
         match &taken {
@@ -286,7 +286,8 @@ impl<M: Metadata> Inner<M> {
 }
 
 impl<M: Metadata> Shard<M> {
-    /// Prevents a key's fetches in progress from storing their objects, and excludes them from claims.
+    /// Prevents fetches in progress for a key from storing their objects, and excludes further requests from joining
+    /// them. `key` is the hash of the key.
     pub(super) fn forget_flights(&mut self, key: u128) {
         let flights = self.flights.iter_hash_mut(key as u64);
         let of_key = flights.filter(|record| record.flight.key.as_ref().hash() == key);

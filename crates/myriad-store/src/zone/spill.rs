@@ -11,7 +11,7 @@ use crate::flight::FlightLead;
 use crate::shard::FlightRole;
 use crate::{Body, Completion, Metadata, Object, Selection};
 
-/// Stores the object of a body too long for memory once its file is complete.
+/// Stores the object of a body too long for memory once the file of the body is complete.
 pub(crate) fn finish_spill<M: Metadata>(
     lead: FlightLead<M>,
     selection: Option<Selection>,

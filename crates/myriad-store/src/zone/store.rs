@@ -16,7 +16,7 @@ use crate::{ALTERNATIVES, AlternativeEncoding, AttachError, Metadata, Object, Se
 pub(super) type ReplacedObjects<M> = SmallVec<[Object<M>; 1]>;
 
 impl<M: Metadata> Zone<M> {
-    /// Records the response head of a flight, so that claims can compare their variants with it.
+    /// Records the response head of a fetch, so that requests that may join can compare their variants with it.
     pub(crate) fn resolve(
         &self,
         flight: &Arc<Flight<M>>,
@@ -34,7 +34,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Excludes new readers from a flight whose body became too long for memory.
+    /// Excludes new readers from a fetch whose body became too long for memory.
     pub(crate) fn close_oversized(&self, flight: &Arc<Flight<M>>) {
         let mut shard = self.shard(flight.key.as_ref());
         if let Some(record) = shard.flight_mut(flight)
@@ -44,7 +44,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Records that the object of a flight cannot be stored, because its body is too long for memory and not written to
+    /// Records that the object of a fetch cannot be stored, because its body is too long for memory and not written to
     /// disk. Purges then need not be retained for it.
     pub(crate) fn note_unstored(&self, flight: &Arc<Flight<M>>) {
         if let Some(record) = self.shard(flight.key.as_ref()).flight_mut(flight) {
@@ -52,8 +52,8 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Releases the claim of a flight that stores no object. If `pass` is given (current time and a duration, in
-    /// milliseconds), claims of the key return [`Claim::Pass`](super::Claim::Pass) for that time, from the same moment
+    /// Ends the exclusive fetch of a key that stores no object. If `pass` is given (current time and a duration, in
+    /// milliseconds), requests for the key get [`Claim::Pass`](super::Claim::Pass) for that time, from the same moment
     /// on.
     pub(crate) fn retire(&self, flight: &Arc<Flight<M>>, pass: Option<(u64, u64)>) {
         let key = flight.key.as_ref();
@@ -68,8 +68,8 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Releases the claim of a flight and stores its object, in one step. `charged` bytes are already reserved for it
-    /// and are used or released. With `to_disk`, the object is written to disk, too.
+    /// Ends the exclusive fetch of a key and stores its object, in one step. `charged` bytes are already reserved for
+    /// it and are used or released. With `to_disk`, the object is written to disk, too.
     pub(crate) fn store(
         &self,
         flight: &Arc<Flight<M>>,
@@ -150,7 +150,8 @@ impl<M: Metadata> Zone<M> {
 
 /// Result of storing an object in a shard.
 struct InsertResult<M: Metadata> {
-    /// Number of bytes to release: those of replaced objects, and the overhead of an entry that already existed.
+    /// Number of bytes of the memory limit to release: those of replaced objects, and the overhead of an entry that
+    /// already existed.
     freed: usize,
     /// Replaced objects. They are dropped after the lock is released, because dropping a large body takes long.
     _replaced: ReplacedObjects<M>,
