@@ -6,7 +6,8 @@ use myriad_script::Frame;
 use myriad_exchange::exchange::{ContentResponse, Request, exchange_buffers, size};
 use myriad_exchange::runtime::Place;
 
-/// Returns the limit by `X-Accel-Limit-Rate` or `set $limit_rate`, otherwise by `limit_rate`; `None` for no limit.
+/// Returns the rate at which a response is sent, by `X-Accel-Limit-Rate` or `set $limit_rate`, otherwise by
+/// `limit_rate`; `None` for no limit.
 pub(super) fn rate(
     request: &Request,
     frame: &mut Frame,

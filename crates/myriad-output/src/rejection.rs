@@ -10,9 +10,9 @@ use myriad_exchange::exchange::Request;
 
 /// Rejection by a condition (412) or a range (416).
 pub struct ConditionalRejection {
-    /// Status code.
+    /// Status of the rejection: 412 or 416.
     pub status: u16,
-    /// Additional header lines.
+    /// Additional header lines of the rejection, such as `Content-Range`.
     pub lines: Vec<u8>,
 }
 

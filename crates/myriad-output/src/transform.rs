@@ -6,11 +6,12 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-/// Number of output bytes after which a transformation should return. It bounds the memory that a client can make a
-/// worker use.
+/// Number of output bytes after which a body transformation should return. It bounds the memory that a client can make
+/// a worker use.
 pub(crate) const WINDOW: usize = 64 << 10;
 
-/// Transformation of a body, piece by piece. It buffers at most a fixed window.
+/// Transformation of a response body (compression, text replacement and others), piece by piece. It buffers at most a
+/// fixed window.
 pub(crate) trait Transform {
     /// Consumes bytes of `input`, and appends their transformation to `out`. Should return once `out` has [`WINDOW`]
     /// bytes. Returns true if `input` is consumed and no more output is possible without another piece.
@@ -45,7 +46,7 @@ pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) ->
 struct TransformedBody<T> {
     body: BoxBody,
     transform: T,
-    /// Input that the transformation has not consumed.
+    /// Input bytes that the transformation has not consumed.
     input: Bytes,
     /// Set if no more output is possible without another piece of input.
     drained: bool,

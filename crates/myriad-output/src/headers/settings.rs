@@ -6,9 +6,9 @@ use myriad_exchange::runtime::ExpiresRule;
 /// One `add_header` or `add_trailer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AddHeader {
-    /// Name of the field.
+    /// Name of the added field.
     pub name: Text,
-    /// Value; if it evaluates to an empty text, nothing is added.
+    /// Value of the added field; if it evaluates to an empty text, the field is not added.
     pub value: Text,
     /// `always`: also added to responses with other statuses than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
     pub always: bool,

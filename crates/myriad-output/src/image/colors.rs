@@ -6,13 +6,13 @@ use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::{DEPTH, Pixels};
 
-/// Maximum number of colors of a palette.
+/// Maximum number of colors of a palette in GIF and PNG images.
 pub(crate) const MOST: usize = 256;
 /// Sampling factor of the color quantizer: it learns from each tenth pixel. The crate's range is 1 to 30.
 const EVERY: i32 = 10;
 /// Maximum number of pixels from which colors are learned. Larger images are sampled at even distances.
 const MOST_LEARNED: usize = 1 << 20;
-/// Number of pixels between two checks of the interrupt, which take some milliseconds.
+/// Number of pixels processed between two checks of the interrupt, which take some milliseconds.
 const CHECK_EVERY: usize = 1 << 16;
 
 /// Image with a palette.

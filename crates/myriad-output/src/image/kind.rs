@@ -14,7 +14,7 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// Number of bytes that [`of`](Self::of) requires.
+    /// Number of bytes at the start of an image that [`of`](Self::of) requires to recognize its format.
     pub const NEEDED: usize = 16;
 
     /// Returns the format, by the first [`NEEDED`](Self::NEEDED) bytes; `None` if there are fewer bytes or the format

@@ -12,7 +12,7 @@ use crate::image::size::ImageSize;
 /// Metadata of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageMetadata {
-    /// Size as stored.
+    /// Size of the image as stored, before the rotation by the orientation.
     pub size: ImageSize,
     /// Orientation for display (Exif's `Orientation`), from 1 to 8; 1 for none.
     pub orientation: u8,

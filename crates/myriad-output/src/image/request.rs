@@ -24,7 +24,7 @@ pub enum RequestedSize {
 }
 
 impl RequestedSize {
-    /// Side without a limit: `-`.
+    /// Width or height without a limit: `-`.
     pub const ANY: u32 = u32::MAX;
 }
 
@@ -64,9 +64,9 @@ impl OutputFormat {
 /// Requested changes of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageRequest {
-    /// Requested size.
+    /// Requested size of the image.
     pub shape: RequestedSize,
-    /// Rotation.
+    /// Requested rotation of the image.
     pub turn: ImageRotation,
     /// Percentage of sharpening (`image_filter_sharpen`); 0 for none.
     pub sharpen: u32,
@@ -89,7 +89,7 @@ pub struct ImageRequest {
 }
 
 impl Default for ImageRequest {
-    /// Returns nginx's defaults, and 25 million pixels.
+    /// Returns the defaults of nginx's `image_filter*` directives, and 25 million pixels.
     fn default() -> Self {
         Self {
             shape: RequestedSize::Keep,

@@ -19,7 +19,8 @@ use crate::filters::is_bodiless;
 /// Status that replaces a response that is no image, or whose image cannot be processed.
 const UNSUPPORTED: u16 = 415;
 
-/// State of a request: true if a response was held back already, so that its error page is not processed again.
+/// State of a request: true if a response of the request was already held back to process its image, so that its error
+/// page is not processed again.
 #[derive(Default)]
 struct HeldBack(Cell<bool>);
 

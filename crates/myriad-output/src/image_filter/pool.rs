@@ -11,12 +11,14 @@ use bytes::Bytes;
 use myriad_encode::{CompressionPool, PoolOptions, SubmitResult};
 use tokio::sync::oneshot;
 
-/// Maximum number of waiting images. Each occupies its bytes in memory, at most `image_filter_buffer`.
+/// Maximum number of images that wait for a thread of the pool. Each occupies its bytes in memory, at most
+/// `image_filter_buffer`.
 const MOST_WAITING: usize = 64;
-/// Nice value of the threads; workers have 0.
+/// Nice value of the threads that convert images; workers have 0.
 const NICE: i32 = 10;
 
-/// Pool of the process, created for the first image; `None` if the system refuses to create threads.
+/// Threads of the process that convert images, created for the first image; `None` if the system refuses to create
+/// threads.
 static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     let cores = available_parallelism().map_or(1, usize::from);
     let options = PoolOptions {
@@ -30,7 +32,7 @@ static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     CompressionPool::start(&options).ok()
 });
 
-/// Result of work on the pool.
+/// Result of work on the pool of image threads.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JobResult<T> {
     /// The work was done, with this result.

@@ -8,15 +8,15 @@ use myriad_exchange::exchange::{ContentResponse, HeadEdit};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::media_types::TypeSet;
 
-/// `Content-Type`: it is changed before the filters, because they read it.
+/// Name of the field `Content-Type`: it is changed before the filters, because they read it.
 const CONTENT_TYPE: &[u8] = b"content-type";
 
 /// Conditions of a directive (`-s`, `-t`).
 #[derive(Default)]
 pub(super) struct ResponseConditions {
-    /// Statuses to which it applies; empty for any.
+    /// Statuses of responses to which the directive applies (`-s`); empty for any.
     statuses: Box<[u16]>,
-    /// Media types to which it applies; `None` for any.
+    /// Media types of responses to which the directive applies (`-t`); `None` for any.
     types: Option<TypeSet>,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct HeaderChanges {
     pub(super) when: ResponseConditions,
     /// Fields whose lines are removed.
     pub(super) out: RemovedNames,
-    /// Added lines.
+    /// Header lines that are added after the removals.
     pub(super) lines: Vec<AddedLine>,
 }
 

@@ -16,20 +16,20 @@ pub(super) enum HeaderChange {
 /// Field and its change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldChange {
-    /// Name as written.
+    /// Name of the field as written.
     pub name: Vec<u8>,
     /// Change of the field.
     pub change: HeaderChange,
 }
 
-/// One directive.
+/// One `more_set_headers` or `more_clear_headers`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResponseHeaderEdit {
-    /// `-s`: statuses to which it applies; empty for any.
+    /// `-s`: statuses of responses to which the directive applies; empty for any.
     pub statuses: Vec<u16>,
-    /// `-t`: media types to which it applies, in lower case; empty for any.
+    /// `-t`: media types of responses to which the directive applies, in lower case; empty for any.
     pub types: Vec<String>,
-    /// Fields and their changes.
+    /// Fields that the directive changes, with their changes.
     pub fields: Vec<FieldChange>,
 }
 

@@ -33,7 +33,7 @@ impl Filter<Exchange> for Slicing {
         "slice"
     }
 
-    /// The joined slices are the unchanged representation.
+    /// Returns false, because the joined slices are the unchanged representation.
     fn changes(&self, _: &[u8]) -> bool {
         false
     }
@@ -42,7 +42,8 @@ impl Filter<Exchange> for Slicing {
         false
     }
 
-    /// A stored slice is not the complete response, so the shortcut must not be used.
+    /// Returns false, which forbids the shortcut (reuse of an earlier request's routing): a stored slice is not the
+    /// complete response.
     fn allows_shortcut(&self) -> bool {
         false
     }

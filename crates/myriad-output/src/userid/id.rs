@@ -21,14 +21,15 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Increment of the counter for each ID; the lowest byte is constant.
+/// Increment of the counter in visitor IDs; the lowest byte is constant.
 const STEP: u32 = 0x100;
-/// First value of the counter for IDs of version 1 and of version 2. As in nginx, no byte of the latter is zero.
+/// First values of the counter in visitor IDs of version 1 and of version 2. As in nginx, no byte of the latter is
+/// zero.
 const FIRST: [u32; 2] = [1, 0x0303_0302];
 
-/// Counters of the two versions, shared by all workers.
+/// Counters in visitor IDs of version 1 and version 2, shared by all workers.
 static COUNTS: [AtomicU32; 2] = [AtomicU32::new(FIRST[0]), AtomicU32::new(FIRST[1])];
-/// Part of each ID that distinguishes processes: start time and process ID.
+/// Part of each visitor ID that distinguishes processes: start time and process ID.
 static START: LazyLock<u32> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     ((now.subsec_micros() / 20) << 16) | (std::process::id() & 0xffff)

@@ -31,21 +31,22 @@ pub(super) enum CookieExpiry {
 pub(super) struct UseridSettings {
     /// `userid`: format of IDs, or off.
     pub mode: UseridMode,
-    /// `userid_service`; `None` for the server's address (0 with `v1`).
+    /// `userid_service`: number of this server in IDs; `None` for the server's address (0 with `v1`).
     pub service: Option<u32>,
-    /// `userid_name`; `None` for `uid`.
+    /// `userid_name`: name of the cookie; `None` for `uid`.
     pub name: Option<Vec<u8>>,
-    /// `userid_domain`; `None` for no attribute.
+    /// `userid_domain`: attribute `Domain` of the cookie; `None` for no attribute.
     pub domain: Option<Vec<u8>>,
-    /// `userid_path`; `None` for `/`.
+    /// `userid_path`: attribute `Path` of the cookie; `None` for `/`.
     pub path: Option<Vec<u8>>,
     /// `userid_expires`: lifetime of the cookie.
     pub expires: CookieExpiry,
     /// `userid_flags`, as the attributes are written in the cookie.
     pub flags: String,
-    /// `userid_p3p`; `None` for no field.
+    /// `userid_p3p`: value of the response field `P3P`; `None` for no field.
     pub p3p: Option<Vec<u8>>,
-    /// `userid_mark`; `None` for `off`.
+    /// `userid_mark`: character after the ID in the cookie, whose change makes clients get the cookie again; `None` for
+    /// `off`.
     pub mark: Option<u8>,
 }
 

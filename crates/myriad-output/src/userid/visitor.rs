@@ -25,7 +25,7 @@ pub(super) struct Visitor {
 /// ID that is sent in the response.
 #[derive(Clone, Copy)]
 pub(super) struct AssignedId {
-    /// ID.
+    /// Visitor ID to send.
     pub id: VisitorId,
     /// True if the ID was created for this request; false if the received ID is sent again.
     pub is_new: bool,

@@ -41,7 +41,8 @@ impl Filter<Exchange> for Addition {
         !media_type.is_empty() && self.types.contains(media_type)
     }
 
-    /// The subrequests depend on the rules as evaluated for this request, so the shortcut must not be used.
+    /// Returns false, which forbids the shortcut (reuse of an earlier request's routing): the subrequests depend on the
+    /// rules as evaluated for this request.
     fn allows_shortcut(&self) -> bool {
         false
     }

@@ -102,7 +102,7 @@ fn pair(line: &Node, is_to_utf8: bool) -> Result<(u8, Vec<u8>), Diagnostic> {
     Ok((from, bytes))
 }
 
-/// Parses a word of one to `most` bytes in hexadecimal.
+/// Parses a word of one to `most` bytes in hexadecimal, as in the lines of `charset_map`.
 fn hexadecimal(word: &Word, most: usize) -> Result<Vec<u8>, Diagnostic> {
     let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     // A single digit denotes a byte too.

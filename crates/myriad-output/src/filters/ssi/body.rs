@@ -17,9 +17,10 @@ use super::rules::Ssi;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest;
 
-/// Maximum number of parts that wait until the previous parts are sent; at this limit the page is not read further.
+/// Maximum number of parts of a page (text, includes) that wait until the previous parts are sent; at this limit the
+/// page is not read further.
 const PARTS: usize = 32;
-/// Maximum number of bytes of text in waiting parts.
+/// Maximum number of bytes of text in the waiting parts of a page.
 const TEXT: usize = 256 << 10;
 
 /// Part of the page that waits until the previous parts are sent.
@@ -30,9 +31,9 @@ enum PendingPart {
 
 /// Body that executes the SSI commands of a page while it is read.
 pub(super) struct SsiBody {
-    /// Body with the commands.
+    /// Body of the page with the SSI commands.
     body: BoxBody,
-    /// Bytes that were read but not parsed.
+    /// Bytes of the page that were read but not parsed.
     input: Bytes,
     is_complete: bool,
     /// Error of the source body, returned after the parts before it.

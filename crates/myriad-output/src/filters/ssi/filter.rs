@@ -43,7 +43,8 @@ impl Filter<Exchange> for Ssi {
         true
     }
 
-    /// The variables that a page reads are not known before it is sent, so the shortcut must not be used.
+    /// Returns false, which forbids the shortcut (reuse of an earlier request's routing): the variables that a page
+    /// reads are not known before it is sent.
     fn allows_shortcut(&self) -> bool {
         false
     }

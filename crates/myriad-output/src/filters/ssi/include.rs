@@ -12,7 +12,7 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::subrequest::SubrequestFuture;
 
-/// Maximum number of bytes of a response that are read while previous parts of the page are sent.
+/// Maximum number of bytes of an include's response that are read while previous parts of the page are sent.
 const AHEAD: usize = 64 << 10;
 
 /// State of an include.
@@ -38,7 +38,7 @@ pub(super) struct IncludeInProgress {
     read_ahead: VecDeque<Bytes>,
     ahead_bytes: usize,
     failed: Option<BodyError>,
-    /// Set if the response had a body.
+    /// Set if the response of the include had a body.
     has_output: bool,
     /// Value collected for the parameter `set`; below, its maximum length (`subrequest_output_buffer_size`).
     value: Vec<u8>,
@@ -49,7 +49,7 @@ pub(super) struct IncludeInProgress {
 
 /// Result of a complete include, which the page must apply.
 pub(super) enum IncludeResult {
-    /// Nothing is left to do.
+    /// The page has nothing to do.
     Nothing,
     /// The response was empty: the text of the stub block is to be sent, processed in the exchange of the subrequest.
     Stub(Box<Exchange>, Bytes),

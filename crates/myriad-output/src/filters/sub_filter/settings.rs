@@ -7,7 +7,7 @@ use myriad_conf::Text;
 pub(super) struct Replacement {
     /// Text to replace; letter case is ignored.
     pub pattern: Text,
-    /// Replacement text.
+    /// Text that replaces the pattern.
     pub replacement: Text,
 }
 

@@ -11,7 +11,7 @@ use crate::transform::{Transform, WINDOW};
 pub(crate) struct SubstitutionPair {
     /// Text to replace, in lower case; letter case of the body is ignored.
     pub pattern: Vec<u8>,
-    /// Replacement.
+    /// Text that replaces the pattern.
     pub replacement: Vec<u8>,
 }
 
@@ -22,16 +22,16 @@ pub(crate) struct TextSubstitution {
     /// True for each pair that is still searched (`sub_filter_once`).
     open: Vec<bool>,
     once: bool,
-    /// First bytes of the pairs that are still searched, in both letter cases.
+    /// Bytes with which a pattern that is still searched may start, in both letter cases.
     begins: Box<[bool; 256]>,
     /// Bytes that may start a match, which the next piece decides; fewer than the longest pattern.
     undecided: Vec<u8>,
 }
 
 enum PatternMatch {
-    /// No pattern matches here.
+    /// No pattern matches at this position.
     No,
-    /// The pair with this index matches.
+    /// The pattern of the pair with this index matches.
     Match(usize),
     /// A pattern may match; more bytes are needed.
     Perhaps,

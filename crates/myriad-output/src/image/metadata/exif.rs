@@ -1,6 +1,6 @@
 //! Orientation in Exif metadata (CIPA DC-008 section 4.6.4, tag 0x0112), which is in TIFF format.
 
-/// Maximum number of directory entries that are read; cameras write about twenty.
+/// Maximum number of entries of an Exif directory that are read; cameras write about twenty.
 const MOST_ENTRIES: usize = 512;
 
 /// Returns the orientation, from 1 to 8; `None` if it is missing or invalid.

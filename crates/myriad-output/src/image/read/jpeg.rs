@@ -9,9 +9,9 @@ use crate::image::metadata::jpeg::scans;
 use crate::image::pixels::Pixels;
 use crate::image::size::ImageSize;
 
-/// Maximum number of bytes per pixel during decoding: coefficients of a progressive image, and colors.
+/// Maximum number of bytes per pixel that decoding a JPEG takes: coefficients of a progressive image, and colors.
 const BYTES_OF_A_PIXEL: u64 = 16;
-/// Maximum number of scans of a file. Encoders write about ten, those that minimize the file size up to thirty.
+/// Maximum number of scans of a JPEG file. Encoders write about ten, those that minimize the file size up to thirty.
 const MOST_SCANS: u64 = 128;
 /// Maximum number of visits of blocks by scans, per pixel of the largest permitted image. A scan of a few bytes visits
 /// all blocks of its components, so the work is not proportional to the length of the file.

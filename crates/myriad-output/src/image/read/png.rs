@@ -8,10 +8,11 @@ use crate::image::interrupt::{Interrupt, InterruptibleInput};
 use crate::image::pixels::{DEPTH, Pixels};
 use crate::image::size::ImageSize;
 
-/// Maximum number of bytes of ancillary chunks, both as stored and decompressed. A profile that decompresses to more is
-/// ignored.
+/// Maximum number of bytes of ancillary chunks (metadata) of a PNG, both as stored and decompressed. A profile that
+/// decompresses to more is ignored.
 const MAX_ANCILLARY: usize = 1 << 20;
-/// Maximum width, in pixels; JPEG and GIF allow 65,535. The decoder's limit covers a row and the chunks together.
+/// Maximum width of a PNG, in pixels; JPEG and GIF allow 65,535. The decoder's limit covers a row and the chunks
+/// together.
 const LONGEST_LINE: u32 = 1 << 17;
 
 pub(super) fn read(

@@ -15,7 +15,8 @@ use crate::image::error::ImageError;
 use crate::image::interrupt::{Interrupt, InterruptibleInput};
 use crate::image::pixels::Pixels;
 
-/// Maximum number of bytes of prefix code tables: this fixed part, and [`TABLES_OF_A_PIXEL`] for each permitted pixel.
+/// Maximum number of bytes of prefix code tables of a lossless WebP: this fixed part, and [`TABLES_OF_A_PIXEL`] for
+/// each permitted pixel.
 const TABLES: u64 = 16 << 20;
 const TABLES_OF_A_PIXEL: u64 = 8;
 

@@ -6,10 +6,10 @@ use ravif::{Encoder, Img, RGBA8};
 
 use crate::image::pixels::Pixels;
 
-/// Fastest setting of the encoder, which still takes a second for a million pixels.
+/// Speed setting of the AVIF encoder: the fastest, which still takes a second for a million pixels.
 const SPEED: u8 = 10;
-/// Maximum number of pixels: a larger image would occupy a thread for too long, because the encoder cannot be
-/// cancelled.
+/// Maximum number of pixels of an image that is encoded as AVIF: a larger one would occupy a thread for too long,
+/// because the encoder cannot be cancelled.
 const MOST_PIXELS: u64 = 8 << 20;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {

@@ -8,7 +8,7 @@ use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::{DEPTH, Pixels};
 
-/// Minimum alpha of a pixel that is written as opaque: GIF supports no partial transparency.
+/// Minimum alpha of a pixel that is written as opaque in a GIF, which supports no partial transparency.
 const OPAQUE: u8 = 128;
 
 pub(super) fn write(

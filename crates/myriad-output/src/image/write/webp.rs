@@ -8,7 +8,7 @@ use webp::Encoder;
 use crate::image::colors::exact_palette;
 use crate::image::pixels::Pixels;
 
-/// Maximum side of a WebP image, in pixels.
+/// Maximum width and height of a WebP image, in pixels.
 const LONGEST: u32 = 16_383;
 /// Compression effort of lossless images, from 0 to 100: a medium value of the library.
 const EFFORT: f32 = 75.0;

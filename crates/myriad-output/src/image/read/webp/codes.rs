@@ -8,17 +8,17 @@
 use crate::image::error::ImageError;
 use crate::image::size::ImageSize;
 
-/// Size of a group of codes in the decoder, without its tables, while its vector grows, in bytes.
+/// Size in the decoder of a group of prefix codes without its tables, in bytes, while the vector of groups grows.
 const GROUP: u64 = 1024;
 /// Length up to which code words are looked up in a table of four bytes per entry; longer ones use nodes of sixteen
 /// bytes.
 const TABLE_BITS: usize = 10;
-/// Maximum length of a code word, in bits.
+/// Maximum length of a code word of a prefix code, in bits.
 const LONGEST: usize = 15;
 /// Number of symbols of the codes for green, red, blue, alpha and distances. Green also has a symbol for each entry of
 /// the color cache.
 const SYMBOLS: [usize; 5] = [256 + 24, 256, 256, 256, 40];
-/// Order in which the lengths of the code-length code are written.
+/// Order in which a stream states the code lengths of the code that compresses the lengths of another code.
 const ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 /// Distances of the first 120 distance symbols: number of columns to the left, and of rows above.
 #[rustfmt::skip]
@@ -62,7 +62,7 @@ type Pixel = [u8; 4];
 /// for invalid data, and if the memory exceeds the limit.
 struct CodeReader<'a> {
     bytes: &'a [u8],
-    /// Position in bits.
+    /// Position in the data, in bits.
     at: usize,
     memory: u64,
     room: u64,

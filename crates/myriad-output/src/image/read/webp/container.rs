@@ -4,12 +4,12 @@ use crate::image::metadata::numbers::le24;
 use crate::image::metadata::webp::{lossless_size, lossy_size};
 use crate::image::size::ImageSize;
 
-/// Flag of `VP8X`: the image has an alpha channel.
+/// Flag in the `VP8X` chunk of a WebP file: the image has an alpha channel.
 const HAS_ALPHA: u8 = 0x10;
-/// Flag of `VP8X`: the frames are in `ANMF` chunks.
+/// Flag in the `VP8X` chunk of a WebP file: the frames are in `ANMF` chunks.
 const IS_ANIMATED: u8 = 0x02;
 
-/// First frame of a file. Its size equals that of its streams.
+/// First frame of a WebP file. Its size equals that of its streams.
 pub(super) struct WebpFrame<'a> {
     /// Size of the complete image.
     pub canvas: ImageSize,
