@@ -10,12 +10,12 @@ use crate::folder::{DirectoryItem, ItemKind};
 
 use super::settings::AutoindexSettings;
 
-/// Width of the column of names, in characters; longer names are truncated.
+/// Width of the column of file names in a directory listing, in characters; longer names are truncated.
 const WIDTH: usize = 50;
 /// Number of characters that are shown of a longer name, before `..>`.
 const SHORTENED: usize = WIDTH - 3;
 
-/// Layout of the page.
+/// Layout of the HTML page of a directory listing.
 pub(super) struct AutoindexLayout {
     /// Set if the page is in UTF-8: the width of a name is its number of characters instead of bytes.
     pub(super) utf8: bool,

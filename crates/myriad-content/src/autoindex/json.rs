@@ -8,7 +8,7 @@ use myriad_log::write_escaped;
 
 use crate::folder::{DirectoryItem, ItemKind};
 
-/// Returns the array; with `callback`, a call of this function with the array.
+/// Returns a directory listing as a JSON array; with `callback`, a call of this function with the array.
 pub(super) fn array(items: &[DirectoryItem], callback: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + items.len() * 120);
     if let Some(callback) = callback {

@@ -79,7 +79,7 @@ async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf
     }
 }
 
-/// Sorts by name, directories first.
+/// Sorts the entries of a directory listing by name, directories first.
 fn sort(items: &mut [DirectoryItem]) {
     items.sort_unstable_by(|a, b| {
         let is_file = |item: &DirectoryItem| item.kind != ItemKind::Directory;

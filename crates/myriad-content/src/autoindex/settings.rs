@@ -21,9 +21,9 @@ pub(super) struct AutoindexSettings {
     pub on: bool,
     /// `autoindex_format`: format of the listing.
     pub format: AutoindexFormat,
-    /// `autoindex_exact_size`: sizes in bytes instead of rounded ones.
+    /// `autoindex_exact_size`: file sizes are listed in bytes instead of rounded.
     pub exact_size: bool,
-    /// `autoindex_localtime`: local time instead of UTC.
+    /// `autoindex_localtime`: modification times are listed in local time instead of UTC.
     pub local_time: bool,
 }
 

@@ -7,7 +7,7 @@ use myriad_http::uri::{EscapeKind, escape};
 
 use crate::folder::{DirectoryItem, ItemKind};
 
-/// Returns the document, in UTC and with sizes in bytes.
+/// Returns a directory listing as an XML document, with times in UTC and sizes in bytes.
 pub(super) fn document(items: &[DirectoryItem]) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\r\n<list>\r\n".to_vec();
     for item in items {

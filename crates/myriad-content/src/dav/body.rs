@@ -20,7 +20,7 @@ pub(super) fn body(exchange: &mut Exchange) -> BoxBody {
     }
 }
 
-/// Maximum length of an XML body, in bytes.
+/// Maximum length of the XML body of a WebDAV request, in bytes.
 const MOST_XML: usize = 64 << 10;
 
 /// Reads a complete XML body. Returns 413 if it is longer than 64 KB.

@@ -18,7 +18,7 @@ use super::settings::{DavAccess, DavSettings};
 use super::target::{DavTarget, NameInFolder};
 use super::tree::{self, CopyDepth};
 
-/// Operation that a request asks for.
+/// COPY or MOVE that a request asks for.
 struct CopyRequest {
     source: DavTarget,
     destination: DavTarget,
@@ -167,7 +167,7 @@ impl CopyRequest {
     }
 }
 
-/// Renames; returns false if the destination is on another file system, which requires a copy.
+/// Renames a file or directory; returns false if the destination is on another file system, which requires a copy.
 fn try_rename(from: &NameInFolder<'_>, to: &NameInFolder<'_>) -> io::Result<bool> {
     match renameat(&from.folder, as_path(from.name), &to.folder, as_path(to.name)) {
         Ok(()) => Ok(true),

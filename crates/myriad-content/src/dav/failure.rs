@@ -9,14 +9,14 @@ use rustix::io::Errno;
 
 use crate::files::method_not_allowed;
 
-/// Error of a method: the status of the response, and a message for the error log.
+/// Error of a WebDAV method: the status of the response, and a message for the error log.
 #[derive(Debug)]
 pub(super) struct DavFailure {
     pub(super) status: u16,
     text: String,
 }
 
-/// Result of a method; on success usually the status of the response.
+/// Result of a WebDAV method; on success usually the status of the response.
 pub(super) type DavResult<T = u16> = Result<T, DavFailure>;
 
 impl DavFailure {

@@ -18,7 +18,7 @@ use super::failure::{DavFailure, DavResult};
 use super::settings::DavSettings;
 use super::target::{DavTarget, NameInFolder};
 
-/// Minimum number of bytes of each write except the last.
+/// Minimum number of bytes of each write to the file of a PUT, except the last write.
 const LEAST_WRITE: usize = 64 << 10;
 
 pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> PhaseStep {
@@ -98,7 +98,7 @@ fn create_draft(place: &NameInFolder<'_>, path: &[u8]) -> DavResult<Draft> {
     Draft::begin(&place.folder).map_err(|error| DavFailure::from_io_error(&error, 409, "open()", path))
 }
 
-/// Returns 201 if the file does not exist, 204 if it is replaced, and an error for a directory.
+/// Returns the status of a PUT: 201 if the file does not exist, 204 if it is replaced; an error for a directory.
 fn status(place: &NameInFolder<'_>, path: &[u8]) -> DavResult {
     match place.status()? {
         None => Ok(201),

@@ -6,7 +6,7 @@ use myriad_http::MethodSet;
 /// `dav_methods`, `dav_access` and related directives of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DavSettings {
-    /// `dav_methods`; empty for `off`.
+    /// `dav_methods`: enabled methods; empty for `off`.
     pub methods: MethodSet,
     /// `create_full_put_path`: missing directories are created.
     pub full_path: bool,

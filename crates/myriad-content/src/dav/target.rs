@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::failure::{DavFailure, DavResult};
 use super::settings::DavAccess;
 
-/// Maximum number of missing directories that are created for one file.
+/// Maximum number of missing directories that are created for one PUT or MOVE.
 const MAX_FOLDERS: usize = 32;
 
 /// Path of a resource, and the rules for following symbolic links on it.
@@ -27,7 +27,7 @@ pub(super) struct DavTarget {
     pub(super) is_root: bool,
 }
 
-/// Name in an open directory, which need not exist.
+/// Name of a file or directory in an open directory; it need not exist.
 pub(super) struct NameInFolder<'a> {
     pub(super) folder: OwnedFd,
     pub(super) name: &'a [u8],

@@ -12,15 +12,15 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Maximum nesting of directories: each open directory occupies a descriptor.
+/// Maximum nesting of directories that are copied or removed: each open directory occupies a descriptor.
 const DEEPEST: usize = 128;
 
 /// Extent of a directory copy, by `Depth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyDepth {
-    /// The directory without its contents.
+    /// The directory without its contents (`Depth: 0`).
     FolderAlone,
-    /// The directory with its contents.
+    /// The directory with its contents (`Depth: infinity`).
     All,
 }
 

@@ -25,7 +25,7 @@ const PIECE: usize = 16 << 10;
 /// Next --echo_location--> Wait --> Answered --> Next
 /// ```
 enum EchoState {
-    /// The next command is executed.
+    /// The next command is to be executed.
     Next,
     /// Text that is sent, and the remaining number of times.
     Repeat(Bytes, u64),

@@ -8,12 +8,12 @@ use myriad_script::Template;
 
 use super::settings::CommandConf;
 
-/// Maximum delay, in milliseconds; a longer one is shortened.
+/// Maximum delay of `echo_sleep`, in milliseconds; a longer one is shortened.
 const LONGEST_MS: u64 = 600_000;
 
 /// [`CommandConf`] with compiled texts.
 pub(super) enum EchoCommand {
-    /// Words, which are separated by blanks; the flag is set if a line feed follows.
+    /// `echo`: words, which are separated by blanks; the flag is set if a line feed follows.
     Line(Vec<Template>, bool),
     Duplicate(Template, Template),
     Sleep(Template),
@@ -22,7 +22,7 @@ pub(super) enum EchoCommand {
     Exec(Template, Template),
 }
 
-/// Error: a value is invalid for this request, which has been logged.
+/// Error: a value of an `echo*` command is invalid for this request, which has been logged.
 pub(super) struct CommandFailed;
 
 impl EchoCommand {

@@ -30,7 +30,7 @@ impl CommandConf {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EchoSettings {
     pub commands: Vec<CommandConf>,
-    /// `echo_status`; `None` for 200.
+    /// `echo_status`: status of the response; `None` for 200.
     pub status: Option<u16>,
 }
 

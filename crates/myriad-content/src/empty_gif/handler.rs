@@ -9,7 +9,7 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, Ph
 use myriad_exchange::feature::{PlannedHandler, plan_handler};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Value of `Last-Modified`, as in nginx.
+/// Value of `Last-Modified` of the empty GIF, as in nginx.
 const MODIFIED: &[u8] = b"Mon, 28 Sep 1970 06:00:00 GMT";
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

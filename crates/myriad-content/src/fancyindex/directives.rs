@@ -11,7 +11,7 @@ use super::settings::{FancyindexSettings, PageInsert};
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Difference from the module: the time at which inserted files are read.
+/// Difference from nginx's fancyindex module: the time at which inserted files are read.
 const READ_EACH_TIME: &str = "a `local` file is read for each listing, so changes take effect without a reload; if the text cannot be read or \
      is longer than 1 MB, the default text is used";
 
@@ -161,7 +161,7 @@ fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResu
     Ok(())
 }
 
-/// Maximum length of a time format, in bytes: each entry of a listing has a date.
+/// Maximum length of `fancyindex_time_format`, in bytes: each entry of a listing has a date.
 const LONGEST_FORMAT: usize = 256;
 
 fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {

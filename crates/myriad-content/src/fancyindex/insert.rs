@@ -10,11 +10,12 @@ use myriad_log::LogLevel;
 
 use super::settings::PageInsert;
 
-/// Maximum size of a file or a response, in bytes. For a longer one, the default header or footer is used.
+/// Maximum size of a configured header or footer of a listing (file or response), in bytes. If it is longer, the
+/// default one is used.
 const MOST: usize = 1 << 20;
 
-/// Returns the configured text. Returns `None` if the default text is to be used: none is configured, or it cannot be
-/// read, which is logged.
+/// Returns the configured header or footer of a listing. Returns `None` if the default one is to be used: none is
+/// configured, or it cannot be read, which is logged.
 pub(super) async fn text(exchange: &mut Exchange, insert: &PageInsert) -> Option<Vec<u8>> {
     let (shown, got) = match insert {
         PageInsert::BuiltIn => return None,

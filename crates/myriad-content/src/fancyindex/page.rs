@@ -25,7 +25,7 @@ a:hover { color: #e33; text-decoration: underline; }
 @media (max-width: 34em) { #list th:last-child, #list .date { display: none; } }
 ";
 
-/// Units of rounded sizes, the largest first.
+/// Units in which file sizes are listed, the largest first.
 const UNITS: [(&str, u64); 6] = [
     ("EiB", 1 << 60),
     ("PiB", 1 << 50),

@@ -7,7 +7,7 @@ use super::order::SortOrder;
 /// Source of the header or footer of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum PageInsert {
-    /// Default text.
+    /// Default header or footer.
     #[default]
     BuiltIn,
     /// Response to a subrequest for a URI of this server; a URI without a leading slash is relative to the directory.
@@ -21,11 +21,11 @@ pub(super) enum PageInsert {
 pub(super) struct FancyindexSettings {
     /// True for `fancyindex on`.
     pub on: bool,
-    /// `fancyindex_exact_size`: sizes in bytes instead of rounded ones.
+    /// `fancyindex_exact_size`: file sizes are listed in bytes instead of rounded.
     pub exact_size: bool,
-    /// `fancyindex_localtime`: local time instead of UTC.
+    /// `fancyindex_localtime`: modification times are listed in local time instead of UTC.
     pub local_time: bool,
-    /// `fancyindex_time_format`, as for `strftime`.
+    /// `fancyindex_time_format`: format of modification times, as for `strftime`.
     pub time_format: Text,
     /// `fancyindex_default_sort`: order unless the client requests another.
     pub order: SortOrder,

@@ -10,7 +10,7 @@ use super::settings::{
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Difference from nginx: videos are not cut.
+/// Explanation of a difference from nginx (directives `mp4` and `flv`): videos are not cut.
 const WHOLE: &str = "complete videos and byte ranges are sent, with a warning; the arguments `start` and `end`, which players used \
      before byte ranges, are ignored";
 

@@ -5,9 +5,9 @@ use myriad_conf::Text;
 /// Parameters of `open_file_cache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenFileCache {
-    /// `max=`: maximum number of entries.
+    /// `max=`: maximum number of cached files.
     pub max: u64,
-    /// `inactive=`: time without use after which an entry is removed, in milliseconds.
+    /// `inactive=`: time without use after which a cached file is removed, in milliseconds.
     pub inactive: u64,
 }
 
@@ -17,9 +17,9 @@ pub(super) struct OpenFileSettings {
     /// `open_file_cache`: `None` if not configured; `Some(None)` for `off`.
     #[expect(clippy::option_option, reason = "unset, off and on are three states")]
     pub cache: Option<Option<OpenFileCache>>,
-    /// `open_file_cache_valid`, in milliseconds.
+    /// `open_file_cache_valid`: time after which a cached file is checked again, in milliseconds.
     pub valid: u64,
-    /// `open_file_cache_min_uses`; without effect.
+    /// `open_file_cache_min_uses`: accepted for compatibility, without effect.
     pub min_uses: u64,
     /// `open_file_cache_errors`: the absence of files is cached as long as their existence.
     pub errors: bool,
@@ -53,11 +53,11 @@ pub(super) enum StaticMode {
 /// `gzip_static`, `brotli_static` and `zstd_static` of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PrecompressedSettings {
-    /// `gzip_static`.
+    /// `gzip_static`: use of `FILE.gz`.
     pub gzip: StaticMode,
-    /// `brotli_static`.
+    /// `brotli_static`: use of `FILE.br`.
     pub brotli: StaticMode,
-    /// `zstd_static`.
+    /// `zstd_static`: use of `FILE.zst`.
     pub zstd: StaticMode,
 }
 

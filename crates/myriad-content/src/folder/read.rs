@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::item::{DirectoryItem, ItemKind};
 
-/// Selection of the entries to read.
+/// Selection of the entries of a directory that are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ItemSelection {
     /// Set if names with a leading dot are included.

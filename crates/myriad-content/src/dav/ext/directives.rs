@@ -9,7 +9,7 @@ use myriad_conf::{Diagnostic, Text};
 use myriad_http::{Method, MethodSet};
 
 const HSL: Contexts = Contexts::HSL;
-/// Default lifetime of a lock, in milliseconds.
+/// Default of `timeout=` of `dav_ext_lock_zone`: lifetime of a WebDAV lock, in milliseconds.
 const TIMEOUT_MS: u64 = 60_000;
 
 /// `dav_ext_methods` and `dav_ext_lock` of a level.
@@ -26,7 +26,7 @@ myriad_conf::feature_settings!(ExtSettings);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::dav) struct LockZone {
     pub name: Text,
-    /// Maximum size of the locks, in bytes.
+    /// Maximum total size of the locks in the zone, in bytes.
     pub size: u64,
     /// `timeout=`: maximum lifetime of a lock that is not renewed, in milliseconds.
     pub timeout_ms: u64,

@@ -20,12 +20,12 @@ use crate::dav::failure::{DavFailure, DavResult};
 use crate::dav::settings::DavAccess;
 use crate::dav::target::DavTarget;
 
-/// Resources that a change affects.
+/// Resources that a WebDAV request changes, whose locks must be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dav) enum ChangeScope {
-    /// The path itself.
+    /// The resource at the path itself.
     Alone,
-    /// The path and everything below it.
+    /// The resource at the path and everything below it.
     Below,
 }
 

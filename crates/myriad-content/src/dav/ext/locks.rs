@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// Exclusive write lock.
+/// Exclusive write lock of a WebDAV resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lock {
-    /// Token: an unpredictable URI.
+    /// Token that identifies the lock: an unpredictable URI.
     pub token: String,
     /// Set if the lock of a directory includes its contents (`Depth: infinity`).
     pub deep: bool,
-    /// Owner, as stated by the client.
+    /// Owner of the lock, as stated by the client.
     pub owner: String,
-    /// Time of expiry, in milliseconds of the process clock.
+    /// Time at which the lock expires, in milliseconds of the process clock.
     pub until_ms: u64,
 }
 
@@ -25,11 +25,11 @@ pub(super) struct Locks(BTreeMap<Vec<u8>, Lock>);
 pub(super) enum LockDenied {
     /// The path, a directory that includes it, or (for a lock with contents) something below it is locked.
     AlreadyLocked,
-    /// The zone is full.
+    /// The zone has no memory left for another lock.
     Full,
 }
 
-/// Zones by name, created on first use. They survive reloads.
+/// Locks by zone name, created on first use. They survive reloads.
 static ZONES: LazyLock<Mutex<HashMap<Vec<u8>, Locks>>> = LazyLock::new(Mutex::default);
 
 /// Runs `work` with the locks of a zone, after removing those that have expired at `now_ms`.

@@ -8,7 +8,7 @@ use myriad_net::ResponseBody;
 use super::directives::ExtSettings;
 use crate::dav::settings::DavSettings;
 
-/// Configurable methods, in the order of `Allow`.
+/// Methods that `dav_methods` and `dav_ext_methods` can enable, in the order of `Allow`.
 const ALL: [Method; 9] = [
     Method::Put,
     Method::Delete,

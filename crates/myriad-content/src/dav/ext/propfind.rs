@@ -19,14 +19,14 @@ use crate::dav::body::small_body;
 use crate::dav::failure::{DavFailure, DavResult};
 use crate::dav::target::DavTarget;
 
-/// Maximum number of entries of a directory; a larger directory results in 507.
+/// Maximum number of entries of a directory that PROPFIND lists; a larger directory results in 507.
 const MOST_NAMES: usize = 65_536;
 
-/// Maximum length of a response, in bytes; beyond it the response is 507. With many properties per entry it could be
-/// far longer than the request.
+/// Maximum length of a response to PROPFIND, in bytes; beyond it the response is 507. With many properties per entry it
+/// could be far longer than the request.
 const MOST_BYTES: usize = 32 << 20;
 
-/// Supported properties, all in the namespace `DAV:`.
+/// Properties that PROPFIND supports, all in the namespace `DAV:`.
 const KNOWN: [&str; 7] = [
     "displayname",
     "getcontentlength",

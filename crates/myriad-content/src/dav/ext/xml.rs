@@ -12,12 +12,12 @@ const DEEPEST: usize = 16;
 const MOST_NAMES: usize = 256;
 const LONGEST_SPACE: usize = 256;
 
-/// Name of a property, with its namespace.
+/// Name of a WebDAV property, with its namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyName {
-    /// Namespace; empty for none.
+    /// Namespace of the property; empty for none.
     pub space: String,
-    /// Local name.
+    /// Name of the property in its namespace.
     pub local: String,
 }
 
@@ -32,7 +32,7 @@ pub enum RequestedProperties {
     Listed(Vec<PropertyName>),
 }
 
-/// Description of the error in a body.
+/// Description of an error in the XML body of a request.
 type XmlError = &'static str;
 
 /// Parses the body of PROPFIND; an empty body requests all properties.
