@@ -7,7 +7,7 @@ use crate::names::{NameResolver, ResolvedVariable};
 use crate::template::Template;
 use crate::template::parse::parse;
 
-/// Compiled assignment to a variable.
+/// Compiled assignment to a variable, such as that of `auth_request_set`.
 #[derive(Debug)]
 pub struct Assignment {
     target: ResolvedVariable,

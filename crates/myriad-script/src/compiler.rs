@@ -34,7 +34,8 @@ impl<C: Catalogue> Compiler<C> {
         Compiler { names: NameResolver::new(catalogue), lazies: HashMap::new(), promised: Vec::new() }
     }
 
-    /// Returns the embedder's catalogue, which may have assigned identifiers to names during compilation.
+    /// Returns the catalogue of the embedder's variables, which may have assigned identifiers to names during
+    /// compilation.
     pub fn catalogue(&self) -> &C {
         self.names.catalogue()
     }

@@ -20,7 +20,7 @@ pub enum VariableRole {
     /// Assignable (`$args`, `$limit_rate`): `set` calls [`Environment::assign`].
     Assignable,
     /// Name with a prefix (`$http_*`, `$arg_*`, `$cookie_*`), or a name that configurations define themselves
-    /// (`$proxy_host`). A user variable with this name hides it.
+    /// (`$proxy_host`). A variable with this name that the configuration defines hides it.
     Shadowable,
 }
 

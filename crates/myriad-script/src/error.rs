@@ -23,7 +23,7 @@ impl ScriptError {
         ScriptError { message: message.into(), offset: 0, item: None, undefined: None, cause: None }
     }
 
-    /// Sets the field `undefined`.
+    /// Sets the name of the undefined variable.
     pub(crate) fn undefined(mut self, name: &str) -> ScriptError {
         self.undefined = Some(name.into());
         self
@@ -34,7 +34,7 @@ impl ScriptError {
         self
     }
 
-    /// Sets the field `item`, unless it is already set.
+    /// Sets the position of the error in a list, unless it is already set.
     pub(crate) fn in_item(mut self, item: usize) -> ScriptError {
         self.item.get_or_insert(item);
         self
@@ -55,28 +55,28 @@ impl std::error::Error for ScriptError {}
 pub enum EvalError {
     /// A regular expression failed: it exceeded the match or memory limit, or the subject is not valid UTF-8.
     Regex {
-        /// Pattern as written.
+        /// Regular expression as written.
         pattern: String,
-        /// Message of PCRE2.
+        /// Error message of PCRE2.
         reason: String,
     },
     /// The value of a variable depends on itself.
     Cycle {
-        /// Name of the variable, without `$`.
+        /// Name of the variable that depends on itself, without `$`.
         variable: String,
     },
     /// `rewrite` produced an empty URI.
     EmptyUri,
     /// A function has no value for its arguments.
     Function {
-        /// Directive with the variable that it sets.
+        /// Directive that calls the function, with the variable that it sets.
         directive: String,
-        /// Reason.
+        /// Reason why the function has no value.
         reason: String,
     },
     /// A directive of the rewrite module produced more than [`MOST_TEXT`] bytes from variables.
     TooLong {
-        /// Directive with its first argument.
+        /// Directive that produced the text, with its first argument.
         directive: String,
     },
 }

@@ -7,10 +7,10 @@ use crate::error::EvalError;
 /// Maximum depth of variables that depend on other variables, as in nginx (`ngx_http_variable_depth`).
 const MAX_DEPTH: u32 = 100;
 
-/// Maximum capacity of a buffer that is reused for the next request, in bytes.
+/// Maximum capacity of a buffer of a [`Frame`] that is reused for the next request, in bytes.
 const MAX_REUSED_CAPACITY: usize = 16 * 1024;
 
-/// Offset of a group that did not participate in the match.
+/// Offset that stands for a regex group that did not participate in the match.
 const UNSET: u32 = u32::MAX;
 
 /// State of a request while scripts run. Embedders reuse frames for other requests of the same configuration.
@@ -32,7 +32,7 @@ struct VariableSlot {
     value: Vec<u8>,
 }
 
-/// Groups of the latest match, with a copy of the matched text.
+/// Groups of the latest regex match, with a copy of the matched text.
 #[derive(Clone, Debug, Default)]
 struct Captures {
     subject: Vec<u8>,
@@ -109,7 +109,7 @@ impl Frame {
         self.slots.get(slot as usize).is_some_and(|slot| slot.generation == self.generation && !slot.volatile)
     }
 
-    /// Returns the value of a slot; empty if unset.
+    /// Returns the value of the variable with this slot; empty if unset.
     #[inline]
     pub(crate) fn slot(&self, slot: u32) -> &[u8] {
         match self.slots.get(slot as usize) {

@@ -121,7 +121,7 @@ impl Geo {
         forwarded_address.map_or(peer, |told| told.ip().to_canonical())
     }
 
-    /// Returns whether the value is computed at every read (`volatile`).
+    /// Returns whether the value is computed at every read (`volatile`) instead of once per request.
     pub(crate) fn is_volatile(&self) -> bool {
         self.volatile
     }

@@ -13,7 +13,7 @@ use crate::template::{CaptureForm, Template};
 
 pub(crate) mod compile;
 
-/// Computation of a user variable, run when it is read while unset.
+/// Computation of a variable by a block such as `map` or `geo`, run when the variable is read while unset.
 #[derive(Debug)]
 pub(crate) enum Lazy {
     Map(Map),
@@ -89,7 +89,7 @@ impl Lazy {
         }
     }
 
-    /// Returns whether the value is computed at every read (`volatile`).
+    /// Returns whether the value is computed at every read (`volatile`) instead of once per request.
     pub(crate) fn is_volatile(&self) -> bool {
         match self {
             Lazy::Map(map) => map.is_volatile(),

@@ -96,7 +96,7 @@ impl Locations {
         self.named.get_or_insert_default().insert(name.into(), place);
     }
 
-    /// Releases unused capacity.
+    /// Releases unused capacity of the lists, once all locations are added.
     pub fn shrink_to_fit(&mut self) {
         self.prefixes.shrink_to_fit();
         self.regexes.shrink_to_fit();
@@ -115,7 +115,7 @@ impl Locations {
         self.named.as_ref()?.get(name).copied()
     }
 
-    /// Returns whether no regex location has captures, so that a search has no side effects.
+    /// Returns whether no regex location has captures, so that a search does not change the frame.
     pub fn is_pure(&self) -> bool {
         let is_pure = |nested: &Nested| nested.as_ref().is_none_or(|nested| nested.is_pure());
         self.regexes.iter().all(|pattern| !pattern.regex.has_captures() && is_pure(&pattern.nested))

@@ -19,7 +19,7 @@ mod tests;
 pub use once::{MatchGroups, search_once};
 use prefilter::Prefilter;
 
-/// Typical URIs of any site.
+/// Typical URIs of any site, by which patterns that match every URI are recognized.
 const ORDINARY: [&[u8]; 4] = [b"/a", b"/2026/11/hello-world/", b"/index.php", b"/wp-content/x/style.css"];
 
 /// Limits of a match: number of backtracks from one position of the subject, depth, and KiB of backtracking memory
@@ -35,7 +35,7 @@ const JIT_STACK_LIMIT: i32 = -46;
 #[derive(Clone, Debug)]
 pub struct Regex(Arc<CompiledRegex>);
 
-/// Compares identity: whether both are clones of the same compiled expression.
+/// Two values are equal if they are clones of the same compiled expression.
 impl PartialEq for Regex {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -34,11 +34,11 @@ pub(crate) enum TemplatePart {
     Literal(Literal),
     User(Arc<Variable>),
     Builtin(Builtin),
-    /// `$1` to `$9`.
+    /// Group of the latest regex match: `$1` to `$9`.
     Capture(u8),
 }
 
-/// Compares parts: the same text, or the same variable.
+/// Parts are equal if they are the same text or the same variable.
 impl PartialEq for TemplatePart {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -63,7 +63,7 @@ pub trait ValueForm {
     /// appended unchanged, because most values need no conversion.
     fn convert_appended(&self, out: &mut Vec<u8>, from: usize);
 
-    /// Returns the text for a variable that does not exist for this request.
+    /// Returns the text that is written for a variable that does not exist for this request.
     fn missing(&self) -> &[u8];
 }
 

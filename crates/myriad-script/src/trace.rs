@@ -14,7 +14,7 @@ pub enum Trace<'a> {
     Map {
         /// Name of the variable, without `$`.
         variable: &'a str,
-        /// Value that was looked up.
+        /// Value that was looked up in the map.
         subject: &'a [u8],
         /// Key of the matching line, as written; `None` for the default.
         line: Option<&'a str>,

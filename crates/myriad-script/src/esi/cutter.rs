@@ -15,13 +15,13 @@ use crate::esi::tag::{self, EsiTag, EsiTagName};
 use crate::esi::target::{target, unescaped};
 use crate::esi::{EsiDeclaration, EsiInclude, Hole};
 
-/// Maximum length of a tag, in bytes. A longer tag is treated as text.
+/// Maximum length of an ESI tag, in bytes. A longer tag is treated as text.
 const LONGEST_TAG: usize = 4096;
 const COMMENT: &[u8] = b"<!--esi";
 const COMMENT_END: &[u8] = b"-->";
 const TAGS: [&[u8]; 2] = [b"<esi:", b"</esi:"];
 
-/// Limits on the includes of a page.
+/// Limits on the ESI includes of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EsiLimits {
     /// Maximum number of includes. Further ones are removed and not filled.
@@ -48,7 +48,7 @@ impl RejectedMarkup {
     }
 }
 
-/// Receiver of the text and the includes of a page.
+/// Receiver of the text and the ESI includes of a page, in the order of the page.
 pub trait EsiSink {
     /// Receives text. Between [`Self::open`] and [`Self::close`] it is the fallback of the include.
     fn text(&mut self, text: &[u8]);
@@ -61,11 +61,11 @@ pub trait EsiSink {
     fn close(&mut self, sound: bool);
 }
 
-/// State of the cutter.
+/// Position of the parser of a page relative to ESI includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutterMode {
     Outside,
-    /// Inside an include: true if it was accepted. A rejected include is no hole; its fallback becomes text.
+    /// Inside an include: true if it was accepted. The text in a rejected include is sent as text of the page.
     Inside(bool),
     Dropping(EsiTagName),
 }
@@ -81,7 +81,7 @@ enum MarkupElement<'a> {
     Tag(EsiTag<'a>, usize),
 }
 
-/// Cutter of one page: passes its text and its includes to an [`EsiSink`].
+/// Parser that separates the text of a page from its ESI includes, and passes them to an [`EsiSink`].
 #[derive(Debug)]
 pub struct Cutter {
     token: Option<Box<[u8]>>,
@@ -94,7 +94,7 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Creates the cutter of a page with the properties that its origin declared.
+    /// Creates the parser of a page with the ESI properties that its origin declared (`said`).
     pub fn new(said: &EsiDeclaration, limits: EsiLimits) -> Self {
         Self {
             token: said.token.clone(),
@@ -291,12 +291,12 @@ fn starts_with(text: &[u8], word: &[u8]) -> Option<bool> {
     if text.len() < word.len() && word.starts_with(text) { None } else { Some(text.starts_with(word)) }
 }
 
-/// Sink that collects the text of the shared page, and its holes.
+/// Sink that collects the text of the shared page, and its holes: the positions at which fragments are inserted.
 #[derive(Debug, Default)]
 pub struct HoleCollector {
     /// Text that the caller has not taken yet.
     pub text: Vec<u8>,
-    /// Holes so far.
+    /// Holes (positions of includes) found so far.
     pub holes: Vec<Hole>,
     /// Total length of the text so far, in bytes.
     at: u64,

@@ -1,10 +1,10 @@
 //! Properties of the ESI markup in a response, as declared by its origin in header fields.
 
-/// Maximum length of a token and of an argument name, in bytes.
+/// Maximum length of an ESI token and of the name of a query argument in `X-Myriad-ESI`, in bytes.
 const LONGEST: usize = 64;
-/// Minimum length of a token, in bytes. A shorter token could be guessed.
+/// Minimum length of an ESI token in `X-Myriad-ESI`, in bytes. A shorter token could be guessed.
 const SHORTEST_TOKEN: usize = 8;
-/// Maximum length of a reason, in bytes. A longer one is truncated.
+/// Maximum length of the reason `why=` in `X-Myriad-ESI`, in bytes. A longer one is truncated.
 const LONGEST_REASON: usize = 200;
 
 /// Declared properties of a response with ESI markup.

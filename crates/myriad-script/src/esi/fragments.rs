@@ -4,9 +4,9 @@
 //! Line -- "NAME LENGTH[ SECONDS]\n" --> Bytes -- LENGTH of them, "\n" --> Line
 //! ```
 
-/// Maximum length of a fragment's name, in bytes.
+/// Maximum length of the name of an ESI fragment in a combined response, in bytes.
 const LONGEST_NAME: usize = 64;
-/// Maximum length of the line before a fragment, in bytes: a name and two numbers.
+/// Maximum length of the line before a fragment in a combined response, in bytes: a name and two numbers.
 const LONGEST_LINE: usize = LONGEST_NAME + 2 * 21;
 
 /// Splits the target of an include into the part before the fragment's name and the name. Returns `None` unless the
@@ -22,18 +22,18 @@ fn is_name(name: &[u8]) -> bool {
     (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(is_allowed)
 }
 
-/// Fragment in a combined response.
+/// Fragment in a response that combines several ESI fragments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Name.
+    /// Name of the fragment.
     pub name: Box<[u8]>,
-    /// Content.
+    /// Content of the fragment.
     pub bytes: Vec<u8>,
-    /// Lifetime in seconds; `None` if the response does not state it.
+    /// Lifetime of the fragment in seconds; `None` if the response does not state it.
     pub keep_s: Option<u64>,
 }
 
-/// Reason why a combined response cannot be parsed.
+/// Reason why a response that combines several ESI fragments cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidFragments {
     /// The line before a fragment is invalid, or a fragment is not followed by a line feed.
@@ -100,7 +100,7 @@ impl FragmentParser {
         Ok(None)
     }
 
-    /// Returns whether the response may end at this position.
+    /// Returns whether the response may end at this position: no fragment is incomplete.
     pub fn is_between_parts(&self) -> bool {
         self.line.is_empty() && self.part.is_none()
     }

@@ -1,6 +1,6 @@
 //! Holes of a shared page, and their binary form in the store.
 
-/// Fragment that fills a hole.
+/// ESI include: the fragment that fills a hole of a shared page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EsiInclude {
     /// Path and query of the fragment.
@@ -11,7 +11,7 @@ pub struct EsiInclude {
     pub on_error_nothing: bool,
 }
 
-/// Hole in a shared page.
+/// Hole in a shared page: the position of an ESI include, at which a fragment is inserted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hole {
     /// Position in the text of the page, in bytes.

@@ -1,9 +1,9 @@
 //! Parser of a tag: `<esi:NAME ATTRIBUTES>`, `<esi:NAME ATTRIBUTES/>`, `</esi:NAME ATTRIBUTES>`.
 
-/// Maximum number of attributes per tag.
+/// Maximum number of attributes of an ESI tag.
 const MOST: usize = 16;
 
-/// Name of a tag.
+/// Name of an ESI tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EsiTagName {
     Include,
@@ -14,7 +14,7 @@ pub(crate) enum EsiTagName {
     Inline,
 }
 
-/// Well-formed tag.
+/// Well-formed ESI tag.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EsiTag<'a> {
     pub name: EsiTagName,

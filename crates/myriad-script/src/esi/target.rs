@@ -1,10 +1,10 @@
 //! Allowed targets of an include.
 
-/// Maximum length of a target, in bytes.
+/// Maximum length of the target (`src` or `alt`) of an ESI include, in bytes.
 const LONGEST: usize = 2048;
 
-/// Returns the path and query of a `src` or `alt`, whose entities are decoded. Returns `None` if it is on a host other
-/// than `host`, or not a valid request target (RFC 9112 section 3.2.1).
+/// Returns the path and query of the `src` or `alt` of an ESI include, whose entities are decoded. Returns `None` if it
+/// is on a host other than `host`, or not a valid request target (RFC 9112 section 3.2.1).
 pub(crate) fn target(uri: &[u8], host: &[u8]) -> Option<Box<[u8]>> {
     let path = match scheme_length(uri) {
         0 => uri,

@@ -4,7 +4,7 @@ use myriad_base::calendar::{ZoneOffset, offset_name, write_time};
 
 use crate::functions::function::{FunctionError, FunctionInputs, text};
 
-/// Maximum length of a formatted time, in bytes, as in the nginx module.
+/// Maximum length of a formatted time of `set_formatted_*_time`, in bytes, as in the nginx module.
 const LONGEST: usize = 255;
 
 /// Appends the local date, such as `2026-11-23` (`set_local_today`).

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// External inputs of functions: time and random bytes.
+/// External inputs of functions such as `set_random`: time and random bytes.
 pub trait FunctionInputs {
     /// Returns the current time, in seconds since the Unix epoch.
     fn now_s(&self) -> u64;
@@ -19,7 +19,7 @@ pub trait FunctionInputs {
     fn random(&self, bytes: &mut [u8]) -> Result<(), FunctionError>;
 }
 
-/// Inputs with the time at the Unix epoch and without random bytes, for functions that do not vary.
+/// External inputs for functions that do not vary: the time is the Unix epoch, and random bytes are not available.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantInputs;
 
@@ -37,7 +37,7 @@ impl FunctionInputs for ConstantInputs {
     }
 }
 
-/// Reason why a function has no value for its texts. The embedder responds with 500.
+/// Reason why a function (such as `set_decode_hex`) has no value for its arguments. The embedder responds with 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError(Cow<'static, str>);
 
@@ -72,7 +72,8 @@ impl std::error::Error for FunctionError {}
 type FunctionBody =
     dyn Fn(&[&[u8]], &dyn FunctionInputs, &mut Vec<u8>) -> Result<(), FunctionError> + Send + Sync;
 
-/// Function of texts. Clones share the state of the function, if it has any.
+/// Function of texts, as called by a directive such as `set_md5`. Clones share the state of the function, if it has
+/// any.
 #[derive(Clone)]
 pub struct Function {
     call: Arc<FunctionBody>,

@@ -3,7 +3,7 @@
 use crate::functions::function::{FunctionError, FunctionInputs, text};
 use crate::functions::number::{number, range};
 
-/// Maximum length of a random text, in bytes.
+/// Maximum length of a random text of `set_secure_random_*`, in bytes.
 const LONGEST: i64 = 64;
 
 /// Appends a random number between two bounds, both inclusive (`set_random`).

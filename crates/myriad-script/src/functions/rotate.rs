@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use crate::functions::function::{Function, text};
 use crate::functions::number::{number, range};
 
-/// Value of the counter before the first call.
+/// Value of the counter of `set_rotate` before the first call.
 const NONE: i64 = -1;
 
 /// Creates the function of `set_rotate`. Its texts are a number and two bounds; the value is the next number within the

@@ -2,10 +2,10 @@
 
 use crate::functions::function::{Function, FunctionError, text};
 
-/// Maximum sum of the weights of a list.
+/// Maximum sum of the weights of an `upstream_list`.
 const MOST: u32 = 1 << 20;
 
-/// Named list of names with weights.
+/// `upstream_list`: named list of upstream names with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamList {
     name: Vec<u8>,

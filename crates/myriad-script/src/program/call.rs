@@ -10,12 +10,12 @@ use crate::names::{NameResolver, ResolvedVariable};
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
-/// Number of arguments up to which a call does not allocate.
+/// Number of function arguments up to which a call does not allocate.
 const FEW: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct FunctionCall {
-    /// Directive and variable, as named in errors.
+    /// Directive that calls the function and its variable, as named in errors.
     name: Box<str>,
     target: ResolvedVariable,
     function: Function,

@@ -9,7 +9,7 @@ use super::step::IfId;
 pub struct StepSource<'a> {
     /// Number that errors contain as `ScriptError::item`.
     pub tag: usize,
-    /// The directive.
+    /// Kind of the directive, with its arguments.
     pub kind: StepKind<'a>,
 }
 
@@ -20,7 +20,7 @@ pub enum StepKind<'a> {
     Set {
         /// Variable, with its `$`.
         variable: &'a str,
-        /// Text with variables.
+        /// Value to assign: a text with variables.
         value: &'a str,
     },
     /// Directive that sets a variable to the result of a function of texts: `set_md5 $variable text`.
@@ -47,7 +47,7 @@ pub enum StepKind<'a> {
     Return {
         /// Status, or a URL if `text` is `None`.
         code: &'a str,
-        /// Text, or URL of a redirect, with variables.
+        /// Text of the response, or URL of a redirect, with variables.
         text: Option<&'a str>,
     },
     /// `break`.

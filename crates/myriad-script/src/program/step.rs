@@ -57,7 +57,7 @@ pub enum ProgramAction {
     },
     /// Redirect to the URL (or path) in [`Frame::output`], whose control characters are escaped.
     Redirect {
-        /// 301, 302, 303, 307 or 308.
+        /// Status of the redirect: 301, 302, 303, 307 or 308.
         status: u16,
     },
 }
@@ -65,7 +65,7 @@ pub enum ProgramAction {
 /// Result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramResult {
-    /// Next action.
+    /// Action that the embedder must take next.
     pub action: ProgramAction,
     /// Identifier of the last `if` block that was entered and has settings, which replace those of the location; `None`
     /// if there is none.

@@ -3,7 +3,7 @@
 //! It is a small, conservative parser of PCRE2's syntax. It stops at any unsupported construct; the pattern then runs
 //! without a filter. Letter case is ignored, so `(?i)` needs no special handling.
 
-/// Literals of which every match contains at least one.
+/// Literals (byte strings) of which every match of a pattern contains at least one.
 pub(super) type LiteralSet = Vec<Vec<u8>>;
 
 /// Maximum nesting of groups; no hand-written pattern exceeds it.

@@ -2,11 +2,11 @@
 
 use super::literals;
 
-/// Maximum number of literals; with more, the filter would be ineffective.
+/// Maximum number of literals that the filter searches; with more, it would be ineffective.
 const MAX_LITERALS: usize = 64;
 
-/// Maximum distance between two checked positions. Each position that is skipped adds another window of every literal
-/// to the masks.
+/// Maximum distance between two positions of a subject that the filter checks. Each position that is skipped adds
+/// another window of every literal to the masks.
 const MAX_STRIDE: usize = 4;
 
 /// Filter that searches a subject for three (or two, or one) successive bytes of a required literal. Each bit of a mask

@@ -1,13 +1,13 @@
 //! Encodings of the values that the command `echo` writes.
 
-/// Value of `encoding=`.
+/// Value of the parameter `encoding=` of the SSI command `echo`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SsiEncoding {
     /// `none`: the value is written as it is.
     None,
-    /// `url`: percent-encoded.
+    /// `url`: the value is percent-encoded.
     Url,
-    /// `entity`: HTML entities.
+    /// `entity`: characters with a meaning in HTML become entities.
     #[default]
     Entity,
 }

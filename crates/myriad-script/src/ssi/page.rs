@@ -15,12 +15,12 @@ use crate::ssi::text::evaluate;
 
 /// Number of bytes of output after which [`SsiPage::push`] returns, so that the caller can send it.
 const WINDOW: usize = 64 << 10;
-/// Default of `timefmt`, as in nginx.
+/// Default of `timefmt` of the SSI command `config`, as in nginx.
 const TIME_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
-/// Default of `errmsg`, as in nginx.
+/// Default of `errmsg` of the SSI command `config`, as in nginx.
 const ERROR_MESSAGE: &[u8] = b"[an error occurred while processing the directive]";
 
-/// Settings for the processing of a page.
+/// Settings for the SSI commands of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct SsiRules {
     /// `ssi_value_length`: maximum length of a parameter's value, in bytes.
@@ -29,14 +29,14 @@ pub struct SsiRules {
     pub silent_errors: bool,
 }
 
-/// Response that must be fetched, at the current position of a page.
+/// SSI include: response that must be fetched, at the current position of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SsiInclude {
     /// URI from the root, with its arguments; not decoded or checked. Empty if the command had an empty URI.
     pub uri: Vec<u8>,
     /// True if the rest of the page must not be processed before the response is complete.
     pub wait: bool,
-    /// Use of the response.
+    /// Use of the included response.
     pub then: IncludeUse,
 }
 
@@ -60,7 +60,7 @@ enum IfPosition {
     Else,
 }
 
-/// State of a page that is being processed.
+/// State of a page whose SSI commands are being executed.
 pub struct SsiPage {
     parser: Parser,
     shared: Rc<RefCell<SsiState>>,
@@ -70,14 +70,14 @@ pub struct SsiPage {
     chosen: bool,
     /// Set if text is written to the output.
     output: bool,
-    /// Set if text is stored in a block.
+    /// Set if text is stored in a `block` instead of the output.
     block: bool,
     encoding: SsiEncoding,
     error_message: Vec<u8>,
     time_format: Vec<u8>,
 }
 
-/// Error of a command, with a text for the error log.
+/// Error of an SSI command, with a text for the error log.
 struct CommandError(String);
 
 impl SsiPage {

@@ -7,34 +7,34 @@
 //!   '------ "-->" ---------------------------------- Skip <- invalid command
 //! ```
 
-/// Start of a command.
+/// Start of an SSI command.
 const BEGIN: &[u8] = b"<!--#";
-/// Maximum length of the name of a command or parameter, in bytes, as in nginx.
+/// Maximum length of the name of an SSI command or parameter, in bytes, as in nginx.
 const NAME: usize = 32;
-/// Maximum number of parameters of a command, as in nginx.
+/// Maximum number of parameters of an SSI command, as in nginx.
 const PARAMETERS: usize = 16;
 
-/// Command as written in a page.
+/// SSI command as written in a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directive {
-    /// Name of the command.
+    /// Name of the command, such as `include`.
     pub name: Vec<u8>,
     /// Names and values of the parameters, in order; values include their backslashes.
     pub parameters: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Element of a page.
+/// Element of a page with SSI commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageElement<'a> {
     /// Text to write unchanged.
     Text(&'a [u8]),
-    /// Command.
+    /// Valid SSI command.
     Directive(Directive),
-    /// Invalid command, with a text for the error log.
+    /// Invalid SSI command, with a text for the error log.
     Malformed(String),
 }
 
-/// Parser of one page.
+/// Parser of the SSI commands of one page.
 #[derive(Debug)]
 pub struct Parser {
     state: ParserState,

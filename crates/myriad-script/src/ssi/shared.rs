@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Maximum total size of the variables, and of the blocks, of a request, in bytes.
+/// Maximum total size of the SSI variables, and also of the SSI blocks, of a request, in bytes.
 const MOST: usize = 1 << 20;
 
-/// Interface of a page to its request.
+/// Interface of a page with SSI commands to its request.
 pub trait PageEnvironment {
     /// Returns the value of a variable of the request; `None` if it does not exist. The name is in lower case. Dates
     /// are formatted by `time_format`, as for `strftime`.
@@ -26,7 +26,7 @@ pub trait PageEnvironment {
     fn log(&mut self, message: fmt::Arguments<'_>);
 }
 
-/// Groups of a matching pattern.
+/// Groups of a matching pattern in an SSI `if`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternGroups {
     /// Groups by number, the whole match first; an empty range for a group that did not participate.
@@ -35,7 +35,7 @@ pub struct PatternGroups {
     pub named: Vec<(String, usize)>,
 }
 
-/// Variables, blocks and captures of all pages of a request.
+/// SSI variables, blocks and captures of all pages of a request.
 #[derive(Debug, Default)]
 pub struct SsiState {
     variables: HashMap<Vec<u8>, Vec<u8>>,
@@ -45,7 +45,7 @@ pub struct SsiState {
     captures: Vec<Vec<u8>>,
 }
 
-/// Error: a size limit would be exceeded.
+/// Error: a size limit on the SSI variables or blocks of the request would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SizeLimitExceeded;
 

@@ -2,11 +2,11 @@
 
 use crate::ssi::shared::{PageEnvironment, SsiState};
 
-/// Maximum length of an evaluated value, in bytes.
+/// Maximum length of an evaluated parameter value of an SSI command, in bytes.
 const MOST: usize = 1 << 20;
 
-/// Evaluates a value: inserts variables, and removes backslashes before `\`, `'`, `"` and `$`. The error is a text for
-/// the error log.
+/// Evaluates a parameter value of an SSI command: inserts variables, and removes backslashes before `\`, `'`, `"` and
+/// `$`. The error is a text for the error log.
 pub(crate) fn evaluate(
     text: &[u8],
     shared: &SsiState,

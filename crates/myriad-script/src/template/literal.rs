@@ -1,6 +1,6 @@
 //! Constant text of a template.
 
-/// Number of bytes that are copied at once.
+/// Number of bytes of a short text that are copied at once.
 const AT_ONCE: usize = 16;
 
 /// Constant text of a template. Text between two variables is usually short: copying sixteen bytes and truncating takes
