@@ -8,7 +8,7 @@ use myriad_exchange::exchange::{Exchange, Request, RequestTrace, Tracing};
 use crate::tracing_rules::{TracingRules, traced};
 use crate::{child_spans, span};
 
-/// Tracing hooks of a location, or of a server for requests outside of locations.
+/// Tracing of the requests to a location, or of a server for requests outside of locations.
 pub(crate) struct LocationTracing(pub Arc<TracingRules>);
 
 impl Tracing for LocationTracing {

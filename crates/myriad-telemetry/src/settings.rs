@@ -11,9 +11,9 @@ pub(crate) struct ExporterConf {
     pub endpoint: Endpoint,
     /// `trusted_certificate`: PEM file; `None` for the system's certificate authorities.
     pub trusted: Option<Text>,
-    /// `header`: names in lower case, with their values.
+    /// `header`: header fields of requests to the collector, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// `interval` between batches, in milliseconds.
+    /// `interval`: maximum time between batches, in milliseconds.
     pub interval_ms: u64,
     /// `batch_size`: maximum number of spans of a batch.
     pub batch_size: usize,
@@ -26,9 +26,9 @@ pub(crate) struct ExporterConf {
 pub(crate) struct Endpoint {
     /// True for TLS (`https://`).
     pub secure: bool,
-    /// Host name or IP address; an IPv6 address has no brackets.
+    /// Host name or IP address of the collector; an IPv6 address has no brackets.
     pub host: String,
-    /// Port, not 0.
+    /// Port of the collector, not 0.
     pub port: u16,
     /// Path for OTLP over HTTP; `None` for OTLP over gRPC.
     pub path: Option<String>,
@@ -46,19 +46,20 @@ pub(crate) struct Propagation {
 /// Tracing settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtelSettings {
-    /// `otel_exporter`; only in `http`.
+    /// `otel_exporter`: collector of the spans; only in `http`.
     pub exporter: Option<ExporterConf>,
-    /// `otel_service_name`; `None` for the default, `unknown_service:myriad`.
+    /// `otel_service_name`: name of this service in spans; `None` for the default, `unknown_service:myriad`.
     pub service_name: Option<Text>,
-    /// `otel_resource_attr`: names and values; of several with the same name, the last applies.
+    /// `otel_resource_attr`: names and values of attributes of this service; of several with the same name, the last
+    /// applies.
     pub resource: Vec<(String, Text)>,
-    /// `otel_trace`; `None` if not configured.
+    /// `otel_trace`: condition under which requests are traced; `None` if not configured.
     pub trace: Option<Text>,
     /// `otel_trace_context`: exchange of trace context with clients and origins.
     pub context: Propagation,
-    /// `otel_span_name`; `None` for the name of the location.
+    /// `otel_span_name`: name of the spans of requests; `None` for the name of the location.
     pub span_name: Option<Text>,
-    /// `otel_span_attr`: names and values.
+    /// `otel_span_attr`: names and values of additional attributes of spans.
     pub attributes: Vec<(String, Text)>,
 }
 

@@ -30,11 +30,11 @@ pub(crate) struct TracingRules {
     pub rule: TraceCondition,
     /// `otel_trace_context`: exchange of trace context with clients and origins.
     pub context: Propagation,
-    /// `otel_span_name`; `None` for the name of the location.
+    /// `otel_span_name`: name of the spans of requests; `None` for the name of the location.
     pub name: Option<Template>,
     /// Name of the location; empty outside of locations.
     pub route: Box<[u8]>,
-    /// `otel_span_attr`: names and values.
+    /// `otel_span_attr`: names and values of additional attributes of spans.
     pub attributes: Vec<(Box<str>, Template)>,
 }
 

@@ -18,7 +18,7 @@ const PATH: &[u8] = b"/opentelemetry.proto.collector.trace.v1.TraceService/Expor
 /// Maximum size of a response head, and of a response message (which reports rejected spans), in bytes.
 const MOST_HEAD: usize = 16 << 10;
 const MOST_MESSAGE: usize = 64 << 10;
-/// Maximum number of bytes that are scheduled for one write.
+/// Maximum number of bytes of a batch that are scheduled for one write to the connection.
 const AT_ONCE: usize = 64 << 10;
 /// gRPC statuses after which a batch may be retried (OTLP, "Failures"). [`EXHAUSTED`] is retried only if the collector
 /// sends a delay; without it the message is too long, and a retry would fail again.
@@ -36,7 +36,7 @@ struct GrpcConnection {
     input: Vec<u8>,
 }
 
-/// Response of the collector, as far as received.
+/// Response of the collector to a batch, as far as received.
 #[derive(Default)]
 struct GrpcReply {
     status: Option<u16>,

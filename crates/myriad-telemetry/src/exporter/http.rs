@@ -10,7 +10,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::target::{CollectorTarget, EXPORT_TIMEOUT, ExportFailure};
 
-/// Maximum size of a response body, in bytes.
+/// Maximum size of a collector's response body, in bytes.
 const LARGEST: u64 = 64 << 10;
 
 /// Client that sends batches to the URL of a collector.

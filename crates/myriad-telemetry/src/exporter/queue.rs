@@ -3,14 +3,14 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum total size of waiting spans, in bytes. It bounds the memory independently of the number of spans, because
-/// clients influence their size.
+/// Maximum total size of spans that wait to be sent, in bytes. It bounds the memory independently of the number of
+/// spans, because clients influence their size.
 const MOST_BYTES: usize = 16 << 20;
-/// Maximum size of a batch, in bytes: gRPC receivers accept messages of 4 MB by default, and reject longer messages
-/// completely.
+/// Maximum size of a batch of spans, in bytes: gRPC receivers accept messages of 4 MB by default, and reject longer
+/// messages completely.
 const MOST_OF_BATCH: usize = 2 << 20;
 
-/// Bounded queue of encoded spans.
+/// Bounded queue of encoded spans that wait to be sent to the collector.
 pub(super) struct SpanQueue {
     state: Mutex<State>,
     /// Signalled when a batch is available or the queue is closed.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::trusted_authorities::TrustedAuthorities;
 use crate::settings::Endpoint;
 
-/// Address of a collector, additional header fields, and trusted authorities (`None` without TLS).
+/// Address of a collector, header fields of requests to it, and trusted certificate authorities (`None` without TLS).
 pub(super) struct CollectorTarget {
     pub endpoint: Endpoint,
     pub headers: Vec<(String, String)>,

@@ -15,18 +15,19 @@ use super::queue::SpanQueue;
 use super::target::{CollectorTarget, ExportFailure};
 use super::{grpc, http};
 
-/// Delay before the first retry. It doubles after each further failure, up to [`LONGEST_REST`].
+/// Delay before a batch of spans is sent to the collector for the second time. It doubles after each further failure,
+/// up to [`LONGEST_REST`].
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(30);
 
-/// State shared by an exporter and its thread.
+/// State shared by an exporter of spans and its thread.
 pub(super) struct Shared {
     pub queue: SpanQueue,
     pub target: CollectorTarget,
     pub resource: Resource,
 }
 
-/// Client for the protocol of the endpoint.
+/// Client of the collector, for the protocol of the endpoint.
 enum ExportClient {
     Grpc(Box<grpc::GrpcExportClient>),
     Http(http::HttpExportClient),

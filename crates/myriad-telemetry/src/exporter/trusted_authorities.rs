@@ -12,7 +12,7 @@ use rustls::{ClientConfig, RootCertStore};
 /// ALPN name of HTTP/2 (RFC 9113 section 3.1).
 pub(super) const HTTP2: &[u8] = b"h2";
 
-/// Trusted certificate authorities.
+/// Certificate authorities by which the collector's TLS certificate is verified.
 pub(super) struct TrustedAuthorities {
     store: RootCertStore,
     certificates: Vec<Vec<u8>>,

@@ -8,7 +8,7 @@ use myriad_exchange::trace_context::{SpanId, TraceId};
 /// Maximum length of an attribute's text, in bytes; longer texts are truncated.
 pub const LONGEST_TEXT: usize = 4096;
 
-/// Kind of a span.
+/// Kind of a span in OpenTelemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanKind {
     /// Operation within this server.
