@@ -1,6 +1,6 @@
 //! Map of fixed size in which the hash of a key determines its slot.
 
-/// Number of slots of a map; a power of two.
+/// Number of slots of a [`DirectMapped`] map; a power of two.
 const SLOTS: usize = 1024;
 
 /// Map from hashes of keys to values in which each hash has exactly one possible slot.

@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 /// lookup and a constant number of link updates per use. Hashes are seeded, so that clients cannot choose colliding
 /// keys.
 pub struct Lru<K, V> {
-    /// Indexes of `slots`, by the hash of their key.
+    /// Index in `slots` of each entry, found by the hash of its key.
     index: HashTable<u32>,
     hasher: RandomState,
     slots: Vec<LruSlot<K, V>>,

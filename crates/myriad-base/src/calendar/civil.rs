@@ -17,19 +17,19 @@ pub(crate) const MONTHS: [&[u8; 3]; 12] =
 /// Date and time in the Gregorian calendar, in the years 0 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CivilTime {
-    /// 0 to 9999.
+    /// Year, 0 to 9999.
     pub year: usize,
-    /// 1 to 12.
+    /// Month, 1 to 12.
     pub month: usize,
-    /// 1 to 31.
+    /// Day of the month, 1 to 31.
     pub day: usize,
-    /// 0 to 23.
+    /// Hour, 0 to 23.
     pub hour: usize,
-    /// 0 to 59.
+    /// Minute, 0 to 59.
     pub minute: usize,
-    /// 0 to 59.
+    /// Second, 0 to 59.
     pub second: usize,
-    /// 0 is Sunday.
+    /// Day of the week; 0 is Sunday.
     pub weekday: usize,
 }
 

@@ -22,7 +22,7 @@ const MONTH_NAMES: [&str; 12] = [
 /// Offset and name of a time zone at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct ZoneOffset<'a> {
-    /// Minutes east of UTC.
+    /// Offset of the zone in minutes east of UTC.
     pub minutes: i32,
     /// Name of the zone, for `%Z`.
     pub name: &'a str,

@@ -9,11 +9,12 @@
 
 use std::hint::black_box;
 
-/// Size in bytes of the allocations: above mimalloc's small sizes (at most 1024).
+/// Size in bytes of the allocations by which a thread is made to collect freed blocks: above mimalloc's small sizes (at
+/// most 1024).
 const BEYOND_SMALL: usize = 2048;
-/// Number of allocations that make a thread collect blocks freed by other threads.
+/// Number of allocations that make mimalloc collect the thread's blocks that other threads have freed.
 const TAKES_IN: usize = 1000;
-/// Number of allocations that make a thread perform a full collection.
+/// Number of allocations that make mimalloc perform a full collection for the thread.
 const COLLECTS: usize = 10_100;
 
 /// Makes the calling thread collect its blocks that other threads have freed. Takes some tens of microseconds.

@@ -2,20 +2,20 @@
 
 use crate::memory::PressureStage;
 
-/// Target memory of the process while zones shrink, in percent of the limit. At this value shrinking ends.
+/// Target memory of the process while cache zones shrink, in percent of its limit. At this value shrinking ends.
 const AIM: u64 = 80;
-/// Memory of the process up to which zones may grow, in percent of the limit. Lower than the value at which they
+/// Memory of the process up to which cache zones may grow, in percent of its limit. Lower than the value at which they
 /// shrink.
 const FILLS_TO: u64 = 82;
 
-/// Memory use and limits of a zone, in bytes.
+/// Memory use and limits of a cache zone, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneMemory {
-    /// Memory in use.
+    /// Memory that the zone uses.
     pub used: u64,
     /// Configured limit (`memory=`).
     pub configured: u64,
-    /// Current limit, set by [`update_limits`].
+    /// Current limit of the zone, set by [`update_limits`] between its minimum and the configured limit.
     pub now: u64,
 }
 

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PressureStage {
-    /// No measures.
+    /// No measures: memory is not short.
     #[default]
     Normal,
     /// Cache zones and the cache of small files shrink, and idle buffers are freed.
@@ -16,7 +16,7 @@ pub enum PressureStage {
     Refusing,
 }
 
-/// Percentages of the limit at which the stages after [`PressureStage::Normal`] are entered.
+/// Percentages of the process's memory limit at which the stages after [`PressureStage::Normal`] are entered.
 const BEGINS: [u64; 3] = [85, 95, 100];
 /// Percentages of the limit below which these stages are left. Lower, so that small changes do not toggle a stage.
 const ENDS: [u64; 3] = [80, 90, 97];

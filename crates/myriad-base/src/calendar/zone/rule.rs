@@ -5,7 +5,7 @@ use crate::calendar::civil::{CYCLE_S, CivilTime, DAY_S, days_from_epoch, is_leap
 /// Standard offset of a zone, and its summer time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ZoneRule {
-    /// Seconds east of UTC.
+    /// Offset of standard time in seconds east of UTC.
     standard: i32,
     summer: Option<SummerTime>,
 }
@@ -17,7 +17,7 @@ struct SummerTime {
     ends: YearlyTransition,
 }
 
-/// Day of each year and second of that day, in local time.
+/// Change to or from summer time: day of each year and second of that day, in local time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct YearlyTransition {
     day: TransitionDay,
