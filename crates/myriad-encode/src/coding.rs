@@ -2,7 +2,7 @@
 
 pub use myriad_http::accept::Coding;
 
-/// All codings, identity first.
+/// All supported content codings, identity first.
 const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
 /// Parses a `Content-Encoding` value in any case. `x-gzip` means gzip (RFC 9110 §8.4.1.3), and an empty value identity.
@@ -19,7 +19,7 @@ pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     ALL.into_iter().find(|coding| is(coding.as_str()))
 }
 
-/// Set of codings, stored in one byte with the bits of [`Coding::bit`].
+/// Set of content codings, stored in one byte with the bits of [`Coding::bit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CodingSet(u8);
 

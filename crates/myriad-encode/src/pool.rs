@@ -23,9 +23,9 @@ pub struct PoolOptions {
     pub threads: usize,
     /// Maximum number of queued jobs; further jobs are dropped.
     pub queue: usize,
-    /// CPU budget of all threads together over time, in cores: 0.2 is a fifth of one core.
+    /// Long-term limit on the CPU time of all threads together, in cores: 0.2 is a fifth of one core.
     pub budget: f64,
-    /// Long-term CPU limit of all threads together, in cores: 0.2 is a fifth of one core.
+    /// Maximum CPU time that idle threads save up, and may then use without the limit of `budget`.
     pub burst: Duration,
     /// Niceness of the threads, from 0 (priority of the workers) to 19 (only CPU time that others do not use).
     pub nice: i32,

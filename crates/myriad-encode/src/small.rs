@@ -11,14 +11,15 @@ use libdeflater::crc32;
 /// packet.
 pub const SMALL_MAX: usize = 1200;
 
-/// Minimum length of a match in bytes: the number of hashed bytes.
+/// Minimum length of a repetition that [`gzip_small`] encodes as a reference, in bytes: the number of hashed bytes.
 const MATCH_MIN: usize = 4;
-/// Maximum length of a match in bytes (RFC 1951 §3.2.5).
+/// Maximum length of a repetition in bytes (RFC 1951 §3.2.5).
 const MATCH_MAX: usize = 258;
 /// Shortest match that DEFLATE can encode, in bytes: the first of [`LENGTHS`].
 const LENGTH_FIRST: usize = 3;
 
-/// Base-2 logarithm of the number of hash table entries. The table of 2 KB is cleared for each body.
+/// Base-2 logarithm of the number of entries of the table that finds repetitions. The table of 2 KB is cleared for each
+/// body.
 const HASH_BITS: u32 = 10;
 
 /// gzip header (RFC 1952 §2.3): deflate, no name, no time, no extra flags, unknown operating system.

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-/// Minimum rate in cores. A pool that never ran would keep the memory of its jobs forever.
+/// Minimum rate of a CPU budget in cores. A pool that never ran would keep the memory of its jobs forever.
 const LEAST_RATE: f64 = 0.001;
 
-/// CPU budget. The caller passes the current time; no clock is read.
+/// CPU budget of a pool's threads (a token bucket). The caller passes the current time; no clock is read.
 pub(super) struct CpuBudget {
-    /// Rate in cores.
+    /// CPU time by which the budget grows, in cores (seconds per second).
     rate: f64,
-    /// Capacity in seconds of CPU time.
+    /// Maximum CPU time that the budget can accumulate, in seconds.
     burst: f64,
     /// Available seconds of CPU time; negative if a job took more than was available.
     level: f64,

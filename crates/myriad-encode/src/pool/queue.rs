@@ -7,7 +7,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::budget::CpuBudget;
 
-/// Counters of a pool since its start, and its current jobs.
+/// Counters of a compression pool since its start, and the numbers of its current jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
     /// Number of queued jobs.
@@ -18,12 +18,12 @@ pub struct PoolCounters {
     pub done: u64,
     /// Number of jobs that panicked. Their thread continues.
     pub panicked: u64,
-    /// Number of jobs dropped because their key was queued or running.
+    /// Number of jobs dropped because a job with the same key was queued or running.
     pub duplicates: u64,
     /// Number of jobs dropped because the queue was full or the pool was paused. Jobs dropped from the queue by a pause
     /// are not counted.
     pub dropped: u64,
-    /// Total CPU time of the jobs.
+    /// Total CPU time that the jobs used.
     pub cpu: Duration,
 }
 
@@ -47,6 +47,7 @@ pub(super) struct PoolState {
     pub(super) stopping: bool,
     /// Set while the pool is paused: no job is accepted.
     pub(super) resting: bool,
-    /// Number of requests to collect memory; each thread compares it with the last number that it has seen.
+    /// Number of requests to collect freed memory blocks; each thread compares it with the last number that it has
+    /// seen.
     pub(super) take_ins: u64,
 }

@@ -7,7 +7,8 @@ use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, Operation};
 
 use crate::{Coding, ContentDecodeError};
 
-/// Maximum number of output bytes per step: the size of the scratch buffer, and the interval of limit checks.
+/// Maximum number of output bytes per step of decoding: the size of the scratch buffer, and the interval of limit
+/// checks.
 const STEP: usize = 16 << 10;
 
 /// Maximum window of zstd as a content coding in bits (RFC 9659): 8 MB.

@@ -28,7 +28,7 @@ enum EncoderKind {
 }
 
 impl StreamEncoder {
-    /// Creates an encoder. Higher gzip levels than 9 count as 9.
+    /// Creates a streaming encoder. Higher gzip levels than 9 count as 9.
     pub fn new(coding: Coding, level: CompressionLevel) -> Result<StreamEncoder, EncodeError> {
         let number = level.number(coding);
         Ok(StreamEncoder(match coding {
