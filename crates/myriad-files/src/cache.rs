@@ -13,12 +13,13 @@ use crate::entry::{CachedFileTotals, FileEntry, PathEntry};
 use crate::symlinks::PathResolution;
 
 const SHARDS: usize = 16;
-/// Maximum number of paths per shard, so that requests for many missing names cannot exhaust memory.
+/// Maximum number of cached paths per shard of a [`FileCache`], so that requests for many missing names cannot exhaust
+/// memory.
 const PATHS_PER_SHARD: usize = 2048;
-/// Maximum number of bytes of contents and encodings per shard: 64 MB in total.
+/// Maximum number of bytes of cached file contents and encodings per shard of a [`FileCache`]: 64 MB in total.
 const BYTES_PER_SHARD: usize = 4 << 20;
 
-/// Maximum number of open files per shard if there are enough file descriptors: 1024 in total.
+/// Maximum number of open files per shard of a [`FileCache`] if there are enough file descriptors: 1024 in total.
 const OPEN_PER_SHARD: usize = 64;
 /// Idle time after which an entry is evicted, in milliseconds (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;

@@ -14,7 +14,7 @@ use myriad_http::body::{Body, BodyError};
 use rustix::fs::{Mode, OFlags};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Maximum number of bytes of one read.
+/// Maximum number of bytes of one read from a temporary file.
 const PIECE: u64 = 64 << 10;
 
 /// Handle of a temporary file. Dropping the last handle removes the file, unless its [`Naming`] is `Stays`.
