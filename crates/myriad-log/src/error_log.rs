@@ -16,7 +16,7 @@ use crate::log_file::LogFile;
 use crate::repeats::{RepeatedMessages, SuppressedMessage};
 use crate::syslog::Syslog;
 
-/// Recent messages on standard error.
+/// Recent messages on standard error, for the suppression of repetitions.
 static STDERR: RepeatedMessages = RepeatedMessages::new();
 
 /// Destination of error log lines.
@@ -26,11 +26,11 @@ pub enum LogSink {
     File(Arc<LogFile>),
     /// Standard error of the process (`error_log stderr`).
     Stderr,
-    /// Syslog server.
+    /// Syslog server, which several logs may share.
     Syslog(Arc<Syslog>),
 }
 
-/// Sinks are equal if they use the same open file or syslog server.
+/// Compares destinations: they are equal if they use the same open file or syslog server.
 impl PartialEq for LogSink {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -8,12 +8,12 @@ use myriad_conf::settings::LogLevel;
 use crate::escape::is_unsafe;
 use crate::local_time;
 
-/// Fields of a line before the message.
+/// Fields of a JSON error log line before the message.
 pub(crate) struct JsonLineHead {
     pub(crate) now_s: u64,
     pub(crate) level: LogLevel,
     pub(crate) connection: Option<u64>,
-    /// Number of suppressed lines; `None` unless the line reports repetitions.
+    /// Number of suppressed repetitions of the message; `None` unless the line reports them.
     pub(crate) repeated: Option<u64>,
 }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::repeats::RepeatedMessages;
 
-/// Number of the next file.
+/// Number that the next opened log file gets.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// File opened for appending, shared by all logs with its path.
@@ -32,7 +32,7 @@ pub struct LogFile {
 pub struct PartialWrite {
     /// Number of bytes written before the error.
     pub written: usize,
-    /// Error of the system.
+    /// Error of the failed write.
     pub error: io::Error,
 }
 

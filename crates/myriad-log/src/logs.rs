@@ -28,7 +28,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Creates an instance that writes nothing, for configuration tests.
+    /// Creates an instance that opens no files and writes nothing, for configuration tests.
     pub fn without_outputs() -> Self {
         Self { nowhere: true, ..Self::default() }
     }

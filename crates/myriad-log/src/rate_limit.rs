@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Minimum time between two lines in milliseconds.
+/// Minimum time between two log lines about the same event, in milliseconds.
 const INTERVAL_MS: u64 = 1000;
 
 /// Rate limit for the lines about one event, shared by several threads.
 #[derive(Debug, Default)]
 pub struct LogRateLimit {
-    /// Time of the last line in milliseconds since the Unix epoch.
+    /// Time of the last line about the event, in milliseconds since the Unix epoch.
     last_written_ms: AtomicU64,
 }
 

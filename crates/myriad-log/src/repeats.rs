@@ -8,18 +8,19 @@ use parking_lot::Mutex;
 
 /// Interval in milliseconds, from the first occurrence, in which equal messages count as repetitions.
 pub(crate) const INTERVAL_MS: u64 = 10_000;
-/// Number of equal messages that are written per interval: more than tools such as fail2ban need (5 by default).
+/// Maximum number of equal messages that are written per interval: more than tools such as fail2ban need (5 by
+/// default).
 pub(crate) const WRITTEN: u64 = 10;
-/// Maximum number of messages remembered per file. A new message replaces the least frequent one, whose number of
-/// suppressed lines is then written.
+/// Maximum number of messages remembered per error log file. A new message replaces the least frequent one, whose
+/// number of suppressed lines is then written.
 const MOST_MESSAGES: usize = 16;
 /// Maximum length of a remembered message in bytes. Longer messages are always written.
 const LONGEST: usize = 1024;
 
-/// Hasher for messages, shared by all files.
+/// Hasher for error log messages, shared by all files.
 static STATE: OnceLock<RandomState> = OnceLock::new();
 
-/// Recent messages of a log file.
+/// Recent messages of an error log file, by which repetitions are recognized and suppressed.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedMessages {
     messages: Mutex<Vec<RecentMessage>>,
@@ -29,7 +30,7 @@ pub(crate) struct RepeatedMessages {
 struct RecentMessage {
     hash: u64,
     began_ms: u64,
-    /// Number of occurrences, written or suppressed.
+    /// Number of occurrences of the message in the current interval, written or suppressed.
     count: u64,
     suppressed: SuppressedMessage,
 }
@@ -38,13 +39,13 @@ struct RecentMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SuppressedMessage {
     pub(crate) level: LogLevel,
-    /// Message with the request context.
+    /// Text of the message, followed by the request context.
     pub(crate) text: String,
     /// Byte offset of the request context in `text`.
     pub(crate) context: usize,
     /// True if the message was written as JSON.
     pub(crate) is_json: bool,
-    /// Number of suppressed lines.
+    /// Number of suppressed lines with this message.
     pub(crate) lines: u64,
 }
 

@@ -5,9 +5,9 @@ use myriad_script::{Environment, EvalError, Frame, Template};
 
 use super::escape::Escaped;
 
-/// Compiled log format.
+/// Compiled `log_format`.
 pub struct LogFormat {
-    /// Name of the format.
+    /// Name of the `log_format`.
     pub name: String,
     /// Text of a line, with variables.
     pub template: Template,

@@ -24,7 +24,7 @@ enum LossReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     path: PathBuf,
-    /// Number of lost lines.
+    /// Number of lines lost for the file.
     pub lines: u64,
     why: LossReason,
 }

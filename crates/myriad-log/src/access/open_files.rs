@@ -10,7 +10,7 @@ use myriad_conf::settings::OpenLogFileCache;
 
 use crate::MODE;
 
-/// Cache of open log files.
+/// Cache of open log files whose paths contain variables (`open_log_file_cache`).
 pub(crate) struct OpenLogs {
     /// Files by path. The maximum number is that of the `open_log_file_cache` of the log added last.
     files: Lru<PathBuf, OpenLogFile>,

@@ -21,15 +21,15 @@ use super::losses::{Loss, Losses};
 use super::open_files::OpenLogs;
 use crate::log_file::LogFile;
 
-/// Maximum number of threads. A hanging disk blocks one of them per file.
+/// Maximum number of threads that write access logs. A hanging disk blocks one of them per file.
 const MOST_THREADS: usize = 4;
 
-/// Maximum numbers of queued bytes.
+/// Maximum numbers of queued bytes of access log lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Maximum for one file.
+    /// Maximum number of bytes queued for one file.
     pub(crate) file: usize,
-    /// Maximum for all files together.
+    /// Maximum number of bytes queued for all files together.
     pub(crate) all: usize,
 }
 
@@ -43,7 +43,7 @@ impl Default for Bounds {
 /// contains such lines; this wakes the receivers.
 pub(crate) type Waiters = Arc<Vec<oneshot::Sender<()>>>;
 
-/// Unit of work in a queue.
+/// Unit of work in a queue of the threads that write access logs.
 pub(crate) enum Batch {
     /// Lines of one file. With `gzip` they are compressed to one gzip member.
     Lines {
@@ -214,7 +214,7 @@ impl Drop for LogThreads {
 }
 
 impl Shared {
-    /// Main loop of a thread.
+    /// Main loop of a thread: writes batches of access log lines until shutdown.
     fn write_queues(&self) {
         let mut state = self.state.lock();
         loop {

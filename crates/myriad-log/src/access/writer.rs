@@ -11,10 +11,10 @@ use super::target::{LogBuffering, LogTarget};
 use super::threads::{Batch, LogThreads, Waiters};
 use crate::log_file::LogFile;
 
-/// Buffered lines of a worker. Only [`LogWriter::finish`] waits for the disk.
+/// Buffered access log lines of a worker. Only [`LogWriter::finish`] waits for the disk.
 pub struct LogWriter {
     threads: Arc<LogThreads>,
-    /// Buffers, at the numbers of their files.
+    /// Buffers of the log files; the index is [`LogFile::number`].
     buffers: RefCell<Vec<Option<Buffer>>>,
     /// Numbers of the files with non-empty buffers.
     filled: RefCell<Vec<usize>>,
@@ -31,7 +31,7 @@ pub struct LogWriter {
     slow_until_ms: Cell<u64>,
 }
 
-/// Maximum interval between flushes in milliseconds.
+/// Maximum interval between flushes of access log buffers, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 1000;
 
 /// Buffering of logs without `buffer=`: lines are gathered for 10 ms, so that a busy worker rarely wakes a thread.
