@@ -10,7 +10,7 @@ use crate::session::StreamSession;
 /// Maximum length of a `limit_conn` key in bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
 
-/// Entries of a session in the tables of `limit_conn`; dropping them ends the counting.
+/// Entries of a session in the tables of `limit_conn`; dropping them removes the session from the counts.
 pub(crate) type SessionGuards = Vec<CountedRequest>;
 
 /// Admits a session and counts it for `limit_conn`. The error is the status to close the session with.
@@ -27,7 +27,7 @@ pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
 }
 
 /// Counts a session in each zone of `limit_conn` whose key is not empty. The error is the status to close the session
-/// with, if a zone exceeds its limit.
+/// with, if the limit of a zone is exceeded.
 fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
     let SessionLimits { zones, level, dry_run } = &session.server().limits;
     let mut held = Vec::with_capacity(zones.len());

@@ -24,7 +24,7 @@ use crate::settings::StreamSettings;
 use crate::sockets::PassTargets;
 use crate::variables;
 
-/// State of `stream` that is kept over reloads.
+/// State of the `stream` block that is retained over reloads.
 #[derive(Default)]
 pub struct StreamReloadState {
     peers: PeerStates,
@@ -39,45 +39,47 @@ impl StreamReloadState {
     }
 }
 
-/// Function that returns the `resolver` of a level with its timeout in milliseconds; `None` if there is none. Errors
-/// are appended to the list.
+/// Function that returns the `resolver` of a `stream` or `server` block with its timeout in milliseconds; `None` if
+/// there is none. Errors are appended to the list.
 pub type ResolverFactory = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
 
-/// Function that opens the lookup tables of features for variables.
+/// Function that opens the lookup tables that features define for variables.
 pub type TablesFactory = fn(&mut TableMaking<'_>) -> Vec<TableVariable>;
 
 /// Function that returns the traffic zone that counts the sessions of a server; `None` without `status_zone`.
 pub type TrafficZoneFactory = fn(&Traffic, &ServerConf) -> Option<Arc<TrafficZone>>;
 
-/// Everything the compilation needs besides the model.
+/// Inputs for the compilation of a `stream` block besides the configuration model.
 pub struct StreamCompileInputs<'a> {
     /// Folder against which relative paths are resolved.
     pub prefix: &'a Path,
     /// Numbers of the listening sockets by name; empty if the configuration is only checked.
     pub listeners: &'a HashMap<String, u32>,
-    /// Open log files.
+    /// Open access and error log files.
     pub logs: &'a Logs,
-    /// State of earlier configurations.
+    /// State of the `stream` block of earlier configurations.
     pub reload_state: &'a mut StreamReloadState,
     /// Files that TLS directives name.
     pub files: TlsFileReader<'a>,
     /// TLS state of earlier configurations.
     pub tls: &'a mut myriad_tls::TlsReloadState,
-    /// Creates the resolvers.
+    /// Function that creates the resolvers of the blocks.
     pub resolver: ResolverFactory,
     /// Folder of the main configuration file.
     pub folder: &'a Path,
-    /// Opens the lookup tables for variables.
+    /// Function that opens the lookup tables for variables.
     pub tables: TablesFactory,
     /// Traffic counters of the process.
     pub traffic: &'a Traffic,
-    /// Returns the traffic zone of a server.
+    /// Function that returns the traffic zone of a server.
     pub zone: TrafficZoneFactory,
 }
 
 /// Compiles the `stream` block of a configuration; `None` if there is none.
 ///
-/// # Errors All errors of the block.
+/// # Errors
+///
+/// All errors of the block.
 pub fn compile(
     model: &Model,
     around: StreamCompileInputs<'_>,
@@ -159,7 +161,7 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles `map`, `geo`, `split_clients`, lookup tables and log formats.
+    /// Compiles `map`, `geo`, `split_clients`, lookup tables and log formats of the block.
     fn define(&mut self, tables: Vec<TableVariable>) {
         let stream = self.stream;
         for map in &stream.maps {
@@ -247,7 +249,7 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles the TLS settings of a server for its clients.
+    /// Compiles the TLS settings that a server uses for its clients.
     fn tls(&mut self, server: &ServerConf, own: &StreamSettings) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -350,7 +352,7 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Creates a group for one address, or for a name, which is resolved now.
+    /// Creates a group for one address, or for a host name, which is resolved now.
     fn single(&mut self, name: &str, at: Span) -> Arc<StreamGroup> {
         let peers = match PeerAddress::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
@@ -367,7 +369,7 @@ impl StreamCompiler<'_> {
         self.group(config, None)
     }
 
-    /// Returns the index of a level's resolver and its timeout in milliseconds. Equal resolvers share an index and a
+    /// Returns the index of a block's resolver and its timeout in milliseconds. Equal resolvers share an index and a
     /// cache.
     fn resolver(&mut self, settings: &Settings) -> Option<(usize, u64)> {
         let (config, timeout_ms) = (self.around.resolver)(settings, &mut self.errors)?;
@@ -503,7 +505,8 @@ impl StreamCompiler<'_> {
         self.errors.push(script_diagnostic(span, error));
     }
 
-    /// Reports the errors of a block: at their line if it is known, otherwise at the head of the block.
+    /// Reports the errors of a configuration block: at their line if it is known, otherwise at the first line of the
+    /// block.
     fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
         for error in defined.err().into_iter().flatten() {
             let line = error.item.and_then(|line| lines.get(line)).copied();

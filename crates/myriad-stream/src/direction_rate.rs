@@ -2,7 +2,7 @@
 
 use myriad_net::clock::monotonic_ms;
 
-/// Rate limit of one direction of a session.
+/// Rate limit of one direction (upload or download) of a `stream` session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DirectionRate {
     /// Bytes per second; 0 for no limit.

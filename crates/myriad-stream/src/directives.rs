@@ -13,7 +13,7 @@ use crate::settings::StreamSettings;
 const LEVELS: Contexts = Contexts::STREAM_LEVELS;
 const SERVER: Contexts = Contexts::STREAM_SERVER;
 
-/// Directives of `stream` that do not exist in `http` or have another meaning there.
+/// Rows of the directives of `stream` that do not exist in `http` or have another meaning there.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Forwards connections to a server or group."),
     Directive::new(
@@ -239,7 +239,7 @@ const fn tuning(name: &'static str) -> Directive {
         .no_effect("hash tables are sized automatically")
 }
 
-/// Fails if the server already has a directive that handles its connections.
+/// Fails if the server already has a directive that handles its connections (`proxy_pass`, `pass` or `return`).
 fn reject_second_handler(settings: &StreamSettings, args: &Arguments<'_>) -> SetterResult {
     if settings.pass.is_some() || settings.pass_to.is_some() || settings.answer.is_some() {
         let error = "a server must have only one \"proxy_pass\", \"pass\" or \"return\"";
@@ -298,7 +298,7 @@ fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Maximum buffer size in bytes; a connection has two buffers.
+/// Maximum value in bytes of `proxy_buffer_size`; a connection has two buffers.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 fn buffer(args: &Arguments<'_>, size: &mut u64) -> SetterResult {

@@ -56,8 +56,8 @@ pub use udp::sessions;
 
 use myriad_exchange::feature::Feature;
 
-/// The `stream` feature, for the list of features.
+/// Entry of the `stream` directives in the list of features.
 pub const FEATURE: Feature = Feature::new("stream", directives::ROWS);
 
-/// Feature of health checks in `stream`, for the list of features.
+/// Entry of the `stream` health checks in the list of features.
 pub const HEALTH_CHECK: Feature = Feature::new("stream", health_check::ROWS);

@@ -12,7 +12,7 @@ use myriad_exchange::runtime::LimitCounts;
 use myriad_log::LogLevel;
 use myriad_script::Template;
 
-/// Tables of zones, kept over reloads.
+/// Counting tables of the `limit_conn` zones, retained over reloads.
 #[derive(Default)]
 pub(crate) struct LimitTables(ZoneTables<ConnectionTable>);
 
@@ -23,12 +23,12 @@ impl LimitTables {
     }
 }
 
-/// Returns the `limit_conn_zone` settings of a block.
+/// Returns the `limit_conn_zone` settings of a `stream` block.
 pub(crate) fn zones(stream: &HttpConf) -> impl Iterator<Item = &LimitZoneConf> {
     limit_zones(stream).iter().filter(|zone| zone.kind == LimitKind::Connections)
 }
 
-/// Compiled zones of a block, by name.
+/// Compiled `limit_conn` zones of a `stream` block, by name.
 #[derive(Default)]
 pub(crate) struct ConnectionLimitZones(HashMap<String, Arc<LimitZone<ConnectionTable>>>);
 
@@ -37,7 +37,7 @@ impl ConnectionLimitZones {
         self.0.insert(conf.name.clone(), kept.0.zone(conf, key));
     }
 
-    /// Returns the decision counters of each zone with its name.
+    /// Returns the decision counters of each `limit_conn` zone with its name.
     pub(crate) fn counts(&self) -> Vec<(Box<str>, Arc<LimitCounts>)> {
         self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts))).collect()
     }
@@ -63,14 +63,14 @@ impl LimitStatus {
 
 /// Compiled `limit_conn` directives of a server.
 pub(crate) struct SessionLimits {
-    /// Zones with the maximum number of sessions per key.
+    /// Zones, each with the maximum number of concurrent sessions per key.
     pub zones: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
     pub level: LogLevel,
     pub dry_run: bool,
 }
 
 impl SessionLimits {
-    /// Collects the limits of a server. All zones exist, because the configuration has been checked.
+    /// Collects the limits of a server. All zones that it names exist, because the configuration has been checked.
     pub(crate) fn of(settings: &Settings, zones: &ConnectionLimitZones) -> Self {
         let settings = settings.feature::<ConnectionLimitSettings>();
         let limits = settings.limits.iter();

@@ -4,7 +4,7 @@ use myriad_conf::registry::BuildFeature;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, VariableRole};
 
-/// Prefix of the variables for values (TLVs) of the PROXY protocol.
+/// Prefix of the variables for PROXY protocol values (TLVs).
 const TLV: &str = "proxy_protocol_tlv_";
 
 /// Names of the fixed variables, and the PROXY protocol variables that the configuration uses.
@@ -15,7 +15,7 @@ pub(crate) struct StreamNames {
 }
 
 impl StreamNames {
-    /// Creates the names from those of the fixed variables; the position of a name is the number of its variable.
+    /// Creates the names from those of the fixed variables; the position in the list is the number of the variable.
     pub(crate) fn new(known: Vec<&'static str>) -> Self {
         Self { known, facts: Vec::new() }
     }

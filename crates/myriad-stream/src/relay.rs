@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::direction_rate::DirectionRate;
 use crate::session::StreamSession;
 
-/// Settings of a relay.
+/// Settings of the relay between client and peer.
 pub(crate) struct RelaySettings {
     /// Maximum time without any transferred byte, in milliseconds (`proxy_timeout`).
     pub silence_ms: u64,
@@ -26,7 +26,7 @@ pub(crate) struct RelaySettings {
     pub download: DirectionRate,
 }
 
-/// Reason why a relay has ended.
+/// Reason why the relay between client and peer has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelayEnd {
     /// The client has closed the connection or failed.
@@ -51,7 +51,7 @@ enum SideState {
 struct RelayDirection {
     waiting: BytesMut,
     from: SideState,
-    /// Total number of bytes read.
+    /// Total number of bytes read in this direction.
     read: u64,
     pace: DirectionRate,
     /// Deadline that wakes the task when the rate limit allows more bytes.
@@ -63,8 +63,8 @@ impl RelayDirection {
         Self { waiting: BytesMut::new(), from: SideState::Open, read: 0, pace, pause: Deadline::new() }
     }
 
-    /// Reads once if the buffer is empty. Returns the number of bytes, 0 if the side has ended; `None` if nothing can
-    /// be read now.
+    /// Reads once from the source if the buffer is empty. Returns the number of bytes, 0 if the source has ended;
+    /// `None` if nothing can be read now.
     fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
         if self.from != SideState::Open || !self.waiting.is_empty() {
             return None;
@@ -96,8 +96,8 @@ impl RelayDirection {
         }
     }
 
-    /// Writes the buffered bytes once. Returns the number of bytes written; `None` if there are none or the side
-    /// accepts none.
+    /// Writes the buffered bytes once to the sink. Returns the number of bytes written; `None` if there are none or the
+    /// sink accepts none now.
     fn drain(&mut self, cx: &mut Context<'_>, sink: Pin<&mut impl AsyncWrite>) -> io::Result<Option<usize>> {
         if self.waiting.is_empty() {
             return Ok(None);
@@ -113,7 +113,7 @@ impl RelayDirection {
         }
     }
 
-    /// Returns true if this direction has ended and all bytes are written.
+    /// Returns true if the source of this direction has ended and all its bytes are written.
     fn is_done(&self) -> bool {
         self.from != SideState::Open && self.waiting.is_empty()
     }
@@ -128,7 +128,7 @@ struct TcpRelay<'a> {
     down: RelayDirection,
 }
 
-/// Relays bytes until the relay ends. Returns the reason.
+/// Relays bytes between client and peer until the relay must stop. Returns the reason.
 pub(crate) async fn relay_tcp(
     session: &StreamSession,
     client: &mut RawClient,

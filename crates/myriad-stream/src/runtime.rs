@@ -30,12 +30,12 @@ const ADDRESSES: u64 = 1024;
 
 /// Compiled `stream` block, shared by all workers.
 pub struct StreamRuntime {
-    /// Servers of each listening socket, by socket number.
+    /// Servers of each listening socket, by the number of the socket.
     pub(crate) listeners: HashMap<u32, ListenerHosts>,
     /// Numbers of the UDP sockets.
     pub(crate) datagrams: HashSet<u32>,
     pub(crate) servers: Vec<StreamServer>,
-    /// Listening sockets that `pass` can use.
+    /// Listening sockets to which `pass` can pass connections.
     pub(crate) sockets: PassTargets,
     pub(crate) groups: HashMap<String, Arc<StreamGroup>>,
     pub(crate) formats: Vec<LogFormat>,
@@ -50,14 +50,14 @@ pub struct StreamRuntime {
 /// Compiled server of a `stream` block.
 pub(crate) struct StreamServer {
     pub settings: StreamSettings,
-    /// First server name (`$server_name`).
+    /// First server name of the server (`$server_name`).
     pub name: Box<[u8]>,
     pub content: StreamContent,
-    /// Health check of the group's peers; `None` without `health_check`.
+    /// Health check of the peers of the server's group; `None` without `health_check`.
     pub check: Option<StreamCheck>,
-    /// TLS settings for clients.
+    /// TLS settings for connections from clients.
     pub tls: ServerTls,
-    /// Certificates whose names contain variables; empty if there are none.
+    /// Server certificates whose names contain variables; empty if there are none.
     pub named: Vec<NamedPair>,
     /// Verification of client certificates; `None` if none are requested.
     pub clients: Option<ClientRules>,
@@ -66,12 +66,12 @@ pub(crate) struct StreamServer {
     /// `allow` and `deny`: the first rule that matches the client applies.
     pub access: Box<[AccessRule]>,
     pub limits: SessionLimits,
-    /// `set` directives in order.
+    /// Variables and values of the `set` directives, in order.
     pub assignments: Vec<(Arc<Variable>, Template)>,
     pub bind: Option<Template>,
     pub upload_rate: Template,
     pub download_rate: Template,
-    /// Index of the resolver, and its timeout in milliseconds; `None` without `resolver`.
+    /// Index of the server's resolver, and its timeout in milliseconds; `None` without `resolver`.
     pub resolver: Option<(usize, u64)>,
     pub access_logs: Vec<AccessLog>,
     pub errors: ErrorLog,
@@ -95,7 +95,7 @@ pub(crate) struct PeerTls {
     pub check: Option<Arc<dyn PeerVerifier>>,
     /// Name for which the peer's certificate must be valid: `proxy_ssl_name`, or the name in `proxy_pass`.
     pub name: Template,
-    /// Unique identifier of the settings.
+    /// Unique identifier of these settings.
     pub id: u64,
 }
 
@@ -113,7 +113,7 @@ pub(crate) enum StreamContent {
     Named(Template),
 }
 
-/// Group of peers, with the key of `hash` if it has one.
+/// Group of peers for `proxy_pass`, with the key of `hash` if it has one.
 pub(crate) struct StreamGroup {
     pub group: Group,
     pub key: Option<Template>,
@@ -132,7 +132,7 @@ impl StreamRuntime {
         by_name.into_values().cloned().collect()
     }
 
-    /// Returns the resolver settings of the block.
+    /// Returns the resolver settings of the `stream` block.
     pub fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         &self.resolvers
     }
@@ -150,7 +150,7 @@ impl StreamRuntime {
         }
     }
 
-    /// Returns the controls of all groups, for administration.
+    /// Returns the control handles of all groups, for administration.
     pub fn controls(&self) -> Vec<GroupControl> {
         self.groups.values().map(|group| group.group.control()).collect()
     }
@@ -171,7 +171,7 @@ pub struct WorkerStreams {
 }
 
 impl WorkerStreams {
-    /// Creates the worker's part of a block.
+    /// Creates the part of a `stream` block that belongs to one worker.
     pub fn new(runtime: Arc<StreamRuntime>, worker: Rc<WorkerState>) -> Rc<Self> {
         let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config))).collect();
         Rc::new(Self { runtime, worker, resolvers, addressed: RefCell::new(Lru::new(ADDRESSES)) })

@@ -18,23 +18,23 @@ use crate::limits::LimitStatus;
 use crate::preread::PrereadHello;
 use crate::runtime::{StreamServer, WorkerStreams};
 
-/// Session: a TCP connection, or the UDP datagrams of one client.
+/// Session of `stream`: a TCP connection, or the UDP datagrams of one client.
 pub(crate) struct StreamSession {
     pub streams: Rc<WorkerStreams>,
-    /// Current server. It changes if the client requests another server name.
+    /// Server that handles the session. It changes if the client requests another server name.
     pub server: Cell<ServerId>,
     /// TCP connection, or the connection object that represents a UDP client.
     pub connection: Rc<Connection>,
-    /// True for UDP.
+    /// True for UDP, false for TCP.
     pub is_datagram: bool,
-    /// Client address from the PROXY protocol header of a trusted proxy.
+    /// Client address from the PROXY protocol header of a trusted proxy; `None` without one.
     pub real: Cell<Option<SocketAddr>>,
     pub began_ms: u64,
     /// Number of bytes received from the client.
     pub received: Cell<u64>,
     /// Number of bytes sent to the client.
     pub sent: Cell<u64>,
-    /// Status (`$status`); 0 while the session is active.
+    /// Status of the finished session (`$status`); 0 while it is active.
     pub status: Cell<u16>,
     /// Client hello read by `ssl_preread`; unset if there is none.
     pub hello: OnceCell<PrereadHello>,
@@ -118,7 +118,7 @@ impl StreamSession {
         self.attempts.get().last().map(|attempt| attempt.address.clone()).unwrap_or_default()
     }
 
-    /// Evaluates a template for this session.
+    /// Evaluates a template with the variables of this session.
     pub(crate) fn eval(&self, template: &Template) -> Result<Vec<u8>, EvalError> {
         let mut value = Vec::new();
         template.eval(self, &mut self.frame.borrow_mut(), &mut value)?;
@@ -139,7 +139,7 @@ impl StreamSession {
     }
 }
 
-/// Counts the end of the session with its status, which is 0 if the worker has dropped the session.
+/// Counts the end of the session with its status, which is 0 if the worker dropped the session early.
 impl Drop for StreamSession {
     fn drop(&mut self) {
         if let Some(zone) = self.counted.take() {

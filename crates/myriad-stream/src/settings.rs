@@ -3,14 +3,14 @@
 use myriad_conf::Text;
 use myriad_conf::settings::Network;
 
-/// Settings of one level of `stream`. Times are in milliseconds, sizes in bytes.
+/// Settings of one configuration level (`stream` or `server`). Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamSettings {
     /// `proxy_pass`: address or group that connections are forwarded to.
     pub pass: Option<Text>,
     /// `pass`: listening socket that connections are passed to.
     pub pass_to: Option<Text>,
-    /// `return`: text that is sent.
+    /// `return`: text that is sent to the client.
     pub answer: Option<Text>,
     /// `set` directives in order: variable and value.
     pub assignments: Vec<(Text, Text)>,
@@ -56,11 +56,11 @@ pub(crate) struct StreamSettings {
     pub preread_timeout: u64,
     /// `ssl_preread`: reads the TLS client hello before the connection is handled.
     pub ssl_preread: bool,
-    /// `ssl_alpn`: protocols that the server supports.
+    /// `ssl_alpn`: ALPN protocols that the server supports.
     pub alpn: Vec<Text>,
     /// `ssl_handshake_timeout`: maximum time for a TLS handshake with a client.
     pub handshake_timeout: u64,
-    /// `set_real_ip_from`: trusted proxies.
+    /// `set_real_ip_from`: addresses of proxies whose PROXY protocol header is trusted.
     pub trusted: Vec<Network>,
 }
 

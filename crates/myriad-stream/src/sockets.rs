@@ -6,13 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use myriad_conf::Model;
 use myriad_upstream::PeerAddress;
 
-/// Listening socket that connections can be passed to.
+/// Listening socket to which connections can be passed (`pass`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassTarget {
     pub number: u32,
-    /// True if the socket has `ssl`.
+    /// True if the socket has the parameter `ssl`.
     pub secure: bool,
-    /// True if the socket has `proxy_protocol`.
+    /// True if the socket has the parameter `proxy_protocol`.
     pub proxy_protocol: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::runtime::StreamGroup;
 use crate::session::StreamSession;
 
 /// Returns the group for a `proxy_pass` with variables: an `upstream` block, an address, or a host name that is
-/// resolved. The error is the status of the session.
+/// resolved. The error is the status to close the session with.
 pub(crate) async fn group_for_target(
     session: &StreamSession,
     target: &Template,
@@ -62,7 +62,8 @@ async fn resolve_group(session: &StreamSession, name: &str, host: &str) -> Resul
     }
 }
 
-/// Returns the cached group with this name, or creates a group of addresses. Failures of its peers are not counted.
+/// Returns the cached group with this name, or creates a group of the given addresses. Failures of its peers are not
+/// counted.
 fn cached_group(
     session: &StreamSession,
     name: String,
@@ -83,7 +84,7 @@ fn cached_group(
     group
 }
 
-/// Returns the key by which the group selects a peer: that of `hash`, or the client's address.
+/// Returns the value by which the group selects a peer: the key of `hash`, or the client's address.
 pub(crate) fn affinity(session: &StreamSession, group: &StreamGroup) -> Affinity {
     let Some(key) = &group.key else {
         return Affinity::Client(session.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
@@ -92,8 +93,8 @@ pub(crate) fn affinity(session: &StreamSession, group: &StreamGroup) -> Affinity
     session.eval(key).map_or(Affinity::None, |key| Affinity::Key(Bytes::from(key)))
 }
 
-/// Returns the TLS settings for the connection to a peer; `None` without `proxy_ssl`. The error is the status of the
-/// session.
+/// Returns the TLS settings for the connection to a peer; `None` without `proxy_ssl`. The error is the status to close
+/// the session with.
 pub(crate) fn peer_tls(session: &StreamSession) -> Result<Option<OriginTls>, u16> {
     let Some(tls) = &session.server().peer_tls else { return Ok(None) };
     let name = session.eval(&tls.name).map_err(|_| 500_u16)?;
@@ -117,14 +118,14 @@ pub(crate) fn peer_tls(session: &StreamSession) -> Result<Option<OriginTls>, u16
     }))
 }
 
-/// Removes the port from a host; an IPv6 address must be in brackets.
+/// Removes the port from a host name or address; an IPv6 address must be in brackets.
 fn without_port(name: &str) -> &str {
     let from = name.rfind(']').unwrap_or(0);
     name[from..].find(':').map_or(name, |at| &name[..from + at])
 }
 
 /// Returns the local address for the connection to a peer (`proxy_bind`), with port 0 unless it specifies one; `None`
-/// if the value is empty or `off`. The error is the status of the session.
+/// if the value is empty or `off`. The error is the status to close the session with.
 pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>, u16> {
     let Some(bind) = &session.server().bind else { return Ok(None) };
     let text = session.eval(bind).map_err(|_| 500_u16)?;
@@ -140,7 +141,7 @@ pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>
     })
 }
 
-/// Evaluates a rate in bytes per second; 0 (no limit) if the value is invalid.
+/// Evaluates `proxy_upload_rate` or `proxy_download_rate` in bytes per second; 0 (no limit) if the value is invalid.
 pub(crate) fn eval_rate(session: &StreamSession, rate: &Template) -> u64 {
     let text = session.eval(rate).unwrap_or_default();
     myriad_conf::number::parse_size(&text).unwrap_or(0)

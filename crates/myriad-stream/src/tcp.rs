@@ -21,7 +21,8 @@ use crate::tls::tls_handshake;
 use crate::{log, pass, target};
 
 impl WorkerStreams {
-    /// Returns the future that processes a connection; `None` if its listening socket does not belong to this block.
+    /// Returns the future that processes a TCP or unix connection; `None` if its listening socket does not belong to
+    /// this `stream` block.
     pub fn driver_for(self: &Rc<Self>, connection: &Rc<Connection>) -> Option<RawDriver> {
         let listener = self.runtime.listeners.get(&connection.listener())?;
         let default = listener.hosts(connection)?.default;
@@ -29,7 +30,7 @@ impl WorkerStreams {
     }
 }
 
-/// Status of a session that ends before it is handled; 200 if it is not an error.
+/// Status of a session that finishes before its server handles it; 200 if it is not an error.
 type EarlyStatus = u16;
 
 /// Processes a connection until it closes or is passed to another listening socket. As in nginx, a passed session is
@@ -56,7 +57,7 @@ async fn serve(streams: Rc<WorkerStreams>, connection: Rc<Connection>, default: 
     RawEnd::Closed
 }
 
-/// Logs the connection of a client.
+/// Logs that a client has connected.
 pub(crate) fn log_new_client(session: &StreamSession) {
     let log = &session.server().errors;
     if log.enabled(LogLevel::Info) {
@@ -73,15 +74,15 @@ pub(crate) fn log_new_client(session: &StreamSession) {
     }
 }
 
-/// Sets the status of a finished session and writes it to the logs.
+/// Sets the status of a finished session and writes it to the access logs.
 pub(crate) fn finish(session: &StreamSession, status: u16) {
     session.status.set(status);
     session.log(LogLevel::Debug, format_args!("finalize stream session: {status}"));
     log::write(session);
 }
 
-/// Runs the phases before the server handles the connection: PROXY protocol, admission, TLS or preread, `set`. Returns
-/// the guards that count the session.
+/// Runs the phases before the server handles the connection: PROXY protocol, access limits, TLS or preread, `set`.
+/// Returns the guards that count the session for `limit_conn`.
 async fn admit_session(session: &StreamSession, client: &RawClient) -> Result<SessionGuards, EarlyStatus> {
     let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
@@ -130,7 +131,7 @@ fn set_nodelay(session: &StreamSession) {
     }
 }
 
-/// Reads the client hello without consuming it, and selects the server by the requested name.
+/// Reads the TLS client hello without consuming it (`ssl_preread`), and selects the server by the requested name.
 async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     let settings = &session.server().settings;
     let most = settings.preread_buffer_size as usize;
@@ -169,7 +170,7 @@ pub(crate) fn set_variables(session: &StreamSession) -> Result<(), EarlyStatus> 
 }
 
 /// Handles the connection as the server specifies. Returns the status; `None` if the connection was passed to another
-/// listening socket. `counted` counts the session until it is dropped.
+/// listening socket. `counted` counts the session for `limit_conn` until it is dropped.
 async fn run_content(session: &StreamSession, client: &mut RawClient, counted: SessionGuards) -> Option<u16> {
     let status = match &session.server().content {
         StreamContent::Nothing => log_no_handler(session),
@@ -186,7 +187,7 @@ async fn run_content(session: &StreamSession, client: &mut RawClient, counted: S
     Some(status)
 }
 
-/// Logs that a server has no directive to handle connections. Returns the status.
+/// Logs that a server has no directive to handle connections. Returns the status of the session.
 pub(crate) fn log_no_handler(session: &StreamSession) -> u16 {
     let message =
         format_args!("no handler for server: write proxy_pass, pass or return{}", SessionAddresses(session));
@@ -194,7 +195,7 @@ pub(crate) fn log_no_handler(session: &StreamSession) -> u16 {
     500
 }
 
-/// Sends the text of `return`, for at most `proxy_timeout`. Returns the status.
+/// Sends the text of `return` to the client, for at most `proxy_timeout`. Returns the status of the session.
 async fn send_text(session: &StreamSession, client: &mut RawClient, text: &myriad_script::Template) -> u16 {
     let Ok(text) = session.eval(text) else { return 500 };
     let limit = Duration::from_millis(session.server().settings.timeout.max(1));
@@ -242,7 +243,7 @@ pub(crate) fn log_connect_error(session: &StreamSession, error: &OriginError) {
     );
 }
 
-/// Connects to a peer of a group and relays the connection. Returns the status.
+/// Connects to a peer of a group and relays the connection. Returns the status of the session.
 async fn proxy(session: &StreamSession, client: &mut RawClient, group: &StreamGroup) -> u16 {
     let dial = match dial_for(session, group) {
         Ok(dial) => dial,

@@ -20,7 +20,7 @@ struct StreamTlsCallbacks<'a> {
 }
 
 impl StreamTlsCallbacks<'_> {
-    /// Returns the server with a name; the default server if the name is missing or unknown.
+    /// Returns the server with a requested name; the default server if the name is missing or unknown.
     fn server(&self, name: Option<&str>) -> ServerId {
         let named = name.map(str::to_ascii_lowercase);
         let found = named.and_then(|name| {
@@ -69,7 +69,7 @@ impl HandshakeCallbacks for StreamTlsCallbacks<'_> {
 }
 
 /// Performs the handshake with a client, selects the server and verifies the client certificate. The error is the
-/// status of the session.
+/// status to close the session with.
 pub(crate) async fn tls_handshake(
     session: &StreamSession,
     client: &RawClient,
@@ -119,7 +119,8 @@ async fn check_revocation(session: &StreamSession) {
     }
 }
 
-/// Rejects a client whose certificate does not satisfy `ssl_verify_client`. The error is the status of the session.
+/// Rejects a client whose certificate does not satisfy `ssl_verify_client`. The error is the status to close the
+/// session with.
 fn verify_client_certificate(session: &StreamSession) -> Result<(), u16> {
     let Some(rules) = &session.server().clients else { return Ok(()) };
     let (code, refused) = match verification_result(session) {

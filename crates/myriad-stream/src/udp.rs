@@ -35,28 +35,29 @@ use crate::session::StreamSession;
 use crate::target;
 use crate::tcp::{dial_for, finish, log_connect_error, log_new_client, log_no_handler, set_variables};
 
-/// Maximum number of queued datagrams of a session. Further ones are dropped.
+/// Maximum number of client datagrams queued for a UDP session. Further ones are dropped.
 const MOST_WAITING: usize = 64;
-/// Maximum number of bytes of queued datagrams in all sessions of a worker. Further ones are dropped.
+/// Maximum total size in bytes of the client datagrams queued in all UDP sessions of a worker. Further ones are
+/// dropped.
 const MOST_WAITING_BYTES: usize = 16 << 20;
-/// Maximum size of a datagram in bytes.
+/// Maximum size of a UDP datagram in bytes.
 const LONGEST: usize = 65_536;
 
 thread_local! {
-    /// Number of open sessions of this worker.
+    /// Number of open UDP sessions of this worker.
     static SESSIONS: Cell<usize> = const { Cell::new(0) };
-    /// Number of bytes of all queued datagrams.
+    /// Total size in bytes of all client datagrams queued in this worker.
     static WAITING: Cell<usize> = const { Cell::new(0) };
     /// Buffer for receiving datagrams from peers.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the number of UDP sessions of this worker. They end when the worker drains.
+/// Returns the number of open UDP sessions of this worker. They close when the worker drains.
 pub fn sessions() -> usize {
     SESSIONS.get()
 }
 
-/// Counts a session until dropped.
+/// Guard that counts a UDP session until it is dropped.
 struct UdpSessionGuard;
 
 impl UdpSessionGuard {
@@ -72,11 +73,11 @@ impl Drop for UdpSessionGuard {
     }
 }
 
-/// Queued datagram of a client; its bytes count for the limit until dropped.
+/// Queued datagram of a client; its bytes count towards the limit of the worker until it is dropped.
 struct QueuedDatagram(Bytes);
 
 impl QueuedDatagram {
-    /// Queues a copy of the bytes; `None` if the queues of the worker are full.
+    /// Copies a received datagram for a queue; `None` if the queues of the worker are full.
     fn new(bytes: &[u8]) -> Option<Self> {
         let waiting = WAITING.get() + bytes.len();
         if waiting > MOST_WAITING_BYTES {
@@ -100,10 +101,10 @@ struct DatagramAddresses {
     local: SocketAddr,
 }
 
-/// Sessions of a listening socket that accept datagrams, with the queues to them.
+/// UDP sessions of a listening socket that accept datagrams of the client, with their queues.
 type OpenSessions = Rc<RefCell<HashMap<DatagramAddresses, mpsc::Sender<QueuedDatagram>>>>;
 
-/// Listening socket with its sessions.
+/// Listening UDP socket with its sessions.
 #[derive(Clone)]
 struct UdpListener {
     streams: Rc<WorkerStreams>,
@@ -143,7 +144,7 @@ impl UdpListener {
         }
     }
 
-    /// Passes a datagram to its session, or starts a session.
+    /// Passes a received datagram to its session, or starts a session for it.
     fn dispatch(&self, ends: DatagramAddresses, datagram: QueuedDatagram) {
         let known = self.open.borrow().get(&ends).cloned();
         let Some(session) = known else { return self.start_session(ends, datagram) };
@@ -292,14 +293,14 @@ struct UdpRelay<'a> {
     failed: bool,
     upload: DirectionRate,
     download: DirectionRate,
-    /// Deadlines that wake the task when the upload or download rate allows more.
+    /// Deadlines that wake the task when the upload or download rate limit allows more bytes.
     pauses: [Deadline; 2],
     /// Number of bytes received from the peer.
     came: u64,
 }
 
 impl UdpRelay<'_> {
-    /// Relays datagrams until the session ends. Returns the status.
+    /// Relays datagrams until the session must close. Returns the status of the session.
     async fn run(&mut self, datagrams: &mut mpsc::Receiver<QueuedDatagram>) -> u16 {
         let settings = &self.session.server().settings;
         let silence = Deadline::new();
@@ -436,7 +437,7 @@ impl UdpRelay<'_> {
 /// Socket of a session for its peer.
 type PeerSocket = tokio::net::UdpSocket;
 
-/// Waits for an ICMP error, such as a closed port. Such errors do not make the socket readable.
+/// Waits for an ICMP error on the socket, such as a closed port. Such errors do not make the socket readable.
 async fn wait_for_icmp_error(socket: &PeerSocket) -> io::Error {
     loop {
         if socket.ready(Interest::ERROR).await.is_err() {
@@ -451,7 +452,7 @@ async fn wait_for_icmp_error(socket: &PeerSocket) -> io::Error {
     }
 }
 
-/// Returns true if the rate allows more bytes now. Otherwise wakes the task when it does.
+/// Returns true if the rate limit allows more bytes now. Otherwise the task is woken when it does.
 fn rate_allows(pace: DirectionRate, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
     match pace.allowance(moved) {
         Ok(_) => true,

@@ -12,20 +12,20 @@ use myriad_script::Regex;
 
 pub(crate) use directives::ROWS;
 
-/// Settings of health checks at one level.
+/// Health check settings of one configuration level (`stream` or `server`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckSettings {
     /// Check of the server's peers (`health_check`); `None` if there is none.
     pub check: Option<HealthCheck>,
     /// `health_check_timeout`, in milliseconds.
     pub timeout: u64,
-    /// All `match` blocks.
+    /// All `match` blocks of `stream`.
     blocks: Vec<MatchBlock>,
 }
 
 feature_settings!(CheckSettings);
 
-/// `match` block.
+/// `match` block: the exchange with a peer and the response of a healthy one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MatchBlock {
     name: String,
@@ -38,9 +38,9 @@ struct MatchBlock {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ExpectSetting {
-    /// The response contains these bytes.
+    /// The response must contain these bytes.
     Bytes(Vec<u8>),
-    /// The response matches this pattern.
+    /// The response must match this regular expression.
     Fits(Text),
 }
 

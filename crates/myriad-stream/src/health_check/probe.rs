@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::StreamCheck;
 use crate::runtime::{StreamContent, StreamGroup, StreamServer, WorkerStreams};
 
-/// Maximum number of bytes of a response that are compared.
+/// Maximum number of bytes of a peer's response to a health check that are compared with `expect`.
 const MOST_ANSWER: usize = 16 << 10;
 /// Datagram sent to UDP peers if `match` has no `send`, as in nginx.
 const DATAGRAM: &[u8] = b"nginx health check";

@@ -2,18 +2,18 @@
 
 use std::net::Ipv4Addr;
 
-/// Type of TLS records with handshake messages (RFC 8446 section 5.1).
+/// Content type of TLS records with handshake messages (RFC 8446 section 5.1).
 const HANDSHAKE: u8 = 22;
 /// Type of the client hello message (RFC 8446 section 4).
 const CLIENT_HELLO: u8 = 1;
-/// Types of extensions: RFC 6066 section 3, RFC 7301 section 3.1, RFC 8446 section 4.2.1.
+/// Types of TLS extensions: RFC 6066 section 3, RFC 7301 section 3.1, RFC 8446 section 4.2.1.
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
 const SUPPORTED_VERSIONS: u16 = 43;
 /// Maximum length of a host name in bytes (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
 
-/// Values of a client hello, for variables.
+/// Values read from a TLS client hello, for `$ssl_preread_*` variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrereadHello {
     /// Requested server name (`$ssl_preread_server_name`); empty if there is none.
@@ -24,7 +24,7 @@ pub struct PrereadHello {
     pub protocol: &'static str,
 }
 
-/// Result of parsing the first bytes of a connection.
+/// Result of parsing the first bytes of a connection as a TLS client hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HelloProgress {
     /// The client hello is incomplete.
@@ -174,7 +174,7 @@ fn version_name(version: u16) -> &'static str {
     }
 }
 
-/// Reader that takes bytes from the front.
+/// Reader of a client hello that takes bytes from the front.
 #[derive(Clone, Copy)]
 struct HelloReader<'a>(&'a [u8]);
 
