@@ -15,23 +15,23 @@ use tokio::time::Instant;
 
 use crate::clock;
 
-/// Expiry time of a free slot: never.
+/// Expiry time that marks a free slot in the alarm table: never.
 const FREE: u64 = u64::MAX;
-/// Maximum sleep of the task in milliseconds, so that any time fits into the timer.
+/// Maximum sleep of the alarm task in milliseconds, so that any time fits into the timer.
 const MAX_SLEEP_MS: u64 = 3_600_000;
 
 #[derive(Default)]
 struct AlarmTable {
     slots: Vec<AlarmSlot>,
     free: Vec<usize>,
-    /// Next wake-up time of the task; `None` if the task is not running.
+    /// Next wake-up time of the alarm task in units of [`clock::now`]; `None` if the task is not running.
     next_wake: Option<u64>,
     /// Waker of the alarm task, for an alarm that is set to expire before `next_wake`.
     task: Option<Waker>,
 }
 
 struct AlarmSlot {
-    /// Expiry time, in units of [`clock::now`].
+    /// Expiry time of the alarm, in units of [`clock::now`].
     at: u64,
     waker: Option<Waker>,
 }
@@ -40,7 +40,7 @@ thread_local! {
     static TABLE: RefCell<AlarmTable> = RefCell::default();
 }
 
-/// Alarm of this thread: an armed slot of [`TABLE`], freed on drop.
+/// Alarm of this thread: an armed slot of the table [`TABLE`], freed on drop.
 #[derive(Debug)]
 pub(crate) struct Alarm(usize);
 
@@ -110,7 +110,7 @@ impl Drop for Alarm {
 }
 
 impl AlarmTable {
-    /// Returns the wakers of the expired slots and sets `next_wake` to the earliest remaining expiry.
+    /// Returns the wakers of the expired alarms and sets `next_wake` to the earliest remaining expiry.
     fn take_expired(&mut self, now: u64) -> Vec<Waker> {
         let mut due = Vec::new();
         let mut next = FREE;
@@ -140,7 +140,7 @@ impl Drop for AlarmTaskGuard {
     }
 }
 
-/// Wakes the owners of expired slots until no slot is armed.
+/// Wakes the owners of expired alarms until no alarm is set.
 async fn run_alarms(_ringing: AlarmTaskGuard) {
     loop {
         sleep_until_due().await;

@@ -10,14 +10,14 @@ use crate::clock;
 use crate::peer::PeerState;
 use crate::peer_counts::FinishedAttempt;
 
-/// Attempt with a single peer. Times are in milliseconds from the start of the attempt.
+/// Attempt to get a response from a single peer. Times are in milliseconds from the start of the attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
     /// Address of the peer, or the name of the group if no peer was available (`$upstream_addr`).
     pub address: Arc<str>,
     /// Name of the group that contains the peer.
     pub group: Arc<str>,
-    /// Start time, by the clock of this crate.
+    /// Start time of the attempt, in units of [`clock::now`].
     began: u64,
     /// Status of the response or of the failure; 0 while unknown (`$upstream_status`).
     pub status: u16,
@@ -59,7 +59,7 @@ pub struct Attempts(Rc<AttemptList>);
 struct AttemptList {
     /// Most requests have a single attempt.
     attempts: RefCell<SmallVec<[Attempt; 1]>>,
-    /// Set if the next attempt is the first with another group.
+    /// Set if the next attempt is the first with another group, after an internal redirect.
     next_changes_group: Cell<bool>,
 }
 
@@ -88,7 +88,7 @@ impl Attempts {
         }
     }
 
-    /// Returns a handle that reports whether a request was sent in any attempt from now on.
+    /// Returns a handle that reports whether a connection to a peer was established in any attempt from now on.
     pub fn track_sent(&self) -> SentTracker {
         SentTracker { attempts: self.clone(), from: self.0.attempts.borrow().len() }
     }
@@ -125,11 +125,11 @@ impl Attempts {
     }
 }
 
-/// Handle that reports whether a request has reached a peer.
+/// Handle that reports whether a connection to a peer was established for a request.
 #[derive(Clone, Debug)]
 pub struct SentTracker {
     attempts: Attempts,
-    /// Index of the first relevant attempt.
+    /// Index of the first attempt that is considered.
     from: usize,
 }
 
@@ -141,7 +141,7 @@ impl SentTracker {
     }
 }
 
-/// Writer of a single attempt; dropping it completes the attempt.
+/// Writer of a single attempt's log entry; dropping it completes the attempt.
 #[derive(Debug)]
 pub(crate) struct AttemptLog {
     all: Attempts,
@@ -149,7 +149,7 @@ pub(crate) struct AttemptLog {
     started: u64,
     /// State of the peer, whose counters are updated at the end of the attempt.
     peer: Option<Arc<PeerState>>,
-    /// Status of the received head; 0 before.
+    /// Status of the received response head; 0 before.
     head_status: Cell<u16>,
 }
 

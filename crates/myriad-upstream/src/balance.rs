@@ -16,10 +16,10 @@ mod tests;
 
 use crate::crc32::crc32;
 
-/// Number of hashes with an unusable peer before the choice falls back to round robin, as in nginx.
+/// Maximum number of hashes that select an unusable peer before the choice falls back to round robin, as in nginx.
 const MAX_REHASHES: u32 = 20;
 
-/// Current weights of smooth round robin.
+/// Current weights of the peers of a group for smooth round robin.
 #[derive(Debug)]
 pub(crate) struct Weights {
     peers: Vec<Weight>,
@@ -30,7 +30,7 @@ pub(crate) struct Weights {
 #[derive(Debug)]
 struct Weight {
     current: i64,
-    /// Effective weight: decreases with each failure and increases by one with each choice.
+    /// Effective weight of the peer: decreases with each failure and increases by one with each choice.
     effective: i64,
 }
 
@@ -97,7 +97,7 @@ impl TriedPeers {
     }
 }
 
-/// Inputs of a choice: the algorithm, the current peers and the time.
+/// Inputs of the choice of a peer: the algorithm, the current peers and the time.
 pub(crate) struct PeerSelection<'a> {
     pub(crate) balance: Balance,
     pub(crate) peers: &'a Peers,
@@ -265,7 +265,8 @@ impl PeerSelection<'_> {
         })
     }
 
-    /// Implements nginx's `hash` without `consistent`: each rehash prepends its number to the key.
+    /// Implements nginx's `hash` without `consistent`: a peer is chosen by the CRC-32 of the key; each rehash prepends
+    /// its number to the key.
     fn by_key(&self, tried: &TriedPeers, key: &[u8]) -> Option<usize> {
         let mut hash = 0_u32;
         (0..tried.hashes()).find_map(|rehash| {

@@ -34,7 +34,7 @@ enum State {
     Failed(BodyError),
 }
 
-/// Body decoded by a [`BodyDecoder`]. Holds at most one read buffer of data that the consumer has not taken.
+/// Response body decoded by a [`BodyDecoder`]. Buffers at most one read of data that the consumer has not taken.
 pub(crate) struct OriginBody<D> {
     state: State,
     demux: D,
@@ -42,7 +42,7 @@ pub(crate) struct OriginBody<D> {
 }
 
 impl<D: BodyDecoder> OriginBody<D> {
-    /// Creates a body that begins with `first`.
+    /// Creates a response body that begins with the bytes in `first`.
     ///
     /// Data that has already arrived is decoded immediately. The length of a short response is therefore known, and its
     /// connection is released, before the body is read.

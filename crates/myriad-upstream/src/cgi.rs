@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
 use crate::piece_queue::PieceQueue;
 
-/// Head of a response, with the decoder of the body that follows.
+/// Head of an SCGI or uwsgi response, with the decoder of the body that follows.
 pub(crate) struct CgiResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: Cgi,
@@ -60,7 +60,7 @@ pub(crate) fn invalid_head(error: HeadError) -> OriginError {
     OriginError::new(kind, Phase::ReadingHead, error.to_string())
 }
 
-/// Body up to `Content-Length`, or up to the end of the connection if the origin sent no length.
+/// Decoder of a response body up to `Content-Length`, or up to the end of the connection if the origin sent no length.
 pub(crate) struct Cgi {
     left: Option<u64>,
     has_body: bool,

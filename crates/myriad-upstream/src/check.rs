@@ -23,7 +23,8 @@ use crate::request::{OriginRequest, Protocol};
 use crate::response::OriginResponse;
 use crate::roster::Roster;
 
-/// Interval between searches for peers without a check; new peers appear when a name resolves to other addresses.
+/// Interval between searches for peers without a running health check; new peers appear when a name resolves to other
+/// addresses.
 const PEER_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Callback for the error log, called with a message when a peer becomes healthy (`true`) or unhealthy (`false`).
@@ -49,7 +50,7 @@ pub enum ProbeResult {
 }
 
 impl ProbeResult {
-    /// Converts the evaluation of a response; `Err` is the reason why the peer is unhealthy.
+    /// Converts the evaluation of a probe's response; `Err` is the reason why the peer is unhealthy.
     pub fn of_verdict(verdict: Result<(), String>) -> Self {
         verdict.map_or_else(Self::Failed, |()| Self::Passed)
     }
@@ -88,7 +89,7 @@ impl ProbeTarget {
         &self.config().address
     }
 
-    /// Returns the number of idle FastCGI connections to the peer; each occupies a php-fpm child.
+    /// Returns the number of idle FastCGI connections to the peer; each occupies a php-fpm child process.
     pub fn idle_fastcgi(&self) -> usize {
         let state = self.0.state();
         state.fastcgi.count((state.id, 0))

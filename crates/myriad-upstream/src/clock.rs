@@ -8,12 +8,12 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Number of reads per access to the system clock.
+/// Number of reads of the cached time per access to the system clock.
 const READS_PER_SYSCALL: u32 = 32;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Cached time of a thread.
+/// Time cached by a thread to avoid system calls.
 #[derive(Clone, Copy)]
 struct CachedTime {
     /// True if the thread calls [`note_wakeup`].

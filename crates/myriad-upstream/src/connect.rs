@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, OriginError, Phase, describe};
 use crate::stream::PeerStream;
 use crate::unix::UnixSocket;
 
-/// Initial and maximum delay before a retry of a unix socket with a full backlog.
+/// Initial and maximum delay before connecting again to a unix socket with a full backlog.
 const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 /// Connects within `timeout_ms`, from the local address `bind` if given. While the process is out of descriptors, calls
@@ -57,7 +57,7 @@ async fn open(address: &PeerAddress, bind: Option<SocketAddr>) -> io::Result<Pee
     }
 }
 
-/// Connects to `address` from the local address `bind`.
+/// Connects to the TCP address `address` from the local address `bind`.
 async fn from(bind: SocketAddr, address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // With an explicit port, all connections share that local port.

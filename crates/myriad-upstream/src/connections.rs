@@ -13,13 +13,13 @@ use crate::wait_queue::WaitQueue;
 /// Key of idle connections: the peer and the TLS identity ([`crate::OriginTls::identity`], 0 without TLS).
 pub(crate) type PoolKey = (u64, u64);
 
-/// Resources of a worker that connections to origins share with client connections.
+/// Connections and descriptors of a worker that connections to origins share with client connections.
 pub trait WorkerConnections {
     /// Takes one of the worker's connections (`worker_connections`), released when the returned value is dropped.
     /// `None` if all are in use.
     fn take(&self) -> Option<Box<dyn Any>>;
 
-    /// Makes other users release descriptors soon, because the process is out of descriptors.
+    /// Makes client connections release file descriptors soon, because the process is out of descriptors.
     fn make_descriptors(&self);
 }
 
@@ -103,7 +103,8 @@ impl Connections {
         tokio::time::timeout(timer::bounded(timeout_ms), called).await.unwrap_or_else(|_| Err(late()))
     }
 
-    /// Reports an idle connection: wakes the first waiter, which may close that connection to use its slot.
+    /// Reports that a connection has become idle: wakes the first waiter, which may close that connection to use its
+    /// slot.
     pub(crate) fn idle(&self) {
         self.0.waiters.wake_first();
     }
@@ -129,11 +130,11 @@ impl Connections {
     }
 }
 
-/// Limit that prevents a new connection.
+/// Limit that prevents a new connection to an origin.
 enum ExhaustedLimit {
-    /// Limit of connections to origins.
+    /// Limit of the worker's connections to origins.
     Own,
-    /// Limit of all connections of the worker.
+    /// Limit of all connections of the worker (`worker_connections`).
     All,
 }
 

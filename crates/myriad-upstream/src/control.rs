@@ -107,7 +107,7 @@ impl GroupControl {
         snapshots
     }
 
-    /// Adds a server, which gets requests immediately. Requires `zone`; the error is the reason of a failure.
+    /// Adds a server, which gets requests immediately. Requires `zone`; the error is the reason why it was not added.
     pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let address = change.server.as_deref().unwrap_or_default();
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
@@ -126,8 +126,8 @@ impl GroupControl {
         })
     }
 
-    /// Changes parameters of the server with this identifier. A change of `down` or `drain` removes orders for its
-    /// peers.
+    /// Changes parameters of the server with this identifier. A change of `down` or `drain` removes administrator
+    /// orders for its peers.
     pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
         self.reject_resolved_peer(id)?;

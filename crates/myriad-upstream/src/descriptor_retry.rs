@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-/// Maximum number of retries; [`WAIT`] is the delay before each, two seconds in total.
+/// Maximum number of attempts to open a file or socket again; [`WAIT`] is the delay before each, two seconds in total.
 const TRIES: usize = 40;
 const WAIT: Duration = Duration::from_millis(50);
 

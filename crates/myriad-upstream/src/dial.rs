@@ -29,19 +29,19 @@ use crate::request::Affinity;
 use crate::stream::PeerStream;
 use crate::tls::{self, OriginTls};
 
-/// Parameters of a connection to a peer.
+/// Parameters of a connection to a peer for `stream`.
 pub struct DialOptions {
     /// Client address or hash key, for balancing algorithms that use one.
     pub affinity: Affinity,
     /// Local address of the connection (`proxy_bind`), with port 0 for any port; `None` for any address.
     pub bind: Option<SocketAddr>,
-    /// Timeout for connecting, in milliseconds; again for the preface and for TLS (`proxy_connect_timeout`).
+    /// Timeout for connecting in milliseconds, which applies again to the preface and to TLS (`proxy_connect_timeout`).
     pub connect_ms: u64,
     /// Enables TCP keepalive probes (`proxy_socket_keepalive`).
     pub keepalive: bool,
     /// First bytes sent to the peer, before TLS (`proxy_protocol`); may be empty.
     pub preface: Bytes,
-    /// TLS with the peer (`proxy_ssl`).
+    /// TLS parameters for the peer (`proxy_ssl`); `None` for no TLS.
     pub tls: Option<OriginTls>,
     /// If true, tries another peer after a failed connection (`proxy_next_upstream`).
     pub next: bool,
@@ -49,14 +49,14 @@ pub struct DialOptions {
     pub tries: u32,
     /// Time in milliseconds after which no further peer is tried, 0 for no limit (`proxy_next_upstream_timeout`).
     pub next_timeout_ms: u64,
-    /// List of attempts, updated while the connection exists.
+    /// List of connection attempts, updated while the connection exists.
     pub attempts: Attempts,
 }
 
 /// Connection to a peer, which counts as an active request of that peer until it is dropped.
 #[derive(Debug)]
 pub struct DialedConnection<T> {
-    /// Stream or datagram socket.
+    /// Stream or datagram socket of the connection.
     pub link: T,
     log: AttemptLog,
     chosen: SelectedPeer,
@@ -225,7 +225,7 @@ impl Group {
 /// Connection for a health check; dropping it releases its connection slot.
 #[derive(Debug)]
 pub struct ProbeLink<T> {
-    /// Stream or datagram socket.
+    /// Stream or datagram socket of the connection.
     pub link: T,
     #[expect(dead_code, reason = "held until dropped")]
     slot: OriginConnectionSlot,
@@ -261,7 +261,7 @@ impl ProbeTarget {
 }
 
 impl DialOptions {
-    /// Sends the preface to a peer and performs the TLS handshake.
+    /// Sends the preface (such as a PROXY protocol header) to a peer and performs the TLS handshake.
     async fn handshake(
         &self,
         mut stream: PeerStream,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::servers::{GroupServer, state_text};
 
-/// Reason why the servers of a group were not changed.
+/// Reason why an administrator's change of the servers of a group was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditError {
     /// The group has no `zone`.
@@ -16,17 +16,18 @@ pub enum EditError {
     NotFound(u64),
     /// Invalid address, with the reason.
     Address(String),
-    /// `service` is used without a name.
+    /// `service=` is set, but the server has an address instead of a name to resolve.
     Service,
     /// The address is a name, but no `resolver` is configured.
     NoResolver,
-    /// The route is too long or contains characters that are invalid in a cookie.
+    /// The `route` is too long or contains characters that are invalid in a cookie.
     Route,
     /// The balancing algorithm does not support backups.
     NoBackup,
     /// The balancing algorithm does not support `slow_start`.
     SlowStart,
-    /// The identifier is that of a peer to which a name resolved, or the name of a server with a name would change.
+    /// The identifier is that of a peer to which a name resolved, which cannot be changed itself, or the change would
+    /// alter the name of a server.
     Immutable(u64),
     /// The weight of the server comes from a service record.
     WeightImmutable(u64),
@@ -48,7 +49,7 @@ pub(crate) struct EditedServers {
 
 #[derive(Debug)]
 struct StoredServers {
-    /// Servers of the configuration in use at the time of the change.
+    /// Servers in the configuration file at the time of the change.
     configured: Vec<GroupServer>,
     servers: Vec<(u64, GroupServer)>,
     next_id: u64,

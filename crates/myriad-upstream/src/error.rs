@@ -10,15 +10,15 @@ use crate::address::PeerAddress;
 /// Phase of a request to an origin, for the error message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Before the connection was established.
+    /// The connection is not established yet.
     Connecting,
-    /// Connected, before TLS was established.
+    /// The connection is established, but TLS is not.
     Handshaking,
-    /// Before the request was completely sent.
+    /// The request is not completely sent yet.
     Sending,
-    /// After the request was sent, before the response head was complete.
+    /// The request is sent, but the response head is not complete.
     ReadingHead,
-    /// After the head was complete, before the body was complete.
+    /// The response head is complete, but the body is not.
     ReadingBody,
 }
 
@@ -61,12 +61,13 @@ pub enum ErrorKind {
     Tls,
     /// Every peer is down, failing or full (`error`).
     NoLivePeer,
-    /// Every usable peer has its maximum number of requests, and this request may not wait in the queue.
+    /// Every usable peer has its maximum number of requests (`max_conns`), and this request may not wait in the queue.
     Busy,
     /// This server withholds the request from its origin for now (`origin_queue`); the value is the status of the
     /// response.
     NotSent(u16),
-    /// Like `NotSent`, because this client exceeds a limit (`limit_req ... origin_only`).
+    /// This server withholds the request because its client exceeds a limit (`limit_req ... origin_only`); the value is
+    /// the status of the response.
     Limited(u16),
     /// The worker has reached its maximum number of connections to origins, or in total (`worker_connections`).
     NoConnection,
@@ -114,7 +115,7 @@ impl OriginError {
         Self::new(ErrorKind::Limited(status), Phase::Connecting, why)
     }
 
-    /// Replaces the phase, for an error that was created in another phase.
+    /// Replaces the phase of the error, for an error that was created in another phase.
     #[must_use]
     pub(crate) fn during(mut self, phase: Phase) -> Self {
         self.phase = phase;

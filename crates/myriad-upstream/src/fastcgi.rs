@@ -25,10 +25,10 @@ pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> By
     out.into()
 }
 
-/// Capacity reserved for the record headers of a short request, in bytes.
+/// Capacity reserved for the FastCGI record headers of a short request, in bytes.
 const HEADER_ROOM: usize = 64;
 
-/// Head of a response, with the decoder and the start of the body.
+/// Head of a FastCGI response, with the decoder and the start of the body.
 pub(crate) struct FastCgiResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: FastCgi,
@@ -72,8 +72,8 @@ pub(crate) async fn read_head(
     }
 }
 
-/// Parses the head from `data` without a copy if all of it arrived in one piece, which is the usual case, otherwise
-/// from the bytes gathered so far. Returns the head and the bytes after it; `None` if the head is incomplete.
+/// Parses the response head from `data` without a copy if all of it arrived in one piece, which is the usual case,
+/// otherwise from the bytes gathered so far. Returns the head and the bytes after it; `None` if the head is incomplete.
 fn parse(
     gathered: &mut BytesMut,
     data: Bytes,
@@ -138,7 +138,7 @@ fn premature_end(end: EndRequest) -> OriginError {
     OriginError::new(ErrorKind::Rejected, Phase::ReadingHead, what)
 }
 
-/// Body from STDOUT records, validated against `Content-Length` if the script sent one.
+/// Decoder of a body in STDOUT records, validated against `Content-Length` if the script sent one.
 pub(crate) struct FastCgi {
     decoder: ResponderDecoder,
     left: Option<u64>,
@@ -192,8 +192,8 @@ impl BodyDecoder for FastCgi {
         Ok(false)
     }
 
-    /// Returns true only if all bytes of `Content-Length` have arrived: nothing else than END_REQUEST proves a complete
-    /// body.
+    /// Returns true only if all bytes of `Content-Length` have arrived: without a length, nothing but END_REQUEST
+    /// proves a complete body.
     fn ends_at_close(&self) -> bool {
         self.left == Some(0)
     }

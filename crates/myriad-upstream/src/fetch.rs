@@ -129,15 +129,15 @@ impl Group {
         }
     }
 
-    /// Records an attempt without a peer and returns its error.
+    /// Records an attempt without a peer and returns its error of kind `kind`.
     fn no_peer_available(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
         let error = OriginError::new(kind, Phase::Connecting, why);
         request.attempts.begin(self.label(), self.label()).failed(error.status());
         error
     }
 
-    /// Updates the health of the peer. As in nginx, errors, timeouts and invalid heads are always failures; statuses
-    /// only if they allow a retry with another peer, but never 403 and 404.
+    /// Updates the health of the peer after an attempt. As in nginx, errors, timeouts and invalid heads are always
+    /// failures; statuses only if they allow a retry with another peer, but never 403 and 404.
     fn record_health(
         &self,
         chosen: &SelectedPeer,
@@ -156,8 +156,8 @@ impl Group {
         }
     }
 
-    /// Returns the result if no other peer can be tried. As in nginx, a failure is replaced by "no live upstreams",
-    /// which is recorded as another attempt; a response is returned unchanged.
+    /// Returns the result of an attempt if no other peer can be tried. As in nginx, a failure is replaced by "no live
+    /// upstreams", which is recorded as another attempt; a response is returned unchanged.
     fn handle_exhausted(
         &self,
         result: Result<Box<OriginResponse>, OriginError>,
@@ -322,7 +322,7 @@ fn take_idle(
     }
 }
 
-/// Reason why an exchange returned no response.
+/// Reason why a request over a connection returned no response.
 enum ExchangeFailure {
     /// The peer had closed the idle connection before it read the request.
     Stale,

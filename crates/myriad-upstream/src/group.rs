@@ -14,21 +14,21 @@ use crate::request::Affinity;
 use crate::roster::{Roster, RosterState};
 use crate::wait_queue::WaitQueue;
 
-/// Group of peers, ready for requests. All workers share it.
+/// Group of peers (an `upstream` block or a single address), ready for requests. All workers share it.
 #[derive(Debug)]
 pub struct Group {
     pub(crate) config: GroupConfig,
-    /// Name of the group, in the form that attempts store.
+    /// Name of the group as a shared string, which attempts store.
     label: Arc<str>,
-    /// Peers of the group; its lock also serializes the choices of all workers.
+    /// Current list of the group's peers; its lock also serializes the choices of all workers.
     pub(crate) roster: Arc<Roster>,
-    /// Requests that wait for a peer.
+    /// Queue of requests that wait for a peer (`queue`).
     pub(crate) wait_queue: WaitQueue,
 }
 
 /// Result of the choice of a peer.
 pub(crate) enum PeerChoice {
-    /// Peer, whose number of active requests includes this request.
+    /// The chosen peer, whose number of active requests includes this request.
     Peer(PickedPeer),
     /// Every eligible peer has its maximum number of requests (`max_conns`).
     Full,
@@ -74,7 +74,7 @@ impl SelectedPeer {
         self.peers.sids.get(self.index)
     }
 
-    /// Returns the first peer of a list.
+    /// Returns the first peer of a list as the selected one.
     pub(crate) fn of(peers: Arc<Peers>) -> Self {
         Self { peers, index: 0 }
     }
@@ -122,7 +122,7 @@ impl Group {
         self.control().peers(None)
     }
 
-    /// Records a failure of the peer at an index.
+    /// Records a failure of the peer at an index of the current list.
     #[cfg(test)]
     pub(crate) fn fail(&self, index: usize) {
         self.failed(&SelectedPeer { peers: self.roster.peers(), index });

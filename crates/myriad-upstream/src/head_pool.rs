@@ -4,21 +4,21 @@ use std::cell::RefCell;
 
 use myriad_http::ResponseHead;
 
-/// Maximum number of pooled heads per thread.
+/// Maximum number of response heads that a thread pools to reuse their memory.
 const MAX_POOLED: usize = 64;
-/// Maximum size of a pooled head in bytes of its fields and reason phrase.
+/// Maximum size of a pooled response head: the bytes of its fields and reason phrase.
 const MAX_HEAD_BYTES: usize = 8 * 1024;
 
 thread_local! {
     static HEADS: RefCell<Vec<ResponseHead>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns an empty head, from the pool if one is available.
+/// Returns an empty response head, from the thread's pool if one is available.
 pub(crate) fn take() -> ResponseHead {
     HEADS.with_borrow_mut(Vec::pop).unwrap_or_else(|| ResponseHead::new(0))
 }
 
-/// Clears a head and returns it to the pool, unless the head is large or the pool is full.
+/// Clears a response head and returns it to the thread's pool, unless the head is large or the pool is full.
 pub fn give_head(mut head: ResponseHead) {
     if head.fields.size() + head.reason.len() > MAX_HEAD_BYTES {
         return;

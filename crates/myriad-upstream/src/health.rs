@@ -12,11 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Parameters of an active health check of the peers of a group. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckRules {
-    /// Name that identifies the check in its group, also after a reload.
+    /// Name that identifies the health check in its group, also after a reload.
     pub name: String,
     /// Pause between two probes of a peer.
     pub interval_ms: u64,
-    /// Maximum random addition to a pause.
+    /// Maximum random addition to the pause between two probes.
     pub jitter_ms: u64,
     /// Number of consecutive failed probes that make a peer unhealthy, at least 1.
     pub fails: u32,
@@ -24,9 +24,9 @@ pub struct CheckRules {
     pub passes: u32,
     /// True if a new peer gets no requests before it has passed the check.
     pub mandatory: bool,
-    /// True if `mandatory` does not apply after a reload to peers that were healthy before.
+    /// True if `mandatory` does not apply after a reload to peers that were healthy before (`persistent`).
     pub persistent: bool,
-    /// Port of the check, if it differs from that of requests.
+    /// Port of the health check, if it differs from that of requests.
     pub port: Option<u16>,
 }
 
@@ -46,7 +46,7 @@ impl CheckRules {
     }
 }
 
-/// State of a peer in a check, ascending by severity: with several checks, the worst applies.
+/// State of a peer in a health check, ascending by severity: with several checks, the worst applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HealthVerdict {
     /// The peer may get requests.
@@ -57,7 +57,7 @@ pub(crate) enum HealthVerdict {
     Unhealthy,
 }
 
-/// Effect of the result of a probe.
+/// Effect of a probe's result on the state of its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckOutcome {
     /// A newer configuration checks the peer; the result is ignored.
@@ -71,7 +71,7 @@ pub(crate) enum CheckOutcome {
 /// States of all checks of a peer, retained over reloads.
 #[derive(Debug, Default)]
 pub(crate) struct PeerHealth {
-    /// Worst state of all checks as a number, readable without the lock.
+    /// Worst state of all health checks of the peer as a number, readable without the lock.
     worst: AtomicU8,
     state: Mutex<CheckStates>,
 }
@@ -87,13 +87,13 @@ struct CheckStates {
 /// Counters of the checks of a peer, named as in NGINX Plus's API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
-    /// Number of probes with a result.
+    /// Number of finished probes of the peer.
     pub checks: u64,
-    /// Number of failed probes.
+    /// Number of failed probes of the peer.
     pub fails: u64,
-    /// Number of times a check changed to unhealthy.
+    /// Number of times that a health check of the peer changed to unhealthy.
     pub unhealthy: u64,
-    /// Result of the last probe; `None` before the first.
+    /// Result of the last probe of the peer; `None` before the first.
     pub last_passed: Option<bool>,
 }
 
@@ -101,12 +101,12 @@ pub struct CheckCounts {
 struct Check {
     name: String,
     verdict: HealthVerdict,
-    /// Number of consecutive results that contradict the state.
+    /// Number of consecutive probe results that contradict the current state.
     contradictions: u32,
 }
 
 impl PeerHealth {
-    /// Returns the worst state of all checks.
+    /// Returns the worst state of all health checks of the peer.
     pub(crate) fn worst(&self) -> HealthVerdict {
         match self.worst.load(Relaxed) {
             0 => HealthVerdict::Healthy,
@@ -115,7 +115,7 @@ impl PeerHealth {
         }
     }
 
-    /// Returns whether the peer must not get requests.
+    /// Returns whether the peer must not get requests because of its health checks.
     pub(crate) fn is_excluded(&self) -> bool {
         self.worst.load(Relaxed) != 0
     }

@@ -16,11 +16,11 @@ use crate::link::{Link, ReturnPool};
 use crate::piece_queue::PieceQueue;
 use crate::response::Trailers;
 
-/// Maximum number of interim responses before the final response. Each restarts the read timeout, so without a limit
-/// they would delay the final response indefinitely.
+/// Maximum number of interim (1xx) responses before the final response. Each restarts the read timeout, so without a
+/// limit they would delay the final response indefinitely.
 const MAX_INTERIM: usize = 32;
 
-/// Response head, with the use of the connection after it.
+/// HTTP/1 response head, with the use of the connection after it.
 pub(crate) enum HttpResponseHead {
     /// Final response head, with the decoder of its body.
     Body(ResponseHead, Http),
@@ -138,7 +138,7 @@ enum Framing {
     UntilClose,
 }
 
-/// Decoder of a body that is framed according to its head (RFC 9112 §6.3).
+/// Decoder of an HTTP/1 response body that is framed according to its head (RFC 9112 §6.3).
 pub(crate) struct Http {
     framing: Framing,
     surplus: bool,

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Statistics of the active requests of a peer; unused without `inflight`.
+/// Ages of the active requests of a peer; unused without `least_time ... inflight`.
 #[derive(Debug, Default)]
 pub(crate) struct Inflight {
     /// Copy of `average_ms` that is readable without the lock; 0 without active requests.
@@ -15,13 +15,15 @@ pub(crate) struct Inflight {
 #[derive(Debug, Default)]
 struct InflightStats {
     count: u64,
-    /// Sum of the start times in the units of `clock::now`, from which the mean age follows at any time.
+    /// Sum of the start times of the active requests in the units of `clock::now`, from which the mean age follows at
+    /// any time.
     begun_ms: u64,
     /// Moving average, in milliseconds, of the mean ages sampled at each choice of a peer.
     average_ms: u32,
 }
 
-/// Returns the next moving average: `ms` has a weight of one twentieth; with `before` 0, it is the average. At least 1.
+/// Returns the next moving average in milliseconds: `ms` has a weight of one twentieth; with `before` 0, `ms` itself.
+/// At least 1.
 pub(crate) fn averaged(before: u32, ms: u64) -> u32 {
     let ms = u32::try_from(ms).unwrap_or(u32::MAX).max(1);
     match before {
@@ -56,7 +58,7 @@ impl Inflight {
         self.show(&known);
     }
 
-    /// Returns the average age in milliseconds; 0 without active requests.
+    /// Returns the moving average of the age of active requests in milliseconds; 0 without active requests.
     pub(crate) fn average_ms(&self) -> u32 {
         self.shown_ms.load(Relaxed)
     }

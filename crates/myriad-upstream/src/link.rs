@@ -23,18 +23,18 @@ use crate::stream::CountedStream;
 use crate::timer::ProgressTimeout;
 use crate::upload::{Upload, UploadError};
 
-/// Capacity reserved for a read in bytes.
+/// Capacity in bytes reserved for a read from an origin.
 const READ_SIZE: usize = 32 * 1024;
 
 thread_local! {
-    /// Read buffer of the last finished exchange.
+    /// Read buffer of the last finished exchange of this thread.
     ///
     /// The next exchange reuses its memory if no other reference to it exists: nothing is allocated, and the memory is
     /// still in the CPU cache. Otherwise a new buffer is allocated.
     static SPARE: RefCell<BytesMut> = RefCell::default();
 }
 
-/// Minimum free space in bytes for a read; with less, the buffer is extended or replaced.
+/// Minimum free space in bytes of the buffer for a read from an origin; with less, it is extended or replaced.
 const MIN_READ_SPACE: usize = 4 * 1024;
 
 //   Going ──▶ Done
@@ -46,18 +46,18 @@ enum SendState {
     Broken(io::Error),
 }
 
-/// Pool that gets a connection after its exchange.
+/// Pool to which a connection is returned after its exchange.
 #[derive(Clone, Debug)]
 pub(crate) enum ReturnPool {
     /// No pool: the connection is closed.
     NoPool,
-    /// Pool of the peer, shared by all workers.
+    /// Pool of the peer for FastCGI, shared by all workers.
     FastCgi(KeepAlive),
-    /// Pool of this worker.
+    /// Pool of this worker for HTTP and memcached.
     Http(HttpPool, KeepAlive),
 }
 
-/// Connection with the state of its current request and response.
+/// Connection to an origin with the state of its current request and response.
 pub(crate) struct Link {
     pub(crate) pooled: Pooled<CountedStream>,
     pub(crate) upload: Upload,
@@ -72,7 +72,7 @@ pub(crate) struct Link {
     sending: SendState,
     received: u64,
     fatal_errors: FatalErrors,
-    /// Bytes that were read but not decoded yet.
+    /// Bytes that were read from the origin but not decoded yet.
     pub(crate) input: BytesMut,
 }
 
@@ -206,7 +206,7 @@ impl Link {
         }
     }
 
-    /// Returns whether output on stderr makes the response invalid (`fastcgi_catch_stderr`).
+    /// Returns whether the text on stderr makes the response invalid (`fastcgi_catch_stderr`).
     pub(crate) fn is_invalidated_by(&self, text: &[u8]) -> bool {
         self.observer.as_ref().is_some_and(|observer| observer.invalidates(text))
     }
@@ -224,8 +224,8 @@ impl Link {
         }
     }
 
-    /// Handles the complete end of the response: returns the connection to its pool if it can be reused, otherwise
-    /// closes it.
+    /// Handles the completion of the response: returns the connection to its pool if it can be reused, otherwise closes
+    /// it.
     pub(crate) fn release(self: Box<Self>) {
         let Self { mut pooled, active, return_pool: home, identity, sending, input, .. } = *self;
         pooled.requests += 1;

@@ -19,16 +19,17 @@ use crate::link::{Link, ReturnPool};
 use crate::memcached_get::MemcachedGet;
 use crate::piece_queue::PieceQueue;
 
-/// Bytes that follow a value.
+/// Bytes that follow a value in a memcached response.
 const TRAILER: &[u8] = b"\r\nEND\r\n";
 
-/// Head of a response, with the decoder of the value that follows.
+/// Head of a memcached response, with the decoder of the value that follows.
 pub(crate) struct MemcachedResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: MemcachedValue,
 }
 
-/// Reads the line before the value, which is the response head: status 200, or 404 if the key does not exist.
+/// Reads the first line of a memcached response and converts it to a response head: status 200, or 404 if the key does
+/// not exist.
 pub(crate) async fn read_head(
     link: &mut Link,
     get: &MemcachedGet,
@@ -85,12 +86,12 @@ fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
     std::str::from_utf8(digits).ok().filter(|_| are_digits)?.parse().ok()
 }
 
-/// Decoder of a value of announced length and of the bytes after it.
+/// Decoder of a memcached value of announced length and of the bytes after it.
 pub(crate) struct MemcachedValue {
     left: u64,
-    /// Number of received bytes of the trailer.
+    /// Number of received bytes of `TRAILER`, which follows the value.
     seen: usize,
-    /// True if unexpected bytes were received.
+    /// True if unexpected bytes were received after the value.
     surplus: bool,
 }
 

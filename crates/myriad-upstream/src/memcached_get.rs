@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-/// Request for the value of a key.
+/// Request to memcached for the value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemcachedGet {
-    /// Key in its escaped form.
+    /// Key of the value, with escaped spaces, control characters and `%`.
     pub(crate) key: Bytes,
     /// Mask of the flag that marks values compressed with gzip (`memcached_gzip_flag`); 0 if values are never
     /// compressed.
@@ -27,7 +27,7 @@ impl MemcachedGet {
         Self { key: escaped.into(), gzip_flag }
     }
 
-    /// Encodes the command line.
+    /// Encodes the command line of the request.
     pub(crate) fn head(&self) -> Bytes {
         [b"get ", &self.key[..], b"\r\n"].concat().into()
     }

@@ -12,11 +12,11 @@ use crate::resolved_server::{ResolvedServers, members};
 use crate::resolver::{ResolveError, ResolverConfig};
 use crate::roster::Roster;
 
-/// Minimum validity of a result in milliseconds, which protects name servers. [`MAX_VALID_MS`] is the maximum: a task
-/// detects after at most this time that its group was dropped.
+/// Minimum validity of a resolution result in milliseconds, which protects name servers. [`MAX_VALID_MS`] is the
+/// maximum: a task detects after at most this time that its group was dropped.
 const MIN_VALID_MS: u64 = 1000;
 const MAX_VALID_MS: u64 = 3_600_000;
-/// Validity of a negative result in milliseconds without `valid=`, as in nginx.
+/// Validity in milliseconds of the result that a name does not exist, without `valid=`, as in nginx.
 const ABSENT_MS: u64 = 10_000;
 
 /// Callback for the error log. The message contains the name that could not be resolved, the reason and the upstream.
@@ -65,16 +65,17 @@ async fn follow_all(roster: Weak<Roster>, log_unresolved: UnresolvedLogger) {
 /// Periodic resolution of a single name.
 struct NameRefresher {
     roster: Weak<Roster>,
-    /// Identifier of the server in its group.
+    /// Identifier, in its group, of the server whose name is resolved.
     server: u64,
     named: NamedServer,
     resolver: Arc<ResolverConfig>,
-    /// Timeout of a query in milliseconds (`resolver_timeout`); also the delay before the next query after a failure.
+    /// Timeout of a resolution in milliseconds (`resolver_timeout`); also the delay before the next one after a
+    /// failure.
     timeout_ms: u64,
     log_unresolved: UnresolvedLogger,
-    /// Last failure of the name; the same failure is not logged again.
+    /// Last logged failure of the resolution; the same failure is not logged again.
     last_logged: Option<ResolveError>,
-    /// Servers of a service that had no address in the last result.
+    /// Servers of a service (SRV records) that had no address in the last result, each with the reason.
     lost: Vec<(String, ResolveError)>,
 }
 
@@ -107,7 +108,8 @@ impl NameRefresher {
         self.lost = lost;
     }
 
-    /// Applies a result and returns its validity in milliseconds; `None` if the server has been removed.
+    /// Applies a resolution result to the group and returns its validity in milliseconds; `None` if the server has been
+    /// removed.
     ///
     /// As in nginx, a name that does not exist has no peers; after any other failure, the peers remain.
     fn apply_result(&mut self, roster: &Roster, found: Result<ResolvedServers, ResolveError>) -> Option<u64> {

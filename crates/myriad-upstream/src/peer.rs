@@ -36,7 +36,7 @@ pub struct PeerSnapshot {
     pub idle_fastcgi: usize,
     /// Last status of the peer's php-fpm pool; `None` if it is not queried or no recent status is available.
     pub pool: Option<PoolStatus>,
-    /// Weight (`weight`).
+    /// Weight of the peer (`weight`).
     pub weight: u32,
     /// True if the peer gets requests only when no other peer is usable (`backup`).
     pub backup: bool,
@@ -54,7 +54,7 @@ pub struct PeerSnapshot {
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns`).
     pub max_conns: u32,
     /// Moving averages of the times to connect, to the start of the response and to its end, in milliseconds; 0 without
-    /// a measurement.
+    /// a measurement yet.
     pub took_ms: [u32; 3],
     /// Number of times failures made the peer unavailable.
     pub unavailable: u64,
@@ -108,12 +108,12 @@ impl PeerStatus {
     }
 }
 
-/// Maximum time in milliseconds that `least_time` distinguishes: slower peers count as equal. [`STEP_MS`] is the
-/// resolution.
+/// Maximum response time in milliseconds that `least_time` distinguishes: slower peers count as equal. [`STEP_MS`] is
+/// the resolution.
 const SLOWEST_MS: u32 = 5000;
 const STEP_MS: u32 = 20;
 
-/// Share of a peer that is not in its slow start.
+/// Weight factor in thousandths of a peer that is not in its slow start (`slow_start`).
 const WHOLE_SHARE: u32 = 1000;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -123,18 +123,19 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct PeerState {
     /// Identifier of the state in connection pools, never reused.
     pub(crate) id: u64,
-    /// Number of failures since the last success after a pause (`max_fails`).
+    /// Number of failures of the peer since the last successful attempt after a pause (`max_fails`).
     fails: AtomicU32,
-    /// Number of consecutive failures in the first attempt after a pause; each doubles the next pause.
+    /// Number of consecutive failures in the first attempt after a pause (`fail_timeout`); each doubles the next pause.
     failed_retries: AtomicU32,
     /// Time of the last failure, in the units of [`clock::now`].
     accessed: AtomicU64,
-    /// Time of the last failure, or of a later choice of the peer after a pause, in the units of [`clock::now`].
+    /// Time of the last failure, or of a later choice of the peer after a pause (`fail_timeout`), in the units of
+    /// [`clock::now`].
     checked: AtomicU64,
     active: AtomicU32,
-    /// Time of the last recovery, in the units of [`clock::now`]; 0 for never.
+    /// Time when the peer last became usable again, in the units of [`clock::now`]; 0 for never.
     recovered: AtomicU64,
-    /// Moving average of the time up to each [`MeasuredUntil`] in milliseconds; 0 before the first measurement.
+    /// Moving average of the time up to each [`MeasuredUntil`] event in milliseconds; 0 before the first measurement.
     average_times_ms: [AtomicU32; 3],
     /// Age of the active requests (`least_time ... inflight`).
     pub(crate) inflight: Inflight,
@@ -148,17 +149,17 @@ pub(crate) struct PeerState {
     downtime: Mutex<Downtime>,
     /// Request and response counters.
     pub(crate) counts: PeerCounts,
-    /// Number of idle connections of all workers.
+    /// Number of idle connections to the peer in the pools of all workers.
     pub(crate) idle: Arc<AtomicUsize>,
     /// Order of an administrator that overrides the configuration.
     pub(crate) ordered: CurrentOrder,
-    /// Results of health checks.
+    /// Results of the peer's health checks (`health_check`).
     pub(crate) health: PeerHealth,
     /// Idle FastCGI connections, shared by all workers because each occupies a php-fpm child.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
-    /// Last status of the php-fpm pool.
+    /// Last known status of the peer's php-fpm pool.
     pool: Mutex<Option<PoolStatus>>,
-    /// Queues to wake when a request completes: a reload adds the queue of the new group.
+    /// Queues of groups to wake when a request to the peer completes: a reload adds the queue of the new group.
     wait_queues: Mutex<Vec<Weak<wait_queue::Inner>>>,
     /// True once a queue was registered; readable without the lock.
     has_wait_queues: AtomicBool,
@@ -194,15 +195,15 @@ impl Default for PeerState {
 }
 
 impl PeerState {
-    /// Returns whether failures exclude the peer now, by the rules of nginx's round robin.
+    /// Returns whether failures exclude the peer at `now`, by the rules of nginx's round robin (`max_fails`).
     pub(crate) fn is_failing(&self, config: &PeerConfig, now: u64) -> bool {
         config.max_fails > 0
             && self.fails.load(Relaxed) >= config.max_fails
             && now.saturating_sub(self.checked.load(Relaxed)) <= self.pause_ms(config)
     }
 
-    /// Returns the length of the pause after failures in milliseconds: `fail_timeout`, doubled after each failed retry
-    /// up to `max_fail_timeout`.
+    /// Returns the length of the pause after failures, in which the peer gets no requests, in milliseconds:
+    /// `fail_timeout`, doubled after each failed retry up to `max_fail_timeout`.
     fn pause_ms(&self, config: &PeerConfig) -> u64 {
         let doubled = config.fail_timeout_ms.saturating_mul(1 << self.failed_retries.load(Relaxed).min(30));
         doubled.min(config.max_fail_timeout_ms.max(config.fail_timeout_ms))
@@ -267,7 +268,7 @@ impl PeerState {
         if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
     }
 
-    /// Adds a time up to `moment` to its moving average with a weight of one twentieth.
+    /// Adds a measured time up to `moment` to its moving average with a weight of one twentieth.
     pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         let average = self.average_ms(moment);
         // Concurrent updates may lose a value, which an average tolerates.
@@ -302,7 +303,7 @@ impl PeerState {
         }
     }
 
-    /// Updates the times of unavailability after a change of the state.
+    /// Updates the times of unavailability after the state of the peer may have changed.
     pub(crate) fn update_downtime(&self, config: &PeerConfig, now: u64) {
         let status = self.status(config, now);
         let is_down =
@@ -326,7 +327,7 @@ impl PeerState {
         self.downtime.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets the counters and average times; active requests and health do not change.
+    /// Resets the traffic counters and average times of the peer; active requests and health do not change.
     pub(crate) fn reset_counts(&self) {
         for count in [&self.requests, &self.failures, &self.unavailable] {
             count.store(0, Relaxed);
@@ -337,8 +338,8 @@ impl PeerState {
         self.health.reset_counts();
     }
 
-    /// Records a success. It resets the failures only if this was an attempt after a pause; the peer then starts slowly
-    /// if it was unavailable.
+    /// Records a successful attempt. It resets the failures only if this was an attempt after a pause; the peer then
+    /// starts slowly if it was unavailable.
     pub(crate) fn succeeded(&self, config: &PeerConfig, now: u64) {
         if self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
             let fails = self.fails.swap(0, Relaxed);
@@ -360,7 +361,8 @@ impl PeerState {
         }
     }
 
-    /// Removes the order and resets the failures, after an administrator has changed the configuration.
+    /// Removes the administrator's order and resets the failures, after an administrator has changed the server's
+    /// parameters.
     pub(crate) fn forget_order(&self) {
         self.ordered.forget();
         self.reset();
@@ -378,12 +380,12 @@ impl PeerState {
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    /// Resets the number of failures.
+    /// Resets the number of the peer's failures.
     pub(crate) fn reset(&self) {
         self.fails.store(0, Relaxed);
     }
 
-    /// Returns the state for status pages. `id` contains the identifiers of the peer and of its server.
+    /// Returns the state of the peer for status pages. `id` contains the identifiers of the peer and of its server.
     pub(crate) fn snapshot(&self, config: &PeerConfig, now: u64, id: (u64, Option<u64>)) -> PeerSnapshot {
         self.update_downtime(config, now);
         let downtime = *self.downtime();
@@ -436,9 +438,9 @@ impl PeerState {
 /// Periods in which failures or checks made the peer unavailable, in milliseconds and the units of [`clock::now`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Downtime {
-    /// Start of the current unavailability; 0 if the peer is available.
+    /// Start of the current unavailability, in the units of [`clock::now`]; 0 if the peer is available.
     since: u64,
-    /// Total of the past periods.
+    /// Total length of the past periods in milliseconds.
     total_ms: u64,
 }
 
@@ -453,7 +455,7 @@ impl ActiveRequest {
         Self(state, false, Cell::new(None))
     }
 
-    /// Returns the peer if it counts the request, otherwise `None`.
+    /// Returns the peer if it counts this as a client request, otherwise `None`.
     pub(crate) fn counted(&self) -> Option<Arc<PeerState>> {
         self.1.then(|| Arc::clone(&self.0))
     }
@@ -495,7 +497,7 @@ impl Drop for ActiveRequest {
 mod tests {
     use super::*;
 
-    /// Returns the length of the pause after a failure at `now`, in whole seconds.
+    /// Returns the length of the peer's pause after a failure at `now`, in whole seconds.
     fn pause_after_failure(peer: &Arc<PeerState>, config: &PeerConfig, now: u64) -> u64 {
         drop(peer.begin_request(config, now));
         peer.failed(config, now);

@@ -9,14 +9,14 @@ pub struct PeerConfig {
     pub address: PeerAddress,
     /// Name of the server in the configuration; a server with several addresses has several peers of the same name.
     pub name: String,
-    /// Weight, at least 1 (`weight`).
+    /// Weight of the peer, at least 1 (`weight`).
     pub weight: u32,
     /// Number of failures within `fail_timeout_ms` that make the peer unavailable, 0 to disable (`max_fails`).
     pub max_fails: u32,
     /// Period in which failures count, and length of the following unavailability, in milliseconds (`fail_timeout`).
     pub fail_timeout_ms: u64,
-    /// Maximum unavailability in milliseconds: the pause doubles with each failed retry up to this value. With 0, or
-    /// less than `fail_timeout_ms`, it is constant (`max_fail_timeout`).
+    /// Maximum length of an unavailability in milliseconds: the pause doubles with each failed retry up to this value.
+    /// With 0, or less than `fail_timeout_ms`, it is constant (`max_fail_timeout`).
     pub max_fail_timeout_ms: u64,
     /// True if the peer gets requests only when no other peer is usable (`backup`).
     pub backup: bool,

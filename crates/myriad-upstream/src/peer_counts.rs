@@ -9,7 +9,7 @@ use crate::tls_counts::TlsCounts;
 pub const RESPONSE_TIME_BOUNDS: [u64; 14] =
     [5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];
 
-/// Number of separate counters; with more threads, several share a counter.
+/// Number of copies of a peer's counters; with more threads, several share a copy.
 const SHARDS: usize = 8;
 
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -61,7 +61,7 @@ impl PeerTraffic {
         classes
     }
 
-    /// Returns the total number of responses.
+    /// Returns the total number of responses of the peer.
     pub fn responses(&self) -> u64 {
         self.statuses.iter().map(|(_, count)| count).sum()
     }
@@ -97,22 +97,23 @@ impl PeerTraffic {
     }
 }
 
-/// Counters of a peer for all threads. A lock is usually only contended while a reader sums the counters.
+/// Request and response counters of a peer, one copy for each of [`SHARDS`] groups of threads. A lock is usually only
+/// contended while a reader sums the copies.
 #[derive(Debug, Default)]
 pub(crate) struct PeerCounts([OnceLock<Box<Mutex<PeerTraffic>>>; SHARDS]);
 
 impl PeerCounts {
-    /// Records a finished attempt.
+    /// Counts a finished attempt with the peer.
     pub(crate) fn record(&self, tried: &FinishedAttempt) {
         self.with_own(|share| share.record(tried));
     }
 
-    /// Updates the TLS counters.
+    /// Updates the TLS counters of the peer with `count`.
     pub(crate) fn tls(&self, count: impl FnOnce(&mut TlsCounts)) {
         self.with_own(|share| count(&mut share.tls));
     }
 
-    /// Returns the sum of all counters.
+    /// Returns the sum of the counters of all threads.
     pub(crate) fn sum(&self) -> PeerTraffic {
         let mut sum = PeerTraffic::default();
         for share in self.0.iter().filter_map(OnceLock::get) {
@@ -121,7 +122,7 @@ impl PeerCounts {
         sum
     }
 
-    /// Resets all counters.
+    /// Resets the counters of all threads.
     pub(crate) fn reset(&self) {
         self.0.iter().filter_map(OnceLock::get).for_each(|share| *lock(share) = PeerTraffic::default());
     }

@@ -15,7 +15,7 @@ pub enum PeerOrder {
     Down,
 }
 
-/// Current order for a peer; without an order, the configuration decides.
+/// Current order of an administrator for a peer; without an order, the configuration decides.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentOrder(AtomicU8);
 
@@ -24,8 +24,8 @@ const DRAIN: u8 = 2;
 const DOWN: u8 = 3;
 
 impl CurrentOrder {
-    /// Sets an order. `Up` for a peer without `down` and `drain` removes the order, so that a later configuration
-    /// applies.
+    /// Sets an administrator's order. `Up` for a peer without `down` and `drain` removes the order, so that a later
+    /// configuration applies.
     pub(crate) fn set(&self, order: PeerOrder, config: &PeerConfig) {
         let code = match order {
             PeerOrder::Up if !config.down && !config.drain => 0,
@@ -36,7 +36,7 @@ impl CurrentOrder {
         self.0.store(code, Relaxed);
     }
 
-    /// Removes the order.
+    /// Removes the administrator's order.
     pub(crate) fn forget(&self) {
         self.0.store(0, Relaxed);
     }
@@ -58,7 +58,7 @@ impl CurrentOrder {
         }
     }
 
-    /// Returns whether an order overrides the configuration.
+    /// Returns whether an administrator's order overrides the configuration.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Relaxed) != 0
     }

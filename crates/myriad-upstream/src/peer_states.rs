@@ -15,7 +15,7 @@ pub(crate) struct LastResolution(Mutex<Newest>);
 
 #[derive(Debug, Default)]
 struct Newest {
-    /// Number of the roster (group of one configuration) that stored the result; 0 for none.
+    /// Number of the roster (group of peers in one configuration) that stored the result; 0 for none.
     writer: u64,
     members: Vec<ResolvedServer>,
 }
@@ -51,12 +51,12 @@ struct States {
     names: Mutex<HashMap<(String, String), Arc<LastResolution>>>,
     /// Servers edited by administrators, by group name.
     edited: Mutex<HashMap<String, Arc<EditedServers>>>,
-    /// Sessions by group name and zone name (`sticky learn zone=`).
+    /// Sticky sessions by group name and zone name (`sticky learn zone=`).
     sessions: Mutex<HashMap<(String, String), Arc<Sessions>>>,
 }
 
 impl PeerStates {
-    /// Creates an empty registry.
+    /// Creates a registry without states.
     pub fn new() -> Self {
         Self::default()
     }
@@ -83,8 +83,8 @@ impl PeerStates {
         self.names().entry((group.to_owned(), host.to_owned())).or_default().clone()
     }
 
-    /// Returns the sessions of a group in a zone of `bytes` bytes. Existing sessions are retained, unless the zone is
-    /// smaller than before.
+    /// Returns the sticky sessions of a group in a zone of `bytes` bytes. Existing sessions are retained, unless the
+    /// zone is smaller than before.
     pub fn sessions(&self, group: &str, zone: &str, bytes: u64) -> Arc<Sessions> {
         let mut all = self.all_sessions();
         let made = || Arc::new(Sessions::new(bytes));

@@ -6,8 +6,8 @@ use crate::config::PeerConfig;
 use crate::peer::{PeerSnapshot, PeerState};
 use crate::ring::Ring;
 
-/// Immutable list of peers; a change of the group creates a new list. A request retains the list from which its peer
-/// was chosen. All vectors have the same order.
+/// Immutable list of the peers of a group; a change of the group creates a new list. A request retains the list from
+/// which its peer was chosen. All vectors have the same order.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,

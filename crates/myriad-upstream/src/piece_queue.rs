@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Queue of non-empty pieces. The first piece is stored inline, so that a short message of a single piece needs no
-/// allocation.
+/// Queue of non-empty pieces of a body. The first piece is stored inline, so that a short message of a single piece
+/// needs no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct PieceQueue {
     /// First piece; empty if the queue is empty or its first piece is in `rest`.

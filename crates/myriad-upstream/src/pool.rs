@@ -17,7 +17,7 @@ use crate::stream::{CountedStream, Reusable};
 /// connections rarely become idle between two polls.
 const MAX_EXAMINED: usize = 16;
 
-/// Connection with its age and number of requests.
+/// Pooled connection with its age and number of requests.
 #[derive(Debug)]
 pub(crate) struct Pooled<C> {
     pub(crate) connection: C,
@@ -38,7 +38,7 @@ impl<C> Pooled<C> {
 struct Idle<C> {
     pooled: Pooled<C>,
     expires: u64,
-    /// Value of [`clock::sleep_count`] when the connection became idle.
+    /// Value of [`clock::sleep_count`] when the connection became idle, to detect that the runtime has polled it since.
     since: u64,
     #[expect(dead_code, reason = "counts until dropped")]
     counted: IdleCount,
@@ -56,13 +56,14 @@ impl Drop for IdleCount {
 
 #[derive(Debug)]
 struct IdleConnections<C> {
-    /// Idle connections by peer, those with the longest idle time first.
+    /// Idle connections by peer and TLS identity, those with the longest idle time first.
     idle: HashMap<PoolKey, Vec<Idle<C>>, RandomState>,
-    /// True if a task that closes expired connections is running.
+    /// True if a task is scheduled that closes expired connections.
     sweep_scheduled: bool,
 }
 
-/// Idle connections by peer. The most recently used connection is taken first, so that rarely used ones can expire.
+/// Pool of idle connections by peer and TLS identity. The most recently used connection is taken first, so that rarely
+/// used ones can expire.
 #[derive(Debug)]
 pub(crate) struct IdlePool<C>(Arc<Mutex<IdleConnections<C>>>);
 
@@ -77,8 +78,8 @@ impl<C: Reusable + 'static> IdlePool<C> {
         Self(Arc::new(Mutex::new(IdleConnections { idle: HashMap::default(), sweep_scheduled: false })))
     }
 
-    /// Removes and returns a connection that is open and has no unread input; connections that fail this test are
-    /// closed. `None` if no connection is left.
+    /// Removes and returns a pooled connection that is open and has no unread input; connections that fail this test
+    /// are closed. `None` if no connection is left.
     pub(crate) fn take(&self, key: PoolKey) -> Option<Pooled<C>> {
         let (now, slept) = (clock::now(), clock::sleep_count());
         let mut shelf = lock(&self.0);
@@ -94,8 +95,8 @@ impl<C: Reusable + 'static> IdlePool<C> {
         None
     }
 
-    /// Stores a connection for `timeout_ms`. If the key then has more than `most` connections, those with the longest
-    /// idle time are closed. `count` includes the connection while it is idle.
+    /// Stores an idle connection for `timeout_ms` milliseconds. If `key` then has more than `most` connections, those
+    /// with the longest idle time are closed. `count` includes the connection while it is idle.
     pub(crate) fn put(
         &self,
         key: PoolKey,

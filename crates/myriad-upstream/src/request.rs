@@ -25,18 +25,19 @@ pub struct OriginRequest {
     pub body: RequestPayload,
     /// Timeouts of connecting, sending and reading.
     pub timeouts: Timeouts,
-    /// Conditions for trying another peer.
+    /// Conditions for trying another peer (`*_next_upstream`).
     pub retry: NextUpstream,
     /// Maximum size of the response head in bytes (`fastcgi_buffer_size`, `proxy_buffer_size`).
     pub max_head: usize,
-    /// Client address or key for `ip_hash` and `hash`.
+    /// Client address or key by which `ip_hash` and `hash` select the peer.
     pub affinity: Affinity,
     /// Identifier of the peer that the request selects (`sticky`): its `route` or the hash of its address; `None` for
     /// any.
     pub sid: Option<Bytes>,
     /// Local address of TCP connections (`*_bind`), with port 0 for any port. Such connections are not reused.
     pub bind: Option<SocketAddr>,
-    /// TLS with the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`); not for FastCGI.
+    /// TLS parameters for the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`), not for FastCGI; `None` without
+    /// TLS.
     pub tls: Option<Rc<OriginTls>>,
     /// If true, the request waits in the queue of a group whose peers are all busy; otherwise it fails with
     /// [`ErrorKind::Busy`].
@@ -45,17 +46,17 @@ pub struct OriginRequest {
     pub queues: bool,
     /// Observer of stderr, warnings, interim responses, and failures before another attempt.
     pub observer: Option<Rc<dyn UpstreamObserver>>,
-    /// List of attempts, updated until the response body is complete.
+    /// List of the attempts of this request, updated until the response body is complete.
     pub attempts: Attempts,
 }
 
 impl OriginRequest {
-    /// Returns whether the body can be sent again.
+    /// Returns whether the request body can be sent again to another peer.
     pub(crate) fn is_repeatable(&self) -> bool {
         !matches!(self.body, RequestPayload::Stream(..))
     }
 
-    /// Returns the TLS identity, 0 without TLS. Only requests of the same identity share connections.
+    /// Returns the identity of the TLS parameters, 0 without TLS. Only requests of the same identity share connections.
     pub(crate) fn identity(&self) -> u64 {
         self.tls.as_ref().map_or(0, |tls| tls.identity)
     }
@@ -102,9 +103,9 @@ pub enum Protocol {
     },
 }
 
-/// Body of a request.
+/// Body of a request to an origin.
 pub enum RequestPayload {
-    /// No body.
+    /// The request has no body.
     Empty,
     /// Body in memory, which can be sent again to another peer.
     Bytes(Bytes),
@@ -116,7 +117,7 @@ pub enum RequestPayload {
     Stream(BoxBody, Option<u64>),
 }
 
-/// Timeouts of each step in milliseconds.
+/// Timeouts of the steps of a request to an origin, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// Maximum time to establish a connection (`*_connect_timeout`).
@@ -130,16 +131,16 @@ pub struct Timeouts {
 /// Input of the balancing algorithms `ip_hash` and `hash`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// No input: round robin is used instead.
+    /// No client address or key: round robin is used instead.
     #[default]
     None,
     /// Client address (`ip_hash`).
     Client(IpAddr),
-    /// Value of the key (`hash KEY`).
+    /// Value of the hash key (`hash KEY`).
     Key(Bytes),
 }
 
-/// Observer of events during a request, mainly for the error log.
+/// Observer of events during a request to an origin, mainly for the error log.
 pub trait UpstreamObserver {
     /// Called for output of the application on stderr, with the phase in which it arrived; a piece may contain
     /// partial lines.

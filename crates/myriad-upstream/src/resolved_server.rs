@@ -10,24 +10,24 @@ use crate::config::{NamedServer, PeerConfig};
 use crate::resolver::message::{ServiceRecord, is_name};
 use crate::resolver::{ResolveError, ResolverConfig, look_up, look_up_service};
 
-/// Maximum number of service records used; further records of a result are ignored.
+/// Maximum number of service (SRV) records used; further records of a result are ignored.
 const MAX_SERVERS: usize = 128;
 
-/// Address to which the name of a server, or of a server of a service, resolves.
+/// Address to which a server's name, or the name of a server in a service record, resolves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolvedServer {
     pub(crate) address: SocketAddr,
-    /// Parameters of the service record; `None` if the name is not that of a service.
+    /// Parameters of the service (SRV) record; `None` if the name is not that of a service.
     service: Option<ServiceParameters>,
 }
 
-/// Parameters of a service record.
+/// Parameters of a service (SRV) record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ServiceParameters {
     /// Name of the server (target of the record).
     name: Arc<str>,
     weight: u32,
-    /// True if another record has a higher priority (a lower number).
+    /// True if another record of the service has a higher priority (a lower number).
     is_low_priority: bool,
 }
 
@@ -37,12 +37,12 @@ impl ResolvedServer {
         Self { address, service: None }
     }
 
-    /// Returns whether the server comes from a service record.
+    /// Returns whether the server comes from a service (SRV) record.
     pub(crate) fn is_of_service(&self) -> bool {
         self.service.is_some()
     }
 
-    /// Returns the configuration of the peer; `None` if the peer must not be used.
+    /// Returns the configuration of the peer at this address; `None` if the peer must not be used.
     ///
     /// As in nginx, the weight of the service record applies unless the configuration sets a weight. Servers of a lower
     /// priority are backups; they are not used if the whole service is a backup.
@@ -67,8 +67,8 @@ impl ResolvedServer {
     }
 }
 
-/// Result for the name of a server: its servers, their validity in seconds, and the servers of a service without an
-/// address, each with the reason.
+/// Resolution result for the name of a server: its addresses, their validity in seconds, and the servers of a service
+/// without an address, each with the reason.
 pub(crate) struct ResolvedServers {
     pub(crate) all: Vec<ResolvedServer>,
     pub(crate) ttl_s: u32,

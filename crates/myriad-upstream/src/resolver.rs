@@ -25,15 +25,15 @@ pub use error::ResolveError;
 pub(crate) use query::{look_up, look_up_service};
 pub use zone::{ResolverCounts, ResolverZone};
 
-/// Maximum number of cached names; the least recently used name is evicted. Clients may influence which names are
-/// resolved.
+/// Maximum number of names in the cache of a resolver; the least recently used name is evicted. Clients may influence
+/// which names are resolved.
 const MAX_NAMES: u64 = 1024;
-/// Maximum number of concurrent queries of a worker.
+/// Maximum number of concurrent DNS queries of a worker.
 const MAX_QUERIES: usize = 256;
 
 type ResolveResult = Result<Arc<[IpAddr]>, ResolveError>;
 
-/// Resolver of a worker; clones share its cache.
+/// DNS resolver of a worker (`resolver`); clones share its cache.
 #[derive(Clone, Debug)]
 pub struct Resolver(Rc<Inner>);
 
@@ -51,7 +51,7 @@ struct CachedName {
     until: u64,
 }
 
-/// Query in progress, shared by the requests that wait for it.
+/// DNS query in progress, shared by the requests that wait for it.
 #[derive(Debug, Default)]
 struct PendingQuery {
     answer: RefCell<Option<ResolveResult>>,
@@ -81,7 +81,7 @@ impl Resolver {
         waited.unwrap_or(Err(ResolveError::TimedOut))
     }
 
-    /// Returns the query in progress for a name, or starts one. Fails if too many queries are in progress.
+    /// Returns the DNS query in progress for a name, or starts one. Fails if too many queries are in progress.
     fn pending(&self, name: String) -> Result<Rc<PendingQuery>, ResolveError> {
         let mut all = self.0.pending.borrow_mut();
         if let Some(pending) = all.get(&name) {

@@ -32,7 +32,7 @@ pub struct OriginResponse {
     pub upgraded: Option<Upgraded>,
     /// Address of the peer that sent the response.
     pub peer: PeerAddress,
-    /// `sticky` identifier of that peer; `None` without `sticky`.
+    /// `sticky` identifier of the peer that sent the response; `None` without `sticky`.
     pub sid: Option<Arc<str>>,
     /// Trailer fields, filled at the end of the body; `None` unless the body is chunked or the protocol is HTTP/2.
     pub trailers: Option<Trailers>,
@@ -43,7 +43,7 @@ pub type Trailers = Rc<RefCell<Fields>>;
 
 /// Connection that switches to another protocol, such as WebSocket.
 pub struct Upgraded {
-    /// Bytes received after the head.
+    /// Bytes received from the peer after the response head.
     pub leftover: Bytes,
     /// Connection to the peer.
     pub stream: UpgradedStream,
@@ -56,7 +56,7 @@ pub struct UpgradedStream {
     resources: Box<HeldResources>,
 }
 
-/// Values that are dropped with the connection; boxed, because few responses have them.
+/// Values that are dropped when the connection is closed; boxed, because few responses have them.
 #[derive(Debug)]
 struct HeldResources {
     _active: Rc<ActiveRequest>,

@@ -5,7 +5,7 @@ use crate::config::PeerConfig;
 
 use crate::crc32::crc32;
 
-/// Number of points on the ring for each unit of a server's weight.
+/// Number of points on the consistent-hash ring for each unit of a server's weight, as in nginx.
 const POINTS: u32 = 160;
 
 /// Points of all servers on the hash ring, sorted by hash.
@@ -38,7 +38,8 @@ impl Ring {
         Self(points)
     }
 
-    /// Returns the index of the first point at or after the hash of a key; the number of points if there is none.
+    /// Returns the index of the first point of the ring at or after the hash of a key; the number of points if there is
+    /// none.
     pub(crate) fn find(&self, key: &[u8]) -> usize {
         let hash = crc32(&[key]);
         self.0.partition_point(|point| point.hash < hash)

@@ -22,7 +22,7 @@ use crate::ring::Ring;
 use crate::servers::GroupServer;
 use crate::wait_queue::WaitQueue;
 
-/// Maximum number of peers of a name; further addresses of a result are ignored.
+/// Maximum number of peers that a server's name resolves to; further addresses of a result are ignored.
 const MAX_ADDRESSES: usize = 512;
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -33,7 +33,7 @@ pub(crate) struct Roster {
     group: String,
     pub(crate) balance: Balance,
     sticky: bool,
-    /// Servers in the configuration.
+    /// Servers of the group in the configuration.
     configured: Vec<GroupServer>,
     /// Zone that allows administrators to add and remove servers; `None` without `zone`.
     pub(crate) zone: Option<GroupZone>,
@@ -45,16 +45,17 @@ pub(crate) struct Roster {
     pub(crate) queue_limit: Option<u32>,
     /// Servers edited by administrators; after a reload, the group of the same name starts with them.
     pub(crate) edited: Arc<EditedServers>,
-    /// Number of the roster, which increases with each group that is created.
+    /// Number of the roster, which increases with each group that is created, so that newer configurations have higher
+    /// numbers.
     pub(crate) number: u64,
     /// Health checks of the peers; unset before a worker has started with this configuration.
     checks: OnceLock<Vec<CheckRules>>,
     states: PeerStates,
     /// Queue woken when peers become available; `None` without `queue`.
     pub(crate) wait_queue: Option<WaitQueue>,
-    /// True if a worker already resolves the names.
+    /// True if a worker already resolves the server names.
     is_resolving: AtomicBool,
-    /// Identifiers of the servers whose names have no result yet and no addresses from before a reload.
+    /// Identifiers of the servers whose names have not been resolved yet and have no addresses from before a reload.
     awaited: Mutex<HashSet<u64>>,
     state: Mutex<RosterState>,
 }
@@ -65,9 +66,9 @@ pub(crate) struct RosterState {
     pub(crate) peers: Arc<Peers>,
     pub(crate) weights: Weights,
     pub(crate) servers: Vec<RosterServer>,
-    /// Next identifier for a server, or for a peer of a resolved name.
+    /// Next identifier for a server, or for a peer that a name resolves to.
     next_id: u64,
-    /// Identifiers in the group of the peers of resolved names, by the identifiers of their states.
+    /// Identifiers in the group of the peers that names resolve to, by the identifiers of their states.
     ids: HashMap<u64, u64>,
     /// Removed peers that had active requests when they were removed.
     leaving: Vec<Weak<PeerState>>,
@@ -76,11 +77,11 @@ pub(crate) struct RosterState {
 /// Current server of the group.
 #[derive(Clone, Debug)]
 pub(crate) struct RosterServer {
-    /// Identifier in the group, never reused.
+    /// Identifier of the server in its group, never reused.
     pub(crate) id: u64,
     pub(crate) server: GroupServer,
-    /// Servers to which its name resolves now, and the shared result from which a group starts after a reload; `None`
-    /// for an address.
+    /// Addresses to which the server's name resolves now, and the shared result from which a group starts after a
+    /// reload; `None` for a server with an address.
     named: Option<(Vec<ResolvedServer>, Arc<LastResolution>)>,
 }
 
@@ -175,7 +176,7 @@ impl Roster {
         is_first && !rules.is_empty()
     }
 
-    /// Returns whether the caller must resolve the names: true once, if there is a resolver.
+    /// Returns whether the caller must resolve the server names: true once, if there is a resolver.
     pub(crate) fn begin_resolving(&self) -> bool {
         self.resolver.is_some() && !self.is_resolving.swap(true, Relaxed)
     }
@@ -184,12 +185,12 @@ impl Roster {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a server may still get its first address because its name has no result yet.
+    /// Returns whether any server may still get its first address, because its name has not been resolved yet.
     pub(crate) fn awaits_names(&self) -> bool {
         !self.awaited().is_empty()
     }
 
-    /// Records that the name of a server has a result or an error.
+    /// Records that the resolution of a server's name has a result or an error.
     pub(crate) fn note_resolved(&self, id: u64) {
         if self.awaited().remove(&id) {
             self.wake();

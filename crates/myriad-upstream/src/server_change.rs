@@ -7,18 +7,18 @@ use crate::edited_servers::EditError;
 use crate::peer::PeerState;
 use crate::servers::{GroupServer, ServerError};
 
-/// Maximum length of a route in bytes: that of the hexadecimal MD5 that identifies a server without a route.
+/// Maximum length in bytes of a server's `route`: that of the hexadecimal MD5 that identifies a server without a route.
 const LONGEST_ROUTE: usize = 32;
 
 /// Change of a server, or parameters of a new server, by an administrator. `None` leaves a parameter unchanged, or uses
 /// nginx's default for a new server. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerChange {
-    /// Address or name, with an optional port.
+    /// New address or name of the server, with an optional port.
     pub server: Option<String>,
     /// Name of the service to resolve (`service=`); only for a new server.
     pub service: Option<String>,
-    /// Weight, at least 1 (`weight=`).
+    /// Weight of the server, at least 1 (`weight=`).
     pub weight: Option<u32>,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns=`).
     pub max_conns: Option<u32>,
@@ -60,7 +60,7 @@ impl ServerChange {
     }
 }
 
-/// Returns whether a text is a valid route: at most 32 printable characters that are valid in a cookie and in the
+/// Returns whether a text is a valid `route`: at most 32 printable characters that are valid in a cookie and in the
 /// configuration.
 pub(crate) fn is_route(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\#{}".contains(&byte);
@@ -76,7 +76,7 @@ pub struct ServerSnapshot {
     pub server: String,
     /// Name of the service to resolve (`service=`); `None` if the server is not a service.
     pub service: Option<String>,
-    /// Weight (`weight=`).
+    /// Weight of the server (`weight=`).
     pub weight: u32,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns=`).
     pub max_conns: u32,

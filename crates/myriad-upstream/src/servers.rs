@@ -34,7 +34,7 @@ impl GroupServer {
         }
     }
 
-    /// Returns whether both have the same address, or the same name to resolve; other parameters may differ.
+    /// Returns whether both servers have the same address, or the same name to resolve; other parameters may differ.
     pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Fixed(one), Self::Fixed(other)) => one.address == other.address,
@@ -112,7 +112,7 @@ impl GroupServer {
         }
     }
 
-    /// Returns the line for a `state` file.
+    /// Returns the line of this server for a `state` file.
     fn line(&self) -> String {
         let peer = self.peer();
         let mut line = format!("server {}", self.display_name());
@@ -142,7 +142,7 @@ impl GroupServer {
         line
     }
 
-    /// Parses a line of a `state` file, without the semicolon.
+    /// Parses the line of a server in a `state` file, without the semicolon.
     fn of_line(line: &str, default_port: Option<u16>) -> Result<Self, String> {
         let mut words = line.split_ascii_whitespace();
         let (Some("server"), Some(address)) = (words.next(), words.next()) else {
@@ -178,7 +178,7 @@ impl GroupServer {
     }
 }
 
-/// Reason why a text is not a server.
+/// Reason why a text does not describe a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ServerError {
     /// Invalid address, with the reason.

@@ -7,11 +7,11 @@ use myriad_base::bounded::Lru;
 
 use crate::clock;
 
-/// Assumed size of a session in bytes: as in nginx, a zone of 1 MB holds about 8000.
+/// Assumed size of a sticky session in bytes: as in nginx, a zone of 1 MB holds about 8000.
 const BYTES_EACH: u64 = 128;
 
-/// Sessions of a group, shared by workers and retained over reloads. The size of the zone limits their number; the
-/// least recently used session is evicted first.
+/// Sticky sessions of a group (`sticky learn`), shared by workers and retained over reloads. The size of the zone
+/// limits their number; the least recently used session is evicted first.
 #[derive(Debug)]
 pub struct Sessions(Mutex<Lru<SessionKey, StickySession>>);
 
@@ -20,14 +20,14 @@ type SessionKey = [u8; 16];
 
 #[derive(Debug)]
 struct StickySession {
-    /// `sticky` identifier of the peer.
+    /// `sticky` identifier of the peer that the session is bound to.
     sid: Arc<str>,
     /// Time of the last response for the session, in the units of [`clock::now`].
     last: u64,
 }
 
 impl Sessions {
-    /// Creates the sessions for a zone of `bytes` bytes.
+    /// Creates the table of sessions for a zone of `bytes` bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         Self(Mutex::new(Lru::new(bytes / BYTES_EACH)))
     }
@@ -45,8 +45,8 @@ impl Sessions {
         session.is_alive(clock::now(), timeout_ms).then(|| Arc::clone(&session.sid))
     }
 
-    /// Records that the peer `sid` has sent a response for a session, which remains valid for `timeout_ms`. A session
-    /// that is unknown or expired is only created with `creates`.
+    /// Records that the peer `sid` has sent a response for a session, which remains valid for `timeout_ms`
+    /// milliseconds. A session that is unknown or expired is only created if `creates` is true.
     pub fn learn(&self, id: &[u8], sid: &Arc<str>, creates: bool, timeout_ms: u64) {
         self.learn_at(clock::now(), (id, sid), creates, timeout_ms);
     }

@@ -49,7 +49,8 @@ impl PeerStream {
         }
     }
 
-    /// Removes the connection from the runtime of this worker, so that any worker can use it. Fails with TLS.
+    /// Removes the connection from the runtime of this worker, so that any worker can use it. Fails for a TLS
+    /// connection.
     pub(crate) fn park(self) -> io::Result<ParkedStream> {
         match self {
             Self::Tcp(stream) => stream.into_std().map(ParkedStream::Tcp),
@@ -59,7 +60,7 @@ impl PeerStream {
     }
 }
 
-/// Connection that occupies a slot in the worker's limit of connections to origins.
+/// Connection to a peer that occupies a slot in the worker's limit of connections to origins.
 #[derive(Debug)]
 pub(crate) struct CountedStream {
     pub(crate) stream: PeerStream,
@@ -67,7 +68,7 @@ pub(crate) struct CountedStream {
     pub(crate) slot: OriginConnectionSlot,
 }
 
-/// Connection that is not registered with a runtime, so that any worker may use it.
+/// Connection to a peer that is not registered with a runtime, so that any worker may use it.
 #[derive(Debug)]
 pub(crate) enum ParkedStream {
     Tcp(std::net::TcpStream),
@@ -128,7 +129,7 @@ impl Reusable for CountedStream {
 }
 
 impl Reusable for ParkedStream {
-    /// Ignores `polled`: no runtime polls the connection.
+    /// Tests the connection by a system call and ignores `polled`, because no runtime polls the connection.
     fn is_reusable(&mut self, _: bool) -> bool {
         is_silent(&peek(self))
     }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::alarm::Alarm;
 
-/// Maximum timeout: no configured value overflows the clock.
+/// Maximum length of a timeout: one year, so that no configured value overflows the clock.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// Converts a configured timeout, limited to a year.
@@ -32,7 +32,7 @@ pub(crate) struct ProgressTimeout {
 
 #[derive(Debug)]
 enum Timer {
-    /// Not created: no wait has occurred yet.
+    /// The timer is not created, because no wait has occurred yet.
     Unmade,
     Shared(Alarm),
     Own(Pin<Box<Sleep>>),
@@ -43,7 +43,7 @@ impl ProgressTimeout {
         Self { limit_ms, timer: Timer::Unmade, running: false }
     }
 
-    /// Records progress: the next [`Self::poll_expired`] restarts the timeout.
+    /// Records progress, such as a received byte: the next [`Self::poll_expired`] restarts the timeout.
     pub(crate) fn record_progress(&mut self) {
         self.running = false;
     }

@@ -15,7 +15,7 @@ use crate::peer::PeerState;
 use crate::stream::PeerStream;
 use crate::tls_counts::{TlsCounts, TrustFailure};
 
-/// TLS parameters for the connections of a request.
+/// TLS parameters for the connection of a request to an origin.
 #[derive(Clone)]
 pub struct OriginTls {
     /// Versions, cipher suites, groups, client certificate and session cache.
@@ -23,7 +23,7 @@ pub struct OriginTls {
     /// Name that the origin's certificate must contain if it is verified (`proxy_ssl_name`), without a port. Also sent
     /// by SNI if `proxy_ssl_server_name` is on and the name is not an address.
     pub name: Box<str>,
-    /// Verifier of the certificate (`proxy_ssl_verify`); `None` to skip the verification.
+    /// Verifier of the origin's certificate (`proxy_ssl_verify`); `None` to skip the verification.
     pub check: Option<Arc<dyn PeerVerifier>>,
     /// Identity of these parameters, never 0. Only requests of the same identity share connections.
     pub identity: u64,

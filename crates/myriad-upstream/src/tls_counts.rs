@@ -43,19 +43,19 @@ pub enum TrustFailure {
 }
 
 impl TlsCounts {
-    /// Records a completed handshake.
+    /// Counts a completed handshake; `resumed` is true if it resumed a session.
     pub(crate) fn record_completed(&mut self, resumed: bool) {
         self.handshakes += 1;
         self.session_reuses += u64::from(resumed);
     }
 
-    /// Records a timed-out handshake.
+    /// Counts a timed-out handshake.
     pub(crate) fn timed_out(&mut self) {
         self.handshakes_failed += 1;
         self.handshake_timeout += 1;
     }
 
-    /// Records a handshake that failed because the certificate of the peer is not trusted.
+    /// Counts a handshake that failed because the certificate of the peer is not trusted.
     pub(crate) fn distrusted(&mut self, why: TrustFailure) {
         self.handshakes_failed += 1;
         match why {
@@ -66,7 +66,7 @@ impl TlsCounts {
         }
     }
 
-    /// Records a failed handshake by its reason.
+    /// Counts a failed handshake by its reason.
     pub(crate) fn failed(&mut self, error: &io::Error) {
         use AlertDescription as Alert;
         let why = match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {

@@ -12,7 +12,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-/// Connected socket, registered with the runtime of a worker.
+/// Connected unix socket, registered with the runtime of a worker.
 ///
 /// A unix socket is connected when `connect()` returns, and its buffer has room for a typical PHP request. Writes
 /// therefore bypass the runtime, which would first wait for a kernel event, until one finds the buffer full.

@@ -17,10 +17,10 @@ use crate::request::RequestPayload;
 use crate::stream::PeerStream;
 use crate::timer::ProgressTimeout;
 
-/// Maximum number of slices per `writev`.
+/// Maximum number of buffers passed to one `writev` call.
 const MAX_SLICES: usize = 16;
 
-/// Maximum number of bytes queued before a write, apart from the last piece.
+/// Maximum number of request body bytes queued before a write, apart from the last piece.
 const MAX_GATHERED: usize = 16 * 1024;
 
 /// Framing of the request body on the connection.
@@ -28,7 +28,7 @@ const MAX_GATHERED: usize = 16 * 1024;
 pub(crate) enum UploadFraming {
     /// STDIN records, terminated by an empty record.
     FastCgi,
-    /// No framing; the head contains the length.
+    /// No framing; the request head contains the length.
     Plain,
     /// Chunked coding (RFC 9112 §7.1).
     Chunked,
@@ -51,7 +51,7 @@ pub(crate) enum UploadError {
     Body(BodyError),
 }
 
-/// Request that is being sent. Buffers the head and at most some pieces of the body.
+/// Request that is being sent to an origin. Buffers the head and at most some pieces of the body.
 pub(crate) struct Upload {
     wire: UploadFraming,
     queue: PieceQueue,
@@ -78,8 +78,8 @@ impl Upload {
         upload
     }
 
-    /// Sends as much as possible; ready once the last byte is written. Calls `sent` with the number of bytes of each
-    /// write.
+    /// Sends as much of the request as possible; ready once the last byte is written. Calls `sent` with the number of
+    /// bytes of each write.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Queue of waiters for the same resource, shared by workers. Clones refer to the same queue.
+/// Queue of requests that wait for the same resource (a free peer or connection), shared by workers. Clones refer to
+/// the same queue.
 #[derive(Clone, Debug, Default)]
 pub struct WaitQueue(Arc<Inner>);
 
@@ -23,7 +24,7 @@ struct WaiterList {
     next: u64,
 }
 
-/// Position in a [`WaitQueue`]. Dropping it leaves the queue and, if it was first, wakes the next waiter.
+/// Position of a waiter in a [`WaitQueue`]. Dropping it leaves the queue and, if it was first, wakes the next waiter.
 #[derive(Debug)]
 pub struct WaitTicket {
     queue: WaitQueue,

@@ -11,13 +11,13 @@ use myriad_http::token::is_tchar;
 #[cfg(test)]
 mod tests;
 
-/// Number of fields reserved for a head; sufficient for most heads.
+/// Number of header fields for which memory is reserved in a response head; sufficient for most heads.
 const RESERVED_FIELDS: usize = 16;
 
-/// Maximum number of fields in a head.
+/// Maximum number of header fields in a response head.
 const MAX_FIELDS: usize = 1000;
 
-/// Result of [`parse_head`].
+/// Result of [`parse_head`] for the response of a CGI program.
 #[derive(Clone, Debug)]
 pub enum ParsedHead {
     /// The head is incomplete: call again with more bytes.
@@ -26,7 +26,7 @@ pub enum ParsedHead {
     Complete(Box<ResponseHead>, usize),
 }
 
-/// Reason why a head is invalid, in nginx's words for the error log.
+/// Reason why the response head of a CGI program is invalid, in nginx's words for the error log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadError {
     /// A line is not a valid field: its name is not a token (RFC 9110 §5.1), or its value contains NUL or a bare CR.
@@ -106,10 +106,10 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .take_while(|line| !line.is_empty())
 }
 
-/// Name and value of a field.
+/// Name and value of a header field.
 type CgiField<'a> = (&'a [u8], &'a [u8]);
 
-/// Parses a line into name and value; `None` for a valid name without a colon.
+/// Parses a header line into name and value; `None` for a valid name without a colon.
 fn field(line: &[u8]) -> Result<Option<CgiField<'_>>, HeadError> {
     let colon = memchr(b':', line);
     let (name, value) = match colon {

@@ -20,7 +20,7 @@ const MAX_IDLE_RECORDS: u32 = 10_000;
 /// without a limit an application that only writes errors would never time out.
 const MAX_STDERR: u32 = 16 << 20;
 
-/// Event from the output of the responder.
+/// Event decoded from the FastCGI records of a responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Response bytes, never empty; a record may be split into several events.
@@ -33,7 +33,7 @@ pub enum Event {
     End(EndRequest),
 }
 
-/// Content of END_REQUEST (section 5.5).
+/// Content of an END_REQUEST record (FastCGI 1.0, section 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndRequest {
     /// Exit status of the application, as in CGI.
@@ -87,19 +87,19 @@ impl std::error::Error for FastCgiError {}
 //      └────────────────────────────▶ Skip ─────────────────────┘
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Waiting for the eight bytes of a header.
+    /// Waiting for the eight bytes of a record header.
     Header,
     /// In a stream record with `left` remaining bytes of content.
     Stream { kind: RecordType, left: u16, padding: u8 },
     /// Waiting for the eight bytes of END_REQUEST; `rest` further bytes of content and padding must be skipped.
     End { rest: u32 },
-    /// Skipping content or padding.
+    /// Skipping content or padding of a record.
     Skip { left: u32 },
     /// END_REQUEST was decoded; `left` bytes must be skipped, and no other bytes may follow.
     Over { left: u32 },
 }
 
-/// Decoder for the records of a responder.
+/// Decoder for the FastCGI records of a responder.
 ///
 /// The decoder accepts the bytes as they arrive and only stores its position in the current record. At most the eight
 /// bytes of a header or of END_REQUEST remain in the caller's buffer.
@@ -219,7 +219,7 @@ impl ResponderDecoder {
     }
 }
 
-/// Drops up to `left` bytes of `input` and returns the number of bytes still to drop.
+/// Drops up to `left` bytes from the front of `input` and returns the number of bytes still to drop.
 fn skip(input: &mut BytesMut, left: u32) -> u32 {
     let dropped = input.len().min(left as usize);
     input.advance(dropped);

@@ -9,15 +9,16 @@ const FATAL: [&[u8]; 4] = [
     b"PHP Recoverable fatal error: ",
     b"PHP Catchable fatal error: ",
 ];
-/// Length of the longest prefix together with the longest message, in bytes.
+/// Length in bytes of the longest prefix with the longest message start: the part of the stream that must be
+/// remembered.
 const WINDOW: usize = 13 + 29;
 
 /// Detector of PHP's fatal errors in an error stream, which arrives in pieces of any length.
 #[derive(Debug, Default)]
 pub struct FatalErrors {
-    /// Last bytes of the stream.
+    /// Last bytes of the error stream, in which a message may have started.
     tail: Vec<u8>,
-    /// True if `tail` is the whole stream so far.
+    /// True if `tail` is the whole error stream so far.
     is_whole: bool,
     found: bool,
 }

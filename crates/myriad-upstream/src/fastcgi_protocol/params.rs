@@ -1,9 +1,10 @@
 //! Name-value pairs: the CGI environment in FastCGI encoding (FastCGI 1.0, section 3.4).
 
-/// Maximum length of a name or value with the four-byte length encoding (section 3.4: 31 bits).
+/// Maximum length in bytes of a parameter's name or value with the four-byte length encoding (FastCGI 1.0, section 3.4:
+/// 31 bits).
 pub const MAX_LENGTH: usize = 0x7fff_ffff;
 
-/// Block of name-value pairs, encoded incrementally.
+/// Block of FastCGI name-value pairs (the CGI environment), encoded incrementally.
 ///
 /// The block is a single stream: [`crate::fastcgi_protocol::request::params`] splits it into records at any position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl Params {
         Self { block: Vec::with_capacity(bytes) }
     }
 
-    /// Adds a pair. Returns `false` and omits the pair if its name or value exceeds [`MAX_LENGTH`].
+    /// Adds a name-value pair. Returns `false` and omits the pair if its name or value exceeds [`MAX_LENGTH`].
     pub fn push(&mut self, name: &[u8], value: &[u8]) -> bool {
         if name.len() > MAX_LENGTH || value.len() > MAX_LENGTH {
             return false;
@@ -78,10 +79,10 @@ pub fn pairs(block: &[u8]) -> Pairs<'_> {
     Pairs { rest: block }
 }
 
-/// Name with its value.
+/// Name of a FastCGI parameter with its value.
 pub type ParamPair<'a> = (&'a [u8], &'a [u8]);
 
-/// Iterator over the pairs of a block, see [`pairs`].
+/// Iterator over the name-value pairs of an encoded block, see [`pairs`].
 #[derive(Clone, Debug)]
 pub struct Pairs<'a> {
     rest: &'a [u8],

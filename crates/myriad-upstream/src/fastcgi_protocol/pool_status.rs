@@ -4,13 +4,14 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// Maximum accepted length of a status in bytes; php-fpm writes about four hundred.
+/// Maximum accepted length in bytes of a php-fpm status text; php-fpm writes about four hundred.
 pub const MAX_BYTES: usize = 8 << 10;
 
-/// Maximum plausible number of children. Linux supports at most 4 million processes; a PHP pool has a few hundred.
+/// Maximum plausible number of php-fpm children. Linux supports at most 4 million processes; a PHP pool has a few
+/// hundred.
 const MAX_CHILDREN: u32 = 65_535;
 
-/// State of a pool at the time when one of its children wrote the status.
+/// State of a php-fpm pool at the time when one of its children wrote the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolStatus {
     /// Process manager (`pm`).
@@ -27,7 +28,7 @@ pub struct PoolStatus {
     pub max_children_reached: u64,
 }
 
-/// Process manager of a pool (`pm`).
+/// Process manager of a php-fpm pool (`pm`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
@@ -39,7 +40,7 @@ pub enum Manager {
     OnDemand,
 }
 
-/// Reason why a text is not a pool status.
+/// Reason why a text is not the status of a php-fpm pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPoolStatus(String);
 
@@ -51,7 +52,7 @@ impl fmt::Display for NoPoolStatus {
 
 impl std::error::Error for NoPoolStatus {}
 
-/// Fields of the JSON object, each of which is required; other fields are ignored.
+/// Fields of php-fpm's JSON status, each of which is required; other fields are ignored.
 #[derive(Deserialize)]
 struct Fields {
     #[serde(rename = "process manager")]

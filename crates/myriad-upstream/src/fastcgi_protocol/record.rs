@@ -1,6 +1,6 @@
 //! Record header and numbers of the protocol (FastCGI 1.0, sections 3.3 and 8).
 
-/// Only protocol version (section 8, `FCGI_VERSION_1`).
+/// The only FastCGI protocol version (section 8, `FCGI_VERSION_1`).
 pub const VERSION: u8 = 1;
 
 /// Length of a record header in bytes (section 8, `FCGI_HEADER_LEN`).
@@ -12,10 +12,10 @@ pub const MAX_CONTENT: usize = 65_535;
 /// Maximum content length in bytes of a record that needs no padding: the greatest multiple of 8.
 pub const MAX_ALIGNED_CONTENT: usize = 65_528;
 
-/// Request identifier used by this crate; 0 is reserved for management records (section 3.3).
+/// FastCGI request identifier used by this crate; 0 is reserved for management records (section 3.3).
 pub const REQUEST_ID: u16 = 1;
 
-/// Type of a record (section 8, `FCGI_BEGIN_REQUEST` to `FCGI_UNKNOWN_TYPE`).
+/// Type of a FastCGI record (section 8, `FCGI_BEGIN_REQUEST` to `FCGI_UNKNOWN_TYPE`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordType {
     /// Starts a request.
@@ -34,11 +34,11 @@ pub enum RecordType {
     Stderr,
     /// Stream of extra data for the filter role.
     Data,
-    /// Management: requests values.
+    /// Management record that requests values of variables from the application.
     GetValues,
-    /// Management: returns values.
+    /// Management record that returns the requested values.
     GetValuesResult,
-    /// Management: reports an unknown record type.
+    /// Management record that reports an unknown record type.
     UnknownType,
 }
 
@@ -69,7 +69,7 @@ impl RecordType {
     }
 }
 
-/// Record header (section 3.3). The type is a number, because unknown types are legal.
+/// FastCGI record header (section 3.3). The type is a number, because unknown types are legal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Protocol version, 1.
@@ -111,10 +111,10 @@ impl Header {
     }
 }
 
-/// Source of the padding after the content of a record, which has at most 7 bytes.
+/// Zero bytes for the padding after the content of a record, which has at most 7 bytes.
 pub const PADDING: [u8; 8] = [0; 8];
 
-/// Result of a request at the protocol level (section 5.5, `protocolStatus`).
+/// Result of a FastCGI request at the protocol level (section 5.5, `protocolStatus`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolStatus {
     /// The request was completed.
@@ -125,7 +125,7 @@ pub enum ProtocolStatus {
     Overloaded,
     /// The application does not support the requested role.
     UnknownRole,
-    /// A number that is not in the specification.
+    /// A status number that is not in the specification.
     Other(u8),
 }
 

@@ -4,7 +4,7 @@ use crate::fastcgi_protocol::record::{
     HEADER_LEN, Header, MAX_ALIGNED_CONTENT, PADDING, REQUEST_ID, RecordType,
 };
 
-/// `FCGI_RESPONDER` (section 8): role that receives a request and returns a response.
+/// `FCGI_RESPONDER` (FastCGI 1.0, section 8): role of an application that receives a request and returns a response.
 const RESPONDER: u16 = 1;
 
 /// `FCGI_KEEP_CONN` (section 5.1): the application leaves the connection open after END_REQUEST.

@@ -17,14 +17,14 @@ use crate::error::{OriginError, Phase};
 
 /// Pool of HTTP/2 connections, as their drivers use it.
 pub(super) trait ConnectionPool {
-    /// Removes a closed connection from the pool.
+    /// Removes a closed connection to the peer `key` from the pool.
     fn remove(&self, key: PoolKey, shared: &Rc<Shared>);
 
     /// Closes the connections to a peer that have been idle longest until at most `most` are idle.
     fn trim(&self, key: PoolKey, most: usize);
 }
 
-/// Rules for the reuse of a connection.
+/// Rules for the reuse of an HTTP/2 connection.
 pub(super) struct ReuseSettings {
     /// Pool with its key for this connection; `None` for a connection that serves a single request.
     pub(super) pool: Option<(Weak<dyn ConnectionPool>, PoolKey)>,
@@ -35,7 +35,7 @@ pub(super) struct ReuseSettings {
 struct Driver {
     shared: Rc<Shared>,
     keeping: ReuseSettings,
-    /// Timer that expires at the end of the idle time.
+    /// Timer that expires at the end of the connection's maximum idle time (`keepalive_timeout`).
     expiry: Option<Pin<Box<Sleep>>>,
     liveness_timer: LivenessTimer,
 }

@@ -25,7 +25,7 @@ pub(super) enum Event {
     End(Option<Fields>),
 }
 
-/// Request in progress; dropping it cancels the request.
+/// HTTP/2 request in progress; dropping it cancels the request.
 pub(super) struct H2Exchange {
     shared: Rc<Shared>,
     id: u32,
@@ -200,7 +200,7 @@ fn joined(first: Bytes, more: &[u8]) -> Bytes {
     if more.is_empty() { first } else { [&first[..], more].concat().into() }
 }
 
-/// Returns whether the response is complete or has failed.
+/// Returns whether the response on a stream is complete or has failed.
 fn is_over(state: &mut State, id: u32) -> bool {
     state.slot(id).is_none_or(|slot| slot.is_complete || slot.failure.is_some())
 }

@@ -23,7 +23,7 @@ use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::request_connection::connect_for_request;
 use crate::response::{OriginResponse, Trailers, keep_first};
 
-/// Sends a request to the chosen peer and returns its response with a complete head.
+/// Sends a request over HTTP/2 to the chosen peer and returns its response with a complete head.
 ///
 /// The request is repeated once, on another connection, if the peer refused it without processing it, or if the method
 /// is idempotent and a reused connection was closed, failed or died before any part of the response arrived.
@@ -86,7 +86,8 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Opens a stream and queues the request head. With `fresh`, connections that have answered a request are not used.
+/// Opens a stream on an HTTP/2 connection and queues the request head. With `fresh`, connections that have answered a
+/// request are not used.
 async fn open(
     group: &Group,
     chosen: &SelectedPeer,

@@ -1,7 +1,8 @@
 //! Converts a request head in HTTP/1 form to the fields of HTTP/2 (RFC 9113 §8.3.1).
 
-/// Converts a request head in HTTP/1 form: pseudo-fields first, then the other fields in order. Connection-specific
-/// fields of HTTP/1 are dropped (§8.2.2), as is `TE` unless its value is `trailers`; `Host` becomes `:authority`.
+/// Converts a request head in HTTP/1 form to HTTP/2 fields: pseudo-fields first, then the other fields in order.
+/// Connection-specific fields of HTTP/1 are dropped (RFC 9113 §8.2.2), as is `TE` unless its value is `trailers`;
+/// `Host` becomes `:authority`.
 pub(super) fn fields(head: &[u8], is_secure: bool) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let first = lines.next().unwrap_or_default();
@@ -22,7 +23,7 @@ pub(super) fn fields(head: &[u8], is_secure: bool) -> impl Iterator<Item = (&[u8
         .chain(all.filter(|(name, value)| !ends_here(name, value)))
 }
 
-/// Returns the bytes before and after the first `at`; all bytes and an empty slice without one.
+/// Returns the bytes before and after the first byte `at`; all bytes and an empty slice if it does not occur.
 fn split(line: &[u8], at: u8) -> (&[u8], &[u8]) {
     match line.iter().position(|byte| *byte == at) {
         Some(place) => (&line[..place], &line[place + 1..]),

@@ -9,11 +9,12 @@
 //! Any received frame counts as a sign of life. A connection without a response so far is not checked: `*_read_timeout`
 //! limits its silence. Times are in milliseconds and in the units of [`clock::now`](crate::clock::now).
 
-/// Time in milliseconds without a frame, while requests wait, before a PING is sent. Few responses take longer.
+/// Time in milliseconds without a frame from the origin, while requests wait, before a PING is sent. Few responses take
+/// longer.
 const SILENCE: u64 = 1000;
 
-/// Maximum time in milliseconds without a frame after a PING: several times the longest round trip. With [`SILENCE`], a
-/// request is repeated after two seconds, which most clients wait.
+/// Maximum time in milliseconds without a frame after a PING, until the connection counts as dead: several times the
+/// longest round trip. With [`SILENCE`], a request is repeated after two seconds, which most clients wait.
 const PING_TIMEOUT: u64 = 1000;
 
 /// Time in milliseconds that a new request waits for a frame after a PING before it uses another connection.
@@ -23,7 +24,7 @@ const WAIT: u64 = 500;
 /// Firewalls keep the state of a connection longer.
 const MAX_IDLE_SILENCE: u64 = 5000;
 
-/// Next action for a connection.
+/// Next action of the liveness check of an HTTP/2 connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LivenessAction {
     /// No action until a frame is received, a request is sent, or a PING is sent.
@@ -36,7 +37,7 @@ pub(super) enum LivenessAction {
     Dead,
 }
 
-/// State of a connection for the detection.
+/// State of an HTTP/2 connection for the detection of an origin that no longer responds.
 #[derive(Debug)]
 pub(super) struct Liveness {
     /// Time of the last received frame, or of the creation of the connection.
@@ -89,12 +90,12 @@ impl Liveness {
         self.silent_since = (waits && (is_answer || !was_asked)).then_some(now);
     }
 
-    /// Records that a PING was sent.
+    /// Records that a PING was sent to the origin.
     pub(super) fn ping_sent(&mut self, now: u64) {
         self.ping_sent_at.get_or_insert(now);
     }
 
-    /// Records that a PING was due but could not be sent, so that it is not repeated for the same requests.
+    /// Records that a PING was due but could not be sent, so that it is not tried again for the same requests.
     pub(super) fn ping_skipped(&mut self) {
         self.silent_since = None;
     }
@@ -104,7 +105,7 @@ impl Liveness {
         self.dead = true;
     }
 
-    /// Returns the next action at `now`.
+    /// Returns the next action of the liveness check at `now`, in the units of [`clock::now`].
     pub(super) fn next(&self, now: u64) -> LivenessAction {
         if self.dead {
             return LivenessAction::Nothing;
@@ -138,7 +139,7 @@ impl Liveness {
         self.reads_on || requests > 1
     }
 
-    /// Returns whether new requests should use another connection.
+    /// Returns whether new requests should use another connection, because this one may be dead.
     pub(super) fn is_suspect(&self, now: u64) -> bool {
         self.dead || self.holds_until().is_some_and(|until| now >= until)
     }

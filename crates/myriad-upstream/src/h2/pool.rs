@@ -17,7 +17,7 @@ use crate::error::{OriginError, Phase};
 use crate::stream::CountedStream;
 use crate::timer;
 
-/// HTTP/2 connections of a worker; clones share them.
+/// HTTP/2 connections of a worker to all peers; clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct H2Connections(Rc<H2Pool>);
 
@@ -29,15 +29,15 @@ struct H2Pool(RefCell<HashMap<PoolKey, PeerConnections>>);
 struct PeerConnections {
     /// Open connections, oldest first, each with a driver.
     open: Vec<Rc<Shared>>,
-    /// Connection that is being established; other requests to the peer wait for it.
+    /// Connection attempt in progress; other requests to the peer wait for it.
     dialing: Option<Rc<Dialing>>,
 }
 
-/// Connection attempt, shared by the requests that wait for it.
+/// Attempt to connect to a peer, shared by the requests that wait for it.
 #[derive(Default)]
 struct Dialing {
     over: Cell<bool>,
-    /// Failure; `None` if the attempt succeeded or was dropped.
+    /// Error of the attempt; `None` if it succeeded or was dropped.
     failure: RefCell<Option<OriginError>>,
     waiting: RefCell<Vec<Waker>>,
 }
@@ -50,7 +50,7 @@ pub(super) struct OpenedStream {
     pub(super) reused: bool,
 }
 
-/// Parameters of the search for a connection.
+/// Parameters of the search for an HTTP/2 connection.
 pub(super) struct ConnectionRequest<'a> {
     pub(super) key: PoolKey,
     pub(super) keep: KeepAlive,
@@ -99,8 +99,8 @@ impl H2Connections {
         }
     }
 
-    /// Opens a stream on an existing connection, after a wait of up to half a second if it is being checked. `None` if
-    /// no connection is available.
+    /// Opens a stream on an existing connection, after a wait of up to half a second if the connection is being
+    /// checked. `None` if no connection is available.
     async fn open_now(
         &self,
         wanted: &ConnectionRequest<'_>,
@@ -127,7 +127,7 @@ impl H2Connections {
         }
     }
 
-    /// Returns the oldest connection that can carry another request.
+    /// Returns the oldest HTTP/2 connection to the peer that can carry another request.
     fn find(&self, wanted: &ConnectionRequest<'_>) -> Option<Rc<Shared>> {
         let now = clock::now();
         let keep = &wanted.keep;
@@ -185,7 +185,7 @@ impl ConnectionPool for H2Pool {
 }
 
 impl Drop for H2Pool {
-    /// Wakes the drivers, so that connections are closed once they have no active requests.
+    /// Wakes the drivers of all connections, so that these are closed once they have no active requests.
     fn drop(&mut self) {
         for peer in self.0.get_mut().values() {
             peer.open.iter().for_each(|shared| shared.with(|_| ()));
@@ -223,7 +223,7 @@ impl Drop for DialGuard<'_> {
 }
 
 impl Dialing {
-    /// Waits for the end of the attempt; returns its error if it failed.
+    /// Waits until the connection attempt succeeds, or returns its error.
     async fn wait(&self) -> Result<(), OriginError> {
         poll_fn(|cx| {
             if self.over.get() {

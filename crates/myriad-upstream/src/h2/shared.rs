@@ -19,35 +19,35 @@ use crate::clock;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::stream::CountedStream;
 
-/// Flow-control window of a stream: number of body bytes accepted before the consumer reads them.
+/// Flow-control window of an HTTP/2 stream: number of response body bytes accepted before the consumer reads them.
 const WINDOW: u32 = 128 * 1024;
 
-/// Capacity reserved for a read in bytes; sufficient for a whole frame.
+/// Capacity in bytes reserved for a read from an HTTP/2 connection; sufficient for a whole frame.
 const READ_SIZE: usize = 32 * 1024;
 
-/// Maximum number of bytes queued for a write.
+/// Maximum number of bytes queued for a write to an HTTP/2 connection.
 const MAX_GATHERED: usize = 64 * 1024;
 
-/// Size in bytes below which body pieces are copied: a piece that shares the read buffer would keep all of it
+/// Size in bytes below which received body pieces are copied: a piece that shares the read buffer would keep all of it
 /// allocated.
 const COPY_BELOW: usize = 2048;
 
-/// Maximum number of reads per poll of the driver, so that other tasks can run.
+/// Maximum number of reads per poll of the connection's driver, so that other tasks can run.
 const READS: usize = 16;
 
 /// Received parts of the response on a stream, with the waker of its exchange.
 #[derive(Default)]
 pub(super) struct StreamSlot {
-    /// Response heads that were not taken yet, interim responses first.
+    /// Response heads that the exchange has not taken yet, interim responses first.
     pub(super) heads: VecDeque<ResponseHead>,
     data: VecDeque<Bytes>,
-    /// Short pieces after those in `data`, concatenated.
+    /// Short body pieces after those in `data`, concatenated.
     tail: BytesMut,
     pub(super) trailers: Option<Fields>,
     /// True once the response is complete.
     pub(super) is_complete: bool,
     pub(super) failure: Option<OriginError>,
-    /// Number of received bytes of heads and bodies.
+    /// Number of bytes of response heads and bodies received on the stream.
     pub(super) received: u64,
     /// True if the request may be sent again on another connection while no part of its response was received: it is
     /// idempotent, has no body, and was sent on a connection that had answered a request.
@@ -66,13 +66,13 @@ impl StreamSlot {
         self.data.push_back(piece);
     }
 
-    /// Removes and returns the next piece of the body; `None` if none is available.
+    /// Removes and returns the next piece of the response body; `None` if none is available.
     pub(super) fn take(&mut self) -> Option<Bytes> {
         let held = &mut self.tail;
         self.data.pop_front().or_else(|| (!held.is_empty()).then(|| held.split().freeze()))
     }
 
-    /// Returns whether the response is complete and all of it has been taken.
+    /// Returns whether the response is complete and the exchange has taken all of it.
     pub(super) fn is_drained(&self) -> bool {
         self.is_complete && self.data.is_empty() && self.tail.is_empty() && self.trailers.is_none()
     }
@@ -106,7 +106,7 @@ pub(super) struct State {
     pub(super) idle_since: Option<u64>,
 }
 
-/// State shared by the driver and the exchanges of a connection.
+/// State of an HTTP/2 connection, shared by its driver and its exchanges.
 pub(super) struct Shared(RefCell<State>);
 
 impl Shared {
@@ -125,7 +125,7 @@ impl Shared {
         }))
     }
 
-    /// Changes the state and wakes the driver.
+    /// Changes the state with `act` and wakes the driver.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.0.borrow_mut();
         let result = act(&mut state);
@@ -133,12 +133,12 @@ impl Shared {
         result
     }
 
-    /// Changes the state without waking the driver.
+    /// Changes the state with `act` without waking the driver.
     pub(super) fn with_quiet<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.0.borrow_mut())
     }
 
-    /// Reads the state without waking the driver.
+    /// Reads the state with `look` without waking the driver.
     pub(super) fn read_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.0.borrow())
     }
@@ -180,7 +180,7 @@ impl State {
         Some(id)
     }
 
-    /// Queues a piece of a request body.
+    /// Queues a piece of the request body on stream `id`; `end` is true for the last piece.
     pub(super) fn send(&mut self, id: u32, piece: Bytes, end: bool) {
         self.liveness.uploaded();
         self.client.send(id, piece, end);
@@ -193,8 +193,8 @@ impl State {
 
     /// Handles a dead connection, which gets no more requests.
     ///
-    /// Unanswered requests that may move fail, so that they are retried. The others wait until their timeouts, because
-    /// an overloaded origin may still respond.
+    /// Requests without any part of a response that may be sent again fail, so that they are retried. The others wait
+    /// until their timeouts, because an overloaded origin may still respond.
     pub(super) fn give_up(&mut self) {
         self.liveness.give_up();
         self.client.shut_down();
@@ -238,7 +238,7 @@ impl State {
         Poll::Pending
     }
 
-    /// Returns whether another stream can be opened.
+    /// Returns whether the connection can carry another stream.
     pub(super) fn has_room(&self) -> bool {
         self.connection.is_some() && self.client.has_room()
     }
@@ -252,7 +252,7 @@ impl State {
         self.slots.get_mut(at).map(|(_, slot)| slot)
     }
 
-    /// Records that the consumer has taken `count` bytes of a body, which extends the flow-control window.
+    /// Records that the consumer has taken `count` body bytes from stream `id`, which extends its flow-control window.
     pub(super) fn release(&mut self, id: u32, count: usize) {
         self.client.release(id, count);
         if !self.client.output().is_empty() {
@@ -260,7 +260,7 @@ impl State {
         }
     }
 
-    /// Cancels the request unless it is complete, and drops the remaining data of its stream.
+    /// Cancels the request on stream `id` unless it is complete, and drops the remaining data of the stream.
     pub(super) fn forget(&mut self, id: u32) {
         self.client.cancel(id);
         self.slots.retain(|(other, _)| *other != id);
@@ -341,7 +341,7 @@ impl State {
         Ok(())
     }
 
-    /// Wakes exchanges whose request body the codec can accept.
+    /// Wakes exchanges whose request body can be sent further, because the codec accepts more data.
     fn wake_senders(&mut self) {
         for (id, slot) in &mut self.slots {
             if self.client.wants_body(*id) {
@@ -431,7 +431,7 @@ impl State {
         }
     }
 
-    /// Stores failures reported by the codec in the streams and wakes their exchanges.
+    /// Stores failures of requests reported by the codec in their streams, and wakes their exchanges.
     fn fail_lost_requests(&mut self) {
         while let Some((id, lost)) = self.client.next_failed() {
             if let Some(slot) = self.slot(id) {
@@ -442,7 +442,7 @@ impl State {
     }
 }
 
-/// Converts the failure of a request; uses nginx's message if nginx has an equivalent.
+/// Converts the failure of an HTTP/2 request to an error; uses nginx's message if nginx has an equivalent.
 fn failure(lost: RequestFailure) -> OriginError {
     let phase = Phase::ReadingHead;
     match lost {

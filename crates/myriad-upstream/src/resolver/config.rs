@@ -10,7 +10,7 @@ use super::zone::ResolverZone;
 pub struct ResolverConfig {
     /// Addresses of the name servers, queried in turn; at least one.
     pub servers: Vec<SocketAddr>,
-    /// Validity of a result in milliseconds (`valid=`); `None` for its TTL.
+    /// Validity of a resolution result in milliseconds (`valid=`); `None` for the TTL of its records.
     pub valid_ms: Option<u64>,
     /// True to resolve IPv4 addresses (`ipv4=`).
     pub ipv4: bool,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Type of records to query.
+/// Type of DNS records to query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryKind {
     /// IPv4 addresses (RFC 1035 section 3.4.1).
@@ -30,11 +30,11 @@ const SRV: u16 = 33;
 const IN: u16 = 1;
 
 const HEADER: usize = 12;
-/// Maximum length of a label in bytes (RFC 1035 section 2.3.4). [`MAX_NAME`] is the maximum length of a name; like
-/// nginx, it counts dots instead of length bytes.
+/// Maximum length of a label of a name in bytes (RFC 1035 section 2.3.4). [`MAX_NAME`] is the maximum length of a name;
+/// like nginx, it counts dots instead of length bytes.
 const MAX_LABEL: usize = 63;
 const MAX_NAME: usize = 255;
-/// Maximum number of compression pointers in a name.
+/// Maximum number of compression pointers in a name of a DNS message.
 const MAX_JUMPS: usize = 16;
 
 /// Reply of a name server.
@@ -51,13 +51,13 @@ pub enum DnsReply {
         /// Validity of all records: the minimum of their TTLs in seconds.
         ttl_s: u32,
     },
-    /// Error code (RCODE of RFC 1035, 2 to 5).
+    /// Error code from the name server (RCODE of RFC 1035, 2 to 5).
     Refused(u8),
     /// The reply does not fit into a datagram: the query must be repeated over TCP.
     Truncated,
 }
 
-/// Server of a service (RFC 2782).
+/// Server of a service, from an SRV record (RFC 2782).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceRecord {
     /// Priority; the servers with the lowest number are used first.
@@ -70,7 +70,7 @@ pub struct ServiceRecord {
     pub target: String,
 }
 
-/// Returns whether a name, without a final dot, is valid in a query.
+/// Returns whether a name, without a final dot, is valid in a DNS query.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= MAX_NAME
@@ -78,7 +78,7 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Encodes a query with recursion desired. The name must be valid according to [`is_name`].
+/// Encodes a DNS query with recursion desired. The name must be valid according to [`is_name`].
 pub fn encode_query(id: u16, name: &str, kind: QueryKind) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER + name.len() + 6);
     for word in [id, 0x0100, 1, 0, 0, 0] {
@@ -95,7 +95,7 @@ pub fn encode_query(id: u16, name: &str, kind: QueryKind) -> Vec<u8> {
     out
 }
 
-/// Parses the reply to a query. `None` for anything but a well-formed reply to exactly this query, which the caller
+/// Parses the reply to a DNS query. `None` for anything but a well-formed reply to exactly this query, which the caller
 /// must ignore; also for the RCODEs 1 and above 5.
 pub fn parse_reply(bytes: &[u8], id: u16, name: &str, kind: QueryKind) -> Option<DnsReply> {
     let mut reader = Reader { bytes, at: 0 };

@@ -13,16 +13,16 @@ use super::config::ResolverConfig;
 use super::error::ResolveError;
 use super::message::{self, DnsReply, QueryKind, ServiceRecord};
 
-/// Time after which a query is sent to the next server, as in nginx.
+/// Time without a reply after which a DNS query is sent to the next name server, as in nginx.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of times a query is sent, half a minute in total.
+/// Maximum number of times that a DNS query is sent, half a minute in total.
 const MAX_SENDS: usize = 6;
-/// Maximum number of names in a chain of aliases.
+/// Maximum number of names in a chain of aliases (CNAME) that is followed.
 const MAX_ALIASES: usize = 16;
-/// Maximum length of a reply over TCP in bytes.
+/// Maximum length of a DNS reply over TCP in bytes.
 const MAX_REPLY_BYTES: usize = 65_535;
 
-/// Records found for a name.
+/// DNS records found for a name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResolvedRecords {
     pub(crate) addresses: Vec<IpAddr>,
@@ -89,7 +89,7 @@ async fn follow_aliases(
     Err(ResolveError::Code(NOT_FOUND))
 }
 
-/// RCODE for a name that does not exist; also the result for a name without records.
+/// RCODE of a name server for a name that does not exist; also the result for a name without records.
 const NOT_FOUND: u8 = 3;
 
 /// Query that was sent to a name server, with its reply if received.
@@ -141,8 +141,8 @@ fn combine(asked: Vec<DnsQuery>) -> Result<(ResolvedRecords, Option<String>), Re
     Ok((found, name))
 }
 
-/// Sends the unanswered queries to a server and stores its replies in `asked`, until `until`. Each call uses another
-/// local port, so that a forged reply must guess both the port and the query identifier.
+/// Sends the unanswered queries to a name server and stores its replies in `asked`, until `until`. Each call uses
+/// another local port, so that a forged reply must guess both the port and the query identifier.
 async fn exchange(server: SocketAddr, name: &str, asked: &mut [DnsQuery], until: Instant) -> io::Result<()> {
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -174,7 +174,7 @@ async fn exchange(server: SocketAddr, name: &str, asked: &mut [DnsQuery], until:
     Ok(())
 }
 
-/// Sends a query over TCP, prefixed with its length (RFC 1035 section 4.2.2). `None` for an invalid reply.
+/// Sends a DNS query over TCP, prefixed with its length (RFC 1035 section 4.2.2). `None` for an invalid reply.
 async fn over_tcp(server: SocketAddr, name: &str, asked: &DnsQuery) -> io::Result<Option<DnsReply>> {
     let mut stream = TcpStream::connect(server).await?;
     let question = message::encode_query(asked.id, name, asked.kind);
@@ -188,7 +188,7 @@ async fn over_tcp(server: SocketAddr, name: &str, asked: &DnsQuery) -> io::Resul
     Ok(reply.filter(|reply| *reply != DnsReply::Truncated))
 }
 
-/// Returns an unpredictable query identifier.
+/// Returns an unpredictable identifier for a DNS query.
 fn random_id() -> u16 {
     RandomState::new().hash_one(Instant::now()) as u16
 }

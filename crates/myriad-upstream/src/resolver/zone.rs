@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::ResolveError;
 
-/// All zones by name. Counters persist over reloads, and resolvers of `http` and `stream` may share a zone.
+/// Counters of all resolver zones by name. They persist over reloads, and resolvers of `http` and `stream` may share a
+/// zone.
 static ZONES: Mutex<BTreeMap<String, Arc<ResolverZone>>> = Mutex::new(BTreeMap::new());
 
-/// Number of zones from which on unused zones are removed.
+/// Number of resolver zones from which on unused zones are removed.
 const MAX_ZONES: usize = 1024;
 
-/// Counters of the resolvers with the same `status_zone=`.
+/// Query counters of the resolvers with the same `status_zone=`.
 #[derive(Debug, Default)]
 pub struct ResolverZone {
     name: String,
@@ -25,18 +26,18 @@ pub struct ResolverZone {
     unknown: AtomicU64,
 }
 
-/// Snapshot of the counters of a zone.
+/// Snapshot of the query counters of a resolver zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolverCounts {
     /// Number of queries for addresses.
     pub names: u64,
-    /// Number of queries for services.
+    /// Number of queries for services (SRV records).
     pub services: u64,
     /// Number of queries by the code of the response (RFC 1035), 0 to 5.
     pub codes: [u64; 6],
     /// Number of queries without a response in time.
     pub timed_out: u64,
-    /// Number of queries that failed for other reasons.
+    /// Number of queries that failed for reasons other than a timeout or a response code from 0 to 5.
     pub unknown: u64,
 }
 
@@ -49,7 +50,7 @@ impl PartialEq for ResolverZone {
 impl Eq for ResolverZone {}
 
 impl ResolverZone {
-    /// Returns the zone with this name. An existing zone retains its counters.
+    /// Returns the resolver zone with this name. An existing zone retains its counters.
     pub fn named(name: &str) -> Arc<Self> {
         let mut zones = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
         if zones.len() >= MAX_ZONES {
@@ -59,12 +60,12 @@ impl ResolverZone {
         Arc::clone(zones.entry(name.to_owned()).or_insert_with(zone))
     }
 
-    /// Returns the name of the zone.
+    /// Returns the name of the resolver zone.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the current values of the counters.
+    /// Returns the current values of the zone's counters.
     pub fn counts(&self) -> ResolverCounts {
         ResolverCounts {
             names: self.names.load(Relaxed),
@@ -75,13 +76,13 @@ impl ResolverZone {
         }
     }
 
-    /// Sets all counters to 0.
+    /// Sets all counters of the zone to 0.
     pub fn reset(&self) {
         let all = [&self.names, &self.services, &self.timed_out, &self.unknown];
         all.into_iter().chain(&self.codes).for_each(|count| count.store(0, Relaxed));
     }
 
-    /// Counts the start of a query for addresses, or for a service with `is_service`.
+    /// Counts the start of a query for addresses, or with `is_service` for a service (SRV records).
     pub(crate) fn begin_query(&self, is_service: bool) -> QueryInProgress<'_> {
         let count = if is_service { &self.services } else { &self.names };
         count.fetch_add(1, Relaxed);
@@ -99,7 +100,7 @@ impl ResolverZone {
     }
 }
 
-/// Query in progress. Dropping it without a result counts a timeout.
+/// DNS query in progress. Dropping it without a result counts a timeout.
 pub(crate) struct QueryInProgress<'a>(Option<&'a ResolverZone>);
 
 impl QueryInProgress<'_> {
