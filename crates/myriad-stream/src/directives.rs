@@ -298,7 +298,7 @@ fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Maximum value in bytes of `proxy_buffer_size`; a connection has two buffers.
+/// Maximum value in bytes of `proxy_buffer_size` (one buffer per direction) and `preread_buffer_size`.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 fn buffer(args: &Arguments<'_>, size: &mut u64) -> SetterResult {

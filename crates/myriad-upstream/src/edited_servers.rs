@@ -16,7 +16,7 @@ pub enum EditError {
     NotFound(u64),
     /// Invalid address, with the reason.
     Address(String),
-    /// `service=` is set, but the server has an address instead of a name to resolve.
+    /// The service name (`service=`) is empty.
     Service,
     /// The address is a name, but no `resolver` is configured.
     NoResolver,

@@ -20,7 +20,7 @@ use crate::timer::ProgressTimeout;
 /// Maximum number of buffers passed to one `writev` call.
 const MAX_SLICES: usize = 16;
 
-/// Maximum number of request body bytes queued before a write, apart from the last piece.
+/// Maximum number of request body bytes queued before a write, excluding the last piece.
 const MAX_GATHERED: usize = 16 * 1024;
 
 /// Framing of the request body on the connection.
