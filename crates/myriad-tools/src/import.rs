@@ -42,7 +42,7 @@ on errors.
 
 const OPTIONS: &[KnownOption] =
     &[("--root", true), ("--php", true), ("--name", true), ("--listen", true), ("--at", true)];
-/// Exit status if some directives could not be translated.
+/// Exit status of `myriad import` if some directives could not be translated.
 const IN_PART: u8 = 2;
 
 /// Runs `myriad import` with the arguments after its name.
@@ -73,7 +73,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(if translation.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(IN_PART) })
 }
 
-/// Reads a file, or standard input for `-`. Invalid UTF-8 is replaced.
+/// Reads the input file, or standard input for `-`. Invalid UTF-8 is replaced.
 fn read(file: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| {
         format!("{file}: {}; specify a file, or - for standard input", reason(&error))
@@ -208,7 +208,7 @@ mod tests {
     ];
     /// Fragments that would terminate a word of the output unless it is quoted correctly.
     const SHARP: &[&str] = &["\"", "'", "\\", "\t", "\"; allow all; #", "}", "a"];
-    /// Directives whose presence in a translation is expected, besides those of [`TABLES`].
+    /// Directives that a test expects in a translation, besides those in blocks of [`TABLES`].
     const WRITTEN: &[&str] = &[
         "add_header",
         "auth_basic",
@@ -251,7 +251,7 @@ mod tests {
         "try_files",
         "types",
     ];
-    /// Blocks whose entries are not directives.
+    /// Blocks of nginx's language whose entries are not directives.
     const TABLES: &[&str] = &["geo", "map", "types"];
 
     fn foreign<'n>(nodes: &'n [Node], found: &mut Vec<&'n Node>) {
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// Tests that any text of a `.htaccess` file remains within one word of the output.
+    /// Tests that any text of a `.htaccess` file remains within one word of the translation.
     #[test]
     fn no_text_of_a_file_leaves_its_place() {
         for seed in 0..3000 {

@@ -1,6 +1,6 @@
 //! Assets that a page loads, and detection of minified files.
 
-/// Maximum number of listed assets of each kind.
+/// Maximum number of assets (style sheets and scripts, or pictures) that are listed of a page.
 const MOST: usize = 200;
 
 /// Paths (from the root) of the assets that a page loads from its own site.
@@ -12,7 +12,7 @@ pub struct LinkedAssets {
     pub pictures: Vec<String>,
 }
 
-/// Finds style sheets, scripts and pictures of a page; `authority` is the host of the site, with its port.
+/// Finds style sheets, scripts and pictures in the HTML of a page; `authority` is the host of the site, with its port.
 pub fn linked_assets(html: &str, authority: &str) -> LinkedAssets {
     let mut linked = LinkedAssets::default();
     let mut rest = html;

@@ -1,9 +1,9 @@
 //! Facts about a stack, from which the findings are derived.
 
-/// Fact, or the reason why it could not be determined.
+/// Fact found by the doctor, or the reason why it could not be determined.
 pub type Observation<T> = Result<T, String>;
 
-/// Facts about a WordPress stack.
+/// Facts about a WordPress stack, on which the doctor's checks are based.
 #[derive(Clone, Debug)]
 pub struct StackFacts {
     /// Current time, in seconds since the Unix epoch.
@@ -32,13 +32,13 @@ pub struct StackFacts {
     pub workers: Observation<FpmChildren>,
     /// WordPress and its database.
     pub wordpress: Observation<WordPressFacts>,
-    /// Pages, requested like a visitor.
+    /// Pages of the site, requested as by a visitor.
     pub pages: Vec<CheckedPage>,
     /// Style sheets and scripts of the home page.
     pub assets: Observation<Vec<PageAsset>>,
     /// Number of pictures that the home page loads in addition to `assets`.
     pub pictures: usize,
-    /// Statistics of the stored pages, from the control socket.
+    /// Statistics of the pages in Myriad's cache, from the control socket.
     pub stored: Observation<StoredPageStats>,
     /// Sources of the cookies that pages set.
     pub cookies: Vec<CookieSource>,
@@ -59,16 +59,16 @@ pub struct StackFacts {
 /// Swap of the machine, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwapUsage {
-    /// Total size.
+    /// Total size of the swap, in bytes.
     pub total: u64,
-    /// Used part.
+    /// Used part of the swap, in bytes.
     pub used: u64,
 }
 
 /// PHP as run by php-fpm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpFacts {
-    /// Version, such as `8.2.36`.
+    /// Version of PHP, such as `8.2.36`.
     pub version: String,
     /// State of OPcache; `None` if it is off.
     pub opcache: Observation<Option<OpcacheState>>,
@@ -83,19 +83,19 @@ pub struct PhpFacts {
 /// State of PHP's OPcache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpcacheState {
-    /// Used memory, in bytes.
+    /// Memory that OPcache uses, in bytes.
     pub used: u64,
-    /// Free memory, in bytes.
+    /// Free memory of OPcache, in bytes.
     pub free: u64,
-    /// Free memory for interned strings, in bytes.
+    /// Free part of OPcache's memory for interned strings, in bytes.
     pub strings_free: u64,
-    /// Memory for interned strings, in bytes.
+    /// Size of OPcache's memory for interned strings, in bytes.
     pub strings: u64,
-    /// Number of entries in the table of files.
+    /// Number of entries in OPcache's table of files.
     pub keys: u64,
-    /// Capacity of the table of files.
+    /// Capacity of OPcache's table of files.
     pub most_keys: u64,
-    /// Number of restarts because OPcache was full.
+    /// Number of restarts of OPcache because it was full.
     pub restarts: u64,
     /// True if OPcache reports that it is full.
     pub is_full: bool,
@@ -104,31 +104,31 @@ pub struct OpcacheState {
 /// Status of a php-fpm pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FpmPoolStatus {
-    /// Current number of children.
+    /// Current number of child processes of the pool.
     pub total: u32,
-    /// Number of busy children.
+    /// Number of busy child processes.
     pub active: u32,
-    /// Number of connections that wait for a child.
+    /// Number of connections that wait for a child process.
     pub queue: u32,
-    /// Number of times that the pool reached its maximum number of children.
+    /// Number of times that the pool reached its maximum number of children (`pm.max_children`).
     pub reached: u64,
 }
 
-/// Memory of php-fpm's children.
+/// Memory of php-fpm's child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FpmChildren {
     /// Unshared memory of the largest child, in bytes.
     pub largest: u64,
-    /// Number of children.
+    /// Number of running children.
     pub count: u32,
 }
 
 /// Facts about a WordPress installation and its database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordPressFacts {
-    /// Version.
+    /// Version of WordPress.
     pub version: String,
-    /// Address of the site.
+    /// Address of the site (the option `home`).
     pub home: String,
     /// Version text of the database, such as `10.11.19-MariaDB`.
     pub database: String,
@@ -138,9 +138,9 @@ pub struct WordPressFacts {
     pub plugins: Vec<String>,
     /// Active plugins and themes below `wp-content`: `plugins/shop`, `plugins/hello.php`, `themes/twentytwentythree`.
     pub active: Vec<String>,
-    /// Lifetime of a nonce, in seconds.
+    /// Lifetime of a WordPress nonce (form token), in seconds.
     pub nonce_life_s: u64,
-    /// Number of database queries until WordPress was loaded.
+    /// Number of database queries that WordPress needs until it is loaded.
     pub queries: u64,
     /// Total size of autoloaded options, in bytes: each request loads them.
     pub autoload: u64,
@@ -159,7 +159,7 @@ pub struct WordPressFacts {
 /// Response to a request of the doctor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageVisit {
-    /// Status code.
+    /// HTTP status code of the response.
     pub status: u16,
     /// Time to the first byte, in milliseconds.
     pub first_byte_ms: u64,
@@ -179,18 +179,18 @@ pub struct PageVisit {
     pub location: Option<String>,
     /// Value of `Vary`.
     pub vary: String,
-    /// True if the body contains a nonce.
+    /// True if the body contains a WordPress nonce (form token).
     pub has_nonce: bool,
     /// Value of `Cache-Status`, which may contain the reason why a page is not stored.
     pub cache_status: Option<String>,
 }
 
-/// Page that was requested twice.
+/// Page of the site that the doctor requested twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedPage {
-    /// Kind: home, post, page, feed, sitemap, 404.
+    /// Kind of the page: home, post, page, feed, sitemap, 404.
     pub kind: &'static str,
-    /// URL.
+    /// URL of the page.
     pub url: String,
     /// First and second response; the second one should come from the cache.
     pub visits: Observation<(PageVisit, PageVisit)>,
@@ -201,32 +201,32 @@ pub struct CheckedPage {
 /// Style sheet or script that the home page loads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageAsset {
-    /// Path.
+    /// Path of the asset on the site.
     pub path: String,
-    /// Status code.
+    /// HTTP status code of the response.
     pub status: u16,
-    /// Decompressed length, in bytes.
+    /// Decompressed length of the asset, in bytes.
     pub bytes: u64,
     /// Value of `Content-Encoding`.
     pub encoding: String,
-    /// Lifetime in browser caches in seconds, by `Cache-Control` or `Expires`; `None` without these fields.
+    /// Lifetime in browser caches in seconds, by `Cache-Control` or `Expires`; `None` without these headers.
     pub cache_lifetime_s: Option<u64>,
-    /// True if it has `ETag` or `Last-Modified`.
+    /// True if the response has `ETag` or `Last-Modified`.
     pub has_validator: bool,
-    /// True if it appears to be minified.
+    /// True if the asset appears to be minified.
     pub is_minified: bool,
 }
 
-/// Statistics of stored pages.
+/// Statistics of the pages in Myriad's cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredPageStats {
-    /// Number of pages.
+    /// Number of stored pages.
     pub pages: u64,
     /// Longest remaining freshness of a stored page, in seconds.
     pub longest_s: u64,
-    /// Number of cache hits since the start.
+    /// Number of cache hits since the start of Myriad's worker process.
     pub hits: u64,
-    /// Number of requests to the cache since the start.
+    /// Number of requests to the cache since the start of Myriad's worker process.
     pub requests: u64,
 }
 
@@ -235,7 +235,7 @@ pub struct StoredPageStats {
 pub struct UntrustedSenders {
     /// For each sender, the argument of `--trusted-proxy` that would trust it, and the number of its requests.
     pub requests: Vec<(String, u64)>,
-    /// Number of requests of other senders.
+    /// Number of requests of other senders, which are not listed.
     pub others: u64,
 }
 

@@ -3,13 +3,13 @@
 use crate::doctor::facts::{Observation, PageAsset, StackFacts};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Number of style sheets and scripts of a page above which a finding is reported.
+/// Number of style sheets and scripts of a page above which the doctor reports a finding.
 const MANY: usize = 30;
 /// Minimum recommended lifetime of an asset in browser caches, in seconds.
 const MIN_CACHE_LIFETIME_S: u64 = 3600;
-/// Length in bytes below which compression has little effect.
+/// Length of a file in bytes below which compression has little effect, so that its absence is not reported.
 const SMALL: u64 = 1024;
-/// Maximum number of file names in a finding.
+/// Maximum number of file names that a finding lists.
 const SHOWN: usize = 4;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
@@ -87,7 +87,7 @@ fn denied(exposed: &Observation<Vec<String>>, report: CheckReport<'_>) {
     }
 }
 
-/// Checks that the rules of `.htaccess` files are applied as written. Each rule that is not gives a finding.
+/// Checks that the rules of `.htaccess` files are applied as written. Each rule that is not applied so gives a finding.
 fn htaccess(remarks: &Observation<Vec<String>>, list: &mut Vec<DoctorFinding>) {
     const CHECK: &str = "htaccess-rules";
     match remarks.as_deref() {

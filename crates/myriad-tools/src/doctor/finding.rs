@@ -14,7 +14,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns the name of the severity in reports.
+    /// Returns the name of the severity that reports contain.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,16 +26,16 @@ impl Severity {
     }
 }
 
-/// Result of a check.
+/// Result of one of the doctor's checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoctorFinding {
-    /// Name of the check, for machines: `opcache-off`.
+    /// Name of the check for programs that read the report, such as `opcache-off`.
     pub check: &'static str,
     /// Severity of the finding.
     pub severity: Severity,
-    /// Observation, or the reason why the check could not be performed.
+    /// Text of the observation, or the reason why the check could not be performed.
     pub what: String,
-    /// Remedy; empty if none is needed or known.
+    /// Remedy that the user can apply; empty if none is needed or known.
     pub remedy: String,
 }
 

@@ -6,9 +6,9 @@ use crate::doctor::finding::{CheckReport, DoctorFinding};
 /// Recommended minimum limit of open files for Myriad: a request uses one for the connection, and one for a file or an
 /// origin connection.
 const DESCRIPTORS: u64 = 8192;
-/// Recommended minimum of `net.core.somaxconn`.
+/// Recommended minimum of the kernel setting `net.core.somaxconn` (queue of connections not yet accepted).
 const BACKLOG: u64 = 1024;
-/// Remedy for limits that are too low.
+/// Remedy in findings about limits that are too low.
 const TUNE: &str = "myriad tune shows suitable settings for this machine, myriad tune --apply writes them";
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {

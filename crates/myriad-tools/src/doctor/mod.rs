@@ -28,7 +28,7 @@ pub use facts::{
 };
 pub use finding::{DoctorFinding, Severity};
 
-/// Returns the findings of all checks, the most severe first; checks of equal severity keep their order.
+/// Returns the findings of all checks, the most severe first; checks of equal severity retain their order.
 #[must_use]
 pub fn findings(facts: &StackFacts) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();

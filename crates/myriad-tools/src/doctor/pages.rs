@@ -7,7 +7,7 @@ use crate::doctor::finding::{CheckReport, DoctorFinding};
 /// Time to the first byte of a stored page, requested on the same machine, above which it is slow, in milliseconds.
 const SLOW_HIT_MS: u64 = 50;
 const SLOW_MISS_MS: u64 = 1000;
-/// Length in bytes below which compression has little effect.
+/// Length of a page in bytes below which compression has little effect, so that its absence is not reported.
 const SMALL: u64 = 1024;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
@@ -145,7 +145,7 @@ fn reason(facts: &StackFacts, visit: &PageVisit) -> (String, String) {
     )
 }
 
-/// Returns the source of a cookie, as a text that follows its name, and a remedy.
+/// Returns the plugin or theme that probably sets a cookie, as a text that follows the cookie's name, and a remedy.
 fn origin(facts: &StackFacts, cookie: &str) -> (String, String) {
     let source = facts.cookies.iter().find(|source| source.cookie == cookie);
     let Some(CookieSource { places, setters, .. }) = source else {

@@ -7,7 +7,7 @@ use crate::doctor::finding::{CheckReport, DoctorFinding};
 use crate::doctor::support_dates::{Program, SupportStatus, support};
 
 const TUNE: &str = "myriad tune --apply writes suitable settings for this machine and site";
-/// Remedy if PHP could not be examined.
+/// Remedy in findings that PHP could not be examined.
 const LOOK: &str = "run the doctor as root, with --php ADDRESS for php-fpm and --root DIR for the site";
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
@@ -65,7 +65,8 @@ fn opcache(php: &PhpFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns a description of what is exhausted in OPcache; `None` if nothing is.
+/// Returns a description of the parts of OPcache that are exhausted (memory, strings, table, restarts); `None` if none
+/// is.
 fn fullness(opcache: &OpcacheState) -> Option<String> {
     let all = opcache.used + opcache.free;
     if opcache.restarts > 0 {

@@ -1,7 +1,7 @@
 //! Plugins that have their own page cache, by their folders.
 
-/// Folder and display name of each plugin. LiteSpeed Cache, Nginx Helper, Proxy Cache Purge and similar plugins are not
-/// listed, because they work with a cache in front of PHP.
+/// Folder and display name of each WordPress plugin that has a page cache. LiteSpeed Cache, Nginx Helper, Proxy
+/// Cache Purge and similar plugins are not listed, because they work with a cache in front of PHP.
 const PAGE_CACHES: [(&str, &str); 14] = [
     ("wp-super-cache", "WP Super Cache"),
     ("w3-total-cache", "W3 Total Cache"),

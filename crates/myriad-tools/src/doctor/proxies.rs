@@ -3,7 +3,7 @@
 use crate::doctor::facts::{StackFacts, UntrustedSenders};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Minimum number of requests of a sender for it to be considered a proxy.
+/// Minimum number of requests with `X-Forwarded-For` from a sender for it to be considered a proxy.
 const FEWEST: u64 = 3;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
@@ -31,8 +31,8 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns the sender of at least nine in ten of the `all` requests, and the number of its requests. Clients that forge
-/// addresses are many different senders.
+/// Returns the sender of at least nine in ten of the `all` requests with `X-Forwarded-For`, and the number of its
+/// requests; `None` if there is none. Clients that forge addresses are many different senders.
 fn only_proxy(senders: &UntrustedSenders, all: u64) -> Option<(&str, u64)> {
     let (option, requests) = senders.requests.iter().max_by_key(|(_, requests)| *requests)?;
     (*requests >= FEWEST && requests * 10 >= all * 9).then_some((option, *requests))

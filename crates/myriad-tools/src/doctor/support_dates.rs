@@ -1,7 +1,7 @@
 //! End-of-support dates of PHP, MariaDB and MySQL as of November 2026 (php.net/supported-versions, mariadb.org/about,
 //! dev.mysql.com). A version that is not listed is newer, or its support expired long ago.
 
-/// Last day of support of a version: year, month, day.
+/// Last day of support of a program version: year, month, day.
 type SupportEnd = (u32, u32, u32);
 
 const PHP: [((u32, u32), SupportEnd); 10] = [
@@ -30,7 +30,7 @@ const MARIADB: [((u32, u32), SupportEnd); 9] = [
 const MYSQL: [((u32, u32), SupportEnd); 4] =
     [((5, 6), (2021, 2, 5)), ((5, 7), (2023, 10, 21)), ((8, 0), (2026, 4, 30)), ((8, 4), (2032, 4, 30))];
 
-/// Programs whose support dates are known.
+/// Programs (such as PHP and databases) whose support dates are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
     Php,
@@ -38,7 +38,7 @@ pub(crate) enum Program {
     MySql,
 }
 
-/// Support status of a version.
+/// Support status of a program version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SupportStatus {
     /// Support expired on this day.
@@ -63,7 +63,7 @@ pub(crate) fn support(program: Program, version: &str, now_s: u64) -> SupportSta
     if now_s > seconds(*year, *month, *day) { SupportStatus::Ended(date) } else { SupportStatus::Until(date) }
 }
 
-/// Parses the major and minor version at the start of a text.
+/// Parses the major and minor version at the start of a text; `None` if there is none.
 pub(crate) fn parse(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

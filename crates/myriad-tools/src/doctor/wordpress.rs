@@ -6,9 +6,9 @@ use crate::doctor::finding::{CheckReport, DoctorFinding};
 use crate::doctor::plugins::page_caches;
 use crate::doctor::support_dates::{Program, SupportStatus, support};
 
-/// Total size of autoloaded options, in bytes, above which a finding is reported.
+/// Total size of autoloaded options of WordPress, in bytes, above which a finding is reported.
 const AUTOLOAD: u64 = 1 << 20;
-/// Number of slow queries per hour above which a finding is reported.
+/// Number of slow database queries per hour above which a finding is reported.
 const SLOW_PER_HOUR: u64 = 10;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {

@@ -9,9 +9,10 @@ use crate::log_stats::logged_request::LoggedRequest;
 use crate::log_stats::page;
 use crate::log_stats::top_counter::TopCounter;
 
-/// Maximum number of keys of each kind; above it, the rarest are dropped.
+/// Maximum number of keys (pages, addresses, error messages) of each kind that are counted; above it, the rarest are
+/// dropped.
 const MOST: usize = 16_384;
-/// Maximum number of user agents that are stored per address.
+/// Maximum number of user agents that are stored per client address.
 const AGENTS: usize = 3;
 /// Maximum number of hours with separate counts: two years. Requests of further hours are only counted in total.
 const MOST_HOURS: usize = 24 * 731;
@@ -30,7 +31,7 @@ pub(crate) struct PageCounts {
 /// Counts of the cache misses of a page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MissCounts {
-    /// Counts by `$upstream_cache_status`: MISS, EXPIRED, BYPASS.
+    /// Counts of the misses by `$upstream_cache_status`: MISS, EXPIRED, BYPASS.
     pub(crate) by_status: [u64; 3],
 }
 
@@ -41,13 +42,13 @@ pub(crate) struct AddressCounts {
     pub(crate) errors: u64,
     minute: u64,
     of_minute: u64,
-    /// Maximum number of requests within a minute.
+    /// Maximum number of requests of the address within a minute.
     pub(crate) peak: u64,
-    /// Most frequent user agents, with approximate counts ([`Self::agent`]).
+    /// Most frequent user agents of the address, with approximate counts ([`Self::agent`]).
     pub(crate) agents: Vec<(Box<[u8]>, u64)>,
 }
 
-/// Details of a group of errors.
+/// Details of a group of similar error messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorCounts {
     pub(crate) level: String,
@@ -58,7 +59,7 @@ pub(crate) struct ErrorCounts {
     pub(crate) last_s: Option<u64>,
 }
 
-/// Counts of requests and errors in logs. The memory usage is bounded for any input.
+/// Counts of requests and errors in log files. The memory usage is bounded for any input.
 #[derive(Debug)]
 pub struct Tally {
     pub(crate) requests: u64,
@@ -79,7 +80,7 @@ pub struct Tally {
     pub(crate) agents: TopCounter<()>,
     pub(crate) faults: TopCounter<ErrorCounts>,
     pub(crate) fault_lines: u64,
-    /// Number of lines that could not be parsed.
+    /// Number of log lines that could not be parsed.
     pub unread: u64,
     page: Vec<u8>,
     group: String,
@@ -196,8 +197,8 @@ impl Tally {
 }
 
 impl AddressCounts {
-    /// Counts a user agent, by the algorithm of Misra and Gries: if the list is full and does not contain the agent,
-    /// all counts are decremented.
+    /// Counts a user agent of the address, by the algorithm of Misra and Gries: if the list is full and does not
+    /// contain the agent, all counts are decremented.
     fn agent(&mut self, agent: &[u8]) {
         let agent = &agent[..agent.len().min(160)];
         if let Some((_, count)) = self.agents.iter_mut().find(|(known, _)| **known == *agent) {
@@ -210,7 +211,7 @@ impl AddressCounts {
         }
     }
 
-    /// Returns the most frequent user agent.
+    /// Returns the most frequent user agent of the address.
     pub(crate) fn main_agent(&self) -> &[u8] {
         self.agents.iter().max_by_key(|(_, count)| *count).map_or(b"", |(agent, _)| agent)
     }

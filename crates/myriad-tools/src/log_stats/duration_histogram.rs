@@ -1,12 +1,12 @@
 //! Histogram of durations in a few hundred bytes. It has four buckets per octave, so that a percentile has an error of
 //! at most a fifth.
 
-/// Number of buckets. The last one extends to 2^34 microseconds, close to five hours.
+/// Number of buckets of the histogram. The last one extends to 2^34 microseconds, close to five hours.
 const BUCKETS: usize = 4 * 25;
-/// Binary logarithm of the duration in microseconds below which all durations share one bucket.
+/// Binary logarithm of the duration in microseconds below which all durations share the first bucket.
 const SHORTEST: u32 = 10;
 
-/// Histogram of durations in microseconds.
+/// Histogram of request durations in microseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct DurationHistogram {
     pub(crate) count: u64,

@@ -7,7 +7,7 @@ use crate::log_stats::time;
 /// Parsed line of an error log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorLogLine<'a> {
-    /// Time in seconds since the epoch.
+    /// Time of the line, in seconds since the epoch; `None` if unknown.
     pub time_s: Option<u64>,
     /// Level: `error`, `crit` and so on.
     pub level: Cow<'a, str>,

@@ -6,16 +6,16 @@ use memchr::memmem::Finder;
 
 use crate::log_stats::logged_request::{LogField, LoggedRequest};
 
-/// Default format of nginx.
+/// Default access log format of nginx, `combined`.
 const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
 
-/// `log_format`, compiled for parsing lines.
+/// Text of an nginx `log_format`, compiled for parsing lines.
 #[derive(Clone, Debug)]
 pub struct LogLayout {
-    /// Text before the first variable.
+    /// Text of the format before the first variable.
     begin: Vec<u8>,
     parts: Vec<LayoutPart>,
-    /// True if values are escaped as in JSON strings.
+    /// True if values are escaped as in JSON strings (`escape=json`).
     is_json: bool,
     has: Vec<LogField>,
 }
@@ -74,7 +74,7 @@ impl LogLayout {
         self.has.contains(&LogField::Took)
     }
 
-    /// Returns whether the format contains the cache status.
+    /// Returns whether the format contains the cache status (`$upstream_cache_status`).
     pub fn has_cache_status(&self) -> bool {
         self.has.contains(&LogField::Cache)
     }

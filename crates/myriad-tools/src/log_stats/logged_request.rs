@@ -15,26 +15,26 @@ pub struct LoggedRequest<'a> {
     pub host: Cow<'a, [u8]>,
     /// Path and query. If the request line is invalid, its whole text.
     pub uri: Cow<'a, [u8]>,
-    /// Status of the response.
+    /// HTTP status of the response.
     pub status: Option<u16>,
-    /// Number of sent bytes.
+    /// Number of bytes sent to the client.
     pub bytes: u64,
     /// Value of `User-Agent`.
     pub agent: Cow<'a, [u8]>,
-    /// Duration in microseconds.
+    /// Duration of the request, in microseconds.
     pub took_us: Option<u64>,
     /// Value of `$upstream_cache_status`: `None` if the format does not contain it, empty if the request used no cache.
     pub cache: Option<Cow<'a, [u8]>>,
 }
 
-/// Meaning of a value in a line.
+/// Meaning of a value in an access log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogField {
     Address,
     TimeLocal,
     TimeIso,
     TimeEpoch,
-    /// Time in any of the previous forms.
+    /// Time in any of the formats of the other variants.
     Time,
     Request,
     Uri,

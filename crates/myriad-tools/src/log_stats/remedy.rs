@@ -87,7 +87,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ("exited on signal", "this is a crash: please report it with the lines before it"),
 ];
 
-/// Returns the remedy for an error message or its group; `None` if no general advice exists.
+/// Returns the advice for an error message of the log, or for a group of messages; `None` if no general advice exists.
 pub fn remedy(message: &str) -> Option<&'static str> {
     let found = REMEDIES.iter().find(|(part, _)| message.contains(part));
     found.map(|(_, advice)| *advice)

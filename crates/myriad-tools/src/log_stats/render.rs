@@ -15,12 +15,12 @@ pub use style::Style;
 use style::{Color, cut, heading};
 use table::{Align, ReportTable};
 
-/// Section of a report.
+/// Section of a report about log files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportSection {
     /// Number of requests, durations, share of cache hits.
     Summary,
-    /// Status classes by hour.
+    /// Requests by status class (2xx, 4xx, ...) and hour.
     Hours,
     /// Most requested pages.
     Pages,
@@ -28,14 +28,14 @@ pub enum ReportSection {
     Slow,
     /// Pages with the most cache misses.
     Missed,
-    /// Clients with the most requests.
+    /// Client addresses with the most requests.
     Floods,
-    /// Errors and remedies.
+    /// Errors of the error log, and remedies.
     Errors,
 }
 
 impl ReportSection {
-    /// All sections, in the order of a report.
+    /// All sections, in the order in which a report shows them.
     pub const ALL: [Self; 7] =
         [Self::Summary, Self::Hours, Self::Pages, Self::Slow, Self::Missed, Self::Floods, Self::Errors];
 }

@@ -6,19 +6,19 @@ use crate::log_stats::counts::{CACHE, Tally};
 use crate::log_stats::remedy::remedy;
 use crate::log_stats::top_counter::TopEntry;
 
-/// Results of a [`Tally`]. Fields ending in `_s` are seconds since the epoch, in `_ms` milliseconds. A field `over` is
-/// the amount by which the count in the same row may at most be too high.
+/// Results of counting log lines (a [`Tally`]). Fields ending in `_s` are seconds since the epoch, in `_ms`
+/// milliseconds. A field `over` is the amount by which the count in the same row may at most be too high.
 #[derive(Debug, Serialize)]
 pub struct LogReport {
-    /// Number of requests.
+    /// Number of requests in the access logs.
     pub requests: u64,
-    /// Number of sent bytes.
+    /// Number of bytes sent to clients.
     pub bytes: u64,
-    /// Time of the earliest line.
+    /// Time of the earliest log line; `None` without any.
     pub first_s: Option<u64>,
-    /// Time of the latest line.
+    /// Time of the latest log line; `None` without any.
     pub last_s: Option<u64>,
-    /// Number of lines that could not be parsed.
+    /// Number of log lines that could not be parsed.
     pub unread: u64,
     /// Requests by class of status.
     pub statuses: StatusCounts,
@@ -34,7 +34,7 @@ pub struct LogReport {
     pub slow: Vec<SlowPage>,
     /// Pages with the most cache misses.
     pub missed: Vec<MissedPage>,
-    /// Addresses with the most requests.
+    /// Client addresses with the most requests.
     pub floods: Vec<BusyAddress>,
     /// Number of errors in error logs; a repeated line counts as often as it was repeated.
     pub error_lines: u64,
@@ -45,15 +45,15 @@ pub struct LogReport {
 /// Requests by class of status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StatusCounts {
-    /// 100 to 299.
+    /// Number of requests with status 100 to 299.
     pub ok: u64,
-    /// 300 to 399.
+    /// Number of requests with status 300 to 399.
     pub redirected: u64,
-    /// 400 to 499.
+    /// Number of requests with status 400 to 499.
     pub client_error: u64,
-    /// 500 to 599.
+    /// Number of requests with status 500 to 599.
     pub server_error: u64,
-    /// Requests without a status, or with one below 100.
+    /// Number of requests without a status, or with one below 100.
     pub other: u64,
 }
 
@@ -63,7 +63,7 @@ impl StatusCounts {
         Self { ok: ok + informed, redirected, client_error, server_error, other }
     }
 
-    /// Returns the sum of all classes.
+    /// Returns the sum of all status classes.
     pub fn all(self) -> u64 {
         self.ok + self.redirected + self.client_error + self.server_error + self.other
     }
@@ -73,15 +73,15 @@ impl StatusCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct DurationStats {
-    /// Arithmetic mean.
+    /// Arithmetic mean of the durations.
     pub mean_ms: f64,
-    /// Median.
+    /// Median duration.
     pub p50_ms: f64,
-    /// 95th percentile.
+    /// 95th percentile of the durations.
     pub p95_ms: f64,
-    /// 99th percentile.
+    /// 99th percentile of the durations.
     pub p99_ms: f64,
-    /// Maximum.
+    /// Longest duration.
     pub max_ms: f64,
 }
 
@@ -116,7 +116,7 @@ pub struct ReportedPage {
     pub requests: u64,
     /// Amount by which `requests` may at most be too high.
     pub over: u64,
-    /// Number of sent bytes.
+    /// Number of bytes sent to clients.
     pub bytes: u64,
     /// Number of responses with status 400 and above.
     pub errors: u64,
@@ -155,28 +155,28 @@ pub struct MissedPage {
 /// Client address (IPv4) or /64 network (IPv6), and the counts of its requests.
 #[derive(Debug, Serialize)]
 pub struct BusyAddress {
-    /// Address or network.
+    /// IPv4 address, or /64 network of IPv6.
     pub address: String,
     /// Number of requests.
     pub requests: u64,
     /// Amount by which `requests` may at most be too high.
     pub over: u64,
-    /// Percentage of all requests.
+    /// Share of all requests, in percent.
     pub share: f64,
-    /// Maximum number of requests within a minute.
+    /// Maximum number of requests of the address within a minute.
     pub peak_per_minute: u64,
     /// Number of responses with status 400 and above.
     pub errors: u64,
-    /// Number of sent bytes.
+    /// Number of bytes sent to the address.
     pub bytes: u64,
     /// Most frequent `User-Agent`.
     pub agent: String,
 }
 
-/// Group of errors that differ only in numbers and names.
+/// Group of error messages that differ only in numbers and names.
 #[derive(Debug, Serialize)]
 pub struct ErrorGroup {
-    /// Level of the errors.
+    /// Level of the errors, such as `error` or `crit`.
     pub level: String,
     /// Common text of the messages: numbers are replaced by `N`, quoted texts by `"…"`.
     pub message: String,
@@ -192,12 +192,12 @@ pub struct ErrorGroup {
     pub example: String,
     /// Address of the client of the last occurrence; empty if unknown.
     pub client: String,
-    /// Remedy; `None` if none is known.
+    /// Advice for the errors; `None` if none is known.
     pub remedy: Option<&'static str>,
 }
 
 impl LogReport {
-    /// Creates the report of a tally. Each list has at most `most` entries.
+    /// Creates the report of counted log lines. Each list of the report has at most `most` entries.
     pub fn of(tally: &Tally, most: usize) -> Self {
         let hour = |(hour, classes): (&u64, &_)| HourCounts {
             begin_s: hour * 3600,

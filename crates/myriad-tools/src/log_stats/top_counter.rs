@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Maximum length of a key in bytes; the rest is truncated.
+/// Maximum length of a counted key (such as a page name) in bytes; the rest is truncated.
 const LONGEST_KEY: usize = 256;
 
 /// Counter of the most frequent keys (Space-Saving, of Metwally, Agrawal and El Abbadi 2005).
@@ -13,19 +13,19 @@ const LONGEST_KEY: usize = 256;
 #[derive(Debug)]
 pub(crate) struct TopCounter<T> {
     most: usize,
-    /// Maximum weight of all dropped keys.
+    /// Maximum weight of all keys that were dropped.
     floor: u64,
     entries: HashMap<Box<[u8]>, TopEntry<T>, foldhash::fast::RandomState>,
 }
 
-/// Counts of a key.
+/// Counts stored for a key.
 #[derive(Clone, Debug)]
 pub(crate) struct TopEntry<T> {
-    /// Weight by which keys are sorted.
+    /// Weight (such as the number of requests) by which keys are sorted.
     pub(crate) weight: u64,
     /// Amount by which `weight` may at most be too high.
     pub(crate) over: u64,
-    /// Further counts, which restart if the key is dropped and added again.
+    /// Further counts of the key, which restart if the key is dropped and added again.
     pub(crate) value: T,
 }
 

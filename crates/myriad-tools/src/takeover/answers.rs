@@ -13,16 +13,16 @@ use myriad_conf::model::{ListenAddress, ListenConf, ServerConf, ServerName};
 
 use myriad_cli::web::{WebClient, WebTarget};
 
-/// Maximum number of checks. If a thousand servers share an address, a part of them is representative.
+/// Maximum number of checks of addresses. If a thousand servers share an address, a part of them is representative.
 const MOST: usize = 64;
-/// Maximum time after the swap until an address responds as before.
+/// Maximum time after nginx is replaced until an address must respond as before.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
-/// Maximum time for a connection to be accepted, if no request is sent.
+/// Maximum time for a connection to be accepted, in a check that sends no request.
 const CONNECT: Duration = Duration::from_secs(5);
 const AGENT: &str = "myriad-takeover";
 
-/// Check of one address.
+/// Check of one listening address, before and after nginx is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AddressCheck {
     /// Requests the page `/` of a host.
@@ -172,15 +172,15 @@ impl std::fmt::Display for CheckResult {
     }
 }
 
-/// Performs all checks before the swap. If nginx does not run (`ran` is false), the result is that all addresses must
-/// accept connections after the swap.
+/// Performs all checks before nginx is replaced. If nginx does not run (`ran` is false), the result is that all
+/// addresses must accept connections afterwards.
 pub(super) fn check_all(questions: &[AddressCheck], ran: bool) -> Vec<CheckResult> {
     let ask = |question: &AddressCheck| if ran { question.check_once() } else { CheckResult::Connected };
     questions.iter().map(ask).collect()
 }
 
-/// Repeats all checks after the swap and prints the results. The error lists the addresses with a worse result than
-/// before.
+/// Repeats all checks after nginx was replaced and prints the results. The error lists the addresses with a worse
+/// result than before.
 pub(super) fn compare(questions: &[AddressCheck], before: &[CheckResult]) -> Result<(), String> {
     let mut worse = Vec::new();
     for (question, before) in questions.iter().zip(before) {

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use myriad_conf::registry::DirectiveStatus;
 use myriad_conf::{Node, ParsedConfiguration, Span, line_and_column};
 
-/// Maximum number of positions listed for one directive.
+/// Maximum number of positions in the configuration that are listed for one directive.
 const PLACES: usize = 3;
 
-/// Returns a line for each such directive, with its positions; empty if there is none.
+/// Returns a line for each directive of the configuration that differs from nginx, has no effect or is not implemented,
+/// with its positions; empty if there is none.
 pub(super) fn lines(parsed: &ParsedConfiguration) -> Vec<String> {
     let mut notes: BTreeMap<&str, String> = BTreeMap::new();
     for directive in myriad_serve::registry().directives() {
@@ -47,7 +48,7 @@ pub(super) fn gather<'p>(nodes: &'p [Node], visit: &mut impl FnMut(&'p Node)) {
     }
 }
 
-/// Returns the file and line of a position; `None` if it is not in a file.
+/// Returns the file and line of a position in the configuration; `None` if it is not in a file.
 fn place(parsed: &ParsedConfiguration, span: Span) -> Option<String> {
     let source =
         parsed.source(span.file).filter(|source| !source.builtin && source.path.as_os_str() != "-g")?;

@@ -84,8 +84,8 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the process ID of the nginx master: that of the service, otherwise of the only one that runs. Returns `None`
-/// if none runs or the configuration is given by an option.
+/// Returns the process ID of the nginx master: the main process of the service, otherwise the only master that runs.
+/// Returns `None` if none runs or the configuration is given by an option.
 fn master(options: &TakeoverOptions) -> Result<Option<u32>, String> {
     if options.configuration.is_some() {
         return Ok(None);
@@ -123,7 +123,7 @@ fn origin(nginx: &NginxInstallation) -> Result<ConfigurationSource, String> {
     Ok(ConfigurationSource { paths: ServerPaths::new(&options), directives: Vec::new(), preset: None })
 }
 
-/// Loads the configuration and prints the findings; `None` if it has errors.
+/// Loads the configuration of nginx and prints the findings; `None` if it has errors.
 fn examine_configuration(origin: &ConfigurationSource) -> Option<Configuration> {
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
@@ -153,7 +153,7 @@ fn print_all(findings: &[ConfigFinding]) {
     }
 }
 
-/// Prints the steps that `--apply` would perform.
+/// Prints the steps of the takeover that `--apply` would perform.
 fn show(options: &TakeoverOptions, nginx: &NginxInstallation, line: &MyriadCommandLine) {
     println!("\nThe takeover is possible. `myriad takeover --apply` performs these steps:");
     println!("  writes {}", unit::PLACE);

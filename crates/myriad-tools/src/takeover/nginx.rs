@@ -87,7 +87,7 @@ fn installed() -> Option<PathBuf> {
     folders.map(|folder| folder.join("nginx")).find(|path| path.is_file())
 }
 
-/// Paths from the command line of a running master process.
+/// Paths from the command line of a running nginx master process.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct RunningNginx {
     program: Option<PathBuf>,
@@ -108,7 +108,7 @@ impl RunningNginx {
         running
     }
 
-    /// Parses the title of a master process, which ends with the arguments of nginx, separated by spaces.
+    /// Parses the title of an nginx master process, whose last part is the arguments of nginx, separated by spaces.
     fn from_title(line: &str) -> Self {
         let mut words = line.strip_prefix(MASTER).unwrap_or_default().split_whitespace();
         let program = words.next().map(PathBuf::from).filter(|path| path.is_absolute());

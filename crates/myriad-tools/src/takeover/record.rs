@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use myriad_cli::machine_files::{self, below};
 use myriad_cli::pidfile::reason;
 
-/// Path of the record.
+/// Path of the record by which a takeover is undone.
 const PLACE: &str = "/var/lib/myriad/takeover.json";
 
-/// State of the services before the takeover, and paths of nginx.
+/// State of the services before the takeover, and paths of nginx; stored so that `--undo` can restore them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TakeoverRecord {
     /// Name of nginx's systemd unit.
@@ -26,7 +26,7 @@ pub(super) struct TakeoverRecord {
 }
 
 impl TakeoverRecord {
-    /// Reads the record below `root`; `None` if it does not exist.
+    /// Reads the record of a takeover below the folder `root`; `None` if it does not exist.
     pub(super) fn read(root: &Path) -> Result<Option<Self>, String> {
         let path = below(root, PLACE);
         match fs::read(&path) {
@@ -38,13 +38,13 @@ impl TakeoverRecord {
         }
     }
 
-    /// Writes the record below `root`.
+    /// Writes the record of a takeover below the folder `root`.
     pub(super) fn write(&self, root: &Path) -> Result<(), String> {
         let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
         write(root, PLACE, &text)
     }
 
-    /// Removes the record after the takeover was undone.
+    /// Removes the record below the folder `root` after the takeover was undone.
     pub(super) fn forget(root: &Path) -> Result<(), String> {
         remove(root, PLACE)
     }

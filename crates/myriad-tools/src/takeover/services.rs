@@ -4,16 +4,16 @@ use std::process::{Command, Output};
 
 /// systemd unit of the Myriad package.
 pub(super) const MYRIAD: &str = "myriad.service";
-/// Queried properties.
+/// Properties of a systemd unit that are queried.
 const PROPERTIES: [&str; 4] = ["LoadState", "ActiveState", "UnitFileState", "MainPID"];
 
-/// State of a service.
+/// State of a systemd service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ServiceState {
     pub(super) is_installed: bool,
     pub(super) is_active: bool,
     pub(super) is_enabled: bool,
-    /// Process ID of the main process; `None` if it does not run.
+    /// Process ID of the service's main process; `None` if it does not run.
     pub(super) pid: Option<u32>,
 }
 

@@ -7,11 +7,11 @@ use super::record::{self, TakeoverRecord};
 use super::services::{self, MYRIAD, systemctl};
 use super::unit;
 
-/// Inputs of the replacement, which have been validated.
+/// Inputs for replacing nginx with Myriad, which have been validated.
 pub(super) struct NginxSwap<'a> {
     pub(super) root: &'a Path,
     pub(super) record: TakeoverRecord,
-    /// Text of the systemd drop-in.
+    /// Text of the systemd drop-in for Myriad's unit.
     pub(super) unit: String,
     pub(super) questions: Vec<AddressCheck>,
 }

@@ -11,9 +11,9 @@ use myriad_conf::ParsedConfiguration;
 use super::differences::gather;
 use super::nginx::NginxInstallation;
 
-/// Path of the drop-in.
+/// Path of the systemd drop-in by which Myriad's unit runs with nginx's configuration.
 pub(super) const PLACE: &str = "/etc/systemd/system/myriad.service.d/takeover.conf";
-/// Folders that the drop-in never makes writable as a whole.
+/// Folders that the drop-in never makes writable as a whole, because they contain more than files of the server.
 const TOO_WIDE: [&str; 6] = ["/", "/etc", "/usr", "/home", "/root", "/boot"];
 
 /// Command line with which Myriad replaces nginx.
@@ -21,9 +21,9 @@ const TOO_WIDE: [&str; 6] = ["/", "/etc", "/usr", "/home", "/root", "/boot"];
 pub(super) struct MyriadCommandLine {
     program: PathBuf,
     paths: Vec<(&'static str, PathBuf)>,
-    /// Value of `-g`, without `daemon off;`.
+    /// Value of the option `-g` (directives on the command line), without `daemon off;`.
     pub(super) directives: String,
-    /// True if the configuration contains `daemon`.
+    /// True if the configuration contains the directive `daemon`.
     sets_daemon: bool,
 }
 
@@ -58,7 +58,7 @@ impl MyriadCommandLine {
     }
 }
 
-/// Returns the text of the drop-in.
+/// Returns the text of the systemd drop-in: the command line, and the folders that Myriad may write.
 pub(super) fn text(line: &MyriadCommandLine, folders: &BTreeSet<PathBuf>) -> String {
     let mut text = String::from(
         "# Written by `myriad takeover --apply`; `myriad takeover --undo` removes it.\n[Service]\nExecStart=\n",

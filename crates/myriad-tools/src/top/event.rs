@@ -2,7 +2,7 @@
 
 use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TopPage};
 
-/// Key that has a function.
+/// Key of the keyboard that has a function in `myriad top`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyPress {
     Quit,
@@ -10,7 +10,7 @@ pub(super) enum KeyPress {
     Letter(char),
 }
 
-/// Event of the main loop.
+/// Event of the main loop of `myriad top`: data of the server, or a key.
 pub(super) enum TopEvent {
     Connected,
     Tick(Box<LiveTick>),

@@ -15,14 +15,16 @@ use myriad_cli::pidfile::reason;
 /// Rankings, in the order of the views that show them.
 pub(super) const RANKINGS: [&str; 3] = ["requests", "misses", "slow"];
 
-/// Maximum length of a line of a reply, in bytes.
+/// Maximum length of a line of the server's reply, in bytes.
 const LONGEST: u64 = 16 << 20;
-/// Maximum time without data. A tick arrives every second, so a longer silence means that the server hangs.
+/// Maximum time without data from the server. A live event arrives every second, so a longer silence means that the
+/// server hangs.
 const SILENCE: Duration = Duration::from_secs(15);
-/// Interval at which rankings are requested.
+/// Interval at which rankings of pages are requested.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Sends a request and passes each line of the reply to `tell`, until `tell` returns `false` or the reply is complete.
+/// Sends a request to the server and passes each line of the reply to `tell`, until `tell` returns `false` or the reply
+/// is complete.
 fn query(
     running: &RunningServer,
     question: &str,
@@ -54,7 +56,7 @@ fn query(
     }
 }
 
-/// Returns the next `count` ticks.
+/// Returns the next `count` live events (ticks) of the server, one per second.
 pub(super) fn ticks(running: &RunningServer, count: u64) -> Result<Vec<LiveTick>, String> {
     let mut ticks = Vec::new();
     query(running, &format!("{{\"live\":{{\"ticks\":{count}}}}}"), |line| {

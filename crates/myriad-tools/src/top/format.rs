@@ -1,6 +1,6 @@
 //! Formats of durations and percentages.
 
-/// Formats a duration in milliseconds.
+/// Formats a duration in milliseconds for the screen.
 pub(super) fn duration(ms: f64) -> String {
     match ms {
         ..10.0 => format!("{ms:.2}ms"),

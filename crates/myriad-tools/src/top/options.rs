@@ -29,7 +29,7 @@ Exit status: 0 on success; 1 on errors.
 
 const OPTIONS: &[KnownOption] = &[("--once", false)];
 
-/// Options of the command.
+/// Options of the command `myriad top`.
 #[derive(Debug)]
 pub(super) struct TopOptions {
     pub(super) server: cli::ServerOptions,

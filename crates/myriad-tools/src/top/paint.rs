@@ -1,6 +1,6 @@
 //! Parts of a screen line: truncated text, colors, bars.
 
-/// Capabilities of a terminal.
+/// Capabilities of the terminal that output uses: colors, Unicode.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TerminalPaint {
     pub(super) has_colors: bool,

@@ -7,12 +7,12 @@ use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TickCounts, TopPa
 
 use super::event::KeyPress;
 
-/// Number of past seconds whose rates are stored; the widest terminal shows this many.
+/// Number of past seconds whose request rates are stored; the widest terminal shows this many.
 const SECONDS: usize = 400;
-/// Number of stored purges.
+/// Maximum number of purges that are stored for display.
 const PURGES: usize = 100;
 
-/// View that fills the screen.
+/// View of `myriad top` that fills the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TopView {
     #[default]
@@ -33,19 +33,19 @@ impl TopView {
     ];
 }
 
-/// Received data and the selected view.
+/// Data received from the server, and the selected view.
 #[derive(Debug, Default)]
 pub(super) struct TopState {
     pub(super) tick: Option<LiveTick>,
-    /// Rates per second, the newest last.
+    /// Rates per second of requests and other counts, the newest last.
     pub(super) seconds: VecDeque<TickCounts>,
     rankings: HashMap<&'static str, Vec<TopPage>>,
-    /// Purges, the newest first.
+    /// Purges that the server reported, the newest first.
     pub(super) purges: VecDeque<PurgeEvent>,
     pub(super) view: TopView,
     pub(super) is_paused: bool,
     pub(super) helps: bool,
-    /// Reason why no ticks arrive; `None` while they do.
+    /// Reason why no live events arrive; `None` while they do.
     pub(super) broken: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl TopState {
     }
 }
 
-/// Converts the counts of a tick to rates per second.
+/// Converts the counts since the previous live event to rates per second.
 fn rates(tick: &LiveTick) -> TickCounts {
     let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
     let delta = tick.delta;

@@ -4,10 +4,10 @@ use crate::tune::facts::{ApacheSetup, Mpm};
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::shares::MemoryBudget;
 
-/// Number of threads per process, as in the default configuration of Apache.
+/// Number of threads per Apache process, as in the default configuration of Apache.
 const THREADS: u32 = 25;
 
-/// Returns the configuration file of Apache.
+/// Returns the planned configuration file of Apache.
 pub(crate) fn file(apache: ApacheSetup, budget: &MemoryBudget) -> ConfigFile {
     let restart = "apachectl configtest && systemctl restart apache2";
     let mut file =

@@ -5,18 +5,18 @@ use crate::tune::facts::{ApacheSetup, DatabaseKind, DatabaseServer, MachineFacts
 use crate::tune::shares::{CHILDREN_PER_CORE, MemoryBudget, MemoryShare, MemorySizes};
 use crate::tune::{database, opcache};
 
-/// Memory of Myriad in addition to its cached pages: the process, small files, connections.
+/// Memory of Myriad in addition to its cached pages, in bytes: the process, small files, connections.
 const MYRIAD: u64 = 64 * MIB;
-/// Memory of the php-fpm master, and of Apache without its workers.
+/// Memory of the php-fpm master process, and of Apache without its workers, in bytes.
 const MASTER: u64 = 20 * MIB;
 /// Maximum number of php-fpm children; more would cost php-fpm more than they yield.
 const MOST_CHILDREN: u32 = 1024;
-/// Memory of an Apache process without PHP.
+/// Memory of an Apache process without PHP, in bytes.
 const APACHE_PROCESS: u64 = 8 * MIB;
 const APACHE_THREAD: u64 = MIB / 2;
 
-/// Divides the memory of a machine. Shares that do not depend on the number of PHP children are allocated first; the
-/// rest determines that number.
+/// Divides the memory of a machine among the programs. Shares that do not depend on the number of PHP children are
+/// allocated first; the rest determines that number.
 pub(crate) fn budget(facts: &MachineFacts) -> MemoryBudget {
     let limit = facts.memory / 4 * 3;
     let mut sizes = MemorySizes {
@@ -99,12 +99,13 @@ fn database_share(memory: u64, database: &DatabaseServer, sizes: &MemorySizes) -
     }
 }
 
-/// Returns the memory of a PHP child, including its database connection.
+/// Returns the memory of a PHP child process, including its database connection, in bytes.
 fn child(facts: &MachineFacts, sizes: &MemorySizes) -> u64 {
     facts.worker.bytes + connection(sizes)
 }
 
-/// Returns the memory of an active database connection; assumes that one in four connections uses a temporary table.
+/// Returns the memory of an active database connection, in bytes; assumes that one in four connections uses a temporary
+/// table.
 fn connection(sizes: &MemorySizes) -> u64 {
     if sizes.pool == 0 { 0 } else { database::CONNECTION + sizes.temporary_table / 4 }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::present_settings::PresentSettings;
 
-/// Planned setting and its present value.
+/// Planned setting of a program and its present value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingChange {
-    /// Section, empty without one.
+    /// Section of the configuration file; empty without one.
     pub section: String,
     /// Name of the setting.
     pub name: String,
@@ -50,7 +50,7 @@ pub fn changes(file: &ConfigFile, present: &PresentSettings) -> Vec<SettingChang
     file.settings.iter().filter(last).map(change).collect()
 }
 
-/// Returns whether two spellings of a value are equivalent: `64M` and `67108864`, `On` and `1`.
+/// Returns whether two values of a setting are equivalent: `64M` and `67108864`, `On` and `1`.
 fn is_same(a: &str, b: &str) -> bool {
     let plain = |text: &str| match text.to_ascii_lowercase().as_str() {
         "on" | "yes" | "true" => "1".to_owned(),

@@ -5,7 +5,7 @@ use crate::tune::facts::{DatabaseServer, MachineFacts};
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::shares::MemoryBudget;
 
-/// Memory of an active connection, in bytes: thread, network, sort and join buffers, its part of the caches.
+/// Memory of an active database connection, in bytes: thread, network, sort and join buffers, its part of the caches.
 pub(crate) const CONNECTION: u64 = 3 * MIB;
 /// Unit of the buffer pool's size, in bytes: the server rounds it up to a multiple.
 const CHUNK: u64 = 128 * MIB;
@@ -30,7 +30,8 @@ fn has_performance_schema(memory: u64) -> bool {
     memory >= 4 * GIB
 }
 
-/// Returns the size of the buffer pool, in bytes: a share of the memory, at most three times the size of the data.
+/// Returns the size of the database's buffer pool, in bytes: a share of the memory, at most three times the size of the
+/// data.
 pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;
@@ -63,7 +64,7 @@ pub(crate) fn connections(children: u32) -> u32 {
     (children + 20).next_multiple_of(10)
 }
 
-/// Returns the configuration file for the database.
+/// Returns the planned configuration file of the database server.
 pub(crate) fn file(facts: &MachineFacts, database: &DatabaseServer, budget: &MemoryBudget) -> ConfigFile {
     let is_mariadb = database.kind.is_mariadb();
     let (path, group, service) = if is_mariadb {

@@ -2,7 +2,7 @@
 
 use crate::tune::amount::MIB;
 
-/// Facts about a machine.
+/// Facts about a machine, from which the settings are planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFacts {
     /// Memory of the machine, or of its control group if less, in bytes.
@@ -41,7 +41,7 @@ pub struct InstalledPhp {
 }
 
 impl InstalledPhp {
-    /// Returns the version as in names of folders: `8.2`.
+    /// Returns the version as in the names of PHP's folders: `8.2`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.version.0, self.version.1)
     }
@@ -50,7 +50,7 @@ impl InstalledPhp {
 /// Memory of a PHP worker process that it shares with no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhpWorkerSize {
-    /// Memory in bytes.
+    /// Memory of one worker process, in bytes.
     pub bytes: u64,
     /// Number of measured workers; 0 if the size is assumed.
     pub measured: u32,
@@ -61,12 +61,12 @@ impl PhpWorkerSize {
     pub const ASSUMED: Self = Self { bytes: 80 * MIB, measured: 0 };
 }
 
-/// Database server.
+/// Database server that is installed on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseServer {
     /// Family of the server.
     pub kind: DatabaseKind,
-    /// Version, such as `(10, 11, 6)`.
+    /// Version of the server, such as `(10, 11, 6)`.
     pub version: (u32, u32, u32),
     /// Size of the data folder in bytes; `None` if unknown.
     pub data: Option<u64>,
@@ -99,7 +99,7 @@ impl DatabaseServer {
         Some(Self { kind, version, data: None })
     }
 
-    /// Returns name and version for messages.
+    /// Returns name and version of the server for messages.
     pub fn name(&self) -> String {
         let (major, minor, patch) = self.version;
         match self.kind {
@@ -119,7 +119,7 @@ fn version(word: &str) -> Option<(u32, u32, u32)> {
 pub struct ObjectCacheServer {
     /// Name of its systemd service: `redis-server`, `valkey-server`.
     pub service: String,
-    /// Main configuration file: `/etc/redis/redis.conf`.
+    /// Main configuration file of the server, such as `/etc/redis/redis.conf`.
     pub configuration: String,
     /// Command line of its service, to which the plan appends options.
     pub command: String,

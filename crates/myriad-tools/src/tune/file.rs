@@ -32,16 +32,16 @@ impl FileFormat {
     }
 }
 
-/// Setting in a file, with its reason.
+/// Setting of a planned file, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Section; empty if the format has none.
+    /// Section of the file; empty if the format has none.
     pub section: String,
-    /// Name.
+    /// Name of the setting.
     pub name: String,
     /// Value as written in the file.
     pub value: String,
-    /// Reason, as a sentence without a full stop.
+    /// Reason for the value, as a sentence without a full stop.
     pub why: String,
 }
 
@@ -76,7 +76,7 @@ impl ConfigFile {
         }
     }
 
-    /// Adds a setting.
+    /// Adds a setting with its reason to the file.
     #[expect(clippy::needless_pass_by_value, reason = "numbers and texts are given as they come")]
     pub(crate) fn set(&mut self, section: &str, name: &str, value: impl ToString, why: impl Into<String>) {
         self.settings.push(Setting {

@@ -42,7 +42,7 @@ fn jit(facts: &MachineFacts) -> u64 {
     }
 }
 
-/// Adds the settings of OPcache to a `php.ini` file.
+/// Adds the OPcache settings to the planned `php.ini` file.
 pub(crate) fn lines(facts: &MachineFacts, budget: &MemoryBudget, file: &mut ConfigFile) {
     let sizes = &budget.sizes;
     let counted = match facts.site_files {

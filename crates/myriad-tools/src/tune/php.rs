@@ -34,7 +34,7 @@ pub(crate) fn uploads(facts: &MachineFacts) -> UploadSizes {
     }
 }
 
-/// Returns the configuration files for PHP.
+/// Returns the planned configuration files for PHP and php-fpm.
 pub(crate) fn files(facts: &MachineFacts, budget: &MemoryBudget) -> Vec<ConfigFile> {
     let mut files = Vec::new();
     if let Some(php) = &facts.php {

@@ -7,12 +7,12 @@ use crate::tune::file::ConfigFile;
 use crate::tune::shares::MemoryBudget;
 use crate::tune::{apache, database, kernel, object_cache, php};
 
-/// Plan of the settings for a machine.
+/// Planned settings of all programs on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TuningPlan {
     /// Memory budget of the programs.
     pub budget: MemoryBudget,
-    /// Files to write.
+    /// Configuration files to write.
     pub files: Vec<ConfigFile>,
     /// Additional information for the user, as sentences.
     pub remarks: Vec<String>,

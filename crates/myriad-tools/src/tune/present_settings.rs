@@ -11,7 +11,8 @@ pub struct PresentFile {
     pub path: String,
     /// Format of the file.
     pub format: FileFormat,
-    /// Contents.
+    /// Present settings of a program from several files. If a setting occurs several times, the last value applies, as
+    /// in the programs.
     pub text: String,
 }
 
@@ -37,7 +38,7 @@ impl PresentSettings {
         Some((value, path))
     }
 
-    /// Sets a value from another source, whose name is `path`.
+    /// Sets a present value from another source, whose name for messages is `path`.
     pub fn put(&mut self, format: FileFormat, section: &str, name: &str, value: String, path: String) {
         self.values.insert(key(format, section, name), (value, path));
     }
@@ -61,7 +62,8 @@ impl PresentSettings {
     }
 }
 
-/// Returns whether the database server reads a group of a file, since other programs have groups in the same files.
+/// Returns whether the program reads this group of the file: in MariaDB's and MySQL's files, other programs have groups
+/// too.
 fn counts(format: FileFormat, group: &str) -> bool {
     format != FileFormat::MyCnf
         || matches!(group, "server" | "mysqld" | "mariadb" | "mariadbd" | "galera")

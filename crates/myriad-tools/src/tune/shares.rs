@@ -14,10 +14,10 @@ pub struct MemoryShare {
     pub how: String,
 }
 
-/// Memory of all programs.
+/// Memory budget: the share of each program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryBudget {
-    /// Upper bound of the sum: three quarters of the memory, in bytes.
+    /// Upper bound of the sum of all shares: three quarters of the machine's memory, in bytes.
     pub limit: u64,
     /// Shares of the programs.
     pub shares: Vec<MemoryShare>,
@@ -40,7 +40,7 @@ impl MemoryBudget {
     }
 }
 
-/// Sizes that depend on the memory and the site; in bytes, except numbers of files and connections.
+/// Memory sizes of programs that depend on the machine and the site; in bytes, except numbers of files and connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemorySizes {
     pub(crate) opcache: u64,

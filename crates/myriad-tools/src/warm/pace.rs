@@ -34,18 +34,19 @@ impl PhpBudget {
     }
 }
 
-/// Number of pages whose durations are stored.
+/// Number of last pages whose durations are stored, to compute the usual duration.
 const REMEMBERED: usize = 32;
 /// Multiple of the usual duration above which a page is slow: visitors then probably wait for PHP too.
 const SLOW: u64 = 3;
 /// Duration in milliseconds up to which a page is never slow.
 const NOTICEABLE_MS: u64 = 100;
-/// Maximum pause in milliseconds, even if the server requests a longer one.
+/// Maximum pause between requests in milliseconds, even if the server requests a longer one.
 const LONGEST_MS: u64 = 60_000;
 /// Pause after a rejection without `Retry-After`, in milliseconds.
 const REFUSED_MS: u64 = 5000;
 
-/// Computes the pauses of all threads. They are longer if pages take longer than usual, or if the server requests it.
+/// Computes the pauses between requests of all threads. They are longer if pages take longer than usual, or if the
+/// server requests it.
 #[derive(Clone, Debug)]
 pub struct WarmPace {
     budget: PhpBudget,

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-/// Maximum number of targets. Above it, new targets are skipped; the most requested ones usually appear early.
+/// Maximum number of request targets that are counted. Above it, new targets are skipped; the most requested ones
+/// usually appear early.
 const MOST: usize = 200_000;
-/// Maximum length of a target, in bytes.
+/// Maximum length of a request target, in bytes; longer ones are not counted.
 const LONGEST: usize = 2048;
 
-/// Counter of requests by target.
+/// Counter of the requests in an access log by target.
 #[derive(Clone, Debug, Default)]
 pub struct RequestCounter {
     counts: HashMap<String, u64>,
-    /// Number of lines that were not counted.
+    /// Number of log lines that were not counted.
     skipped_lines: u64,
 }
 
@@ -29,7 +30,7 @@ impl RequestCounter {
         }
     }
 
-    /// Returns the number of lines that were not counted.
+    /// Returns the number of log lines that were not counted.
     pub fn passed_over(&self) -> u64 {
         self.skipped_lines
     }

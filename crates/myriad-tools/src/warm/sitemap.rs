@@ -1,13 +1,13 @@
 //! Sitemaps (sitemaps.org): lists of pages, and indexes of such lists.
 
-/// Maximum number of URLs in a file (sitemaps.org: 50,000).
+/// Maximum number of URLs that are read from a sitemap file (sitemaps.org: 50,000).
 const MOST: usize = 50_000;
 const LONGEST: usize = 2048;
 
 /// URLs listed in a sitemap file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// Pages.
+    /// URLs of pages.
     pub pages: Vec<String>,
     /// URLs of further sitemap files, if the file is an index.
     pub sitemaps: Vec<String>,
@@ -40,8 +40,8 @@ pub fn sitemaps_of_robots(bytes: &[u8]) -> Vec<String> {
     values.filter(|value| is_address(value)).take(64).map(str::to_owned).collect()
 }
 
-/// Returns the texts of the `<loc>` elements. Elements with a namespace prefix (`<image:loc>`) are skipped: they name
-/// pictures.
+/// Returns the texts of the `<loc>` elements of a sitemap. Elements with a namespace prefix (`<image:loc>`) are
+/// skipped: they name pictures.
 fn locations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -63,7 +63,7 @@ fn locations(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the text of an element: the contents of a CDATA section, otherwise the text with its entities resolved.
+/// Returns the text of an XML element: the contents of a CDATA section, otherwise the text with its entities resolved.
 fn content(text: &str) -> String {
     let text = text.trim();
     match text.strip_prefix("<![CDATA[").and_then(|text| text.strip_suffix("]]>")) {

@@ -19,8 +19,8 @@ use myriad_cli::servers;
 use myriad_cli::web::WebTarget;
 use myriad_cli::wordpress;
 
-/// Collects all facts. Returns them with the URL that was requested. Returns an error if no server responds for the
-/// site.
+/// Collects all facts about the WordPress stack. Returns them with the URL that was requested. Returns an error if no
+/// server responds for the site.
 pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, StackFacts), String> {
     let stack = stack::find(options)?;
     let layout = stack

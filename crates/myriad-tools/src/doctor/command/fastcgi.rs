@@ -11,7 +11,7 @@ use myriad_upstream::fastcgi_protocol::{Event, Params, ResponderDecoder, request
 use myriad_cli::pidfile::reason;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Maximum length of a response, in bytes.
+/// Maximum length of a FastCGI response, in bytes.
 const LARGEST: usize = 4 << 20;
 
 trait FastCgiStream: Read + Write {}

@@ -14,7 +14,7 @@ use myriad_cli::pidfile::reason;
 /// Maximum number of records that are read from the kernel log.
 const RECORDS: usize = 200_000;
 const RECORD: usize = 8192;
-/// Maximum number of killed processes that are counted.
+/// Maximum number of processes killed by the kernel that are counted.
 const NAMES: usize = 1000;
 
 /// Returns a value of `/proc/meminfo`, in bytes.
@@ -62,7 +62,7 @@ pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     }
 }
 
-/// Returns the number of php-fpm children and the memory of the largest.
+/// Returns the number of php-fpm children and the unshared memory of the largest, in bytes.
 pub(super) fn workers() -> Observation<FpmChildren> {
     let (largest, count) = largest_worker(Path::new("/proc"))
         .ok_or("no php-fpm child is running, or its memory usage is not readable")?;
@@ -93,7 +93,8 @@ pub(super) fn killed() -> Observation<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the name in a line such as `Out of memory: Killed process 812 (php-fpm8.2) total-vm:...`.
+/// Returns the process name in a kernel log line such as `Out of memory: Killed process 812 (php-fpm8.2) total-vm:...`;
+/// `None` for other lines.
 fn killed_process_name(record: &str) -> Option<String> {
     let (_, rest) = record.split_once("Killed process ")?;
     let name = rest.split_once('(')?.1.split_once(')')?.0;

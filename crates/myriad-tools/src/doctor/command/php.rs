@@ -18,7 +18,7 @@ const STATUS: &str = "/fpm-status";
 /// Marker in the script's output before the JSON, because plugins may print text before it.
 const MARK: &str = "MYRIAD:";
 
-/// Script file, which is removed on drop.
+/// PHP script that reports facts, in a file which is removed on drop.
 pub(super) struct PhpProbe {
     php: String,
     path: PathBuf,
@@ -179,7 +179,7 @@ pub(super) fn pool(php: &str, status: Option<&str>) -> Observation<FpmPoolStatus
     })
 }
 
-/// Returns `pm.max_children` of the pool that listens at this address, from its configuration file.
+/// Returns `pm.max_children` of the php-fpm pool that listens at this address, from its configuration file.
 pub(super) fn most_children(php: &str) -> Observation<u32> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     children_of_running(&address)

@@ -28,7 +28,7 @@ struct JsonReport<'f> {
     findings: Vec<JsonFinding<'f>>,
 }
 
-/// Prints the findings. Returns the exit status, which depends on the most severe one.
+/// Prints the doctor's findings. Returns the exit status, which depends on the most severe one.
 pub(super) fn print(
     target: &WebTarget,
     findings: &[DoctorFinding],

@@ -11,15 +11,15 @@ use myriad_cli::wordpress::{DeniedSitePaths, SiteKind, SiteLayout};
 
 /// User agent of the doctor. Myriad gives its requests the lowest priority for PHP (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
-/// Maximum decompressed length of a page, in bytes.
+/// Maximum decompressed length of a page that the doctor requests, in bytes.
 const LARGEST: u64 = 16 << 20;
 const MOST_ASSETS: usize = 60;
-/// Maximum number of denied files that are requested.
+/// Maximum number of files denied by `.htaccess` that the doctor requests, to test that they are not sent.
 const MAX_DENIED: usize = 20;
 /// Texts that indicate that a page contains a nonce.
 const NONCES: [&str; 3] = ["_wpnonce", "\"nonce\":\"", "nonce="];
 
-/// Facts about a site.
+/// Facts about a site that requests to it show.
 pub(super) struct SiteFacts {
     pub(super) pages: Vec<CheckedPage>,
     pub(super) assets: Observation<Vec<PageAsset>>,
@@ -66,7 +66,7 @@ pub(super) fn examine_site(home: &WebTarget, at: Option<&str>) -> Result<SiteFac
     Ok(SiteFacts { pages, assets, pictures: linked.pictures.len(), https_proxy_visit })
 }
 
-/// Returns the paths that `.htaccess` files of a site deny.
+/// Returns the paths that `.htaccess` files of a site deny, as Myriad translates them.
 pub(super) fn denied(layout: &SiteLayout) -> DeniedSitePaths {
     // The warnings are ignored: they are printed when Myriad starts, and the findings contain the rules.
     DeniedSitePaths::find(layout, SiteKind::WordPress, &mut Vec::new())
@@ -141,7 +141,7 @@ fn asset(client: &mut WebClient, target: &WebTarget) -> Result<PageAsset, WebFai
     })
 }
 
-/// Returns the decompressed text of a body.
+/// Returns the decompressed text of a response body.
 fn text(answer: &WebAnswer) -> String {
     let mut bytes = Vec::new();
     if answer.field("Content-Encoding").as_deref() == Some("gzip") {

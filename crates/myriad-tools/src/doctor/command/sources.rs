@@ -7,7 +7,7 @@ use crate::doctor::CookieSource;
 
 use myriad_cli::site_folder::SiteFolder;
 
-/// Maximum number of files that are read.
+/// Maximum number of PHP files and scripts that are searched.
 const FILES: usize = 60_000;
 const MAX_FOLDERS: usize = 20_000;
 const FILE_BYTES: u64 = 4 << 20;
@@ -90,8 +90,8 @@ fn is_quoted_in(text: &str, name: &str) -> bool {
     !name.is_empty() && ["'", "\"", "`"].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
-/// Calls `visit` with the text of each PHP file and script, and the plugin or theme that it belongs to, such as
-/// `plugins/shop`.
+/// Calls `visit` with the text of each PHP file and script below `content`, and the plugin or theme that it belongs to,
+/// such as `plugins/shop`. Of plugins and themes, only the `active` ones are read; all for `None`.
 fn each_text(content: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
     let site = SiteFolder::new(&std::path::absolute(content).unwrap_or_else(|_| content.to_owned()));
     let mut left = FILES;

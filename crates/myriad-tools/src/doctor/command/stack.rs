@@ -10,7 +10,7 @@ use myriad_cli::site_folder::SiteFolder;
 use myriad_cli::web::WebTarget;
 use myriad_cli::wordpress::{self, SiteLayout, SiteLine};
 
-/// Facts about the stack that are known before any request.
+/// Facts about the WordPress stack that are known before any request: processes, addresses, folders.
 #[derive(Debug, Default)]
 pub(super) struct LocalStack {
     /// Process ID of Myriad's supervisor.

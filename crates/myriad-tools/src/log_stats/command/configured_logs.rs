@@ -96,7 +96,7 @@ impl ConfiguredLogs {
         }
     }
 
-    /// Returns those log files that exist.
+    /// Returns those of the configured log files that exist.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
         all.filter(|path| path.is_file()).cloned().collect()
@@ -120,12 +120,12 @@ impl ConfiguredLogs {
         self.formats.get(format).map(|(_, layout)| layout)
     }
 
-    /// Returns the format named `name`, if it can be parsed.
+    /// Returns the `log_format` named `name`, if it can be parsed.
     pub(super) fn named(&self, name: &str) -> Option<&LogLayout> {
         self.formats.iter().find(|(known, _)| known == name).map(|(_, layout)| layout)
     }
 
-    /// Returns all formats.
+    /// Returns all log formats of the configuration that can be parsed.
     pub(super) fn layouts(&self) -> impl Iterator<Item = &LogLayout> {
         self.formats.iter().map(|(_, layout)| layout)
     }

@@ -18,8 +18,8 @@ use myriad_cli::terminal;
 use options::LogOptions;
 pub use options::USAGE;
 
-/// Runs `myriad log` with the arguments after its name. The exit status is 0 for success, 1 for an error, 2 if no line
-/// was found.
+/// Runs `myriad log` with the arguments after its name. The exit status is 0 for success, 1 for an error, 2 if no log
+/// line was found.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: log: {error}");

@@ -68,7 +68,7 @@ const QUESTIONS: [(&str, ReportSection); 6] = [
     ("--errors", ReportSection::Errors),
 ];
 
-/// Options of the command.
+/// Options of the command `myriad log`.
 #[derive(Debug)]
 pub(super) struct LogOptions {
     pub(super) server: cli::ServerOptions,
@@ -76,7 +76,7 @@ pub(super) struct LogOptions {
     pub(super) files: Vec<PathBuf>,
     pub(super) questions: Vec<ReportSection>,
     pub(super) limit: usize,
-    /// Start of the time range, in seconds since the epoch; `None` for no limit.
+    /// Start of the time range of counted lines, in seconds since the epoch; `None` for no limit.
     pub(super) since_s: Option<u64>,
     pub(super) until_s: Option<u64>,
     pub(super) host: Option<String>,
@@ -118,7 +118,7 @@ impl LogOptions {
         }))
     }
 
-    /// Returns whether the options exclude some lines, by time or host.
+    /// Returns whether the options exclude some log lines, by time or host.
     pub(super) fn is_narrowed(&self) -> bool {
         self.since_s.is_some() || self.until_s.is_some() || self.host.is_some()
     }

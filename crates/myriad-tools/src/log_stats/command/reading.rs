@@ -13,21 +13,21 @@ use super::configured_logs::ConfiguredLogs;
 use super::options::LogOptions;
 use myriad_cli::pidfile::reason;
 
-/// Maximum number of bytes that are read of a line; the rest is skipped.
+/// Maximum number of bytes that are read of a log line; the rest is skipped.
 const LONGEST: u64 = 64 << 10;
-/// Number of lines at the start of a file by which its format is detected.
+/// Number of lines at the start of a log file by which its format is detected.
 const LOOKED_AT: usize = 32;
-/// Maximum number of rotated copies of a log.
+/// Maximum number of rotated copies of a log that are read.
 const MOST_ROTATED: usize = 1000;
 
-/// Kind of the lines of a file: access log, JSON objects, or error log.
+/// Kind of the lines of a log file: access log, JSON objects, or error log.
 enum LineFormat {
     Access(LogLayout),
     Objects,
     Errors,
 }
 
-/// Reads all files that the options select, and returns the counts.
+/// Reads all log files that the options select, and returns the counts.
 pub(super) fn read(options: &LogOptions) -> Result<Tally, String> {
     let configured = ConfiguredLogs::find(&options.server);
     let format = options.format.as_deref().map(|format| named(format, &configured)).transpose()?;
@@ -118,7 +118,7 @@ fn rotated(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Opens a file and decompresses it if it starts with the gzip signature.
+/// Opens a log file and decompresses it if it starts with the gzip signature.
 fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
     let describe_error = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
     let mut file: Box<dyn BufRead> = if path == Path::new("-") {

@@ -2,7 +2,7 @@
 
 use crate::log_stats::time::shown;
 
-/// Presentation of a report.
+/// Presentation of a report: width and capabilities of the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Number of columns of the terminal.

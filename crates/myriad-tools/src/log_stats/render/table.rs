@@ -7,11 +7,11 @@ use super::style::{Color, Style, cut, heading};
 pub(super) enum Align {
     Left,
     Right,
-    /// Left-aligned last column, which is truncated at the edge of the terminal.
+    /// Left-aligned last column, truncated at the edge of the terminal.
     Rest,
 }
 
-/// Maximum width of each column except the last.
+/// Maximum width of each column of a table except the last.
 const WIDEST: usize = 40;
 
 pub(super) struct ReportTable<'a, const N: usize> {

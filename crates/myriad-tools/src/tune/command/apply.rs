@@ -12,7 +12,8 @@ use super::record::{OriginalFile, PLACE, RecordedFile, TuneRecord, hash};
 use myriad_cli::machine_files::{self, below};
 use myriad_cli::pidfile::reason;
 
-/// Writes the files of a plan. If one cannot be written, or a program rejects one, restores the previous files.
+/// Writes the configuration files of a plan. If one cannot be written, or a program rejects one, restores the previous
+/// files.
 pub(super) fn apply(root: &Path, plan: &TuningPlan) -> Result<ExitCode, String> {
     let mut record = TuneRecord::read(root)?;
     let replaced = plan
@@ -67,7 +68,7 @@ fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
     machine_files::write(root, &file.path, file.text().as_bytes(), 0o644)
 }
 
-/// Restores the files as they were before this `--apply`, which may have been written by an earlier one.
+/// Restores the configuration files as they were before this `--apply`, which may have been written by an earlier one.
 fn revert(root: &Path, plan: &TuningPlan, replaced: Vec<Option<OriginalFile>>, mut record: TuneRecord) {
     for (file, before) in plan.files.iter().zip(replaced) {
         let path = below(root, &file.path);
@@ -97,8 +98,8 @@ fn remove_folders(root: &Path, folders: &[String]) {
     }
 }
 
-/// Restores the files as they were before the first `--apply`. Files that were changed since are retained unless
-/// `force` is true.
+/// Restores the configuration files as they were before the first `--apply`. Files that were changed since are retained
+/// unless `force` is true.
 pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     let mut record = TuneRecord::read(root)?;
     if record.files.is_empty() {

@@ -12,7 +12,7 @@ use myriad_cli::machine_files::below;
 use myriad_cli::site_folder::SiteFolder;
 use myriad_cli::wordpress::{self, SiteLayout};
 
-/// Maximum number of PHP files that are counted.
+/// Maximum number of PHP files of a site that are counted.
 const MAX_FILES: usize = 1_000_000;
 const MAX_FOLDERS: usize = 200_000;
 /// Link to the current release in the folder of a site.
@@ -26,13 +26,13 @@ const KERNEL: [&str; 5] = [
     "fs.file-max",
 ];
 
-/// Facts about a machine, and the site whose files were counted.
+/// Facts about a machine, and the site whose PHP files were counted.
 pub(super) struct DetectedMachine {
     pub(super) facts: MachineFacts,
     pub(super) site: Option<PathBuf>,
 }
 
-/// Collects the facts. Values of the options replace detected ones.
+/// Collects the facts about the machine. Values of the options replace detected ones.
 pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, String> {
     let root = options.root.as_path();
     let is_here = root == Path::new("/");

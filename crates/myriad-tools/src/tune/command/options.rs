@@ -62,7 +62,7 @@ pub(super) enum DatabaseOption {
     This(DatabaseServer),
 }
 
-/// Options of the command line. Values replace facts that would be detected.
+/// Options of `myriad tune`. Values replace facts that would be detected.
 #[derive(Clone, Debug)]
 pub(super) struct TuneOptions {
     pub(super) act: ChangeAction,

@@ -9,7 +9,7 @@ use crate::tune::{ApacheSetup, DatabaseServer, InstalledPhp, Mpm, ObjectCacheSer
 
 use myriad_cli::machine_files::below;
 
-/// Maximum number of bytes that are read of a file.
+/// Maximum number of bytes that are read of a configuration or package file.
 const FILE_BYTES: u64 = 64 << 20;
 const ENTRIES: usize = 4096;
 
@@ -37,7 +37,7 @@ pub(super) fn ends(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == ending)
 }
 
-/// Returns the newest PHP version that has a folder of php-fpm.
+/// Returns the newest PHP version that has a php-fpm configuration folder; `None` without php-fpm.
 pub(super) fn php(root: &Path) -> Option<InstalledPhp> {
     let top = below(root, "/etc/php");
     let version = |name: &String| {

@@ -11,20 +11,20 @@ use sha2::{Digest, Sha256};
 
 use myriad_cli::machine_files::{self, FileAttributes, below, replace};
 
-/// Path of the record.
+/// Path of the record by which `myriad tune --undo` restores files.
 pub(super) const PLACE: &str = "/var/lib/myriad/tune.json";
-/// Maximum length of a file that may be replaced, in bytes.
+/// Maximum length of a configuration file that may be replaced, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
 /// Files as they were before the first `--apply`, and hashes of those written since.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct TuneRecord {
     pub(super) files: Vec<RecordedFile>,
-    /// Folders that `--apply` created, the outermost first.
+    /// Folders that `--apply` created, an outer folder before those in it.
     pub(super) folders: Vec<String>,
 }
 
-/// File that `--apply` has written.
+/// File that `--apply` has written, with the original that it replaced.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RecordedFile {
     pub(super) path: String,
@@ -47,7 +47,7 @@ pub(super) struct OriginalFile {
 }
 
 impl TuneRecord {
-    /// Reads the record below `root`; empty if it does not exist.
+    /// Reads the record of replaced files below the folder `root`; empty if it does not exist.
     pub(super) fn read(root: &Path) -> Result<Self, String> {
         let path = below(root, PLACE);
         match fs::read(&path) {
@@ -58,13 +58,13 @@ impl TuneRecord {
         }
     }
 
-    /// Writes the record and waits until it is on disk.
+    /// Writes the record below the folder `root` and waits until it is on disk.
     pub(super) fn write(&self, root: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         machine_files::write(root, PLACE, &text, 0o600)
     }
 
-    /// Removes the record after everything was undone.
+    /// Removes the record below the folder `root` after everything was undone.
     pub(super) fn forget(root: &Path) -> io::Result<()> {
         machine_files::remove(root, PLACE)
     }
@@ -75,7 +75,8 @@ impl TuneRecord {
 }
 
 impl OriginalFile {
-    /// Reads a present file; `None` if it does not exist. Returns an error if it is not a regular file or too large.
+    /// Reads the present contents and attributes of a file; `None` if it does not exist. Returns an error if it is not
+    /// a regular file or too large.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let known = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

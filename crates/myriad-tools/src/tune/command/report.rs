@@ -9,7 +9,7 @@ use crate::tune::{ConfigFile, FileFormat, TuningPlan, changes};
 use super::machine::DetectedMachine;
 use super::sources::{overridden, present};
 
-/// Maximum width of wrapped text.
+/// Maximum width of wrapped text, in columns.
 const WIDTH: usize = 96;
 
 /// Prints the facts, the memory budget of each program, and the changes.
@@ -76,7 +76,8 @@ fn budget(plan: &TuningPlan, text: &mut String) {
     let _ = writeln!(text, "{:>9} MB  in total", budget.sum().div_ceil(1 << 20));
 }
 
-/// Appends the changes of a file. Returns `false` if the present files already contain all its settings.
+/// Appends the planned changes of a file to `text`. Returns `false` if the present files already contain all its
+/// settings.
 fn file_changes(root: &Path, file: &ConfigFile, text: &mut String) -> bool {
     let present = present(root, file);
     let changes = changes(file, &present);

@@ -8,8 +8,8 @@ use super::machine::kernel_value;
 use super::programs::{ends, names, text};
 use myriad_cli::machine_files::below;
 
-/// Returns the files and folders that the program of a planned file reads, in its order. A folder has the extension of
-/// the files that are read from it; for a file, the extension is empty.
+/// Returns the files and folders that the program of a planned file reads, in the order in which it reads them. A
+/// folder has the extension of the files that are read from it; for a file, the extension is empty.
 fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);

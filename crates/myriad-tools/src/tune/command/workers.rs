@@ -6,7 +6,7 @@ use crate::tune::PhpWorkerSize;
 
 use super::programs::{names, text};
 
-/// Minimum plausible size, in bytes: a child that has not yet processed a request is smaller.
+/// Minimum plausible memory of a php-fpm child, in bytes: a child that has not yet processed a request is smaller.
 const LEAST: u64 = 32 << 20;
 
 /// Returns the memory to plan for a PHP worker: that of the largest running php-fpm child plus a fifth. Returns `None`

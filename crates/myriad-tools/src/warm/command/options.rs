@@ -63,11 +63,11 @@ const OPTIONS: &[KnownOption] = &[
     ("--json", false),
 ];
 
-/// Default maximum number of pages.
+/// Default maximum number of pages that are requested (`--limit`).
 const USUAL: usize = 10_000;
 const MOST: usize = 1_000_000;
 
-/// Source of the list of pages.
+/// Source of the list of pages to warm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PageSource {
     /// Sitemap at this URL; `None` for the sitemaps of the site.
@@ -79,7 +79,7 @@ pub(super) enum PageSource {
 #[derive(Debug)]
 pub(super) struct WarmOptions {
     pub(super) words: CommandWords,
-    /// URL of the site; `None` for `--by-heat` of all sites.
+    /// URL of the site to warm; `None` for `--by-heat` of all sites.
     pub(super) site: Option<WebTarget>,
     pub(super) source: PageSource,
     pub(super) budget: PhpBudget,

@@ -14,7 +14,7 @@ use myriad_cli::admin::RunningServer;
 use myriad_cli::pidfile::reason;
 use myriad_cli::web::{WebClient, WebTarget};
 
-/// Maximum number of sitemap files.
+/// Maximum number of sitemap files that are read.
 const MOST_FILES: usize = 1000;
 const LARGEST: u64 = 50 << 20;
 /// Maximum number of stored pages that are requested from the control socket.
@@ -24,15 +24,15 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// Sitemaps that are tried if robots.txt names none: those of WordPress and of its plugins.
 const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml"];
 
-/// Pages in the order of the requests, and numbers of pages that are left out.
+/// Pages to warm in the order of the requests, and numbers of pages that are left out.
 #[derive(Debug, Default)]
 pub(super) struct PageList {
     pub(super) targets: VecDeque<WebTarget>,
-    /// Number of pages that are already fresh.
+    /// Number of pages left out because the cache has a fresh copy.
     pub(super) fresh: usize,
-    /// Number of pages of other hosts.
+    /// Number of pages left out because they belong to other hosts.
     pub(super) elsewhere: usize,
-    /// Number of pages beyond `--limit`.
+    /// Number of pages left out because of `--limit`.
     pub(super) beyond: usize,
 }
 
@@ -92,7 +92,7 @@ fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
     Ok(pages)
 }
 
-/// Returns the stored pages that are stale, those with the most hits first.
+/// Returns the pages in the cache that are stale, those with the most cache hits first.
 fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     stored.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.url.cmp(&b.url)));
     let (mut pages, mut seen) = (PageList::default(), HashSet::new());
@@ -109,7 +109,7 @@ fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     pages
 }
 
-/// Returns the request targets in a log, the most requested first.
+/// Returns the request targets in an access log, the most requested first.
 fn of_log(path: &Path) -> Result<Vec<String>, String> {
     let describe_error = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
     let reader: Box<dyn Read> = if path == Path::new("-") {
@@ -201,7 +201,7 @@ fn of_sitemaps(
     Ok(found)
 }
 
-/// Returns the decompressed contents of a file; `None` if it does not exist.
+/// Returns the decompressed contents of a sitemap or `robots.txt` of the site; `None` if it does not exist.
 fn read(
     client: &mut WebClient,
     options: &WarmOptions,

@@ -15,7 +15,7 @@ use super::options::{AGENT, WarmOptions};
 use super::pages::PageList;
 use myriad_cli::web::{WebAnswer, WebClient, WebFailure, WebTarget};
 
-/// Interval between progress messages.
+/// Interval between progress messages of `myriad warm`.
 const PROGRESS: Duration = Duration::from_secs(5);
 /// Maximum time to wait for the refresh of a stale page.
 const REFRESH: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ const REFUSALS: u32 = 3;
 /// Number of successive pages without a response after which the command fails.
 const UNREACHABLE: u32 = 5;
 
-/// Counts of the results, in pages unless stated otherwise.
+/// Counts of the results of warming, in pages unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct WarmCounts {
     asked: usize,
@@ -40,9 +40,9 @@ struct WarmCounts {
     uncached: usize,
     /// Pages with an error, or with a status other than success or redirect.
     failed: usize,
-    /// Number of received codings.
+    /// Number of content codings of pages that were received.
     encodings: usize,
-    /// Number of rejections (429, 503).
+    /// Number of times that the server rejected a request (429, 503).
     refused: usize,
     /// Total time that PHP worked for the requests, in milliseconds.
     php_ms: u64,
@@ -110,7 +110,7 @@ impl WarmRun<'_> {
         }
     }
 
-    /// Requests one page in each coding, and pauses.
+    /// Requests one page in each content coding, and pauses.
     fn request_page(&self, client: &mut WebClient, target: &WebTarget) {
         let first = self.options.encodings.first().map_or("gzip", String::as_str);
         locked(&self.counts).asked += 1;
@@ -196,7 +196,7 @@ impl WarmRun<'_> {
         false
     }
 
-    /// Requests the page in each coding, so that the server generates and stores it.
+    /// Requests the page in each further content coding, so that the server generates and stores it.
     fn encode(&self, client: &mut WebClient, target: &WebTarget, first: &WebAnswer) {
         for (index, coding) in self.options.encodings.iter().enumerate() {
             let content_coding = if index == 0 {
