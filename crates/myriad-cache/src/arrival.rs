@@ -3,12 +3,12 @@
 use myriad_net::clock;
 use myriad_policy::Admission;
 
-/// Arrival of a response head.
+/// Arrival of an origin's response head.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrival {
-    /// Time of arrival on the process clock, in milliseconds.
+    /// Time of the arrival on the process clock, in milliseconds since the epoch.
     pub now: u64,
-    /// Time from the request to the arrival, in milliseconds.
+    /// Time from the request to the origin until the arrival, in milliseconds.
     pub delay_ms: u64,
 }
 

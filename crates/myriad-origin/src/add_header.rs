@@ -20,7 +20,7 @@ struct AddSettings(Vec<AddedField>);
 struct AddedField {
     name: Box<[u8]>,
     value: Text,
-    /// Names of other fields; if the response contains one of them, the field is not added.
+    /// Names of other fields; if the response contains one of them, this field is not added.
     unless: Vec<Box<[u8]>>,
 }
 

@@ -6,19 +6,19 @@ use std::rc::Rc;
 
 use tokio::sync::Notify;
 
-/// Maximum number of concurrent background requests of one kind in a worker.
+/// Maximum number of concurrent background requests of one kind (mirrored requests or post actions) in a worker.
 pub(crate) const MAX_CONCURRENT: usize = 512;
 
-/// Counter of the background requests of one kind.
+/// Counter of the background requests of one kind (mirrored requests or post actions) in a worker.
 #[derive(Default)]
 pub(crate) struct BackgroundRequests {
     count: Cell<usize>,
-    /// Notified when the count drops to 0.
+    /// Notified when no request of this kind is in progress any more.
     over: Notify,
 }
 
 impl BackgroundRequests {
-    /// Counts another request; `None` if [`MAX_CONCURRENT`] requests are in progress.
+    /// Counts another request; `None`, without counting it, if [`MAX_CONCURRENT`] requests are in progress.
     pub(crate) fn begin(self: &Rc<Self>) -> Option<BackgroundGuard> {
         let others = self.count.get();
         (others < MAX_CONCURRENT).then(|| {

@@ -11,7 +11,7 @@ use myriad_exchange::runtime::{OriginProtocol, OriginTarget};
 /// Compiled `*_pass` of a location: the target, and the protocol with its settings.
 pub(crate) type CompiledTarget = (OriginTarget, Box<dyn OriginProtocol>);
 
-/// Protocol with its directives, variables and compile function.
+/// Origin protocol with its directives, variables and compile function.
 pub(crate) struct CompiledProtocol {
     /// Directives, settings and built-in files of the protocol.
     pub language: ProtocolLanguage,

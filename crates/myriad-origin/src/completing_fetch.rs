@@ -8,8 +8,8 @@ use myriad_upstream::{OriginError, OriginResponse, SentTracker};
 
 type Fetched = Result<Box<OriginResponse>, OriginError>;
 
-/// Fetch up to the response head. If it is dropped earlier and a connection to a peer has been established, a new task
-/// continues it up to the last byte of the response. Otherwise it is cancelled: no peer has received the request.
+/// Fetch of a response, up to its head. If it is dropped earlier and a connection to a peer has been established, a new
+/// task continues it up to the last byte of the response. Otherwise it is cancelled: no peer has received the request.
 ///
 /// While the client waits, the fetch is not a task, which avoids the cost of spawning and waking a task for each
 /// request.
@@ -19,7 +19,7 @@ pub(crate) struct CompletingFetch {
 }
 
 impl CompletingFetch {
-    /// Creates the fetch; `sent` tracks the attempts of `fetching`.
+    /// Creates the fetch; `sent` reports whether `fetching` has established a connection to a peer.
     pub(crate) fn new(fetching: impl Future<Output = Fetched> + 'static, sent: SentTracker) -> Self {
         Self { fetching: Some(Box::pin(fetching)), sent }
     }

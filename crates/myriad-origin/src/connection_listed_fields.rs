@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use myriad_http::{Fields, Known};
 
-/// Field names listed in `Connection`, sorted for fast search: a client may list thousands.
+/// Field names listed in a message's `Connection` fields, sorted for fast search: a client may list thousands.
 pub struct ConnectionListedFields<'a>(Vec<&'a [u8]>);
 
 impl<'a> ConnectionListedFields<'a> {
@@ -30,7 +30,7 @@ impl<'a> ConnectionListedFields<'a> {
     }
 }
 
-/// Returns whether an option is common and is not the name of a field that would be forwarded.
+/// Returns whether a `Connection` option is common and is not the name of a field that would be forwarded.
 fn is_usual(option: &[u8]) -> bool {
     [&b""[..], b"close", b"keep-alive", b"upgrade"].iter().any(|usual| option.eq_ignore_ascii_case(usual))
 }

@@ -8,13 +8,13 @@ use myriad_script::Predicates;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Values of `early_hints`. 103 responses are forwarded if one of them is neither empty nor `0`.
+/// Values of `early_hints`. 103 responses of the origin are forwarded if one of them is neither empty nor `0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct EarlyHintSettings(Vec<Text>);
 
 myriad_conf::feature_settings!(EarlyHintSettings);
 
-/// Directives of the feature.
+/// Rows of the `early_hints` directive.
 pub static ROWS: &[Directive] = &[Directive::new(
     "early_hints",
     Contexts::HSL,

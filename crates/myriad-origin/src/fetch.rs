@@ -36,8 +36,9 @@ pub async fn fetch_to_completion(
     Ok(response)
 }
 
-/// Sends a request to a group. `waits` is true if the client waits for this response head. Failures before another
-/// attempt are written to the error log. `request` is passed by reference because it is large.
+/// Sends a request to a group of peers and returns the response. `waits` is true if the client waits for this response
+/// head. Failures before another attempt are written to the error log. `request` is passed by reference because it is
+/// large.
 pub async fn fetch(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -65,7 +66,8 @@ fn record_response(
     add_header::add_configured_fields(exchange, response.head.status, &mut response.head.fields);
 }
 
-/// Attaches the permit of `origin_queue` to the response; it is released when the origin has completed the response.
+/// Attaches the permit of `origin_queue` (a slot for a concurrent request) to the response; it is released when the
+/// origin has completed the response.
 fn attach_permit(
     fetched: Result<Box<OriginResponse>, OriginError>,
     permit: OriginPermit,

@@ -12,10 +12,11 @@ use myriad_upstream::{Affinity, Group, GroupConfig, KeepAlive, PeerAddress, Peer
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace, OriginTarget, UpstreamTarget};
 
-/// Maximum number of idle connections per worker to an HTTP peer without an `upstream` block.
+/// Maximum number of idle connections per worker to an HTTP origin without an `upstream` block.
 pub const HTTP_IDLE: usize = 32;
 
-/// Returns the group, or the name to resolve, of the location's target. The error is the status of the response.
+/// Returns the upstream group, or the name to resolve, of the location's `*_pass` target. The error is the status of
+/// the response.
 pub fn target_of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<UpstreamTarget, u16> {
     let template = match &origin.target {
         OriginTarget::Group(group) => return Ok(UpstreamTarget::Group(Arc::clone(group))),
@@ -24,8 +25,8 @@ pub fn target_of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<
     origin.protocol.upstream_target(exchange, template)
 }
 
-/// Returns the group or address whose name a target with variables evaluates to. The error is the status of the
-/// response.
+/// Returns the group or address whose name a target with variables (`*_pass`) evaluates to. The error is the status of
+/// the response.
 pub(super) fn target_by_name(exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
     let mut name = Vec::new();
     let Exchange { request, frame } = exchange;

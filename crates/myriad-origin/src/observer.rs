@@ -16,7 +16,7 @@ use myriad_exchange::exchange::{ErrorLogContext, Exchange};
 use myriad_exchange::runtime::{OriginPlace, PlaceId};
 use myriad_exchange::worker::Generation;
 
-/// Observer of a request to an origin on behalf of an exchange.
+/// Observer of a request to an origin: logs its events and forwards interim responses to the client.
 pub struct OriginObserver {
     site: Rc<Generation>,
     place: PlaceId,
@@ -31,13 +31,14 @@ pub struct OriginObserver {
 /// Client connection that receives interim responses.
 struct InterimReceiver {
     connection: Rc<Connection>,
-    /// Number of the request on the connection.
+    /// Number of the client's request on its connection.
     number: u32,
-    /// True if all interim responses are forwarded, as RFC 9110 section 15.2 requires of proxies; false if only 103 is.
+    /// True if all interim (1xx) responses are forwarded, as RFC 9110 section 15.2 requires of proxies; false if only
+    /// 103 is.
     all: bool,
 }
 
-/// Maximum size of the fields of a forwarded interim response in bytes; a larger response is dropped.
+/// Maximum size in bytes of the fields of a forwarded interim (1xx) response; a larger one is dropped.
 const INTERIM_MAX: usize = 8 << 10;
 
 impl OriginObserver {

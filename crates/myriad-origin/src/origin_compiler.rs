@@ -10,13 +10,13 @@ use myriad_exchange::runtime::{OriginGroup, OriginTarget, OriginTlsPlace, Resolv
 
 /// Compiler of a location with an origin.
 pub trait OriginCompiler: SettingsCompiler {
-    /// Compiles a text that becomes part of a cache key, so that its variables are available to rules.
+    /// Compiles a text that becomes part of a cache key, so that its variables are also available to `rewrite` rules.
     fn rule_template(&mut self, text: &Text) -> Template;
 
     /// Compiles a regular expression; `None` after an error, which is reported.
     fn pattern(&mut self, pattern: &Text, caseless: bool) -> Option<Regex>;
 
-    /// Returns the group with this name, otherwise a new group with this address. `written` is the text in the
+    /// Returns the upstream group with this name, otherwise a new group with this address. `written` is the text in the
     /// configuration, for error messages.
     fn address(&mut self, name: &str, written: &Text) -> OriginTarget;
 
@@ -32,7 +32,8 @@ pub trait OriginCompiler: SettingsCompiler {
 }
 
 impl dyn OriginCompiler + '_ {
-    /// Compiles a target: a template if it contains variables, otherwise the group or address that it names.
+    /// Compiles the target of `*_pass`: a template if it contains variables, otherwise the group or address that it
+    /// names.
     pub fn target(&mut self, target: &Text) -> OriginTarget {
         if target.has_variables() {
             return OriginTarget::Variable(self.origin_template(target));

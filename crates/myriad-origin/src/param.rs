@@ -5,10 +5,10 @@ use myriad_script::Template;
 /// Parameter of one `fastcgi_param` or `proxy_set_header` directive.
 #[derive(PartialEq)]
 pub(crate) struct Param {
-    /// Name of the parameter.
+    /// Name of the parameter or header field.
     pub name: Box<[u8]>,
-    /// Value of the parameter.
+    /// Value of the parameter or header field.
     pub value: Template,
-    /// If true, the parameter is omitted if its value is empty (`if_not_empty`).
+    /// If true, the parameter is omitted from the request if its value is empty (`if_not_empty`).
     pub if_not_empty: bool,
 }

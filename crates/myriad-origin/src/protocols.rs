@@ -13,7 +13,7 @@ use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::worker::Generation;
 use myriad_upstream::HealthLogger;
 
-/// All protocols, in the order of the documentation.
+/// All origin protocols, in the order of the documentation.
 static PROTOCOLS: &[&CompiledProtocol] = &[
     &crate::fastcgi::PROTOCOL,
     &crate::http::PROTOCOL,
@@ -24,7 +24,7 @@ static PROTOCOLS: &[&CompiledProtocol] = &[
     &crate::tunnel::PROTOCOL,
 ];
 
-/// Returns the language (directives and settings) of each protocol.
+/// Returns the language (directives and settings) of each origin protocol.
 pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
     PROTOCOLS.iter().map(|listed| listed.language)
 }
@@ -35,7 +35,7 @@ pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     crate::fastcgi::begin(site, log_health);
 }
 
-/// Returns the variables of origins: first the list for all protocols, then one list per protocol.
+/// Returns the variables about origins: first the list for all protocols, then one list per protocol.
 pub fn variables() -> impl Iterator<Item = &'static [RequestVariable]> {
     std::iter::once(VARIABLES).chain(PROTOCOLS.iter().map(|listed| listed.variables))
 }

@@ -23,12 +23,12 @@ use myriad_net::memory::BufferedBodyBytes;
 
 use crate::read_rate_limiter::ReadRateLimiter;
 
-/// Limits of reading a response ahead.
+/// Limits for reading a response from the origin ahead of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadAheadLimits {
-    /// Maximum number of bytes in memory.
+    /// Maximum number of bytes read ahead in memory.
     pub memory: u64,
-    /// Maximum number of bytes in a temporary file (`*_max_temp_file_size`); 0 disables the file.
+    /// Maximum number of bytes read ahead in a temporary file (`*_max_temp_file_size`); 0 disables the file.
     pub file: u64,
     /// If true, the response is read completely even after the client has disconnected.
     pub to_the_end: bool,
@@ -54,20 +54,20 @@ pub fn read_started_ahead(body: BoxBody, ahead: ReadAheadLimits) -> BoxBody {
     State::default().into_body(body, ahead)
 }
 
-/// Data that was read and not taken yet. The data in memory precedes that in the file; while the file contains unread
-/// data, new data is written to the file.
+/// Data that was read from the origin and not taken by the client yet. The data in memory precedes that in the file;
+/// while the file contains unread data, new data is written to the file.
 #[derive(Default)]
 struct State {
     /// First piece, until the state is shared with the pump: most short responses consist of a single piece.
     first: Bytes,
     queue: VecDeque<Bytes>,
-    /// Number of bytes in `queue`.
+    /// Number of bytes of the pieces in `queue`.
     waiting: BufferedBodyBytes,
     file: Option<TempFile>,
     written: u64,
     read: u64,
     end: Option<Result<(), BodyError>>,
-    /// True once the reader was dropped.
+    /// True once the reader of the body was dropped.
     reader_dropped: bool,
     reader: Option<Waker>,
     pump: Option<Waker>,
@@ -76,7 +76,7 @@ struct State {
 type Shared = Rc<RefCell<State>>;
 
 impl State {
-    /// Takes the data that is available without waiting, up to the memory limit.
+    /// Takes the data of `body` that is available without waiting, up to the memory limit.
     fn fill(&mut self, body: &mut BoxBody, memory: u64) {
         let mut cx = Context::from_waker(Waker::noop());
         while self.bytes_in_memory() < memory {
@@ -104,7 +104,7 @@ impl State {
         Box::pin(Reader { shared, reading: None })
     }
 
-    /// Returns all data, which must be complete, as a single buffer.
+    /// Returns all data of a completely read body as a single buffer.
     fn whole(self) -> ResponseBody {
         if self.queue.is_empty() {
             return ResponseBody::Full(self.first);
@@ -122,7 +122,7 @@ impl State {
         self.queue.push_back(piece);
     }
 
-    /// Returns the number of bytes in memory.
+    /// Returns the number of bytes that are in memory and not taken yet.
     fn bytes_in_memory(&self) -> u64 {
         self.first.len() as u64 + self.waiting.get()
     }
@@ -180,8 +180,8 @@ async fn wait_for_room(shared: &Shared, ahead: ReadAheadLimits) {
     .await;
 }
 
-/// Returns the next piece, or `Some(None)` at the end of the body; `None` if the reader was dropped and the rest is not
-/// needed.
+/// Returns the next piece of the origin's body, or `Some(None)` at its end; `None` if the reader was dropped and the
+/// rest is not needed.
 async fn next(
     body: &mut BoxBody,
     ahead: ReadAheadLimits,

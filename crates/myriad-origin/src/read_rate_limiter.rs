@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use myriad_net::clock::monotonic_ms;
 
-/// Rate limiter: the caller counts the bytes read and waits before each read.
+/// Rate limiter for reading from an origin: the caller counts the bytes read and waits before each read.
 pub struct ReadRateLimiter {
     bytes_per_second: u64,
     began_ms: u64,
@@ -12,7 +12,7 @@ pub struct ReadRateLimiter {
 }
 
 impl ReadRateLimiter {
-    /// Creates a limiter and starts its clock. A rate of 0 means no limit.
+    /// Creates a limiter and starts its clock. 0 means no limit.
     pub fn new(bytes_per_second: u64) -> Self {
         Self { bytes_per_second, began_ms: monotonic_ms(), bytes_read: 0 }
     }

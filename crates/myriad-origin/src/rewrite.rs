@@ -11,8 +11,8 @@ pub fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Conte
     origin.protocol.complete(exchange, answer);
 }
 
-/// Rewrites a response like [`rewrite`]. Its lines come from a head with these `fields`, so they are only scanned if
-/// `fields` contain one that may be rewritten.
+/// Rewrites a response like [`rewrite`]. Its header lines come from a head with these `fields`, so they are only
+/// scanned if `fields` contain one that may be rewritten.
 pub fn rewrite_head(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -25,8 +25,8 @@ pub fn rewrite_head(
     origin.protocol.complete(exchange, answer);
 }
 
-/// Rewrites a stored page like [`rewrite`], for each client again, because the rules may contain variables of the
-/// request. No effect on other responses.
+/// Rewrites a response that serves a stored page like [`rewrite`], for each client again, because the rules may contain
+/// variables of the request. No effect on other responses.
 pub fn rewrite_page(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut ContentResponse) {
     let ResponseSource::Page(page) = &answer.source else { return };
     let page = page.clone();

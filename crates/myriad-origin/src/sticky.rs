@@ -17,10 +17,10 @@ mod text;
 
 use text::{first, text};
 
-/// Maximum length in bytes of a peer identifier in a request; a longer one is ignored.
+/// Maximum length in bytes of a peer identifier (`sticky`) in a request; a longer one is ignored.
 const MAX_SID_LEN: usize = 256;
 
-/// Returns the identifier of the peer that the request selects; `None` if it selects none or `sticky` is not
+/// Returns the `sticky` identifier of the peer that the request selects; `None` if it selects none or `sticky` is not
 /// configured.
 pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Option<Bytes> {
     let sid = match group.sticky.as_ref()? {
@@ -34,7 +34,7 @@ pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Op
     sid.filter(|said| !said.is_empty() && said.len() <= MAX_SID_LEN)
 }
 
-/// Records the peer of a response: in a cookie for the client, or in the learned session.
+/// Records the peer of a response for later requests of the client: in a cookie, or in the learned session (`sticky`).
 pub(crate) fn note(
     exchange: &mut Exchange,
     group: &OriginGroup,
@@ -52,7 +52,7 @@ pub(crate) fn note(
     attempts.set_cookie(value);
 }
 
-/// Adds the cookie with the peer of the last attempt to the response for the client that caused it.
+/// Adds the `sticky` cookie for the peer of the last attempt to the response for the client that caused the attempt.
 pub fn append(exchange: &Exchange, answer: &mut ContentResponse) {
     let Some(facts) = &exchange.request.origin else { return };
     let attempts = facts.attempts.get();
@@ -61,7 +61,8 @@ pub fn append(exchange: &Exchange, answer: &mut ContentResponse) {
     }
 }
 
-/// Returns the value of `Set-Cookie`, with its attributes in nginx's order; `now_s` is the time in seconds.
+/// Returns the value of `Set-Cookie` for the peer `sid`, with its attributes in nginx's order; `now_s` is the time in
+/// seconds since the Unix epoch.
 fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: u64) -> Vec<u8> {
     let mut out = format!("{}={sid}", cookie.name).into_bytes();
     match cookie.expires {

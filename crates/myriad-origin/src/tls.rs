@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{MakeError, NamedPair, OriginTlsPlace};
 
-/// Returns the TLS parameters. The server name is `host` unless `*_ssl_name` sets another.
+/// Returns the TLS parameters of a request to an origin. The server name is `host` unless `*_ssl_name` sets another.
 pub(crate) fn of_request(
     exchange: &mut Exchange,
     place: &OriginTlsPlace,
@@ -39,7 +39,7 @@ pub(crate) fn of_request(
     Ok(Rc::new(OriginTls { config, name, check: place.check.clone(), identity }))
 }
 
-/// Offers only HTTP/2 by ALPN (RFC 7301).
+/// Makes connections to the origin offer only HTTP/2 by ALPN (RFC 7301).
 pub(crate) fn offer_http2(place: &mut OriginTlsPlace) {
     Arc::make_mut(&mut place.config).alpn_protocols = vec![b"h2".to_vec()];
 }

@@ -16,10 +16,12 @@ use myriad_upstream::RequestPayload;
 
 use myriad_exchange::exchange::{BufferedBody, Exchange};
 
-/// Number of bytes of the body after which no more are taken before the request is sent.
+/// Number of request body bytes after which no more are taken before the request to the origin is sent
+/// (`*_request_buffering off`).
 const AT_ONCE: usize = 64 << 10;
 
-/// Returns the body for the origin. The error is the status of the response.
+/// Returns the request body for the origin, which is sent while it is received. The error is the status of the
+/// response.
 pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let length = body.length();
@@ -40,7 +42,7 @@ pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
     }
 }
 
-/// Takes the available data without waiting. Returns whether the body is complete.
+/// Takes the request body data that is available without waiting. Returns whether the body is complete.
 fn take_ready(
     body: &mut RequestBody,
     first: &mut VecDeque<Bytes>,
@@ -72,7 +74,7 @@ fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
     whole.freeze()
 }
 
-/// Body of which the first pieces have already been taken.
+/// Request body of which the first pieces have already been taken.
 struct StartedBody {
     first: VecDeque<Bytes>,
     body: RequestBody,

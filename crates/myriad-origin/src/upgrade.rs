@@ -28,7 +28,8 @@ pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
     names(value).filter(is_listed).collect::<Vec<_>>().join(&b", "[..])
 }
 
-/// Returns the step with the response that connects client and origin by a tunnel; an error for a subrequest.
+/// Returns the step with the response that connects client and origin by a tunnel (such as a WebSocket); an error for a
+/// subrequest.
 pub fn tunnel(
     exchange: &mut Exchange,
     place: &OriginPlace,

@@ -9,7 +9,7 @@ pub struct UpgradeProtocols(pub Vec<Box<[u8]>>);
 
 myriad_conf::feature_settings!(UpgradeProtocols);
 
-/// Directives of the feature.
+/// Rows of the `upgrade_protocols` directive.
 pub static ROWS: &[Directive] = &[Directive::new(
     "upgrade_protocols",
     Contexts::HSL,

@@ -18,14 +18,15 @@ use crate::unbuffered_upload;
 use myriad_exchange::exchange::{BufferedBody, Exchange};
 use myriad_exchange::runtime::{BodyRules, OriginPlace};
 
-/// Minimum size in bytes of a write to the file, except for the last write.
+/// Minimum size in bytes of a write to the temporary file of a request body, except for the last write.
 const MIN_WRITE: u64 = 64 << 10;
 
-/// Size in bytes below which pieces are concatenated: otherwise a body in chunks of one byte would need a hundred times
-/// its length in memory.
+/// Size in bytes below which received pieces of a request body are concatenated: otherwise a body in chunks of one byte
+/// would need a hundred times its length in memory.
 const JOINED_BELOW: usize = 1024;
 
-/// Returns the body for the origin, empty with `*_pass_request_body off`. The error is the status of the response.
+/// Returns the request body for the origin, empty with `*_pass_request_body off`. The error is the status of the
+/// response.
 pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
     let request = &mut exchange.request;
     request.upload.body.send_continue();
@@ -41,7 +42,7 @@ pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Re
     }
 }
 
-/// Reads the complete body and stores it in the request. The error is the status of the response.
+/// Reads the complete request body and stores it in the request. The error is the status of the response.
 pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let request = &exchange.request;
@@ -76,7 +77,7 @@ pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     }
 }
 
-/// Reason why a body was not read completely.
+/// Reason why a request body was not read completely.
 enum BodyFailure {
     /// The body was aborted, or could not be written to a file.
     Failed(BodyError),
@@ -90,7 +91,7 @@ impl From<BodyError> for BodyFailure {
     }
 }
 
-/// Reads a complete body. Up to `rules.in_memory` bytes remain in memory; a longer body is written to a file.
+/// Reads a complete request body. Up to `rules.in_memory` bytes remain in memory; a longer body is written to a file.
 async fn read(
     body: &mut RequestBody,
     rules: &BodyRules,
@@ -133,7 +134,7 @@ async fn read(
     })
 }
 
-/// Pieces of a body that are in memory.
+/// Pieces of a request body that are in memory.
 #[derive(Default)]
 struct BufferedPieces {
     pieces: Vec<Bytes>,

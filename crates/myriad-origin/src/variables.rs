@@ -21,7 +21,7 @@ const COOKIE: DirectiveStatus = DirectiveStatus::Differs(
     "empty in responses from the cache: cookies belong to a single client and are never stored",
 );
 
-/// Variables for all protocols; those of a single protocol are defined in its folder.
+/// Variables about origins for all protocols (`$upstream_*`); those of a single protocol are defined in its folder.
 pub(crate) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new(
         "upstream",
@@ -93,7 +93,8 @@ pub(crate) const VARIABLES: &[RequestVariable] = &[
     .with_status(LENGTH),
 ];
 
-/// Writes a value for each attempt, in nginx's list format. Returns `false` if no origin was contacted.
+/// Writes the value that `figure` returns for each attempt, in nginx's list format. Returns `false` if no origin was
+/// contacted.
 fn list(request: &Request, out: &mut Vec<u8>, figure: impl FnMut(&Attempt, &mut String)) -> bool {
     request.origin.as_ref().is_some_and(|origin| origin.list(out, figure))
 }

@@ -7,13 +7,14 @@ use myriad_conf::settings::Settings;
 /// Settings of `cache_keep_assets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AssetSettings {
-    /// Retention time in milliseconds; `None` for `off`.
+    /// Time in milliseconds for which a file (style sheet, script) is retained after the last page that referenced it;
+    /// `None` for `off`.
     pub keep_ms: Option<u64>,
 }
 
 feature_settings!(AssetSettings);
 
-/// Maximum retention time in milliseconds: 30 days.
+/// Maximum retention time of `cache_keep_assets` in milliseconds: 30 days.
 const LONGEST_MS: u64 = 30 * 86_400_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

@@ -12,7 +12,8 @@ use super::{is_asset, key_of, of};
 use crate::journey_step::{CacheContext, JourneyStep};
 use crate::serve;
 
-/// Replaces a 404 or 410 response by the stored file for the request, if there is one. Other steps are unchanged.
+/// Replaces a 404 or 410 response by the file that `cache_keep_assets` has stored for the request, if there is one.
+/// Other steps are unchanged.
 pub(crate) fn replace_missing(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -28,7 +29,8 @@ pub(crate) fn replace_missing(
     }
 }
 
-/// Returns the key under which the requested file may be stored; `None` if stored files do not apply to the request.
+/// Returns the cache key under which the requested file may be stored by `cache_keep_assets`; `None` if stored files do
+/// not apply to the request.
 fn asset_key(request: &Request) -> Option<Vec<u8>> {
     of(request)?;
     let path = request.sent_uri()?.split(|byte| *byte == b'?').next().unwrap_or_default();

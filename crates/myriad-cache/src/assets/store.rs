@@ -18,7 +18,7 @@ use crate::invalidate::target_here;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
 use crate::page;
 
-/// Maximum length of a stored file in bytes.
+/// Maximum length in bytes of a file (style sheet, script) that `cache_keep_assets` stores.
 const MAX_ASSET: u64 = 2 << 20;
 
 /// File that any client may get, with its contents.
@@ -56,7 +56,8 @@ pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: 
     });
 }
 
-/// Stores a file, unless the same version was stored within the last quarter of the retention time.
+/// Stores a file referenced by a page, unless the same version was stored within the last quarter of the retention
+/// time.
 async fn store_asset(
     exchange: &mut Exchange,
     held: &OwnedCacheContext,
@@ -81,7 +82,8 @@ async fn store_asset(
     }
 }
 
-/// Requests a file as a client without cookies would. No origin is contacted: only files of this server are stored.
+/// Requests a file of this server as a client without cookies would. No origin is contacted: only static files are
+/// stored.
 async fn request_file(exchange: &mut Exchange, path: &[u8]) -> Option<SubrequestResponse> {
     let (uri, args) = subrequest::target(path)?;
     let mut child = subrequest::begin(exchange, &uri, args).ok()?;

@@ -35,7 +35,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Pushes the configured parameters; `value` is a buffer.
+/// Pushes the configured parameters (such as `fastcgi_param`) with their values; `value` is a buffer.
 fn push_params(
     exchange: &mut Exchange,
     place: &CgiPlace,
@@ -65,8 +65,8 @@ fn push_params(
     Ok(())
 }
 
-/// Returns whether a parameter describes the client's request body although a shared fetch sends none (RFC 3875
-/// sections 4.1.2 and 4.1.3). The value comes from a single client and would affect the page of all clients.
+/// Returns whether a parameter describes the client's request body although a shared fetch (for all clients) sends none
+/// (RFC 3875 sections 4.1.2 and 4.1.3). The value comes from a single client and would affect the page of all clients.
 fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bool {
     let FetchPurpose::Store { replacement_fields: Some(sent), .. } = purpose else { return false };
     match name {
@@ -85,8 +85,8 @@ pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     }
 }
 
-/// Pushes the client's fields as `HTTP_*` (RFC 3875 section 4.1.18), except those that a parameter replaces. `Proxy` is
-/// never forwarded: applications interpret `HTTP_PROXY` as a proxy setting.
+/// Pushes the client's header fields as `HTTP_*` (RFC 3875 section 4.1.18), except those that a configured parameter
+/// replaces. `Proxy` is never forwarded: applications interpret `HTTP_PROXY` as a proxy setting.
 fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>, params: &mut impl Pairs) {
     let fields = purpose.fields(&exchange.request);
     let mut name = Vec::with_capacity(64);
@@ -125,7 +125,7 @@ fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>,
     push_joined(others, params);
 }
 
-/// Pushes fields whose names may be repeated: each name once, with a list of its values (RFC 9110 section 5.3).
+/// Pushes header fields whose names may be repeated: each name once, with a list of its values (RFC 9110 section 5.3).
 fn push_joined(mut fields: Vec<(Vec<u8>, &[u8])>, params: &mut impl Pairs) {
     // The sort is stable: the values of a name remain in order.
     fields.sort_by(|(left, _), (right, _)| left.cmp(right));

@@ -1,8 +1,8 @@
 //! Encoding of the environment's name-value pairs.
 
-/// Sink for the name-value pairs of an environment, which retains their order.
+/// Sink for the name-value pairs of a CGI environment, which retains their order.
 pub(crate) trait Pairs {
-    /// Appends a pair.
+    /// Appends a name-value pair.
     fn push(&mut self, name: &[u8], value: &[u8]);
 }
 
@@ -13,7 +13,7 @@ impl Pairs for myriad_upstream::fastcgi_protocol::Params {
     }
 }
 
-/// Appends a field name in its environment form: upper case, `_` instead of `-`.
+/// Appends a header field name to `name` in its CGI form: upper case, `_` instead of `-`.
 pub(super) fn push_name(field: &[u8], name: &mut Vec<u8>) {
     name.extend(field.iter().map(|byte| match byte {
         b'-' => b'_',

@@ -10,7 +10,7 @@ use myriad_script::Template;
 
 use super::pairs::push_name;
 
-/// Environment parameters of a location, in configuration order.
+/// CGI environment parameters of a location (such as `fastcgi_param`), in configuration order.
 pub(crate) struct CgiPlace {
     /// Parameters; a name may occur several times. Locations with equal parameters share the memory, for instance if
     /// several servers include the same file.
@@ -29,7 +29,7 @@ impl CgiPlace {
         Self { params: compile.shared().deduplicate(params) }
     }
 
-    /// Returns whether a parameter of that name is configured.
+    /// Returns whether a parameter with the given name is configured.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.params.iter().any(|param| *param.name == *name)
     }
@@ -40,7 +40,7 @@ impl CgiPlace {
         named.map(|param| &param.value).collect()
     }
 
-    /// Returns whether a parameter `HTTP_*` replaces this field of the client.
+    /// Returns whether a configured parameter `HTTP_*` replaces this header field of the client.
     pub(crate) fn replaces(&self, field: Known) -> bool {
         let mut name = b"HTTP_".to_vec();
         push_name(field.as_str().as_bytes(), &mut name);

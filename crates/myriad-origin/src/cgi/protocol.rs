@@ -10,12 +10,12 @@ use crate::group;
 use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
-/// Operations that differ between these protocols.
+/// Operations that differ between the protocols with a CGI environment (FastCGI, SCGI, uwsgi).
 pub(crate) trait CgiProtocol: Send + Sync {
     /// Returns the configured environment parameters.
     fn environment(&self) -> &CgiPlace;
 
-    /// Returns the scheme of the peer in the error log, without `://`.
+    /// Returns the URL scheme that precedes the peer's address in the error log, without `://`.
     fn scheme(&self) -> &'static str;
 
     /// Builds the request to the origin of the current location.
@@ -28,7 +28,7 @@ pub(crate) trait CgiProtocol: Send + Sync {
     ) -> Result<ProtocolRequest, MakeError>;
 }
 
-/// Protocol of an origin, with its settings in a location.
+/// Protocol with a CGI environment, with its settings in a location.
 pub(crate) struct CgiOrigin<P>(pub P);
 
 impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
@@ -50,7 +50,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         group::target_by_name(exchange, target)
     }
 
-    /// Requires a body of known length, because the environment contains the length.
+    /// Returns true only for a body of known length, because the CGI environment contains the length.
     fn takes_stream(&self, body: &RequestBody) -> bool {
         body.length().is_some()
     }
@@ -59,7 +59,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         self.0.environment().replaces(field)
     }
 
-    /// Consumes `Status`, which sets the status of the response.
+    /// Returns true for `Status`, which sets the status of the response and is not forwarded.
     fn consumes_field(&self, known: Known) -> bool {
         known == Known::Status
     }

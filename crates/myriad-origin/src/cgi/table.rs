@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// Returns the text of a parameter file: one line with `directive` for each name and value.
+/// Returns the text of a built-in parameter file (such as `fastcgi_params`): one line with `directive` for each name
+/// and value.
 pub(crate) fn table(directive: &str, params: &[(&str, &str)]) -> String {
     params.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{directive} {name} {value};");

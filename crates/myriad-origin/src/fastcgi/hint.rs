@@ -8,8 +8,8 @@ use super::settings::FastCgiSettings;
 
 const NO_SCRIPT: &str = "PHP does not receive the name of the script: no \"fastcgi_param SCRIPT_FILENAME\" applies to this \"fastcgi_pass\"";
 
-/// Returns a hint for a PHP location without `SCRIPT_FILENAME`: php-fpm would respond with an empty page or "File not
-/// found.". `None` for other locations.
+/// Returns a hint for the administrator if a PHP location lacks `SCRIPT_FILENAME`: php-fpm would respond with an empty
+/// page or "File not found.". `None` for other locations.
 pub(super) fn without_script(
     location: &LocationConf,
     origin: &OriginSettings,

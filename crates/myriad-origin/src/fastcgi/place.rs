@@ -19,7 +19,7 @@ pub(super) struct FastCgiPlace {
     pub environment: CgiPlace,
     /// File name that is appended to a script name ending with `/` (`fastcgi_index`); empty for none.
     pub index: Box<[u8]>,
-    /// Pattern whose groups are script name and path info (`fastcgi_split_path_info`).
+    /// Regular expression whose groups are script name and path info (`fastcgi_split_path_info`).
     pub split_path_info: Option<Regex>,
     /// Requests persistent connections (`fastcgi_keep_conn`).
     pub keep_conn: bool,
@@ -55,7 +55,7 @@ impl OriginProtocol for FastCgiPlace {
         self.environment.replaces(field)
     }
 
-    /// Consumes `Status`, which sets the status of the response.
+    /// Returns true for `Status`, which sets the status of the response and is not forwarded.
     fn consumes_field(&self, known: Known) -> bool {
         known == Known::Status
     }
@@ -74,11 +74,12 @@ thread_local! {
     static SPLIT: RefCell<Split> = RefCell::new(Split::default());
 }
 
-/// Last URI that this thread split, cached because several parameters of a request use its parts. The pattern is
-/// matched with a separate frame: the captures of the location must remain available to other parameters.
+/// Last URI that this thread split by `fastcgi_split_path_info`, cached because several parameters of a request use its
+/// parts. The pattern is matched with a separate frame: the captures of the location must remain available to other
+/// parameters.
 #[derive(Default)]
 struct Split {
-    /// Pattern of the last split; `None` if there was no split or it failed.
+    /// Pattern by which the URI was last split; `None` if there was no split or it failed.
     by: Option<Regex>,
     uri: Vec<u8>,
     matched: bool,
@@ -86,7 +87,7 @@ struct Split {
 }
 
 impl Split {
-    /// Splits a URI unless it is that of the last split with the same pattern. Returns whether it matched.
+    /// Splits a URI unless it is that of the last split with the same pattern. Returns whether the pattern matched.
     fn split(&mut self, by: &Regex, uri: &[u8]) -> Result<bool, EvalError> {
         if self.by.as_ref() != Some(by) || self.uri != uri {
             self.by = None;

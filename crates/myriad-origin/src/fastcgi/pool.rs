@@ -23,11 +23,11 @@ use myriad_upstream::{
 
 use super::place::FastCgiPlace;
 
-/// Maximum size of the response head of a poll, in bytes.
+/// Maximum size in bytes of the head of php-fpm's response to a status request.
 const MAX_HEAD: usize = 4 << 10;
 
-/// Starts polling for all zones with `status=` that no other worker polls. Calls `log_health` when a status becomes
-/// unreadable, and when it is readable again.
+/// Starts polling php-fpm's status for all `origin_queue` zones with `status=` that no other worker polls. Calls
+/// `log_health` when a status becomes unreadable, and when it is readable again.
 pub(crate) fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     let runtime = &site.runtime;
     let mut zones = HashSet::new();
@@ -44,7 +44,7 @@ pub(crate) fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     }
 }
 
-/// Returns the groups of FastCGI servers in the locations of a zone, without duplicates.
+/// Returns the groups of FastCGI servers in the locations that use an `origin_queue` zone, without duplicates.
 fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     let mut groups: Vec<&Arc<OriginGroup>> = Vec::new();
     for place in &site.runtime.places {
@@ -62,7 +62,7 @@ fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     groups.into_iter().map(Arc::downgrade).collect()
 }
 
-/// Polls the groups repeatedly until a newer configuration takes over.
+/// Polls the php-fpm pools of a zone's groups repeatedly until a newer configuration takes over.
 async fn poll_zone(
     site: Weak<Generation>,
     groups: Vec<Shared<OriginGroup>>,
@@ -83,9 +83,9 @@ async fn poll_zone(
     }
 }
 
-/// Returns the status of each pool by address, and the number of children that our own requests may occupy meanwhile. A
-/// server that refuses connections is omitted, unless no server is left; any other server without a valid status is an
-/// error.
+/// Returns the status of each php-fpm pool by address, and the number of children that our own requests may occupy
+/// meanwhile. A server that refuses connections is omitted, unless no server is left; any other server without a valid
+/// status is an error.
 async fn poll_all(
     groups: &[Arc<OriginGroup>],
     pool: &HttpPool,
@@ -136,11 +136,11 @@ async fn poll_all(
     (found, ours)
 }
 
-/// Reason why a poll returned no status.
+/// Reason why a poll returned no php-fpm status.
 enum StatusFailure {
     /// The connection could not be established.
     Unreachable(String),
-    /// The response is invalid or has not arrived in time.
+    /// The response to the status request is invalid or has not arrived in time.
     Invalid(String),
 }
 
@@ -169,7 +169,7 @@ async fn poll_one(
     PoolStatus::parse(&text).map_err(|error| StatusFailure::Invalid(error.to_string()))
 }
 
-/// Builds a status request for php-fpm, which recognizes it by its script name.
+/// Builds a request for php-fpm's status page, which php-fpm recognizes by its script name.
 fn request(watch: &PoolWatch) -> OriginRequest {
     let mut params = Params::with_capacity(256);
     for (name, value) in [

@@ -9,7 +9,7 @@ pub(super) struct FastCgiSettings {
     pub keep_conn: bool,
     /// File name that is appended to a script name ending with `/` (`fastcgi_index`).
     pub index: Option<Text>,
-    /// Regular expression with two groups (`fastcgi_split_path_info`).
+    /// Regular expression whose groups are script name and path info (`fastcgi_split_path_info`).
     pub split_path_info: Option<Text>,
     /// Texts that make a response invalid if they occur on stderr (`fastcgi_catch_stderr`).
     pub catch_stderr: Vec<Text>,

@@ -7,8 +7,8 @@ use myriad_exchange::runtime::RowValue::Run;
 
 use super::place::FastCgiPlace;
 
-/// Parts of the URI according to `fastcgi_split_path_info` and `fastcgi_index`. In a location without FastCGI, the
-/// script name is the URI, as in nginx.
+/// Variables for the parts of the URI according to `fastcgi_split_path_info` and `fastcgi_index`. In a location without
+/// FastCGI, the script name is the URI, as in nginx.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new(
         "fastcgi",

@@ -39,7 +39,7 @@ fn compile(
     (compile_target(compile, target, &place), Box::new(GrpcPlace(place)))
 }
 
-/// Returns the URL of the server; `None` if it contains variables or is invalid, which is reported.
+/// Returns the parsed URL of `grpc_pass`; `None` if it contains variables or is invalid, which is reported.
 fn server(compile: &mut dyn OriginCompiler, target: &Text) -> Option<PassUrl> {
     if target.has_variables() {
         return None;

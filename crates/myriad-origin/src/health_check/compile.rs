@@ -12,22 +12,23 @@ use super::conditions::{FieldRule, HealthConditions, HealthRule};
 use super::grpc::GrpcRule;
 use super::settings::{FieldTest, HealthCheckSettings, MatchCondition, MatchSettings};
 
-/// Directive prefix of gRPC, whose servers are checked by a call instead of a URI.
+/// Directive prefix of gRPC, whose servers are checked by a gRPC call instead of a GET request.
 const CALLED: &str = "grpc_";
 
-/// Directive prefix of memcached, which has no URIs to check.
+/// Directive prefix of memcached, whose servers cannot be checked by a GET request.
 const WITHOUT_URI: &str = "memcached_";
 
 /// Compiled health check of a location.
 pub(super) struct HealthCheckPlace {
     pub rules: CheckRules,
-    /// Path of the request, without arguments.
+    /// Path of the health check's request, without arguments.
     pub uri: Box<[u8]>,
     pub args: Box<[u8]>,
-    /// Host name of the request: the first exact name of the `server` block. `None` if it has none: the name of the
-    /// group is used.
+    /// Host name in the health check's request: the first exact name of the `server` block. `None` if it has none: the
+    /// name of the group is used.
     pub host: Option<Box<str>>,
-    /// Time in milliseconds for which connections of the check are reused; 0 for a new connection for each check.
+    /// Time in milliseconds for which connections of the health check are reused; 0 for a new connection for each
+    /// check.
     pub keepalive_ms: u64,
     pub judge: HealthConditions,
     /// gRPC call that replaces `uri` and `judge`; `None` for a GET request.
@@ -59,8 +60,8 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
     });
 }
 
-/// Returns the name of the location, which identifies the check after a reload. The error is a message and a help text:
-/// the location has no fixed group, or its protocol does not support the check.
+/// Returns the name of the location, which identifies the health check after a reload. The error is a message and a
+/// help text: the location has no fixed group, or its protocol does not support the check.
 fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'static str, &'static str)> {
     const NO_SERVERS: &str = "\"health_check\" has no servers to check";
     const USE_WITH: &str = "use it with proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or with \
@@ -79,7 +80,8 @@ fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'stati
     }
 }
 
-/// Returns the conditions of `match=`; without it, the default conditions. `None` after an error, which is reported.
+/// Returns the conditions of the block named by `match=`; without it, the default conditions. `None` after an error,
+/// which is reported.
 fn judge(
     compile: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -11,7 +11,7 @@ pub(super) struct HealthConditions {
     rules: Option<Vec<HealthRule>>,
 }
 
-/// Single condition. The bool in each variant is false for the negated condition.
+/// Single condition of a healthy response. The bool in each variant is false for the negated condition.
 pub(super) enum HealthRule {
     /// The status is in one of these ranges, or in none.
     Status(bool, Vec<(u16, u16)>),
@@ -25,11 +25,11 @@ pub(super) enum HealthRule {
 
 /// Condition of a header field. The bool in each variant is false for the negated condition.
 pub(super) enum FieldRule {
-    /// The field is present, or absent.
+    /// The field is present, or absent if the bool is false.
     Present(bool),
-    /// The value equals this text, or does not.
+    /// The value equals this text, or does not if the bool is false.
     Equals(bool, Box<[u8]>),
-    /// The value matches a pattern, or does not.
+    /// The value matches a pattern, or does not if the bool is false.
     Matches(bool, Regex),
 }
 
@@ -42,7 +42,7 @@ impl HealthConditions {
         self.rules.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether a condition requires the body.
+    /// Returns whether a condition requires the response body.
     pub(super) fn reads_body(&self) -> bool {
         self.rules().iter().any(|rule| matches!(rule, HealthRule::Body(..)))
     }

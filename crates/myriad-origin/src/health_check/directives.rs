@@ -72,7 +72,7 @@ fn test(line: &Node) -> Result<MatchCondition, Diagnostic> {
     }
 }
 
-/// Parses the arguments of `status 200-399 418` or `status ! 500`.
+/// Parses the arguments of `status 200-399 418` or `status ! 500` in a `match` block.
 fn status(line: &Node) -> Result<MatchCondition, Diagnostic> {
     let (is_wanted, words) = match &line.args[..] {
         [sign, words @ ..] if sign.text == b"!" => (false, words),
@@ -97,7 +97,8 @@ fn status(line: &Node) -> Result<MatchCondition, Diagnostic> {
     Ok(MatchCondition::Status(is_wanted, ranges))
 }
 
-/// Parses the arguments of `header NAME`, `header ! NAME`, `header NAME = VALUE`, and the same with `!=`, `~` or `!~`.
+/// Parses the arguments in a `match` block of `header NAME`, `header ! NAME`, `header NAME = VALUE`, and the same with
+/// `!=`, `~` or `!~`.
 fn field(line: &Node) -> Result<MatchCondition, Diagnostic> {
     let (name, test) = match &line.args[..] {
         [sign, name] if sign.text == b"!" => (name, FieldTest::Present(false)),

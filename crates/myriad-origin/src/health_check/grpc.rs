@@ -8,7 +8,7 @@ use myriad_http::{Fields, Known, ResponseHead, grpc_health};
 pub(super) struct GrpcRule {
     /// Name of the service to check; empty for the whole server.
     service: Box<[u8]>,
-    /// gRPC status that is healthy too; 0 for none.
+    /// gRPC status that counts as healthy in addition to 0 (OK).
     status: u32,
 }
 
@@ -17,7 +17,7 @@ impl GrpcRule {
         Self { service: check.service.bytes().into(), status: check.status }
     }
 
-    /// Returns the encoded request message.
+    /// Returns the encoded request message of the gRPC health check.
     pub(super) fn message(&self) -> Bytes {
         grpc_health::encode_request(&self.service).into()
     }

@@ -23,7 +23,7 @@ use super::compile::HealthCheckPlace;
 use super::grpc::GrpcRule;
 use crate::{bind, build_request};
 
-/// Maximum number of body bytes that are evaluated, as in nginx.
+/// Maximum number of bytes of a health check's response body that are evaluated, as in nginx.
 const MAX_BODY: usize = 256 << 10;
 
 /// Starts the configured checks of all groups that no other worker checks. Calls `log_health` on changes of health.
@@ -70,7 +70,8 @@ struct HttpProbe {
     /// Weak reference, so that an old configuration can be freed.
     site: Weak<Generation>,
     place: PlaceId,
-    /// Pools with a reusable connection (`keepalive_time`), by address, each with the time when it is dropped.
+    /// Connection pools with a reusable connection (`keepalive_time`), by peer address, each with the time when it is
+    /// dropped.
     idle_pools: RefCell<Vec<(String, HttpPool, Instant)>>,
 }
 

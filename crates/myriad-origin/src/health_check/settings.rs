@@ -11,7 +11,7 @@ pub(super) struct HealthCheckSettings {
 
 feature_settings!(HealthCheckSettings, |_| Some(HealthCheckSettings::default()));
 
-/// All `match` blocks.
+/// All `match` blocks of the `http` block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MatchSettings {
     pub blocks: Vec<Match>,

@@ -111,7 +111,7 @@ pub(crate) fn sent_fields(
     sent
 }
 
-/// Returns the URL; `None` if it contains variables or is invalid, which is reported.
+/// Returns the parsed URL of `proxy_pass`; `None` if it contains variables or is invalid, which is reported.
 fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
     if url.has_variables() {
         return None;

@@ -68,7 +68,7 @@ fn joined(attributes: &[Attribute<'_>]) -> Vec<u8> {
     out
 }
 
-/// Flags to change for a cookie; `None` leaves a flag unchanged.
+/// Flags of a cookie to change (`proxy_cookie_flags`); `None` leaves a flag unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Flags {
     secure: Option<bool>,
@@ -171,7 +171,7 @@ fn set_flag(attributes: &mut Vec<Attribute<'_>>, flag: &'static str, wanted: Opt
     }
 }
 
-/// Removes attributes for which `keep` is false; the cookie itself is always retained.
+/// Removes cookie attributes for which `keep` is false; the cookie's name and value are always retained.
 fn retain_rest(attributes: &mut Vec<Attribute<'_>>, keep: impl Fn(&Attribute<'_>) -> bool) {
     let mut first = true;
     attributes.retain(|attribute| std::mem::take(&mut first) || keep(attribute));

@@ -71,7 +71,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-/// Returns the row of `*_set_header`; `unless` documents the default fields.
+/// Returns the directive row of `*_set_header`; `unless` documents the default fields.
 pub(crate) const fn set_header_row(unless: &'static str) -> FamilyRow {
     let row =
         row("set_header", TWO, Set::Origin(set_header), "Sets a header field of requests to the origin.");
@@ -124,7 +124,8 @@ fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResu
     Ok(())
 }
 
-/// Parses a rule: a prefix, or a pattern after `~` or `~*`, and its replacement.
+/// Parses a rule of `proxy_redirect` or `proxy_cookie_*`: a prefix, or a pattern after `~` or `~*`, and its
+/// replacement.
 fn rewriting(args: &Arguments<'_>) -> Result<Redirect, Diagnostic> {
     let (from, to) = (args.text(0)?, args.text(1)?);
     let (pattern, caseless) = match from.value.as_slice() {

@@ -39,7 +39,7 @@ pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut Co
     answer.lines = rewritten;
 }
 
-/// Returns whether a field line is one that rules may rewrite.
+/// Returns whether a header line of the response is one that rules may rewrite: `Location`, `Refresh` or `Set-Cookie`.
 fn may_change(line: &[u8]) -> bool {
     [&b"location"[..], b"refresh", b"set-cookie"].iter().any(|name| is_field_line(line, name))
 }
@@ -68,7 +68,7 @@ fn rewritten_line<'a>(
     Ok(value.map(|value| (name, one_line(value))))
 }
 
-/// Removes line breaks and NUL, which may come from a variable.
+/// Removes line breaks and NUL from a header value; they may come from a variable.
 fn one_line(mut value: Vec<u8>) -> Vec<u8> {
     value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     value

@@ -6,9 +6,9 @@ use std::fmt;
 /// Parsed URL of `proxy_pass` or `grpc_pass`: the server, and the path that replaces the location's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassUrl {
-    /// Host as written, with brackets around an IPv6 address; for a unix socket, its path.
+    /// Host as written in the URL, with brackets around an IPv6 address; for a unix socket, its path.
     host: String,
-    /// Port as written; `None` for the default port.
+    /// Port as written in the URL; `None` for the default port.
     port: Option<String>,
     unix: bool,
     /// True for `https://` or `grpcs://`.
@@ -17,14 +17,14 @@ pub(crate) struct PassUrl {
     pub uri: Vec<u8>,
 }
 
-/// Parse error of a URL; displayed with nginx's messages.
+/// Parse error of a `proxy_pass` or `grpc_pass` URL; displayed with nginx's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassUrlError {
     /// The text starts with another scheme than the supported ones.
     Prefix,
-    /// The host is missing.
+    /// The URL has no host.
     NoHost,
-    /// The port is not a number from 1 to 65535.
+    /// The port of the URL is not a number from 1 to 65535.
     Port,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for PassUrlError {
 }
 
 impl PassUrl {
-    /// Parses `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, or the same with `https`.
+    /// Parses a `proxy_pass` URL `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, or the same with `https`.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
         let prefixed = |prefix: &str| {
             let begin =
@@ -67,7 +67,8 @@ impl PassUrl {
         Ok(Self { host: host.to_owned(), port, unix: false, secure, uri: rooted(uri) })
     }
 
-    /// Parses `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, or the same with `grpcs`. A path is accepted here.
+    /// Parses a `grpc_pass` URL `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, or the same with `grpcs`. A path after
+    /// it is accepted here.
     pub(crate) fn of_grpc(text: &[u8]) -> Result<Self, PassUrlError> {
         let at = text.windows(3).position(|part| part == b"://");
         let (scheme, rest) = match at {
@@ -90,17 +91,17 @@ impl PassUrl {
         }
     }
 
-    /// Returns whether connections use TLS.
+    /// Returns whether the URL requires TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.secure
     }
 
-    /// Returns the scheme, `http` or `https`.
+    /// Returns the scheme of the URL, `http` or `https`.
     pub(super) fn scheme(&self) -> &'static str {
         if self.secure { "https" } else { "http" }
     }
 
-    /// Returns the default port of the scheme.
+    /// Returns the default port of the URL's scheme.
     fn usual_port(&self) -> &'static str {
         if self.secure { "443" } else { "80" }
     }
@@ -125,7 +126,7 @@ impl PassUrl {
         (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
     }
 
-    /// Returns `$proxy_host`, the default of `Host`.
+    /// Returns the value of `$proxy_host`, the default of `Host` in requests.
     pub(super) fn proxy_host(&self) -> Cow<'_, str> {
         match &self.port {
             _ if self.unix => Cow::Borrowed("localhost"),
@@ -134,7 +135,7 @@ impl PassUrl {
         }
     }
 
-    /// Returns `$proxy_port`; empty for a unix socket.
+    /// Returns the value of `$proxy_port`; empty for a unix socket.
     pub(super) fn proxy_port(&self) -> &str {
         if self.unix { "" } else { self.port.as_deref().unwrap_or(self.usual_port()) }
     }

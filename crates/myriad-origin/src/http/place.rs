@@ -12,35 +12,35 @@ use myriad_exchange::runtime::{OriginTlsPlace, ResolverPlace};
 pub(crate) struct HttpPlace {
     /// URL of `proxy_pass`; `None` if it contains variables: each request then has its own URL.
     pub url: Option<PassUrl>,
-    /// TLS settings; `None` if the URL is always `http://`.
+    /// TLS settings for the origin; `None` if the URL is always `http://`.
     pub tls: Option<Box<OriginTlsPlace>>,
     /// Resolver for host names in a URL with variables; `None` without `resolver`.
     pub resolver: Option<ResolverPlace>,
-    /// Prefix of the location, which is replaced by the path of the URL.
+    /// Prefix of the location's name, which is replaced by the path of the URL.
     pub prefix: Box<[u8]>,
     /// True with `proxy_http_version 1.1` or above.
     pub http_1_1: bool,
     /// True with `proxy_http_version 2`.
     pub http_2: bool,
-    /// Header fields of the request.
+    /// Header fields of the requests to the origin (`proxy_set_header`).
     pub fields: SentFields,
     /// Forwards trailers of the response to the client (`proxy_pass_trailers`).
     pub passes_trailers: bool,
-    /// Method of the request instead of the client's (`proxy_method`).
+    /// Method of the request instead of the client's (`proxy_method`); `None` for the client's.
     pub method: Option<Template>,
-    /// Body of the request instead of the client's (`proxy_set_body`).
+    /// Body of the request instead of the client's (`proxy_set_body`); `None` for the client's.
     pub body: Option<Template>,
     /// Rules that rewrite `Location` and `Refresh` (`proxy_redirect`).
     pub redirects: Vec<Rewriting>,
-    /// True if [`HttpPlace::redirects`] contain no results of rewrite rules. They are then valid for a request whose
-    /// routing was taken from an earlier request.
+    /// True if [`HttpPlace::redirects`] contain no variables set by `rewrite` and similar rules. They are then valid
+    /// for a request whose routing was taken from an earlier request.
     pub plain_redirects: bool,
-    /// Rules that rewrite cookies (`proxy_cookie_*`).
+    /// Rules that rewrite cookies of responses (`proxy_cookie_*`); `None` if there are none.
     pub cookies: Option<Box<CookieRewrites>>,
 }
 
 impl HttpPlace {
-    /// Creates settings for HTTP/1.0 with a URL and a location prefix, and defaults otherwise.
+    /// Creates the settings for HTTP/1.0 with a URL and a location prefix, and defaults otherwise.
     pub(crate) fn new(url: Option<PassUrl>, prefix: &[u8]) -> Self {
         Self {
             url,
@@ -74,7 +74,7 @@ pub(crate) struct SentFields {
     pub requests_trailers: bool,
     /// Client fields that are not forwarded.
     pub replaced: ReplacedFields,
-    /// Value of `Upgrade` (`proxy_set_header Upgrade`).
+    /// Value of `Upgrade` (`proxy_set_header Upgrade`); `None` if it is not configured.
     pub upgrade: Option<Template>,
     /// Protocols allowed in `Upgrade` (`upgrade_protocols` and fixed values of `proxy_set_header Upgrade`), in lower
     /// case.
@@ -84,9 +84,9 @@ pub(crate) struct SentFields {
 /// Names of client fields that are not forwarded: those that `proxy_set_header` sets, and connection-specific fields.
 #[derive(Default)]
 pub(crate) struct ReplacedFields {
-    /// Names that [`Known`] contains.
+    /// Names of fields that [`Known`] contains.
     pub known: Vec<Known>,
-    /// All other names.
+    /// All other field names.
     pub others: Vec<Box<[u8]>>,
 }
 

@@ -13,7 +13,7 @@ use crate::tls;
 use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
-/// Maximum length in bytes of the URI in the error log.
+/// Maximum length in bytes of the request URI in the error log.
 const SHOWN_URI: usize = 2048;
 
 impl OriginProtocol for HttpPlace {
@@ -59,8 +59,8 @@ impl OriginProtocol for HttpPlace {
         self.url.is_some()
     }
 
-    /// Requires a buffered body if `proxy_set_body` replaces it anyway, or if HTTP/1.0 needs a length that is not
-    /// known.
+    /// Returns false, so that the request body is read completely first, if `proxy_set_body` replaces it anyway, or if
+    /// HTTP/1.0 needs a length that is not known.
     fn takes_stream(&self, body: &RequestBody) -> bool {
         self.body.is_none() && (self.http_1_1 || body.length().is_some())
     }

@@ -86,8 +86,8 @@ fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     Ok(method)
 }
 
-/// Writes `Host`. HTTP/1.1 requires it (RFC 9112 section 3.2), so an empty configured value is replaced by the host of
-/// the URL.
+/// Writes the `Host` field. HTTP/1.1 requires it (RFC 9112 section 3.2), so an empty configured value is replaced by
+/// the host of the URL.
 fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     let before = head.len();
@@ -108,7 +108,7 @@ fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Writes a value, with line breaks and NUL replaced by spaces (RFC 9110 section 5.5).
+/// Writes a field value to the request head, with line breaks and NUL replaced by spaces (RFC 9110 section 5.5).
 fn write_value(
     template: &Template,
     request: &Request,
@@ -125,7 +125,7 @@ fn write_value(
     Ok(())
 }
 
-/// Options in the `Connection` field that the configuration sets.
+/// Options in the `Connection` field of the request that the configuration sets.
 #[derive(Default)]
 struct Options {
     close: bool,
@@ -157,7 +157,8 @@ fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -
     Ok(options)
 }
 
-/// Writes `Upgrade` with the configured protocols that `upgrade_protocols` allows, and returns them; empty for none.
+/// Writes the `Upgrade` field with the configured protocols that `upgrade_protocols` allows, and returns them; empty
+/// for none.
 fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Bytes, EvalError> {
     let Some(template) = &http.fields.upgrade else { return Ok(Bytes::new()) };
     let Exchange { request, frame } = exchange;
@@ -179,7 +180,7 @@ fn wants_trailers(request: &Request) -> bool {
     codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Returns the body of `proxy_set_body`, otherwise `payload`.
+/// Returns the request body of `proxy_set_body` if it is configured, otherwise `payload`.
 fn request_body(
     exchange: &mut Exchange,
     http: &HttpPlace,
@@ -192,7 +193,7 @@ fn request_body(
     Ok(RequestPayload::Bytes(Bytes::from(body)))
 }
 
-/// Writes `Content-Length` or `Transfer-Encoding`, which only depend on the body that is sent.
+/// Writes the `Content-Length` or `Transfer-Encoding` field, which only depends on the body that is sent.
 fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload, head: &mut Vec<u8>) {
     let fields = exchange.request.received.head.fields();
     let sent_empty = fields.has(Known::ContentLength)
@@ -213,8 +214,8 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
     }
 }
 
-/// Writes the client's fields, except fields that the configuration sets, hop-by-hop fields, and fields that the
-/// purpose omits.
+/// Writes the client's fields to the request head, except fields that the configuration sets, hop-by-hop fields, and
+/// fields that the purpose of the fetch omits.
 fn write_client_fields(request: &Request, http: &HttpPlace, purpose: FetchPurpose<'_>, head: &mut Vec<u8>) {
     let fields = purpose.fields(request);
     let nominated = ConnectionListedFields::of(fields);
@@ -228,7 +229,8 @@ fn write_client_fields(request: &Request, http: &HttpPlace, purpose: FetchPurpos
     }
 }
 
-/// Writes conditional fields for revalidation. As in nginx, `proxy_set_header` with the same name takes precedence.
+/// Writes conditional fields (such as `If-None-Match`) to revalidate a stored page. As in nginx, `proxy_set_header`
+/// with the same name takes precedence.
 fn write_conditions(http: &HttpPlace, purpose: FetchPurpose<'_>, head: &mut Vec<u8>) {
     for (condition, value) in purpose.conditions() {
         let name = condition.field();

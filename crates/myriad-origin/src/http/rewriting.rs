@@ -4,7 +4,8 @@ use myriad_script::{EvalError, Frame, Regex, Template};
 
 use myriad_exchange::exchange::Request;
 
-/// Rule that rewrites a value. Of several rules, only the first that matches applies.
+/// Rule that rewrites a value of a response (`proxy_redirect`, `proxy_cookie_*`). Of several rules, only the first that
+/// matches applies.
 pub(crate) enum Rewriting {
     /// Replaces a prefix of the value.
     Prefix {
@@ -30,8 +31,8 @@ pub(crate) enum Rewriting {
 }
 
 impl Rewriting {
-    /// Returns whether the rule reads no results of rewrite rules. Always false for a regular expression, whose
-    /// captures cannot be distinguished from those of rewrite rules.
+    /// Returns whether the rule reads no variables set by `rewrite` and similar rules. Always false for a regular
+    /// expression, whose captures cannot be distinguished from those of rewrite rules.
     pub(crate) fn is_plain(&self) -> bool {
         let plain = |template: &Template| template.reads_only(|_| true);
         match self {

@@ -35,7 +35,7 @@ pub(super) struct CookieFlags {
     pub flags: Vec<Text>,
 }
 
-/// HTTP version of requests (`proxy_http_version`).
+/// HTTP version of requests to the origin (`proxy_http_version`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HttpVersion {
     /// HTTP/1.0.

@@ -8,8 +8,8 @@ use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use myriad_exchange::exchange::Request;
 
-/// Returns the URL of the request: that of the location, or the one to which its variables evaluated. `None` before
-/// that.
+/// Returns the origin's URL for the request: that of the location, or the one to which its variables evaluated. `None`
+/// before that.
 pub(super) fn url<'a>(request: &'a Request, http: &'a HttpPlace) -> Option<&'a PassUrl> {
     http.url.as_ref().or_else(|| prepared(request))
 }
@@ -19,11 +19,11 @@ pub(super) fn prepared(request: &Request) -> Option<&PassUrl> {
     request.origin.as_ref()?.prepared.as_ref()?.downcast_ref()
 }
 
-/// Writes the URI of the origin request.
+/// Writes the URI of the request to the origin.
 ///
-/// If the URL has no path, the client's URI is sent byte for byte, or the current URI if a rewrite or an internal
-/// redirect has changed it. Otherwise, the path of the URL replaces the location's prefix; but the path of a URL with
-/// variables is the complete URI.
+/// If the URL of `proxy_pass` has no path, the client's URI is sent byte for byte, or the current URI if a rewrite or
+/// an internal redirect has changed it. Otherwise, the path of the URL replaces the location's prefix; but the path of
+/// a URL with variables is the complete URI.
 pub(super) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) {
     let path = url(request, http).map_or(&b""[..], |url| &url.uri);
     if http.url.is_none() && !path.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) 
     }
 }
 
-/// Writes text with blanks and control characters escaped, because they would end the URI or the line.
+/// Writes text with spaces and control characters percent-encoded, because they would terminate the URI or the line.
 pub(super) fn write_visible(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         if byte <= b' ' || byte == 0x7f {

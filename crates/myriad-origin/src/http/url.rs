@@ -11,8 +11,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::UpstreamTarget;
 
-/// Evaluates the URL, parses it with `parse` and stores it in the request. Returns the error step if that fails,
-/// otherwise `None`.
+/// Evaluates the URL of `proxy_pass` with its variables, parses it with `parse` and stores it in the request. Returns
+/// the error step if that fails, otherwise `None`.
 pub(crate) fn prepare(
     exchange: &mut Exchange,
     template: &Template,

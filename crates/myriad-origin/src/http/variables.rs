@@ -11,8 +11,8 @@ use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri;
 
-/// Variables of parts of the origin's URL, which are only set in locations with an HTTP origin, and of the list of
-/// addresses.
+/// Variables for parts of the origin's URL, which are only set in locations with an HTTP origin, and
+/// `$proxy_add_x_forwarded_for`.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
     RequestVariable::new("proxy", "proxy_host", &[RequestLine], Made(write_host)).yielding(),

@@ -11,7 +11,8 @@ pub(super) const MEMCACHED: Protocol =
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(MEMCACHED, FAMILIES);
 
-/// Flag of compressed values (`memcached_gzip_flag`); 0 if no value is compressed.
+/// Bit mask in the flags of a memcached value that marks it as compressed (`memcached_gzip_flag`); 0 if no value is
+/// compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct GzipFlag(pub u32);
 

@@ -11,9 +11,9 @@ use crate::group;
 
 /// Compiled `memcached_*` settings of a location that other protocols do not have.
 pub(super) struct MemcachedPlace {
-    /// Key of the value (`$memcached_key`).
+    /// Key of the value to request from memcached (`$memcached_key`).
     pub key: Template,
-    /// Flag of compressed values (`memcached_gzip_flag`); 0 for none.
+    /// Bit mask in the flags of a value that marks it as compressed (`memcached_gzip_flag`); 0 for none.
     pub gzip_flag: u32,
 }
 
@@ -56,7 +56,7 @@ impl OriginProtocol for MemcachedPlace {
         false
     }
 
-    /// Sets the media type by the file extension of the URI, because memcached stores none.
+    /// Sets the media type of the response by the file extension of the URI, because memcached stores none.
     fn complete(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         if answer.media_type.is_none() {
             answer.media_type = Some(media_type_of(&exchange.request, &exchange.request.route.uri));

@@ -24,7 +24,7 @@ struct Mirror {
     body: bool,
 }
 
-/// Returns the check of a location; `None` without `mirror`.
+/// Returns the check that starts the mirrored requests of a location; `None` without `mirror`.
 pub fn check(settings: &Settings) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<MirrorSettings>();
     if settings.uris.is_empty() {

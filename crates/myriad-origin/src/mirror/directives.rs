@@ -7,11 +7,11 @@ use myriad_conf::{Diagnostic, Text, set};
 /// Settings of `mirror` and `mirror_request_body`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MirrorSettings {
-    /// URIs in configuration order; empty for `off`.
+    /// URIs to which requests are mirrored, in configuration order; empty for `off`.
     pub uris: Vec<Text>,
-    /// True if `off` is written on this configuration level.
+    /// True if `mirror off` is written on this configuration level.
     is_off: bool,
-    /// True if the request body is mirrored too.
+    /// True if the request body is mirrored too (`mirror_request_body`).
     pub body: bool,
 }
 

@@ -60,8 +60,8 @@ impl AfterSent for PostAction {
 }
 
 impl PostAction {
-    /// Returns the subrequest and its start: for a path, without arguments; for a named location, with the current URI
-    /// and arguments. `None` if the subrequest cannot be created.
+    /// Creates the subrequest of the post action and its start: for a path, without arguments; for a named location,
+    /// with the current URI and arguments. `None` if the subrequest cannot be created.
     fn child(&self, exchange: &mut Exchange) -> Option<(Box<Exchange>, SubrequestStart)> {
         if self.0.starts_with(b"/") {
             return Some((subrequest::begin(exchange, &self.0, b"").ok()?, SubrequestStart::Server));

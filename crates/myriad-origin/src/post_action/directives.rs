@@ -23,7 +23,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
          response",
 )];
 
-/// Sets the target as written: arguments and escapes in it are not parsed, as in nginx.
+/// Sets the target of `post_action` as written: arguments and escapes in it are not parsed, as in nginx.
 fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let target = args.bytes(0);
     if !matches!(target, [b'/', ..] | [b'@', _, ..]) {

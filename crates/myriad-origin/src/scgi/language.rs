@@ -24,7 +24,7 @@ static ROWS: &[FamilyRow] = &[
 
 static FILES: &[BuiltinFile] = &[BuiltinFile { name: "scgi_params", text: || table("scgi_param", PARAMS) }];
 
-/// Parameters that SCGI applications expect.
+/// Parameters that SCGI applications expect, with the variables for their values.
 const PARAMS: &[(&str, &str)] = &[
     ("REQUEST_METHOD", "$request_method"),
     ("REQUEST_URI", "$request_uri"),

@@ -4,18 +4,18 @@ use std::io::Write;
 
 use crate::cgi::Pairs;
 
-/// Encoded pairs of names and values.
+/// SCGI request head in progress: encoded pairs of names and values.
 pub(super) struct Netstring(Vec<u8>);
 
 impl Netstring {
-    /// Creates the netstring with the two pairs that the protocol requires, first the length of the body in bytes.
+    /// Creates the head with the two pairs that SCGI requires, first the length of the request body in bytes.
     pub(super) fn new(length: u64) -> Self {
         let mut pairs = Vec::with_capacity(2048);
         let _ = write!(pairs, "CONTENT_LENGTH\0{length}\0SCGI\x001\0");
         Self(pairs)
     }
 
-    /// Returns the head of the request: the length of the pairs, a colon, the pairs and a comma.
+    /// Returns the SCGI request head as a netstring: the length of the pairs, a colon, the pairs and a comma.
     pub(super) fn finish(self) -> Vec<u8> {
         let mut head = Vec::with_capacity(self.0.len() + 16);
         let _ = write!(head, "{}:", self.0.len());
@@ -26,8 +26,8 @@ impl Netstring {
 }
 
 impl Pairs for Netstring {
-    /// Appends a pair without its NUL bytes, which would end the text. The two required pairs are already present and
-    /// are ignored.
+    /// Appends a pair without its NUL bytes, which would terminate the text. The two pairs that SCGI requires are
+    /// already present and are ignored.
     fn push(&mut self, name: &[u8], value: &[u8]) {
         if name == b"CONTENT_LENGTH" || name == b"SCGI" {
             return;

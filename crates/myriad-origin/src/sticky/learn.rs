@@ -13,14 +13,16 @@ use myriad_exchange::runtime::StickyLearnPlace;
 
 use super::text::first;
 
-/// Returns the identifier of the peer of the request's session; `None` if the request has no session or an unknown one.
+/// Returns the `sticky` identifier of the peer of the request's session; `None` if the request has no session or an
+/// unknown one.
 pub(crate) fn session_peer(exchange: &mut Exchange, learn: &StickyLearnPlace) -> Option<Bytes> {
     let id = first(exchange, &learn.lookup)?;
     let sid = learn.sessions.find(&id, learn.timeout_ms)?;
     Some(Bytes::copy_from_slice(sid.as_bytes()))
 }
 
-/// Learns the session of a response: immediately with `header`, otherwise when the body is complete or dropped.
+/// Learns the session of a response (`sticky learn`): immediately with `header`, otherwise when the body is complete or
+/// dropped.
 pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: &mut OriginResponse) {
     let Some(sid) = response.sid.clone() else { return };
     let Some((id, creates)) = session(exchange, learn, response) else { return };
@@ -57,7 +59,7 @@ fn session(
     }
 }
 
-/// Session that is learned later.
+/// Session that is learned (`sticky learn`) when the response body is complete.
 struct PendingSession {
     sessions: Arc<Sessions>,
     id: Vec<u8>,
@@ -72,7 +74,7 @@ impl PendingSession {
     }
 }
 
-/// Body that learns a session when it is complete, fails or is dropped.
+/// Response body that learns a session (`sticky learn`) when it is complete, fails or is dropped.
 struct LearningBody {
     body: BoxBody,
     /// Session to learn; `None` once it was learned.

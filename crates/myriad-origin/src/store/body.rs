@@ -20,25 +20,25 @@ use myriad_upstream::Attempts;
 use rustix::fs::Timespec;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Minimum size in bytes of a write to the file, except for the last write.
+/// Minimum size in bytes of a write to the stored file, except for the last write.
 const MIN_WRITE: usize = 64 << 10;
-/// Maximum number of unwritten bytes; at this limit, the origin is not read further.
+/// Maximum number of bytes not written to the file yet; at this limit, the origin is not read further.
 const MAX_UNWRITTEN: usize = 1 << 20;
 
-/// Maximum number of directories created for a file.
+/// Maximum number of directories created for a stored file.
 const MAX_FOLDERS: usize = 64;
 
-/// Body that is written to a file while it is read. Its end, with the last piece if it is known to be the last, is
-/// delivered after the file was renamed, so that a client with the whole response finds the file.
+/// Response body that is written to a file while it is read (`*_store`). Its end, with the last piece if it is known to
+/// be the last, is delivered after the file was renamed, so that a client with the whole response finds the file.
 pub(super) struct StoringBody {
     body: BoxBody,
     state: State,
-    /// Data that was read and is not written yet.
+    /// Data that was read from the origin and is not written to the file yet.
     unwritten: Vec<Bytes>,
     unwritten_bytes: usize,
-    /// Last piece, held back until the file is complete.
+    /// Last piece of the body, held back from the client until the file is complete.
     last: Option<Bytes>,
-    /// True once the body is complete.
+    /// True once the body is read completely.
     is_complete: bool,
     plan: FilePlan,
     report: StoreErrorLog,
@@ -46,19 +46,19 @@ pub(super) struct StoringBody {
     attempts: Attempts,
 }
 
-/// State of the file.
+/// State of the file to which the response is written.
 enum State {
-    /// Open; waits for more data.
+    /// The file is open and waits for more data.
     Ready(Draft),
-    /// Being created or written by another thread.
+    /// The file is being created or written by another thread.
     Busy(JoinHandle<io::Result<Draft>>),
-    /// Being renamed to its path.
+    /// The complete file is being renamed to its path.
     Placed(JoinHandle<io::Result<()>>),
-    /// Complete, or abandoned.
+    /// The file is complete or was abandoned.
     Over,
 }
 
-/// Path and attributes of the final file.
+/// Path and attributes of the file to which the response is stored.
 #[derive(Clone)]
 struct FilePlan {
     path: Rc<Path>,
@@ -66,7 +66,7 @@ struct FilePlan {
     modified: Option<Timespec>,
 }
 
-/// Context of error log entries.
+/// Data of the request for error log entries about the stored file.
 struct StoreErrorLog {
     site: Rc<Generation>,
     place: PlaceId,

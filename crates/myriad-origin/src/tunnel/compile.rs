@@ -20,8 +20,8 @@ fn compile(compile: &mut dyn OriginCompiler, _: &Settings, target: &Text, _: &Te
     (compile.target(target), Box::new(TunnelPlace { named }))
 }
 
-/// Returns the groups by the values of the variable. Requests can only reach these groups, whatever the variable
-/// depends on.
+/// Returns the groups by the values of the variable in `tunnel_pass`. Requests can only reach these groups, whatever
+/// the variable depends on.
 fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, Arc<OriginGroup>> {
     let values = match values(compile, target) {
         Ok(values) => values,

@@ -25,7 +25,7 @@ static ROWS: &[FamilyRow] = &[FamilyRow::new(pass("Passes requests to a uwsgi se
 
 static FILES: &[BuiltinFile] = &[BuiltinFile { name: "uwsgi_params", text: || table("uwsgi_param", PARAMS) }];
 
-/// Parameters that uwsgi applications expect.
+/// Parameters that uwsgi applications expect, with the variables for their values.
 const PARAMS: &[(&str, &str)] = &[
     ("QUERY_STRING", "$query_string"),
     ("REQUEST_METHOD", "$request_method"),

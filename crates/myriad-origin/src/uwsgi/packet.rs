@@ -3,21 +3,21 @@
 use super::settings::Modifiers;
 use crate::cgi::Pairs;
 
-/// Size of the packet header in bytes: modifier 1, the size of the data in two bytes, modifier 2.
+/// Size of the uwsgi packet header in bytes: modifier 1, the size of the data in two bytes, modifier 2.
 const HEAD: usize = 4;
 
-/// Encoded packet: the header, then the pairs.
+/// uwsgi packet in progress: the header, then the encoded pairs.
 pub(super) struct Packet(Vec<u8>);
 
 impl Packet {
-    /// Creates a packet without pairs.
+    /// Creates a packet without name-value pairs.
     pub(super) fn new(modifiers: Modifiers) -> Self {
         let mut packet = Vec::with_capacity(2048);
         packet.extend_from_slice(&[modifiers.first, 0, 0, modifiers.second]);
         Self(packet)
     }
 
-    /// Returns the packet with its size. Fails if the pairs have more than 65,535 bytes.
+    /// Returns the packet with its size in the header. Fails if the pairs have more than 65,535 bytes.
     pub(super) fn finish(mut self) -> Result<Vec<u8>, String> {
         let size = self.0.len() - HEAD;
         match u16::try_from(size) {

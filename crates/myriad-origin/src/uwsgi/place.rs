@@ -17,7 +17,7 @@ pub(super) struct UwsgiPlace {
     pub environment: CgiPlace,
     /// Values of `uwsgi_modifier1` and `uwsgi_modifier2`.
     pub modifiers: Modifiers,
-    /// TLS settings; `None` unless the target is `suwsgi://`.
+    /// TLS settings for the application server; `None` unless the target is `suwsgi://`.
     pub tls: Option<Box<OriginTlsPlace>>,
     /// Target without its scheme: the server name for TLS unless `uwsgi_ssl_name` sets another.
     pub host: Template,
