@@ -11,8 +11,7 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::runtime::{AnswerRules, OriginPlace};
 
 /// Builds the response for the client from the head of an origin's response. The caller sets the body, which is empty
-/// here. If `own` is false, the client did not cause the response itself, and fields that are private to one client,
-/// such as `Set-Cookie`, are omitted.
+/// here. If `own` is false, fields that are private to one client, such as `Set-Cookie`, are omitted.
 pub fn client_response(head: &ResponseHead, origin: &OriginPlace, own: bool) -> ContentResponse {
     let mut answer = ContentResponse::new(head.status, ResponseBody::Full(Bytes::new()));
     answer.conditions_evaluated = true;

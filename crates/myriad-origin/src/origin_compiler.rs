@@ -10,7 +10,7 @@ use myriad_exchange::runtime::{OriginGroup, OriginTarget, OriginTlsPlace, Resolv
 
 /// Compiler of a location with an origin.
 pub trait OriginCompiler: SettingsCompiler {
-    /// Compiles a text that becomes part of a cache key, so that its variables are also available to `rewrite` rules.
+    /// Compiles a text that becomes part of a cache key; its variables count as read while the request is routed.
     fn rule_template(&mut self, text: &Text) -> Template;
 
     /// Compiles a regular expression; `None` after an error, which is reported.

@@ -171,7 +171,7 @@ fn set_flag(attributes: &mut Vec<Attribute<'_>>, flag: &'static str, wanted: Opt
     }
 }
 
-/// Removes cookie attributes for which `keep` is false; the cookie's name and value are always retained.
+/// Removes cookie attributes for which `keep` is false; the cookie's name and value always remain.
 fn retain_rest(attributes: &mut Vec<Attribute<'_>>, keep: impl Fn(&Attribute<'_>) -> bool) {
     let mut first = true;
     attributes.retain(|attribute| std::mem::take(&mut first) || keep(attribute));

@@ -31,8 +31,8 @@ pub(crate) enum Rewriting {
 }
 
 impl Rewriting {
-    /// Returns whether the rule reads no variables set by `rewrite` and similar rules. Always false for a regular
-    /// expression, whose captures cannot be distinguished from those of rewrite rules.
+    /// Returns whether the rule reads no captures and no variables assigned by rules such as `set`. Always false for a
+    /// regular expression, whose captures cannot be distinguished from those of rewrite rules.
     pub(crate) fn is_plain(&self) -> bool {
         let plain = |template: &Template| template.reads_only(|_| true);
         match self {
