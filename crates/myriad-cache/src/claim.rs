@@ -14,8 +14,8 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, write_variant};
 
-/// Starts the fetch, or waits for the request that has already started it. Without a lock, every request fetches the
-/// page.
+/// Starts the fetch of a missing or stale page, or waits for the request that has already started it. Without
+/// `*_cache_lock`, every request fetches the page.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<Page>) -> JourneyStep {
     let cache = cached.cache;
     let Some(lock) = cache.rules.lock else { return JourneyStep::Lead(stale) };
@@ -66,7 +66,7 @@ mod tests {
         words(&run(&mut exchange, held.get(), None))
     }
 
-    /// Starts the fetch of another request.
+    /// Starts the fetch of a page as another request would.
     fn lead(site: &TestSite) -> myriad_store::FlightWriter<myriad_store::page::PageMeta> {
         let exchange = keyed(site, &[]);
         let options = ClaimOptions { now: exchange.request.received.at_ms, lock_age_ms: 5000, address: None };

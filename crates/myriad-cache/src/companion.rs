@@ -14,16 +14,16 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
 use myriad_store::page::key::{CODINGS, of_other_codings};
 
-/// Entry under the other key, to which the response may belong as well: to the shared key if the response does not vary
-/// by coding, to the key for other codings if it does.
+/// Cache entry to be stored in addition to the one of the request. A response may belong to both of a page's keys: the
+/// shared key if it does not vary by content coding, and the key for clients that accept other codings if it does.
 pub(crate) struct CompanionFetch {
     writer: FlightWriter<PageMeta>,
-    /// True if this entry has the key for other codings.
+    /// True if this entry has the key for clients that accept other codings, false if it has the shared key.
     is_for_other_codings: bool,
 }
 
 impl CompanionFetch {
-    /// Creates the entry when the fetch starts, so that a purge during the fetch includes it.
+    /// Creates the additional entry when the fetch starts, so that a purge during the fetch includes it.
     ///
     /// Returns `None` without a key for other codings, and while the shared page is fresh: a response that was
     /// requested with all header fields of one client must not replace it before it expires.
@@ -43,7 +43,8 @@ impl CompanionFetch {
         Some(Self { writer, is_for_other_codings: !codings.has_separate_key })
     }
 
-    /// Returns the page to store if a response with these header fields belongs under this key, otherwise `None`.
+    /// Returns the page to store if a response with these header fields belongs under the key of this entry, otherwise
+    /// `None`.
     ///
     /// A response in a coding that cannot be decoded was selected by this client's `Accept-Encoding`, regardless of
     /// `Vary`; it is never stored under the shared key.
@@ -69,7 +70,7 @@ impl CompanionFetch {
     }
 }
 
-/// Response to store under the other key as well.
+/// Response to store under the second of a page's two keys as well (see [`CompanionFetch`]).
 pub(crate) struct CompanionPage {
     writer: FlightWriter<PageMeta>,
     selection: Option<Selection>,

@@ -7,8 +7,8 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{PageMeta, PageZone};
 
-/// Completes a page whose body was written to the zone, and updates the zone's counters. A body that is not in memory
-/// gets no compressed encodings.
+/// Completes the cache entry of a page whose body was written to the zone, and updates the zone's counters. A body that
+/// is not in memory gets no compressed encodings.
 pub(crate) fn complete(
     exchange: &Exchange,
     zone: &PageZone,

@@ -17,7 +17,8 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_store::page::write_variant;
 use myriad_store::page::{Page, PageMeta};
 
-/// Time for which a slow disk may delay the readers of a page; after it, the page is no longer written to disk.
+/// Maximum time for which a slow disk delays the readers of a page that is being fetched; after it, the page is no
+/// longer written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Searches the index of the disk tier for a file that may contain the page. Called if memory has no page.
@@ -33,7 +34,7 @@ pub(crate) fn seek(exchange: &Exchange, cached: CacheContext<'_>) -> JourneyStep
     }
 }
 
-/// Starts to read the page from a file into memory.
+/// Starts to read the page from a file of the disk tier into memory.
 pub(crate) fn load(exchange: &mut Exchange, cached: CacheContext<'_>, file: PageFile) -> JourneyStep {
     let request = &mut exchange.request;
     let key = KeyRef::new(&request.cache.key);
@@ -44,7 +45,7 @@ pub(crate) fn load(exchange: &mut Exchange, cached: CacheContext<'_>, file: Page
     JourneyStep::Read(reader)
 }
 
-/// Waits until the file is read. The result is in memory, so the page is looked up again.
+/// Waits until the file of the page is read into memory, then returns the step that looks the page up again.
 pub(crate) async fn read(mut reader: FlightReader<PageMeta>) -> JourneyStep {
     poll_fn(|cx| reader.poll_end(cx, |_, _| {}).map(drop)).await;
     JourneyStep::LookUp
@@ -68,7 +69,7 @@ pub(crate) async fn open(
     }
 }
 
-/// Returns whether the page's body must be opened before the page can be served.
+/// Returns whether the file with the page's body must be opened before the page can be served.
 pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
     page.stored_body().is_some()
         && request.cache.lookup.open_body.is_none()
@@ -83,7 +84,8 @@ pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
     Some(ResponseBody::Stream(Box::pin(body), Some(length)))
 }
 
-/// Body streamed from disk to the client. A HEAD request needs only the length, so the reader is `None`.
+/// Body of a stored page, streamed from disk to the client. A HEAD request needs only the length, so the reader is
+/// `None`.
 struct StoredPage {
     reader: Option<BodyReader>,
     length: u64,
@@ -108,7 +110,7 @@ impl Body for StoredPage {
     }
 }
 
-/// Waits until the writer of a page in flight can take the next piece.
+/// Waits until the writer of a page that is being fetched can take the next piece.
 ///
 /// If a slow disk is the cause for more than [`DISK_PATIENCE`], the page is no longer written to disk, so that clients
 /// do not stall.

@@ -19,7 +19,7 @@ use myriad_store::page::{Page, write_variant};
 use crate::journey_step::CacheContext;
 
 const EARLY_HINTS: u16 = 103;
-/// Maximum length of the field section of a 103 response in bytes.
+/// Maximum length in bytes of the header fields of a 103 response made from a stored page.
 const MAX_HINTS: usize = 4 << 10;
 
 /// Settings of `early_hints_stored`.
@@ -30,7 +30,7 @@ struct StoredHintSettings {
 
 feature_settings!(StoredHintSettings);
 
-/// Directives of the feature.
+/// Rows of the `early_hints_stored` directive.
 pub static ROWS: &[Directive] = &[Directive::new(
     "early_hints_stored",
     Contexts::HSL,
@@ -51,7 +51,7 @@ pub fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut
     }
 }
 
-/// Sends hints from `stale`, the expired page that is fetched again, if the request wants hints.
+/// Sends a 103 response with hints from `stale`, the expired page that is fetched again, if the request wants hints.
 pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
     if let Some(page) = stale.filter(|_| is_wanted(request)) {
         send_hints(request, page);
@@ -77,8 +77,8 @@ pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: CacheContext<'_>) 
     request.cache.key = own;
 }
 
-/// Returns whether hints are sent: for navigation requests of browsers over HTTP/2 or HTTP/3, where the directive is
-/// on.
+/// Returns whether a 103 response with hints is sent: for navigation requests of browsers over HTTP/2 or HTTP/3, where
+/// `early_hints_stored` is on.
 ///
 /// HTTP/1 is excluded: browsers ignore hints there, and interim responses cause too many failures.
 fn is_wanted(request: &Request) -> bool {

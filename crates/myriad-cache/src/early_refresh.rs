@@ -10,11 +10,11 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::worker::Generation;
 use myriad_store::page::Page;
 
-/// Minimum time in milliseconds between the starts of two early refreshes on a worker. It limits the requests to a
-/// failing origin.
+/// Minimum time in milliseconds between the starts of two refreshes of fresh pages on a worker. It limits the requests
+/// to a failing origin.
 const PAUSE_MS: u64 = 250;
 
-/// Permit of an early refresh in progress; dropping it allows the next one.
+/// Permit of the one refresh of a fresh page in progress on a worker; dropping it allows the next one.
 pub(crate) struct RefreshPermit(Rc<Generation>);
 
 impl Drop for RefreshPermit {
@@ -23,7 +23,7 @@ impl Drop for RefreshPermit {
     }
 }
 
-/// Returns whether a fresh page should be refreshed early, and the budget permits it now.
+/// Returns whether a fresh page should be refreshed before it expires, and the worker may start that now.
 pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bool {
     let request = &exchange.request;
     let now = request.received.at_ms;
@@ -35,7 +35,7 @@ pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bo
         && now >= budget.next_ms.get()
 }
 
-/// Takes the budget for a refresh that starts at `now`, in milliseconds since the epoch.
+/// Takes the worker's permit for an early refresh that starts at `now`, in milliseconds since the epoch.
 pub(crate) fn take_permit(site: Rc<Generation>, now: u64) -> RefreshPermit {
     site.refresh_budget.busy.set(true);
     site.refresh_budget.next_ms.set(now.saturating_add(PAUSE_MS));

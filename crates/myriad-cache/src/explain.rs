@@ -30,7 +30,7 @@ pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     }
 }
 
-/// Reports that the request may read the cache, and its cache key.
+/// Reports in the explanation that the request may read the cache, and its cache key.
 #[inline]
 pub(crate) fn read(request: &Request, cache: &CachePlace) {
     if let Some(sink) = &request.received.sink {
@@ -40,8 +40,8 @@ pub(crate) fn read(request: &Request, cache: &CachePlace) {
     }
 }
 
-/// Reports that the request may not read the cache, and the reason. The cache key is only reported if the response may
-/// be stored.
+/// Reports in the explanation that the request may not read the cache, and the reason. The cache key is only reported
+/// if the response may be stored.
 pub(crate) fn bypassed(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     zone(&*sink, cache);
@@ -83,7 +83,7 @@ pub(crate) fn known(exchange: &mut Exchange, cached: CacheContext<'_>) -> PhaseS
     stopped(exchange)
 }
 
-/// Lines about the cache, collected from the anonymous request within an explanation.
+/// Lines about the cache, collected from the anonymous request within the explanation of a known visitor's request.
 #[derive(Default)]
 struct CacheLines(RefCell<Vec<ExplainedDecision>>);
 
@@ -221,7 +221,7 @@ fn value(exchange: &mut Exchange, template: &Template) -> String {
     }
 }
 
-/// Returns a readable reason why the cache is bypassed, with the cookie or the condition that caused it.
+/// Returns a readable reason why the cache is bypassed, with the cookie or the condition that causes it.
 fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> String {
     if reason == BypassReason::Condition {
         return format!("*_cache_bypass: {}", true_condition(exchange, |label| &label.bypass));
@@ -248,7 +248,7 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
     }
 }
 
-/// Returns a text with the stored statuses and their lifetimes.
+/// Returns a text with the statuses that the location stores and their lifetimes.
 fn stores(cache: &CachePlace) -> String {
     let rules = &cache.rules;
     let has_template = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());

@@ -12,13 +12,13 @@ const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> F
     FamilyRow::new(Directive::new(name, HSL, arity, set, doc))
 }
 
-/// Returns a directive with conditions, of which one true condition is sufficient. Repeated directives on a level add
-/// conditions.
+/// Returns the row of a directive with conditions, of which one true condition is sufficient. Repeated directives on a
+/// level add conditions.
 const fn conditions(name: &'static str, set: Set, doc: &'static str) -> FamilyRow {
     FamilyRow::new(Directive::new(name, HSL, at_least(1), set, doc).repeats())
 }
 
-/// `*_cache*` directives of every origin protocol.
+/// Rows of the `*_cache*` directives of every origin protocol.
 pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
     FamilyRow::new(
         Directive::new("cache", HSL, ONE, Set::Origin(values::cache), "Cache zone for responses.")

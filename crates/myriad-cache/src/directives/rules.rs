@@ -8,7 +8,7 @@ use myriad_policy::NoVarySearch;
 
 use crate::settings::{CacheRules, PersonalCookies};
 
-/// Cache directives without the prefix of a protocol.
+/// Rows of the cache directives without the prefix of a protocol.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
         "personal_cookies",
@@ -71,7 +71,7 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
     Ok(())
 }
 
-/// Parses cookie names. `default` adds the built-in list; a single `off` results in an empty list.
+/// Parses the cookie names of a directive. `default` adds the built-in list; a single `off` results in an empty list.
 pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, Diagnostic> {
     let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };
     for index in 0..args.len() {
@@ -110,7 +110,7 @@ fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Sett
     Ok(())
 }
 
-/// Returns whether this is a cookie name, optionally with a final `*`; no other `*` is allowed.
+/// Returns whether a text is a cookie name, optionally with a final `*`; no other `*` is allowed.
 fn is_pattern(name: &[u8]) -> bool {
     name.split_last().is_some_and(|(_, beginning)| !beginning.contains(&b'*'))
 }

@@ -23,7 +23,7 @@ pub(super) fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Se
     Ok(())
 }
 
-/// Statuses to which a time without statuses applies, as in nginx.
+/// Statuses to which a `*_cache_valid` time without statuses applies, as in nginx.
 const DEFAULT_STATUSES: [u16; 3] = [200, 301, 302];
 
 pub(super) fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {

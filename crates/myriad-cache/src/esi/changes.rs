@@ -8,18 +8,19 @@ use super::part_store;
 use super::rules;
 use super::visitor::{KnownCookies, Marks, known_pairs, marks_of};
 
-/// Response field by which an application reports a change for a visitor.
+/// Response field by which an application reports that private content of a visitor has changed.
 const PURGE: &[u8] = b"x-myriad-private-purge";
 
-/// Watch on a known visitor's request to an origin.
+/// Watch on a known visitor's request (`esi_known_cookies`) to an origin, which may change the visitor's private
+/// content.
 ///
 /// Dropping it records the change if there may have been one, before the client gets the response; also if the client
 /// has disconnected.
 pub(crate) struct ChangeWatch {
     /// Known cookies of the visitor, joined by semicolons, which cookies cannot contain.
     ///
-    /// The marks are only computed after a change: hashing costs more than the rest of the watch, and most requests
-    /// change nothing.
+    /// The visitor's marks (digests of cookies) are only computed after a change: hashing costs more than the rest of
+    /// the watch, and most requests change nothing.
     cookies: Vec<u8>,
     known: KnownCookies,
     changes: bool,
@@ -62,7 +63,7 @@ impl Drop for ChangeWatch {
     }
 }
 
-/// Returns the marks of a visitor for cookies in the form of [`ChangeWatch::cookies`].
+/// Returns the marks (digests) of a visitor for cookies in the form of [`ChangeWatch::cookies`].
 fn marks_of_joined(cookies: &[u8], known: &KnownCookies) -> Marks {
     let cookies: SmallVec<[&[u8]; 8]> = cookies.split(|byte| *byte == b';').collect();
     marks_of(&cookies, &known.sessions)

@@ -11,11 +11,11 @@ use myriad_store::page::Page;
 
 use super::{hosts, rules};
 
-/// Response field, specific to Myriad, that declares markup.
+/// Response field, specific to Myriad, by which an origin declares that a page contains ESI markup.
 const OWN: &[u8] = b"x-myriad-esi";
 
-/// Returns the origin's declaration of ESI markup in a response; `None` if it declares none, if the markup cannot be
-/// read, or if `esi` is off.
+/// Returns the origin's declaration of ESI markup in a response; `None` if it declares none, if the body cannot be
+/// searched for markup (unknown content coding or status 206), or if `esi` is off.
 pub(super) fn declared_markup(request: &Request, head: &ResponseHead) -> Option<EsiDeclaration> {
     rules::of(request)?;
     let fields = &head.fields;
@@ -31,34 +31,34 @@ pub(super) fn declared_markup(request: &Request, head: &ResponseHead) -> Option<
     )
 }
 
-/// Returns whether the response declares markup that this server can read.
+/// Returns whether the response declares ESI markup that this server can process.
 pub(crate) fn is_marked(request: &Request, head: &ResponseHead) -> bool {
     declared_markup(request, head).is_some()
 }
 
-/// Returns whether the holes of a page are filled for all clients; `cut` is the page's data about its holes. Such a
-/// page is sent without content coding.
+/// Returns whether the ESI holes (places of includes) of a page are filled for all clients; `cut` is the page's stored
+/// data about them. Such a page is sent without content coding.
 pub(crate) fn is_filled(cut: &[u8]) -> bool {
     !cut.is_empty() && PageHoles::is_filled(cut)
 }
 
-/// Returns the data about holes to store with a page without markup: empty, or the origin's reason why it has none.
+/// Returns the data about ESI holes to store with a page without markup: empty, or the origin's reason why it has none.
 pub(crate) fn data_without_markup(request: &Request, head: &ResponseHead) -> Vec<u8> {
     let why = rules::of(request).and_then(|_| myriad_script::esi::reason(head.fields.get_all(OWN)));
     PageHoles { why, ..PageHoles::default() }.encode()
 }
 
-/// Cutter for a page that is arriving.
+/// Cutter that replaces the ESI markup of a page that is arriving by holes.
 pub(crate) struct Cutting {
     cutter: Cutter,
     collected: HoleCollector,
     declaration: EsiDeclaration,
-    /// Origin's reason why the page is not for known visitors.
+    /// Origin's reason why the page is not for known visitors; `None` if it gave none.
     why: Option<Box<[u8]>>,
 }
 
 impl Cutting {
-    /// Creates the cutter for a response with this head; `None` if it declares no markup.
+    /// Creates the cutter for a response with this head; `None` if it declares no ESI markup.
     pub(crate) fn begin(request: &Request, head: &ResponseHead) -> Option<Self> {
         let declaration = declared_markup(request, head)?;
         Some(Self {
@@ -67,7 +67,7 @@ impl Cutting {
         })
     }
 
-    /// Creates the cutter for a page with the declaration `said`.
+    /// Creates the cutter for a page with the declaration `said` of its markup.
     pub(super) fn of(request: &Request, said: EsiDeclaration) -> Self {
         let includes = rules::of(request).map_or(0, |rules| rules.includes);
         let host = request.received.head.known(Known::Host).unwrap_or_default().into();
@@ -75,18 +75,18 @@ impl Cutting {
         Self { cutter, collected: HoleCollector::default(), declaration: said, why: None }
     }
 
-    /// Returns the data about holes to store with the page while it is in flight.
+    /// Returns the data about ESI holes to store with the page while it is still arriving.
     pub(crate) fn to_come(&self) -> &'static [u8] {
         if self.declaration.for_known_visitors { b"" } else { PageHoles::TO_COME }
     }
 
-    /// Cuts a piece of the page and returns the remaining text.
+    /// Cuts the ESI markup from a piece of the page and returns the remaining text.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Bytes {
         self.cutter.push(piece, &mut self.collected);
         Bytes::from(std::mem::take(&mut self.collected.text))
     }
 
-    /// Returns the rest of the text and the holes of the page. Rejected includes are logged.
+    /// Returns the rest of the text and the ESI holes of the page. Rejected includes are logged.
     pub(crate) fn finish(mut self, request: &Request) -> (Bytes, PageHoles) {
         let refused = self.cutter.finish(&mut self.collected);
         let HoleCollector { text, mut holes, .. } = self.collected;
@@ -117,7 +117,7 @@ impl Cutting {
     }
 }
 
-/// Returns the holes of a stored page; `None` if it has none.
+/// Returns the ESI holes of a stored page; `None` if it has none.
 pub(super) fn cut_of(page: &Page) -> Option<PageHoles> {
     PageHoles::decode(page.meta().cut(), page.body_len())
 }

@@ -10,11 +10,11 @@ use super::settings::{EsiSettings, PrivateCache};
 use crate::directives::cookie_list;
 
 const HSL: Contexts = Contexts::HSL;
-/// Maximum of `esi_max_includes`. It limits the data about holes of a page to a few hundred KB.
+/// Maximum value of `esi_max_includes`. It limits the data about a page's includes to a few hundred KB.
 const MAX_INCLUDES: u64 = 256;
-/// Maximum of `esi_max_depth`; subrequests have another limit.
+/// Maximum value of `esi_max_depth`; other subrequests have a separate limit.
 const MAX_DEPTH: u8 = 16;
-/// Maximum time for which a part is stored, in milliseconds: one day.
+/// Maximum time in milliseconds for which a visitor's part of a page is stored (`valid=`): one day.
 const MAX_VALID_MS: u64 = 86_400_000;
 
 pub(super) static ROWS: &[Directive] = &[

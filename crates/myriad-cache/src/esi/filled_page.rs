@@ -17,7 +17,8 @@ use super::holes::Holes;
 use super::part_requests::{self, PartAudience, Tasks};
 use super::rules;
 
-/// Fills the holes of a stored page that are filled for all clients. Other responses are unchanged.
+/// Fills the ESI holes (places of includes) of a stored page if they are filled for all clients. Other responses are
+/// unchanged.
 pub(crate) fn fill_for_all(exchange: &mut Exchange, answer: &mut ContentResponse) {
     let ResponseSource::Page(page) = &answer.source else { return };
     if is_filled(page.meta().cut())
@@ -27,7 +28,7 @@ pub(crate) fn fill_for_all(exchange: &mut Exchange, answer: &mut ContentResponse
     }
 }
 
-/// Converts a response without content coding, from a page with holes, to one that is filled while it is sent.
+/// Converts a response without content coding, from a page with ESI holes, to one that is filled while it is sent.
 pub(super) fn fill(
     exchange: &mut Exchange,
     answer: &mut ContentResponse,
@@ -66,7 +67,7 @@ pub(super) fn make_private(answer: &mut ContentResponse) {
     answer.field(b"Cache-Control", b"private, no-store");
 }
 
-/// Returns a body whose holes are filled. If `esi` is off by now, returns `body` unchanged.
+/// Returns a body whose ESI holes are filled while it is read. If `esi` is off by now, returns `body` unchanged.
 pub(super) fn filled(
     exchange: Box<Exchange>,
     body: BoxBody,
@@ -95,26 +96,26 @@ pub(super) fn filled(
 /// text up to a hole -> its original content is set aside -> the part, or the original content -> text ...
 /// ```
 struct FilledBody {
-    /// Page with holes, without content coding.
+    /// Body of the page with its ESI holes, without content coding.
     body: BoxBody,
-    /// Data of the page that was read and not returned yet.
+    /// Data of the page that was read from `body` and not returned yet.
     input: Bytes,
-    /// Offset of `input` in the page.
+    /// Offset in the page of the first byte of `input`.
     at: u64,
-    /// Holes of the page that were not filled yet.
+    /// ESI holes of the page that were not filled yet, in order.
     holes: VecDeque<Hole>,
-    /// Index of the first remaining hole.
+    /// Index, among all holes of the page, of the first remaining hole.
     next: usize,
-    /// Original content of the current hole, as far as it was read; `None` outside a hole.
+    /// Original content of the current hole, as far as it was read; `None` outside of a hole.
     inside: Option<Vec<Bytes>>,
-    /// Data to return before the rest of the page.
+    /// Data to return to the reader before the rest of the page.
     given: VecDeque<Bytes>,
     slots: Rc<Holes>,
     _tasks: Tasks,
 }
 
 impl FilledBody {
-    /// Reads until input is available; `false` at the end of the page.
+    /// Reads the page until `input` has data; returns `false` at the end of the page.
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, BodyError>> {
         while self.input.is_empty() {
             match ready!(self.body.as_mut().poll_data(cx)) {
@@ -126,7 +127,7 @@ impl FilledBody {
         Poll::Ready(Ok(true))
     }
 
-    /// Removes up to `most` bytes from the input.
+    /// Removes up to `most` bytes from `input`.
     fn take(&mut self, most: u64) -> Bytes {
         let length = usize::try_from(most).unwrap_or(usize::MAX).min(self.input.len());
         self.at += length as u64;

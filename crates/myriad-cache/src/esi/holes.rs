@@ -5,18 +5,18 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-/// State of a hole.
+/// State of an ESI hole, the place of an include in a page.
 #[derive(Clone)]
 pub(super) enum HoleState {
-    /// The part that fills the hole is being requested.
+    /// The part (response to the include) that fills the hole is being requested.
     Waiting,
-    /// The part has arrived.
+    /// The part that fills the hole has arrived.
     Filled(Bytes),
     /// The part is not available: the hole gets its original content.
     Failed,
 }
 
-/// Holes of a page. Separate tasks fill them while the page is sent.
+/// ESI holes (places of includes) of a page. Separate tasks fill them while the page is sent.
 pub(super) struct Holes {
     list: RefCell<Vec<HoleState>>,
     waker: RefCell<Option<Waker>>,

@@ -9,15 +9,16 @@ use std::sync::LazyLock;
 use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
-/// Time in milliseconds for which a host is known to mark pages after it has sent such a page.
+/// Time in milliseconds for which a host is remembered after it has sent a page with ESI markup for known visitors.
 const CUTS_MS: u64 = 3_600_000;
-/// Minimum time in milliseconds between two attempts for a host that marks no pages.
+/// Minimum time in milliseconds between two shared fetches tried for known visitors on a host that sends no pages with
+/// ESI markup.
 const PAUSE_MS: u64 = 60_000;
-/// Maximum number of hosts in the table.
+/// Maximum number of hosts that are remembered.
 const HOSTS: u64 = 4_096;
 
-/// State of a host, with its expiry in milliseconds: it marks pages, or it was tried recently. Hosts are keyed by a
-/// hash with a random seed.
+/// State of a host, with its expiry in milliseconds: it sends pages with ESI markup, or this was tried recently. Hosts
+/// are keyed by a hash with a random seed.
 #[derive(Clone, Copy)]
 enum HostState {
     Cuts(u64),
@@ -38,13 +39,13 @@ impl HostState {
 static HOST_STATES: LazyLock<(RandomState, Mutex<Lru<u64, HostState>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 
-/// Records that a host has sent a page for known visitors.
+/// Records that a host has sent a page with ESI markup for known visitors. `now` is in milliseconds.
 pub(super) fn record_cutting(host: &[u8], now: u64) {
     HOST_STATES.1.lock().insert(HOST_STATES.0.hash_one(host), HostState::Cuts(now + CUTS_MS), 1);
 }
 
-/// Returns whether a known visitor's request may cause a shared fetch. If the host is not known, this counts as an
-/// attempt.
+/// Returns whether a known visitor's request may cause a shared fetch (for all clients). If the host is not known to
+/// send ESI markup, this counts as an attempt.
 pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     let host = HOST_STATES.0.hash_one(host);
     let mut seen = HOST_STATES.1.lock();

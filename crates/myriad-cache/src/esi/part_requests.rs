@@ -21,36 +21,36 @@ use super::part_store::{self, InFlight};
 use super::rules::EsiRules;
 use super::visitor::Visitor;
 
-/// Maximum length of a part in bytes.
+/// Maximum length in bytes of a part, the response to an ESI include.
 const MAX_PART: usize = 1 << 20;
-/// Maximum length of a combined response with several parts, in bytes.
+/// Maximum length in bytes of a combined response with several ESI parts.
 const MAX_JOINT: usize = 4 << 20;
-/// Media type of a combined response.
+/// Media type of a combined response with several ESI parts.
 const FRAGMENTS: &[u8] = b"application/x-myriad-fragments";
 
-/// Part to request, and the indexes of the holes that it fills.
+/// ESI part to request, and the indexes of the holes in the page that it fills.
 struct WantedPart {
     src: Box<[u8]>,
     alt: Option<Box<[u8]>>,
     holes: Vec<usize>,
 }
 
-/// Part of a combined response, by its name.
+/// Part of a combined response, identified by its name.
 struct JointPart {
     name: Box<[u8]>,
     want: WantedPart,
 }
 
-/// Parts that are requested in one combined response.
+/// ESI parts that are requested in one combined response.
 struct JointRequest {
-    /// Text of the request's target before the names of the parts.
+    /// Start of the request's target, which precedes the names of the parts.
     prefix: Box<[u8]>,
     list: Vec<JointPart>,
 }
 
-/// Context of the requests for one page, shared by their tasks.
+/// Context of the requests for the ESI parts of one page, shared by their tasks.
 struct PartRequester {
-    /// Copy of the exchange, which lives as long as the body.
+    /// Copy of the page's exchange, which lives as long as the body.
     exchange: RefCell<Box<Exchange>>,
     slots: Rc<Holes>,
     visitor: Option<Visitor>,
@@ -61,7 +61,7 @@ struct PartRequester {
     failure_logged: Cell<bool>,
 }
 
-/// Tasks of the requests; dropped with the body, which aborts them.
+/// Tasks that request ESI parts; dropped with the body of the page, which aborts them.
 pub(super) struct Tasks(Vec<JoinHandle<()>>);
 
 impl Drop for Tasks {
@@ -70,15 +70,15 @@ impl Drop for Tasks {
     }
 }
 
-/// Client or clients for which parts are requested.
+/// Client or clients for which ESI parts are requested.
 pub(super) struct PartAudience {
-    /// Known visitor whose parts are requested; `None` for parts of all clients.
+    /// Known visitor whose parts are requested; `None` for parts that all clients share.
     pub visitor: Option<Visitor>,
-    /// True if the origin gets the client's cookies.
+    /// True if the origin gets the client's cookies in requests for parts.
     pub sends_cookies: bool,
 }
 
-/// Fills the holes with stored parts and starts the requests for the others.
+/// Fills the ESI holes of a page with stored parts and starts the requests for the others.
 pub(super) fn begin(
     exchange: Box<Exchange>,
     whose: PartAudience,
@@ -112,7 +112,8 @@ pub(super) fn begin(
     Tasks(joints.chain(singles).collect())
 }
 
-/// Separates parts that can be requested together from single parts, and groups them by the prefix of their target.
+/// Separates ESI parts that can be requested together from single parts, and groups the former by the prefix of their
+/// target.
 fn grouped(
     wants: impl Iterator<Item = WantedPart>,
     argument: Option<&[u8]>,
@@ -133,7 +134,7 @@ fn grouped(
     (joints, singles)
 }
 
-/// Fills the holes whose parts are stored for the visitor.
+/// Fills the ESI holes whose parts are stored for the visitor.
 fn fill_stored(exchange: &Exchange, visitor: &Visitor, cut: &PageHoles, slots: &Holes) {
     let now = exchange.request.received.at_ms;
     let targets = cut.holes.iter().map(|hole| &*hole.include.src);
@@ -144,7 +145,7 @@ fn fill_stored(exchange: &Exchange, visitor: &Visitor, cut: &PageHoles, slots: &
     }
 }
 
-/// Returns the parts to request: each once, with all its holes.
+/// Returns the ESI parts to request: each once, with all the holes that it fills.
 fn wants(cut: &PageHoles, slots: &Holes) -> Vec<WantedPart> {
     let mut wants: Vec<WantedPart> = Vec::new();
     for (index, hole) in cut.holes.iter().enumerate().filter(|(index, _)| slots.is_waiting(*index)) {
@@ -164,8 +165,8 @@ fn wants(cut: &PageHoles, slots: &Holes) -> Vec<WantedPart> {
 }
 
 impl PartRequester {
-    /// Returns whether a part may be requested: includes must not be nested too deeply, and a page must not include
-    /// itself. A rejected part is marked as failed.
+    /// Returns whether an ESI part may be requested: includes must not be nested too deeply, and a page must not
+    /// include itself. A rejected part is marked as failed.
     fn may_request(&self, want: &WantedPart) -> bool {
         let refusal = {
             let exchange = self.exchange.borrow();
@@ -184,7 +185,7 @@ impl PartRequester {
         refusal.is_none()
     }
 
-    /// Requests a single part; if that fails, its `alt` target.
+    /// Requests a single ESI part; if that fails, the target in its `alt` attribute.
     async fn request_single(self: Rc<Self>, want: WantedPart) {
         let mut why = String::new();
         for target in std::iter::once(&want.src).chain(&want.alt) {
@@ -200,7 +201,8 @@ impl PartRequester {
         self.fail(&want, &why);
     }
 
-    /// Requests parts in one combined response. A part that is missing is requested by its `alt` target, if it has one.
+    /// Requests ESI parts in one combined response. A part that is missing in it is requested by its `alt` target, if
+    /// it has one.
     async fn request_joint(self: Rc<Self>, joint: JointRequest) {
         let JointRequest { prefix, mut list } = joint;
         let came = timeout_at(self.until, self.request_parts(&prefix, &mut list)).await;
@@ -220,7 +222,7 @@ impl PartRequester {
         }
     }
 
-    /// Reads a combined response, fills the holes of its parts, and removes these parts from `list`.
+    /// Reads a combined response, fills the holes of the parts in it, and removes these parts from `list`.
     async fn request_parts(&self, prefix: &[u8], list: &mut Vec<JointPart>) -> Result<(), String> {
         let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
         let target = [prefix, &names.join(&b","[..])].concat();
@@ -257,8 +259,8 @@ impl PartRequester {
         if reader.is_between_parts() { Ok(()) } else { Err("the combined response is incomplete".to_owned()) }
     }
 
-    /// Requests one part. Returns its bytes, the number of seconds for which it may be stored, and for a known visitor
-    /// the guard of the request, which must be held until the part is stored.
+    /// Requests one ESI part. Returns its bytes, the number of seconds for which it may be stored, and for a known
+    /// visitor the guard of the request, which must be held until the part is stored.
     async fn request_part(&self, target: &[u8]) -> Result<(Bytes, u64, Option<InFlight>), String> {
         let in_flight = self.visitor.as_ref().map(part_store::begin);
         let answer = self.answer(target).await?;
@@ -285,8 +287,8 @@ impl PartRequester {
         }
     }
 
-    /// Creates the subrequest for a target, with the client's own fields or with [`Visitor::fields`]. Variables of the
-    /// page are not set in it. `None` for an invalid target.
+    /// Creates the subrequest for an ESI part, with the client's own fields or with [`Visitor::fields`]. Variables of
+    /// the page are not set in it. `None` for an invalid target.
     fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
         let (path, args) = subrequest::target(target)?;
         let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
@@ -307,8 +309,8 @@ impl PartRequester {
         Some(child)
     }
 
-    /// Stores a part for its visitor for `keep_s` seconds, at most for the `valid=` time of `esi_private_cache`; not at
-    /// all with 0.
+    /// Stores an ESI part for its visitor for `keep_s` seconds, at most for the `valid=` time of `esi_private_cache`;
+    /// not at all with 0.
     fn store_part(&self, src: &[u8], bytes: &Bytes, keep_s: u64, in_flight: Option<&InFlight>) {
         let (Some(visitor), Some(in_flight)) = (self.visitor.as_ref().filter(|_| keep_s > 0), in_flight)
         else {
@@ -324,7 +326,7 @@ impl PartRequester {
         want.holes.iter().for_each(|hole| self.slots.fill(*hole, HoleState::Filled(bytes.clone())));
     }
 
-    /// Marks the holes of a part as failed. Only the first failure of a page is logged.
+    /// Marks the holes of an ESI part as failed. Only the first failure of a page is logged.
     fn fail(&self, want: &WantedPart, why: &str) {
         if !self.failure_logged.replace(true) {
             let (exchange, src) = (self.exchange.borrow(), want.src.escape_ascii());

@@ -22,32 +22,34 @@ use parking_lot::Mutex;
 use super::settings::PrivateCache;
 use super::visitor::{Digest, Marks, Visitor};
 
-/// Memory of a part in addition to its target and bytes, in bytes.
+/// Memory in bytes that a visitor's ESI part is assumed to use in addition to its target and content.
 const PART_OVERHEAD: usize = 128;
-/// Memory of a visitor in addition to the parts, in bytes: the entries in the map and the ordered sets.
+/// Memory in bytes that a visitor is assumed to use in addition to the parts: the entries in the map and the ordered
+/// sets.
 const VISITOR_OVERHEAD: usize = 768;
-/// Divisor of the total size: the visitors of one client network may use half of the memory.
+/// Divisor of the total size of stored ESI parts: the visitors of one client network may use half of the memory.
 const NETWORK_SHARE: u64 = 2;
 
-/// Parts of all visitors in this process, shared by its workers; retained over reloads.
+/// Private ESI parts of all visitors in this process (`esi_private_cache`), shared by its workers; retained over
+/// reloads.
 static PARTS: LazyLock<Mutex<PartStore>> = LazyLock::new(Mutex::default);
 
-/// Stored parts by visitor, and requests for parts in flight.
+/// Private ESI parts by visitor, and requests for parts in flight.
 #[derive(Default)]
 struct PartStore {
     visitors: HashMap<Digest, VisitorParts>,
-    /// Numbers and keys of visitors, ordered by the time of their last stored part.
+    /// Number of the last stored part and digest of each visitor, so that the oldest visitors come first.
     by_age: BTreeSet<(u64, Digest)>,
-    /// The same, ordered by client network first.
+    /// The visitors of `by_age`, ordered by client network first.
     by_network: BTreeSet<(Option<IpAddr>, u64, Digest)>,
-    /// Pairs of mark and visitor.
+    /// Pairs of a mark (digest of a cookie) and a visitor that has it.
     by_mark: BTreeSet<(Digest, Digest)>,
-    /// Memory of all visitors, and of the visitors of each client network, in bytes.
+    /// Memory that all visitors use, in bytes.
     weight: u64,
     network_weights: HashMap<Option<IpAddr>, u64>,
-    /// Marks of the visitor of each request in flight.
+    /// Marks (digests of cookies) of the visitor for each request in flight.
     in_flight: HashMap<u64, Marks>,
-    /// Pairs of mark and request in flight.
+    /// Pairs of a mark (digest of a cookie) and a request in flight whose visitor has it.
     in_flight_by_mark: BTreeSet<(Digest, u64)>,
     /// Last number given to a request or to an entry of a visitor.
     last: u64,
@@ -73,7 +75,7 @@ impl StoredPart {
     }
 }
 
-/// Guard of a request for parts of one visitor, which is in flight until the guard is dropped.
+/// Guard of a request for ESI parts of one visitor, which counts as in flight until the guard is dropped.
 pub(super) struct InFlight(u64);
 
 impl Drop for InFlight {
@@ -82,12 +84,12 @@ impl Drop for InFlight {
     }
 }
 
-/// Records that parts of a visitor are about to be requested. Must be called before the request is sent.
+/// Records that ESI parts of a visitor are about to be requested. Must be called before the request is sent.
 pub(super) fn begin(visitor: &Visitor) -> InFlight {
     InFlight(PARTS.lock().begin(&visitor.marks))
 }
 
-/// Returns the stored part of a visitor for each target; `None` if it is missing or expired.
+/// Returns the stored ESI part of a visitor for each target; `None` if it is missing or expired.
 pub(super) fn get<'a>(
     visitor: &Visitor,
     targets: impl Iterator<Item = &'a [u8]>,
@@ -97,8 +99,8 @@ pub(super) fn get<'a>(
     targets.map(|target| parts.get(visitor, target, now_ms)).collect()
 }
 
-/// Stores a part from the response to a request, unless a change was recorded since its start. `until_ms` is its
-/// expiry.
+/// Stores an ESI part from the response to a request, unless a change of the visitor's content was recorded since its
+/// start. `until_ms` is its expiry.
 pub(super) fn store_part(
     visitor: &Visitor,
     request: &InFlight,
@@ -109,7 +111,8 @@ pub(super) fn store_part(
     PARTS.lock().store_part(visitor, request.0, part, until_ms, bounds);
 }
 
-/// Removes the parts of all visitors with one of these marks; parts of their requests in flight will not be stored.
+/// Removes the ESI parts of all visitors that have one of these marks (digests of cookies); parts of their requests in
+/// flight will not be stored.
 pub(super) fn invalidate(marks: &Marks) {
     PARTS.lock().invalidate(marks);
 }
@@ -134,8 +137,8 @@ impl PartStore {
         (now_ms < part.until_ms).then(|| part.bytes.clone())
     }
 
-    /// Stores a part. If necessary, evicts the oldest parts of its visitor, then the oldest visitors of the same client
-    /// network, then the oldest of all visitors.
+    /// Stores an ESI part. If necessary, evicts the oldest parts of its visitor, then the oldest visitors of the same
+    /// client network, then the oldest of all visitors.
     fn store_part(
         &mut self,
         visitor: &Visitor,
@@ -199,7 +202,7 @@ impl PartStore {
             .insert(*id, VisitorParts { marks: marks.clone(), network: *network, number, weight, parts });
     }
 
-    /// Removes a visitor and returns its parts.
+    /// Removes a visitor and returns the stored ESI parts of the visitor.
     fn remove(&mut self, id: &Digest) -> Vec<StoredPart> {
         let Some(VisitorParts { marks, network, number, weight, parts }) = self.visitors.remove(id) else {
             return Vec::new();

@@ -28,30 +28,30 @@ use super::rules;
 use super::visitor::{Visitor, pairs};
 use crate::journey_step::{JourneyStep, PassReason};
 
-/// Time in milliseconds for which a fetch that was useless to known visitors is remembered, so that not every known
-/// visitor causes another fetch.
+/// Time in milliseconds for which a shared fetch whose page is not marked for known visitors is remembered, so that not
+/// every known visitor causes another fetch.
 const USELESS_MS: u64 = 30_000;
-/// Maximum number of remembered pages.
+/// Maximum number of pages remembered as not marked for known visitors.
 const USELESS: u64 = 16_384;
 
 /// Status of an anonymous request that ended because of [`is_useless_fetch`].
 pub(crate) const USELESS_FETCH: u16 = 504;
 
-/// Page whose fetch was useless to known visitors, because it is not marked for them.
+/// Page whose shared fetch did not help known visitors, because it has no ESI markup for them.
 #[derive(Clone)]
 struct UselessPage {
-    /// Expiry of this entry in milliseconds since the epoch.
+    /// Time until which the page is remembered, in milliseconds since the epoch.
     until: u64,
     /// Origin's reason why the page is not for known visitors.
     why: Option<Box<str>>,
 }
 
-/// Pages with a recent useless fetch, by a hash with a random seed.
+/// Pages that were recently fetched without ESI markup for known visitors, by a hash with a random seed.
 static USELESS_PAGES: LazyLock<(RandomState, Mutex<Lru<u64, UselessPage>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
 /// Returns whether a request with personal cookies may get a shared page: all its personal cookies must be known
-/// cookies, and at least one must be present.
+/// cookies (`esi_known_cookies`), and at least one must be present.
 pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
@@ -66,8 +66,8 @@ pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
         && pairs(head.fields()).any(is_known)
 }
 
-/// Serves the shared page with the visitor's parts, or passes the request to the origin if there is no page for known
-/// visitors.
+/// Serves the shared page with the known visitor's own ESI parts, or passes the request to the origin if there is no
+/// page for known visitors.
 pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> JourneyStep {
     if let Some(answer) = page(exchange, &cache.rules.shared_fetch).await {
         return JourneyStep::Done(PhaseStep::Answer(answer));
@@ -117,8 +117,8 @@ fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
     }
 }
 
-/// Returns the request of an anonymous visitor for the same page, with the hash of the page. `None` if a recent fetch
-/// of the page was useless, or if no such request can be created.
+/// Returns a request like that of an anonymous visitor for the same page, with the hash of the page. `None` if a recent
+/// fetch found the page not marked for known visitors, or if no such request can be created.
 fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
     let page =
@@ -146,7 +146,8 @@ pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn DecisionSink>) -> O
     Some(is_for_known(page))
 }
 
-/// Returns whether known visitors can get a page: its origin has marked it, and it has been cut.
+/// Returns whether known visitors can get a stored page: its origin has marked it for them, and its ESI markup has been
+/// cut out.
 pub(crate) fn is_for_known(page: &Page) -> bool {
     cut_of(page).is_some_and(|cut| cut.for_known_visitors)
 }
@@ -176,8 +177,8 @@ async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentRe
     Some(answer)
 }
 
-/// Records that the fetch of a page was useless. A page that was already stored is not recorded, because no fetch was
-/// needed.
+/// Records that the fetched page is not marked for known visitors. A page that was already stored is not recorded,
+/// because no fetch was needed.
 fn note(page: u64, status: Option<CacheStatus>, why: Option<Box<str>>) {
     if matches!(status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         let until = myriad_net::clock::now_ms() + USELESS_MS;

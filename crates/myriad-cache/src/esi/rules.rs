@@ -12,7 +12,7 @@ use super::visitor::KnownCookies;
 /// Compiled `esi*` settings of a location.
 #[derive(Clone)]
 pub(super) struct EsiRules {
-    /// Cookies of known visitors, and session cookies.
+    /// Cookies of known visitors (`esi_known_cookies`), and session cookies (`esi_session_cookies`).
     pub cookies: KnownCookies,
     /// Maximum number of includes in a page (`esi_max_includes`).
     pub includes: usize,
@@ -24,7 +24,7 @@ pub(super) struct EsiRules {
     pub private: PrivateCache,
 }
 
-/// Compiles `esi*`.
+/// Compiles the `esi*` settings of a location.
 pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let settings = settings.feature::<EsiSettings>();
     if !settings.on {
@@ -46,7 +46,7 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
     });
 }
 
-/// Returns the settings of the request's location; `None` if `esi` is off.
+/// Returns the `esi*` settings of the request's location; `None` if `esi` is off.
 pub(super) fn of(request: &Request) -> Option<&EsiRules> {
     request.place().features.get::<EsiRules>()
 }

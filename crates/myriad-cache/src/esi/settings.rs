@@ -5,7 +5,7 @@ use myriad_conf::{Text, feature_settings};
 
 use crate::settings::PersonalCookies;
 
-/// Settings of `esi*`.
+/// Configured values of the `esi*` directives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EsiSettings {
     /// True if `esi` is on.
@@ -27,11 +27,11 @@ pub(super) struct EsiSettings {
 /// Limits of the memory for visitors' parts (`esi_private_cache`); all are 0 with `off`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PrivateCache {
-    /// Maximum number of bytes for all visitors together.
+    /// Maximum number of bytes of the private parts of all visitors together.
     pub total: u64,
-    /// Maximum number of bytes for one visitor (`visitor=`).
+    /// Maximum number of bytes of the private parts of one visitor (`visitor=`).
     pub visitor: u64,
-    /// Maximum lifetime of a part in milliseconds (`valid=`).
+    /// Maximum time in milliseconds for which a private part is stored (`valid=`).
     pub valid_ms: u64,
 }
 

@@ -22,11 +22,11 @@ use super::filled_page::{filled, make_private};
 use super::part_requests::PartAudience;
 use crate::page;
 
-/// Maximum length in bytes of an unstored page that is filled. A longer page is sent with the original content of its
-/// holes.
+/// Maximum length in bytes of an unstored page whose ESI includes are filled. A longer page is sent with the original
+/// content at their places.
 const MAX_FILLED: usize = 2 << 20;
 
-/// Forwards an origin's response like [`myriad_origin::respond::respond`], and processes its markup.
+/// Forwards an origin's response like [`myriad_origin::respond::respond`], and processes its ESI markup.
 pub(crate) fn respond(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -87,17 +87,17 @@ fn cut_markup(
     answer.body = ResponseBody::Stream(body, None);
 }
 
-/// Body of a response whose markup is processed while it is sent.
+/// Body of an unstored response whose ESI markup is processed while it is sent.
 struct PassedBody {
-    /// Response as received, and the decoder of its content coding.
+    /// Body as received from the origin, decoded if it has a content coding.
     body: BoxBody,
     decoder: Option<StreamDecoder>,
     piece: Bytes,
-    /// Cutter of the page; `None` after its end.
+    /// Cutter of the page's ESI markup; `None` after the end of the page.
     cutting: Option<Cutting>,
-    /// Text received so far, for a page that is filled; `None` if only the markup is removed.
+    /// Text received so far, for a page whose includes are filled; `None` if only the markup is removed.
     whole: Option<Vec<u8>>,
-    /// Filled page, once it is complete.
+    /// Body that fills the includes, once the page is received completely.
     then: Option<BoxBody>,
     /// Copy of the exchange for the body that fills the page.
     exchange: Option<Box<Exchange>>,
@@ -146,8 +146,8 @@ impl PassedBody {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Collects a page that is filled. If it becomes longer than [`MAX_FILLED`], it is sent unfilled, starting with the
-    /// collected text.
+    /// Collects a page whose includes are filled. If it becomes longer than [`MAX_FILLED`], it is sent unfilled,
+    /// starting with the collected text.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match ready!(self.poll_text(cx)) {

@@ -9,10 +9,10 @@ use myriad_http::{Fields, Known, client_network};
 use myriad_policy::{PersonalCookies, SharedFetch, VaryRule};
 use smallvec::SmallVec;
 
-/// HMAC under a random key of this process.
+/// HMAC under a random key of this process, which identifies a visitor or a cookie.
 pub(super) type Digest = [u8; 32];
 
-/// Marks of a visitor, derived from cookies. A change by a request affects all visitors that have one of the request's
+/// Marks of a visitor: digests of cookies. A change by a request affects all visitors that have one of the request's
 /// marks.
 pub(super) type Marks = SmallVec<[Digest; 4]>;
 
@@ -21,7 +21,7 @@ const MIN_SECRET: usize = 16;
 /// Maximum number of session cookies of a request that are used; real sites set fewer.
 const MAX_SESSIONS: usize = 8;
 
-/// Cookies of known visitors (`esi_known_cookies`), and those of them that are secrets of one visitor
+/// Names of the cookies of known visitors (`esi_known_cookies`), and of those that are secrets of one visitor
 /// (`esi_session_cookies`).
 #[derive(Clone)]
 pub(super) struct KnownCookies {
@@ -29,13 +29,13 @@ pub(super) struct KnownCookies {
     pub sessions: PersonalCookies,
 }
 
-/// Known visitor, identified by cookies.
+/// Known visitor (`esi_known_cookies`), identified by cookies.
 pub(super) struct Visitor {
-    /// Key of the visitor's parts: a digest of all known cookies and the host. Without a session cookie, a digest of
-    /// every header field that the origin gets.
+    /// Key of the visitor's ESI parts: a digest of all known cookies and the host. Without a session cookie, a digest
+    /// of every header field that the origin gets.
     pub id: Digest,
-    /// One mark for each session cookie, and one for all known cookies together: browsers send some cookies only to
-    /// some paths, so single cookies must be recognized too.
+    /// One mark (digest) for each session cookie, and one for all known cookies together: browsers send some cookies
+    /// only to some paths, so single cookies must be recognized too.
     pub marks: Marks,
     /// Network of the client; `None` if the address is unknown.
     pub network: Option<IpAddr>,
@@ -95,7 +95,7 @@ fn network_of(client: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the known cookies of a request, each once, in sorted order.
+/// Returns the known cookies of a request as `name=value`, each once, in sorted order.
 pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> SmallVec<[&'a [u8]; 8]> {
     let mut all: SmallVec<[&[u8]; 8]> =
         pairs(fields).filter(|pair| known.matches_cookie_header(pair).is_some()).collect();

@@ -9,7 +9,8 @@ use myriad_conf::{Diagnostic, Span};
 use super::variables::variables;
 use crate::settings::{CacheSettings, CacheZone};
 
-/// Variables whose value does not depend on the requested host. A key with any other variable may distinguish hosts.
+/// Variables whose value does not depend on the requested host. A cache key with any other variable may distinguish
+/// hosts.
 const HOSTLESS: [&str; 17] = [
     "args",
     "content_type",
@@ -30,7 +31,7 @@ const HOSTLESS: [&str; 17] = [
     "uri",
 ];
 
-/// Maximum number of servers named in a hint.
+/// Maximum number of servers named in a hint about a shared cache key.
 const MAX_PLACES: usize = 3;
 
 /// Zone, key and target of a location with a cache. The target is empty unless the key contains `$proxy_host` or
@@ -44,16 +45,18 @@ struct KeyHosts<'h> {
     hosts: BTreeSet<ServerHost<'h>>,
 }
 
-/// Host of a `server` block.
+/// Host of a `server` block, for the comparison of cache keys.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ServerHost<'h> {
     Named(&'h str),
-    /// One of the hosts that match a wildcard or a regex; two of them stand for "several".
+    /// One of the hosts that match a wildcard or a regex. Each such server counts as two hosts, because it serves
+    /// several.
     OneOf(usize, u8),
     AnyOf(usize),
 }
 
-/// Adds hints for keys that several hosts share: the first requested host would determine the page for all of them.
+/// Adds hints for cache keys that several hosts share: the first requested host would determine the page for all of
+/// them.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     let mut pages: BTreeMap<Pages<'_>, KeyHosts<'_>> = BTreeMap::new();
     for (number, server) in http.servers.iter().enumerate() {
@@ -86,8 +89,8 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the cache of a location and the position of its key, if the key contains no host although the origin gets
-/// the host. Otherwise `None`.
+/// Returns the cache of a location and the position of its cache key, if the key contains no host although the origin
+/// gets the host. Otherwise `None`.
 fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return None };
     let origin = settings.origin(*protocol);

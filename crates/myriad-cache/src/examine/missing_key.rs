@@ -5,8 +5,8 @@ use myriad_conf::{Diagnostic, Span};
 
 use crate::settings::{CacheSettings, CacheZone};
 
-/// Adds a warning for a cache without a key whose protocol has no default key in nginx, where all URIs would share one
-/// page.
+/// Adds a warning for a cache without `*_cache_key` whose protocol has no default key in nginx, where all URIs would
+/// share one page.
 pub(crate) fn examine(settings: &Settings, at: Span, findings: &mut Vec<Diagnostic>) {
     let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return };
     let origin = settings.origin(*protocol);

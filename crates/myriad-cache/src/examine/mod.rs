@@ -10,7 +10,7 @@ use myriad_conf::model::HttpConf;
 
 pub(crate) use missing_key::examine as block;
 
-/// Checks the keys of all locations of the `http` block.
+/// Adds findings about the cache keys of all locations in the `http` block.
 pub(crate) fn http(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     key_without_host::examine(http, findings);
     unkeyed_input::examine(http, findings);

@@ -8,8 +8,8 @@ use super::variables::variables;
 use crate::settings::{CacheSettings, CacheZone, cache_key};
 use crate::shared_fetch::SharedFetchSettings;
 
-/// Adds hints for shared fetches that send all header fields of one client, and for parameters with client input that
-/// are sent in addition to the list of `shared_fetch_headers`. Each kind is reported once per file.
+/// Adds hints for shared fetches (for all clients) that send all header fields of one client, and for parameters with
+/// client input that are sent in addition to the list of `shared_fetch_headers`. Each kind is reported once per file.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     let mut reported: Vec<(Span, bool)> = Vec::new();
     for settings in http.levels() {
@@ -60,8 +60,8 @@ fn cached(settings: &Settings) -> Option<(&Text, &OriginSettings)> {
     }
 }
 
-/// Returns the value of the first parameter or field that contains client input which is not in the key; `None` if
-/// there is none.
+/// Returns the value of the first parameter or field of the origin request that contains client input which is not in
+/// the cache key; `None` if there is none.
 fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Text> {
     let key = cache_key(origin).lossy().into_owned();
     let key = variables(&key).unwrap_or_default();

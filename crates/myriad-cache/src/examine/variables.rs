@@ -1,6 +1,6 @@
 //! Variables of a text that is not compiled yet.
 
-/// Returns the names of the variables in a text, in order; `None` if a `$` is not followed by a name.
+/// Returns the names of the variables in a configuration text, in order; `None` if a `$` is not followed by a name.
 pub(super) fn variables(text: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = text;
