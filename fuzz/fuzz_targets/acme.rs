@@ -4,16 +4,16 @@
 
 use libfuzzer_sys::fuzz_target;
 use myriad_tls::acme_client::protocol::read_problem;
-use myriad_tls::acme_client::{Facts, SigningKey, schedule};
+use myriad_tls::acme_client::{CertificateInfo, SigningKey, schedule};
 use myriad_tls::x509::pem;
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (status, bytes) = input;
-    for facts in [Facts::from_der(bytes), Facts::from_pem(bytes)].into_iter().flatten() {
+    for facts in [CertificateInfo::from_der(bytes), CertificateInfo::from_pem(bytes)].into_iter().flatten() {
         let window = schedule::renewal_window(facts.not_before_s, facts.not_after_s);
         assert!(window.start_s <= window.end_s);
         assert!(facts.names.iter().chain([&facts.issuer]).all(|text| !text.contains(char::is_control)));
-        facts.is_for("www.example.com");
+        facts.is_valid_for("www.example.com");
     }
     let _ = SigningKey::from_pem(bytes);
     for der in pem::certificates(bytes).flatten() {

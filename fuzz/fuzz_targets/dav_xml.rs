@@ -2,14 +2,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_content::dav::ext::{Asked, asked, lock_info};
+use myriad_content::dav::ext::{RequestedProperties, lock_info, parse_propfind};
 
 fuzz_target!(|body: &[u8]| {
-    if let Ok(Asked::These(names)) = asked(body) {
+    if let Ok(RequestedProperties::Listed(names)) = parse_propfind(body) {
         assert!(names.len() <= 256);
         assert!(names.iter().all(|name| name.space.len() <= 256));
         // Names are written into the response unchanged.
-        assert!(names.iter().all(|name| !name.local.is_empty() && !name.local.contains(['<', '>', '&', '"', ' '])));
+        assert!(
+            names
+                .iter()
+                .all(|name| !name.local.is_empty() && !name.local.contains(['<', '>', '&', '"', ' ']))
+        );
     }
     if let Ok(owner) = lock_info(body) {
         assert!(owner.len() <= 1028 && owner.len() <= body.len());

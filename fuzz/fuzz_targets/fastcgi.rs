@@ -3,11 +3,11 @@
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use myriad_upstream::fastcgi_protocol::{Decoder, Event, cgi};
+use myriad_upstream::fastcgi_protocol::{Event, ResponderDecoder, cgi};
 
 /// Returns output, error text and final status of a request; `None` if the stream is malformed.
 fn decode(input: &[u8], step: usize) -> Option<(Vec<u8>, Vec<u8>, Option<String>)> {
-    let mut decoder = Decoder::new();
+    let mut decoder = ResponderDecoder::new();
     let mut buffer = BytesMut::new();
     let (mut stdout, mut stderr, mut end) = (Vec::new(), Vec::new(), None);
     for piece in input.chunks(step) {

@@ -2,19 +2,19 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use myriad_base::calendar::{format_http_date, parse_http_date};
 use myriad_http::accept::{AcceptEncoding, Coding};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::conditional::{entity_tags, if_match, if_none_match, if_range};
-use myriad_base::calendar::{format_http_date, parse_http_date};
 use myriad_http::h1::connection_options;
-use myriad_http::ranges::{Ranges, parse_ranges};
+use myriad_http::ranges::{RangeAction, parse_ranges};
 use myriad_http::structured::dictionary;
 use myriad_http::{Fields, Method, form};
-use myriad_policy::{Announced, ResponseFacts, Rules, VaryRule, admit, other_codings};
+use myriad_policy::{AnnouncedSupport, CachePolicy, ResponseFacts, VaryRule, admit, other_codings};
 
 fuzz_target!(|input: (u64, u8, &[u8])| {
     let (number, small, text) = input;
-    if let Ranges::Satisfiable(ranges) = parse_ranges(text, number, usize::from(small)) {
+    if let RangeAction::Satisfiable(ranges) = parse_ranges(text, number, usize::from(small)) {
         assert!(!ranges.is_empty() && ranges.len() <= usize::from(small));
         assert!(ranges.iter().all(|range| range.start < range.end && range.end <= number));
     }
@@ -65,8 +65,8 @@ fn languages(text: &[u8]) {
 
 /// Checks header fields of upstreams for accelerators, at any time.
 fn accelerators(text: &[u8], now: u64) {
-    let announced = Announced { surrogate: Some((*b"myriad").into()), litespeed: true };
-    let rules = Rules { announced, ..Rules::default() };
+    let announced = AnnouncedSupport { surrogate: Some((*b"myriad").into()), litespeed: true };
+    let rules = CachePolicy { announced, ..CachePolicy::default() };
     for name in ["Surrogate-Control", "X-LiteSpeed-Cache-Control"] {
         let fields: Fields = [(name, text)].into_iter().collect();
         let facts = ResponseFacts {

@@ -4,12 +4,12 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use libfuzzer_sys::fuzz_target;
-use myriad_access::geo_database::geoip::database::Database;
+use myriad_access::geo_database::geoip::database::GeoipDatabase;
 
 fuzz_target!(|input: (u128, Vec<u8>)| {
     let (bits, bytes) = input;
     let length = bytes.len();
-    let Ok(database) = Database::read(bytes) else { return };
+    let Ok(database) = GeoipDatabase::read(bytes) else { return };
     let addresses = [IpAddr::from(Ipv4Addr::from(bits as u32)), IpAddr::from(Ipv6Addr::from(bits))];
     for address in addresses {
         if let Some(country) = database.country(address) {

@@ -6,7 +6,7 @@ use myriad_http::grpc_health;
 
 fuzz_target!(|input: (&[u8], &[u8])| {
     let (body, service) = input;
-    let _ = grpc_health::state(body);
+    let _ = grpc_health::decode_state(body);
     // The request message has the same format, with a string instead of the state.
-    assert_eq!(grpc_health::state(&grpc_health::request(service)), Some(0));
+    assert_eq!(grpc_health::decode_state(&grpc_health::encode_request(service)), Some(0));
 });

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use myriad_http::RequestHead;
 use myriad_http::h1::{
-    HeadLimits, Parsed, Progress, parse_request, request_framing, resume_request, wants_keep_alive,
+    HeadLimits, HeadScanState, ParseStatus, parse_request, request_framing, resume_request, wants_keep_alive,
 };
 
 fuzz_target!(|input: (u8, u8, &[u8])| {
@@ -20,17 +20,17 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
     let result = parse_request(text, &limits, &mut whole);
 
     let mut resumed = RequestHead::new();
-    let mut progress = Progress::default();
-    let mut last = Ok(Parsed::Partial);
+    let mut progress = HeadScanState::default();
+    let mut last = Ok(ParseStatus::Partial);
     let ends = (0..text.len()).step_by(usize::from(step).max(1)).chain([text.len()]);
     for end in ends {
         last = resume_request(&text[..end], &mut progress, &limits, &mut resumed);
-        if last != Ok(Parsed::Partial) {
+        if last != Ok(ParseStatus::Partial) {
             break;
         }
     }
     match result {
-        Ok(Parsed::Complete(len)) => {
+        Ok(ParseStatus::Complete(len)) => {
             assert_eq!(last, result);
             assert_eq!(resumed.raw(), whole.raw());
             assert!(resumed.fields().iter().eq(whole.fields().iter()));
@@ -44,8 +44,8 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
                 assert!(whole.fields().get(name).is_some());
             }
         }
-        Ok(Parsed::Partial) => assert_eq!(last, result),
+        Ok(ParseStatus::Partial) => assert_eq!(last, result),
         Err(_) if text.ends_with(b"\n") => assert!(last.is_err()),
-        Err(_) => assert!(!matches!(last, Ok(Parsed::Complete(_)))),
+        Err(_) => assert!(!matches!(last, Ok(ParseStatus::Complete(_)))),
     }
 });

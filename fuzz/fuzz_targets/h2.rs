@@ -6,27 +6,27 @@ use std::io::IoSlice;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use myriad_http::RequestHead;
-use myriad_http::h2::{Config, Connection, PREFACE, Received};
+use myriad_http::h2::{ClientEvent, Http2Server, Http2ServerConfig, PREFACE};
 
 /// Returns received events as text, and sent bytes.
 fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Http2Server::new(Http2ServerConfig::default());
     let mut head = RequestHead::new();
     let mut seen = Vec::new();
     let (mut at, mut end) = (0, step.min(input.len()));
     loop {
         let Ok(got) = connection.receive(&input[at..end], &mut head) else { break };
         at += got.consumed;
-        match got.received {
-            Received::Partial if end == input.len() => break,
-            Received::Partial => end = (end + step).min(input.len()),
-            Received::Nothing => {}
-            Received::Request { stream, end, malformed } => {
+        match got.event {
+            ClientEvent::Partial if end == input.len() => break,
+            ClientEvent::Partial => end = (end + step).min(input.len()),
+            ClientEvent::Nothing => {}
+            ClientEvent::Request { stream, end, malformed } => {
                 seen.push(format!("{stream} {end} {malformed:?} {head:?}"));
                 connection.respond(stream, 200, head.fields().iter().take(3), stream % 3 == 0);
                 connection.send(stream, Bytes::from_static(&[b'x'; 3000]), true);
             }
-            Received::Data { stream, data, end } => {
+            ClientEvent::Data { stream, data, end } => {
                 assert!(data.end <= got.consumed);
                 connection.release(stream, data.len());
                 seen.push(format!("{stream} {} {end}", data.len()));
@@ -38,7 +38,7 @@ fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     (seen, drain(&mut connection))
 }
 
-fn drain(connection: &mut Connection) -> Vec<u8> {
+fn drain(connection: &mut Http2Server) -> Vec<u8> {
     let output = connection.output();
     let mut bytes = Vec::new();
     while !output.is_empty() {

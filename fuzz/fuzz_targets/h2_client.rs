@@ -6,14 +6,14 @@ use std::io::IoSlice;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use myriad_http::Method;
-use myriad_http::h2::client::{Answered, Client};
+use myriad_http::h2::client::{Http2Client, OriginEvent};
 
 const FIELDS: [(&[u8], &[u8]); 4] =
     [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/"), (b":authority", b"a.example")];
 
 /// Returns responses as text, and sent bytes.
 fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
-    let mut client = Client::new(1000);
+    let mut client = Http2Client::new(1000);
     let mut seen = Vec::new();
     for method in [Method::Get, Method::Post, Method::Head] {
         let id = client.open(method, FIELDS, method != Method::Post, 4096).expect("room");
@@ -24,21 +24,21 @@ fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     loop {
         let Ok(got) = client.receive(&input[at..end]) else { break };
         at += got.consumed;
-        match got.answered {
-            Answered::Partial if end == input.len() => break,
-            Answered::Partial => {
+        match got.event {
+            OriginEvent::Partial if end == input.len() => break,
+            OriginEvent::Partial => {
                 end = (end + step).min(input.len());
                 continue;
             }
-            Answered::Nothing => {}
-            Answered::Data { stream, data, end } => {
+            OriginEvent::Nothing => {}
+            OriginEvent::Data { stream, data, end } => {
                 assert!(data.end <= got.consumed);
                 client.release(stream, data.len());
                 seen.push(format!("{stream} {} {end}", data.len()));
             }
             other => seen.push(format!("{other:?}")),
         }
-        while let Some((stream, lost)) = client.next_lost() {
+        while let Some((stream, lost)) = client.next_failed() {
             seen.push(format!("{stream} {lost:?}"));
             if client.has_room() {
                 client.open(Method::Get, FIELDS, true, 100);
@@ -50,7 +50,7 @@ fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     (seen, drain(&mut client))
 }
 
-fn drain(client: &mut Client) -> Vec<u8> {
+fn drain(client: &mut Http2Client) -> Vec<u8> {
     let output = client.output();
     let mut bytes = Vec::new();
     while !output.is_empty() {

@@ -5,22 +5,24 @@
 use libfuzzer_sys::fuzz_target;
 use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
-use myriad_http::h3::{Control, Decoder, Encoder, Event, Peer, RequestReader, Role};
+use myriad_http::h3::{
+    ClientUniStreams, ControlEvent, QpackDecoder, QpackEncoder, RequestEvent, RequestReader, UniStreamRole,
+};
 
 /// Returns the result of a request stream as text.
 fn request(input: &[u8], step: usize) -> String {
     let (mut reader, mut head, mut seen) = (RequestReader::new(0), RequestHead::new(), String::new());
-    let mut fields = Decoder::default();
+    let mut fields = QpackDecoder::default();
     let limits = HeadLimits::default();
     for piece in input.chunks(step) {
         let mut rest = piece;
         loop {
             match reader.receive(&mut rest, &limits, &mut head, &mut fields) {
-                Ok(Event::Partial) => break,
-                Ok(Event::Data(data)) => seen.extend(data.iter().map(|byte| char::from(*byte))),
-                Ok(Event::Blocked) => return seen + "blocked",
-                Ok(Event::Trailers) => seen.push_str("\ntrailers\n"),
-                Ok(Event::Request { malformed, .. }) => {
+                Ok(RequestEvent::Partial) => break,
+                Ok(RequestEvent::Data(data)) => seen.extend(data.iter().map(|byte| char::from(*byte))),
+                Ok(RequestEvent::Blocked) => return seen + "blocked",
+                Ok(RequestEvent::Trailers) => seen.push_str("\ntrailers\n"),
+                Ok(RequestEvent::Request { malformed, .. }) => {
                     let size: usize =
                         head.fields().iter().map(|(name, value)| name.len() + value.len()).sum();
                     assert!(size <= limits.total + 1024);
@@ -39,8 +41,8 @@ fn request(input: &[u8], step: usize) -> String {
 
 /// Checks that a request survives a round trip.
 fn read_back(head: &RequestHead) {
-    let (mut encoder, mut section) = (Encoder::default(), Vec::new());
-    Encoder::begin(&mut section);
+    let (mut encoder, mut section) = (QpackEncoder::default(), Vec::new());
+    QpackEncoder::begin(&mut section);
     for (name, value) in [(&b":method"[..], &b"GET"[..]), (b":scheme", b"https"), (b":path", b"/")] {
         encoder.field(name, value, &mut section);
     }
@@ -52,8 +54,8 @@ fn read_back(head: &RequestHead) {
     let (mut again, mut reader) = (RequestHead::new(), RequestReader::new(0));
     let limits = HeadLimits { line: 1 << 20, total: 1 << 20, ..HeadLimits::default() };
     let mut rest = &[&[1], &length[..], &section].concat()[..];
-    let event = reader.receive(&mut rest, &limits, &mut again, &mut Decoder::default());
-    assert!(matches!(event, Ok(Event::Request { malformed: None, .. })), "{event:?}");
+    let event = reader.receive(&mut rest, &limits, &mut again, &mut QpackDecoder::default());
+    assert!(matches!(event, Ok(RequestEvent::Request { malformed: None, .. })), "{event:?}");
     assert!(
         head.fields().iter().all(|(name, value)| again.fields().get_all(name).any(|other| other == value))
     );
@@ -62,12 +64,12 @@ fn read_back(head: &RequestHead) {
 /// Returns the result of a unidirectional stream as text.
 fn one_way(input: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
-        (Peer::default(), Role::default(), Vec::new(), String::new());
+        (ClientUniStreams::default(), UniStreamRole::default(), Vec::new(), String::new());
     for piece in input.chunks(step) {
         let mut rest = piece;
         loop {
             match peer.receive(&mut role, &mut kept, &mut rest) {
-                Ok(Control::Partial) => break,
+                Ok(ControlEvent::Partial) => break,
                 Ok(told) => seen.push_str(&format!("{told:?}")),
                 Err(error) => return seen + &format!("{error:?}"),
             }

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use myriad_cli::apache::{TranslationOptions, translate};
 use myriad_conf::{MemoryLoader, Node};
-use myriad_cli::apache::{Options, translate};
 
 /// All directives that a translation can contain, except those in [`TABLES`].
 const WRITTEN: &[&str] = &[
@@ -63,7 +63,10 @@ fn foreign<'n>(nodes: &'n [Node], found: &mut Vec<&'n Node>) {
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
-    let told = translate(&text, &Options { php: Some("/run/php.sock".into()), ..Options::default() });
+    let told = translate(
+        &text,
+        &TranslationOptions { php: Some("/run/php.sock".into()), ..TranslationOptions::default() },
+    );
     let path = Path::new("/site.conf");
     let loader = MemoryLoader::with(path.to_owned(), told.text.into_bytes());
     let parsed = myriad_serve::registry().parse(&loader, path, b"");

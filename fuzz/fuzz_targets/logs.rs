@@ -2,12 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_tools::tally::{Layout, Question, Report, Style, Tally, read_fault, read_object, render};
+use myriad_tools::log_stats::{
+    LogLayout, LogReport, ReportSection, Style, Tally, read_fault, read_object, render,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let format = String::from_utf8_lossy(lines.next().unwrap_or_default()).into_owned();
-    let layouts = [Some(Layout::combined()), Layout::of(&format, false), Layout::of(&format, true)];
+    let layouts = [Some(LogLayout::combined()), LogLayout::of(&format, false), LogLayout::of(&format, true)];
     let mut tally = Tally::default();
     for line in lines {
         for layout in layouts.iter().flatten() {
@@ -25,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let escaped = |text: &str| text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     let style = Style { width: 80, has_colors: false, has_unicode: true, offset_minutes: |_| 60, escaped };
-    for line in render(&Report::of(&tally, 10), &Question::ALL, &style).lines() {
+    for line in render(&LogReport::of(&tally, 10), &ReportSection::ALL, &style).lines() {
         assert!(line.chars().count() <= 80 && !line.chars().any(char::is_control), "{line}");
     }
 });

@@ -5,15 +5,15 @@
 use libfuzzer_sys::fuzz_target;
 use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
-use myriad_http::h3::{Control, Event, Peer, RequestReader, Role};
+use myriad_http::h3::{ClientUniStreams, ControlEvent, RequestEvent, RequestReader, UniStreamRole};
 
 /// Returns the result of a connection as text: pieces of the encoder stream between complete requests.
 fn run(input: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
-        (Peer::default(), Role::default(), Vec::new(), String::new());
+        (ClientUniStreams::default(), UniStreamRole::default(), Vec::new(), String::new());
     let (mut readers, mut head, limits) = (Vec::new(), RequestHead::new(), HeadLimits::default());
     // RFC 9204 §4.2: the type of the encoder stream, and the capacity of the table.
-    assert_eq!(peer.receive(&mut role, &mut kept, &mut &b"\x02\x3f\xe1\x1f"[..]), Ok(Control::Partial));
+    assert_eq!(peer.receive(&mut role, &mut kept, &mut &b"\x02\x3f\xe1\x1f"[..]), Ok(ControlEvent::Partial));
     for (number, piece) in input.split(|byte| *byte == 0xfe).enumerate().take(64) {
         if number % 2 == 0 {
             for part in piece.chunks(step) {
@@ -49,18 +49,18 @@ fn take(
     mut input: &[u8],
     limits: &HeadLimits,
     head: &mut RequestHead,
-    peer: &mut Peer,
+    peer: &mut ClientUniStreams,
     seen: &mut String,
 ) -> bool {
     loop {
         match reader.receive(&mut input, limits, head, peer.fields()) {
-            Ok(Event::Partial | Event::Blocked) => return true,
-            Ok(Event::Request { malformed, .. }) => {
+            Ok(RequestEvent::Partial | RequestEvent::Blocked) => return true,
+            Ok(RequestEvent::Request { malformed, .. }) => {
                 let size: usize = head.fields().iter().map(|(name, value)| name.len() + value.len()).sum();
                 assert!(size <= limits.total + 1024);
                 seen.push_str(&format!("\n{malformed:?} {head:?}\n"));
             }
-            Ok(Event::Data(_) | Event::Trailers) => {}
+            Ok(RequestEvent::Data(_) | RequestEvent::Trailers) => {}
             Err(error) => {
                 seen.push_str(&format!("{error:?}"));
                 return false;

@@ -5,23 +5,24 @@ use std::fmt::Arguments;
 use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
-use myriad_script::ssi::{Groups, Page, Rules, Surroundings};
+use myriad_script::ssi::{PageEnvironment, PatternGroups, SsiPage, SsiRules};
 
 /// Request in which each variable has its name as the value, and patterns are plain text.
 struct Request;
 
-impl Surroundings for Request {
+impl PageEnvironment for Request {
     fn variable(&mut self, name: &[u8], _: &[u8]) -> Option<Vec<u8>> {
         (name.len() % 2 == 0).then(|| name.to_vec())
     }
 
-    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<Groups>, String> {
+    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<PatternGroups>, String> {
         if pattern.is_empty() {
             return Err("empty".to_owned());
         }
         let at = subject.windows(pattern.len()).position(|window| window == pattern);
         let found = at.map(|at| at..at + pattern.len());
-        Ok(found.map(|whole| Groups { numbered: [whole].to_vec(), named: vec![("found".to_owned(), 0)] }))
+        Ok(found
+            .map(|whole| PatternGroups { numbered: [whole].to_vec(), named: vec![("found".to_owned(), 0)] }))
     }
 
     fn uri(&self) -> &[u8] {
@@ -33,8 +34,8 @@ impl Surroundings for Request {
 
 /// Returns the result of a page: its text and its includes.
 fn run(page: &[u8], step: usize) -> Vec<u8> {
-    let rules = Rules { value_length: 64, silent_errors: false };
-    let mut reader = Page::new(rules, Rc::default());
+    let rules = SsiRules { value_length: 64, silent_errors: false };
+    let mut reader = SsiPage::new(rules, Rc::default());
     let (mut whole, mut out) = (Vec::new(), Vec::new());
     for mut piece in page.chunks(step) {
         while !piece.is_empty() {

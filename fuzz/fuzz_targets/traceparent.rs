@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_exchange::trace_context::{MOST_STATE, TraceParent, trace_state};
-use myriad_telemetry::trace::{rejected};
+use myriad_exchange::trace_context::{MAX_STATE, TraceParent, trace_state};
+use myriad_telemetry::trace::rejected;
 
 fuzz_target!(|input: (&[u8], Vec<&[u8]>)| {
     let (parent, state) = input;
@@ -14,7 +14,7 @@ fuzz_target!(|input: (&[u8], Vec<&[u8]>)| {
         assert!(written.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-'));
     }
     if let Some(passed) = trace_state(state.iter().copied()) {
-        assert!(passed.len() <= MOST_STATE && passed.iter().all(|byte| matches!(byte, b' '..=b'~')));
+        assert!(passed.len() <= MAX_STATE && passed.iter().all(|byte| matches!(byte, b' '..=b'~')));
         assert_eq!(trace_state([&passed[..]].into_iter()), Some(passed.clone()));
     }
     rejected(parent);

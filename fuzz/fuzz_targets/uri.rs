@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_http::uri::{Escape, arg, cookie, escape, normalize_path, parse_host, split_target, unescape};
+use myriad_http::uri::{EscapeKind, arg, cookie, escape, normalize_path, parse_host, split_target, unescape};
 
 fuzz_target!(|input: (bool, &[u8])| {
     let (merge, text) = input;
@@ -15,7 +15,7 @@ fuzz_target!(|input: (bool, &[u8])| {
             assert!(!path.split(|&byte| byte == b'/').any(dots));
             assert!(!merge || !path.windows(2).any(|pair| pair == b"//"));
             let mut escaped = Vec::new();
-            escape(&path, Escape::Uri, &mut escaped);
+            escape(&path, EscapeKind::Uri, &mut escaped);
             let mut again = Vec::new();
             assert_eq!(normalize_path(&escaped, merge, &mut again), Ok(()));
             assert_eq!(again, path);
@@ -25,13 +25,13 @@ fuzz_target!(|input: (bool, &[u8])| {
         assert!(!host.name.is_empty() && !host.name.iter().any(u8::is_ascii_uppercase));
         assert!(!host.name.iter().any(|byte| b"/\\@?# \"<>".contains(byte)));
     }
-    for kind in [Escape::Uri, Escape::Args, Escape::UriComponent] {
+    for kind in [EscapeKind::Uri, EscapeKind::Args, EscapeKind::UriComponent] {
         let (mut escaped, mut back) = (Vec::new(), Vec::new());
         escape(text, kind, &mut escaped);
         unescape(&escaped, &mut back);
         assert_eq!(back, text);
     }
-    escape(text, Escape::Html, &mut Vec::new());
+    escape(text, EscapeKind::Html, &mut Vec::new());
     unescape(text, &mut Vec::new());
     let _ = (arg(text, b"name"), cookie(text, b"name"));
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_tools::warm::{Heat, Sitemap, sitemaps_of_robots};
+use myriad_tools::warm::{RequestCounter, Sitemap, sitemaps_of_robots};
 
 fuzz_target!(|bytes: &[u8]| {
     let sitemap = Sitemap::read(bytes);
@@ -10,11 +10,11 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(address.starts_with("http://") || address.starts_with("https://"), "{address}");
         assert!(!address.chars().any(|c| c.is_whitespace() || c.is_control()), "{address}");
     }
-    let mut heat = Heat::default();
+    let mut heat = RequestCounter::default();
     for line in bytes.split(|byte| *byte == b'\n') {
         heat.add(line);
     }
-    for target in heat.hottest() {
+    for target in heat.most_requested() {
         assert!(target.starts_with('/') && target.bytes().all(|byte| byte.is_ascii_graphic()), "{target}");
     }
 });

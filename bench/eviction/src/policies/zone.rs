@@ -10,20 +10,20 @@ use super::Policy;
 struct Page(usize);
 
 impl Metadata for Page {
-    type Alternative = ();
-    type Kept = Self;
-    type View<'a> = &'a Self;
+    type EncodingMeta = ();
+    type StoredForm = Self;
+    type MetaView<'a> = &'a Self;
 
     fn view(&self) -> &Self {
         self
     }
 
-    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+    fn into_stored(self, _texts: &mut Vec<u8>) -> Self {
         self
     }
 
-    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
-        kept
+    fn view_stored<'a>(stored: &'a Self, _texts: &'a [u8]) -> &'a Self {
+        stored
     }
 
     fn weight(page: &Self) -> usize {
@@ -65,7 +65,7 @@ impl Myriad {
     fn store(&self, page: u32, bytes: u32) {
         let key = page.to_le_bytes();
         let head = Arc::new(Page(0));
-        let writer = self.zone.fetch_alone(KeyRef::new(&key), 1).admit(Admission {
+        let writer = self.zone.fetch_unshared(KeyRef::new(&key), 1).admit(Admission {
             head,
             selection: None,
             length: None,
