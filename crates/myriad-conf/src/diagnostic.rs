@@ -16,7 +16,8 @@ pub enum Severity {
 /// Kind of earlier error that would explain an error, so that the error may only be a consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PossibleCause {
-    /// The error is an undefined name. It is a consequence if the directive that defines the name could not be read.
+    /// The error is the use of an undefined name. It is a consequence if the directive that defines the name could not
+    /// be read.
     Name(String),
     /// The error is a directive that is not allowed in its block. It is a consequence if a brace is missing or extra.
     Context,
@@ -31,20 +32,20 @@ pub struct Diagnostic {
     pub message: String,
     /// Position in a source file; the default span if there is none.
     pub span: Span,
-    /// Advice, one line per element.
+    /// Advice to the author of the configuration, one line per element.
     pub help: Vec<String>,
     /// Related positions with labels, such as the first of two duplicates.
     pub related: Vec<(Span, String)>,
     /// Earlier error of which this error may be a consequence. Boxed, because few diagnostics have it.
     pub doubt: Option<Box<PossibleCause>>,
-    /// Cause and further positions shared by several diagnostics. Boxed, because few diagnostics have it.
+    /// Further positions of diagnostics with the same cause, which are reported together. Boxed, because few have it.
     pub repeats: Option<Box<RepeatedDiagnostics>>,
 }
 
-/// Cause of a diagnostic that occurs several times, of which only the first is reported in full.
+/// Further diagnostics with the same cause as this one, of which only the first is reported in full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepeatedDiagnostics {
-    /// Cause of diagnostics that have different messages. If `None`, diagnostics with the same message have the same
+    /// Cause shared by diagnostics with different messages. If `None`, diagnostics with the same message have the same
     /// cause.
     pub cause: Option<&'static str>,
     /// Positions of the further diagnostics with the same cause.
@@ -96,14 +97,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a line of advice.
+    /// Adds a line of advice to the diagnostic.
     #[must_use]
     pub fn help(mut self, line: impl Into<String>) -> Self {
         self.help.push(line.into());
         self
     }
 
-    /// Adds a related position with a label.
+    /// Adds a related position with a label, such as the first of two duplicates.
     #[must_use]
     pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));

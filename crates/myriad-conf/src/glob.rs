@@ -9,7 +9,7 @@ use std::{
 
 use crate::source::Loader;
 
-/// Returns whether a path contains a pattern character (`*`, `?` or `[`), the same test as in nginx.
+/// Returns whether the path of an `include` contains a pattern character (`*`, `?` or `[`), the same test as in nginx.
 pub(crate) fn is_pattern(path: &[u8]) -> bool {
     path.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }

@@ -13,18 +13,18 @@ pub(crate) enum Token {
     Word(Word),
     /// Word in typographic quotes, which is reported as an error. It is parsed as if the quotes were straight.
     Curly(Word),
-    /// `;`
+    /// `;`, which terminates a directive.
     End(Span),
-    /// `{`
+    /// `{`, which opens a block.
     Open(Span),
-    /// `}`
+    /// `}`, which closes a block.
     Close(Span),
     /// Error for bytes that are not a token. The lexer continues after them.
     Bad(Diagnostic),
     Eof(Span),
 }
 
-/// Lexer of one file.
+/// Lexer of one configuration file.
 pub(crate) struct Lexer<'s> {
     bytes: &'s [u8],
     file: FileId,
@@ -176,8 +176,8 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Decodes `\"`, `\'`, `\\`, `\t`, `\r` and `\n`. Other backslashes are copied, so that a regex needs no doubled
-/// backslashes.
+/// Decodes the escapes `\"`, `\'`, `\\`, `\t`, `\r` and `
+/// ` in a word. Other backslashes are copied, so that a regex needs no doubled backslashes.
 fn unescape(raw: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(raw.len());
     let mut bytes = raw.iter().copied();

@@ -20,7 +20,7 @@ impl fmt::Display for NumberError {
     }
 }
 
-/// Parses a number that consists only of decimal digits.
+/// Parses a number that consists only of decimal digits; at most `i64::MAX`.
 pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return Err(NumberError::Invalid);
@@ -50,7 +50,7 @@ pub fn parse_size(text: &[u8]) -> Result<u64, NumberError> {
 
 const SECOND: u64 = 1000;
 const DAY: u64 = 86_400 * SECOND;
-/// Units from the largest to the smallest, each with its length in milliseconds.
+/// Units of time from the largest to the smallest, each with its length in milliseconds.
 const UNITS: [(&[u8], u64); 8] = [
     (b"y", 365 * DAY),
     (b"M", 30 * DAY),

@@ -21,12 +21,12 @@ use crate::{
 
 /// Maximum nesting depth of blocks and includes. Deeper nesting is treated as a mistake or an attack.
 const MAX_DEPTH: usize = 64;
-/// Maximum number of directives in all files, so that files that include each other several times cannot exhaust
-/// memory.
+/// Maximum number of directives in all configuration files, so that files that include each other several times cannot
+/// exhaust memory.
 const MAX_NODES: usize = 1_000_000;
-/// Maximum size of a file, in bytes; spans have 32-bit offsets.
+/// Maximum size of a configuration file, in bytes; spans have 32-bit offsets.
 const MAX_FILE: usize = 256 << 20;
-/// Maximum number of errors that are collected; further errors are dropped.
+/// Maximum number of syntax errors that are collected; further errors are dropped.
 const MAX_ERRORS: usize = 100;
 
 /// Parses the configuration file `path` and all files that it includes, relative to the folder of `path`. `globals`
@@ -68,7 +68,7 @@ struct Parser<'l> {
     folder: PathBuf,
     parsed: ParsedConfiguration,
     known: HashMap<PathBuf, FileId>,
-    /// Files that are being parsed, each included by the previous one.
+    /// Configuration files that are being parsed, each included by the previous one, to detect cycles.
     open: Vec<PathBuf>,
     depth: usize,
     nodes: usize,
@@ -88,8 +88,8 @@ impl Parser<'_> {
         file
     }
 
-    /// Reads a file on first use. A file that does not exist is replaced by the built-in file of its name, if there is
-    /// one.
+    /// Reads a configuration file on first use. A file that does not exist is replaced by the built-in file of its
+    /// name, if there is one.
     fn open_source(&mut self, path: &Path) -> io::Result<FileId> {
         if let Some(&file) = self.known.get(path) {
             return Ok(file);

@@ -11,11 +11,11 @@ use crate::{
 /// Word of a configuration: a directive's name or an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Content, without quotes and with escapes decoded.
+    /// Content of the word, without quotes and with escapes decoded.
     pub text: Vec<u8>,
     /// True if the word was quoted.
     pub quoted: bool,
-    /// Position, including the quotes.
+    /// Position of the word, including its quotes.
     pub span: Span,
 }
 

@@ -3,10 +3,10 @@
 
 use crate::{diagnostic::Diagnostic, parsed::Word, span::Span};
 
-/// Typographic variants of `"`.
+/// Typographic variants of `"`, as inserted by text processors.
 const DOUBLE: [&str; 8] =
     ["\u{201c}", "\u{201d}", "\u{201e}", "\u{201f}", "\u{2033}", "\u{ab}", "\u{bb}", "\u{ff02}"];
-/// Typographic variants of `'`.
+/// Typographic variants of `'`, as inserted by text processors.
 const SINGLE: [&str; 7] = ["\u{2018}", "\u{2019}", "\u{201a}", "\u{201b}", "\u{2032}", "\u{b4}", "\u{ff07}"];
 const HARD_SPACE: &[u8] = "\u{a0}".as_bytes();
 /// HTML entities (without `;`) at the end of a word, with their meaning. The `;` of an entity terminates the directive.
@@ -59,7 +59,7 @@ pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     None
 }
 
-/// Returns whether a word may end before these bytes.
+/// Returns whether an unquoted word of the configuration may end before these bytes.
 fn ends_word(bytes: &[u8]) -> bool {
     matches!(bytes.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' | b')'))
 }

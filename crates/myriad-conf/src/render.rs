@@ -8,7 +8,7 @@ use crate::{
     span::Span,
 };
 
-/// Maximum number of characters of a source line that are shown.
+/// Maximum number of characters of a source line that are shown with a diagnostic.
 const WIDTH: usize = 120;
 
 /// Maximum number of further positions that are listed for a diagnostic.
@@ -76,8 +76,8 @@ fn name_at(source: &SourceFile, span: Span) -> Option<&str> {
     (is_name && text.len() <= WIDTH / 2).then_some(text)
 }
 
-/// Returns a message in printable characters. Only the start and the end of a long message are shown, because words of
-/// a file may be megabytes long.
+/// Returns a diagnostic's message in printable characters. Only the start and the end of a long message are shown,
+/// because words of a file may be megabytes long.
 fn shortened(message: &str) -> String {
     let text = printable(message.as_bytes());
     if text.len() <= 4 * WIDTH {

@@ -9,7 +9,7 @@ use std::{
 
 /// Source of file contents and folder listings. The parser needs no other file access.
 pub trait Loader {
-    /// Returns the content of a file.
+    /// Returns the content of the file `path`.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
     /// Returns the names in a folder, in any order, for `include` with `*`, `?` or `[…]`.

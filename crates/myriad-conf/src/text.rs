@@ -8,7 +8,7 @@ use crate::span::Span;
 /// no charset.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Text {
-    /// Content, without quotes and with escapes decoded.
+    /// Content of the argument, without quotes and with escapes decoded.
     pub value: Vec<u8>,
     /// Position in the source; the default span for built-in text.
     pub span: Span,

@@ -4,12 +4,12 @@ mod types;
 
 use std::{fmt::Write as _, path::Path};
 
-/// Built-in file that is used instead of an included file of the same name that does not exist.
+/// Built-in file that replaces an included file of the same name if that does not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltinFile {
     /// File name, without a folder.
     pub name: &'static str,
-    /// Function that returns the content.
+    /// Function that returns the content of the file.
     pub text: fn() -> String,
 }
 

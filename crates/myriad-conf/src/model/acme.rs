@@ -16,7 +16,7 @@ pub enum AcmeChallenge {
 }
 
 impl AcmeChallenge {
-    /// Returns the name that ACME and the configuration use.
+    /// Returns the name of the challenge in ACME and in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http01 => "http-01",
@@ -31,20 +31,20 @@ pub enum AcmeKeyKind {
     /// `ecdsa:256`, the default: small, fast, supported by all clients.
     #[default]
     P256,
-    /// `ecdsa:384`.
+    /// `ecdsa:384`: an ECDSA key on the curve P-384.
     P384,
-    /// `ecdsa:521`.
+    /// `ecdsa:521`: an ECDSA key on the curve P-521.
     P521,
-    /// `rsa:2048`.
+    /// `rsa:2048`: an RSA key of 2048 bits.
     Rsa2048,
-    /// `rsa:3072`.
+    /// `rsa:3072`: an RSA key of 3072 bits.
     Rsa3072,
-    /// `rsa:4096`.
+    /// `rsa:4096`: an RSA key of 4096 bits.
     Rsa4096,
 }
 
 impl AcmeKeyKind {
-    /// Returns the name, such as `ecdsa:256`.
+    /// Returns the name of the key type in the configuration, such as `ecdsa:256`.
     pub fn name(self) -> &'static str {
         match self {
             Self::P256 => "ecdsa:256",
@@ -56,7 +56,7 @@ impl AcmeKeyKind {
         }
     }
 
-    /// Parses a name; `None` if it is unknown. `ecdsa` and `rsa` mean `ecdsa:256` and `rsa:2048`.
+    /// Parses the name of a key type; `None` if it is unknown. `ecdsa` and `rsa` mean `ecdsa:256` and `rsa:2048`.
     pub fn parse(name: &str) -> Option<Self> {
         let all = [Self::P256, Self::P384, Self::P521, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
         match name {
@@ -72,7 +72,7 @@ impl AcmeKeyKind {
 pub enum AccountKeyConf {
     /// Algorithm and size of a key that Myriad generates.
     Kind(AcmeKeyKind),
-    /// PEM file with the key.
+    /// PEM file with the account key.
     File(Text),
 }
 
@@ -85,24 +85,24 @@ pub struct ExternalAccountConf {
     pub key: Text,
 }
 
-/// `acme_issuer` block.
+/// `acme_issuer` block: an ACME authority, and the account for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcmeIssuerConf {
     /// Name that `acme_certificate` refers to.
     pub name: String,
     /// `uri`: URL of the ACME directory; empty until set, and required.
     pub uri: Text,
-    /// `account_key`.
+    /// `account_key`: key of the ACME account.
     pub account_key: AccountKeyConf,
-    /// `challenge`.
+    /// `challenge`: method by which the authority verifies control of the names.
     pub challenge: AcmeChallenge,
     /// `common_name_in_csr`: true if certificate requests contain the first identifier as subject.
     pub common_name_in_csr: bool,
     /// `contact`: URLs of contacts of the account, such as `mailto:admin@example.com`.
     pub contacts: Vec<Text>,
-    /// `external_account_key`.
+    /// `external_account_key`: binding to an account that was created outside ACME; `None` if not set.
     pub external_account: Option<ExternalAccountConf>,
-    /// `preferred_chain`: root certificate that the chain should lead to.
+    /// `preferred_chain`: name of the root certificate to which the certificate chain should lead; `None` if not set.
     pub preferred_chain: Option<Text>,
     /// `profile`: certificate profile, and true if the authority must support it (`require`).
     pub profile: Option<(Text, bool)>,
@@ -112,7 +112,7 @@ pub struct AcmeIssuerConf {
     pub verify: bool,
     /// `state_path`: folder for the account key and certificates; `None` for `off`.
     pub state_path: Option<Text>,
-    /// `accept_terms_of_service`.
+    /// `accept_terms_of_service`: true if the terms of the authority are accepted.
     pub accepts_terms: bool,
     /// Position of the first word of the block.
     pub span: Span,
@@ -159,7 +159,7 @@ impl fmt::Display for AcmeIdentifier {
     }
 }
 
-/// `acme_certificate`.
+/// `acme_certificate`: certificate of a server that is obtained by ACME.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcmeCertificateConf {
     /// Name of the issuer, which is checked to exist.

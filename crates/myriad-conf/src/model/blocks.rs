@@ -8,38 +8,38 @@ use crate::{span::Span, text::Text};
 /// Key of a [`MapEntry`], compared with the source value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapKey {
-    /// The whole value, compared case-insensitively.
+    /// The whole source value, compared case-insensitively.
     Exact(Text),
-    /// `~regex` or `~*regex`, without the prefix.
+    /// `~regex` or `~*regex`, without the prefix: a regex that the source value must match.
     Regex {
-        /// The pattern.
+        /// Pattern of the regex.
         pattern: Text,
-        /// True for `~*`.
+        /// True for `~*`: the regex ignores case.
         caseless: bool,
     },
-    /// `*.example.com` or `.example.com`, with `hostnames`.
+    /// `*.example.com` or `.example.com`: suffix of a host name, if `hostnames` is set.
     HostSuffix(Text),
-    /// `www.example.*`, with `hostnames`.
+    /// `www.example.*`: prefix of a host name, if `hostnames` is set.
     HostPrefix(Text),
 }
 
-/// Line of a `map`.
+/// Line of a `map` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
     /// Key that must match the source value.
     pub key: MapKey,
-    /// Value of the variable if the key matches; may contain variables.
+    /// Value of the map's variable if the key matches; may contain variables.
     pub value: Text,
 }
 
-/// `map source $variable { … }` block.
+/// `map source $variable { … }` block: a variable whose value depends on another value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapConf {
     /// Value that is looked up; may contain variables.
     pub source: Text,
     /// Variable that the block defines, without `$`.
     pub variable: Text,
-    /// `default`; empty if not set.
+    /// `default`: value of the variable if no key matches; empty if not set.
     pub default: Text,
     /// `hostnames`: keys may be host names with a wildcard.
     pub hostnames: bool,
@@ -51,14 +51,14 @@ pub struct MapConf {
     pub span: Span,
 }
 
-/// Line of a `geo`.
+/// Line of a `geo` block: an address range and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeoEntry {
-    /// First address.
+    /// First address of the range.
     pub first: IpAddr,
-    /// Last address, of the same family.
+    /// Last address of the range, of the same family.
     pub last: IpAddr,
-    /// Value of the variable, as plain text. `None` removes an earlier entry (`delete`).
+    /// Value of the variable for the range, as plain text. `None` removes an earlier entry (`delete`).
     pub value: Option<Text>,
 }
 
@@ -69,7 +69,7 @@ pub struct GeoConf {
     pub source: Option<Text>,
     /// Variable that the block defines, without `$`.
     pub variable: Text,
-    /// `default`; empty if not set.
+    /// `default`: value of the variable if no entry contains the address; empty if not set.
     pub default: Text,
     /// `ranges`: entries are written as `first-last` instead of networks.
     pub ranges: bool,
@@ -77,7 +77,7 @@ pub struct GeoConf {
     pub volatile: bool,
     /// `proxy`: networks of trusted proxies, whose `X-Forwarded-For` is used: address and prefix length.
     pub proxies: Vec<(IpAddr, u8)>,
-    /// `proxy_recursive`: true if the last address that is not a trusted proxy is used.
+    /// `proxy_recursive`: true if the last address of `X-Forwarded-For` that is not a trusted proxy is used.
     pub proxy_recursive: bool,
     /// Entries in source order. A later entry replaces an earlier entry for the same addresses.
     pub entries: Vec<GeoEntry>,
@@ -85,7 +85,7 @@ pub struct GeoConf {
     pub span: Span,
 }
 
-/// Line of `split_clients`.
+/// Line of a `split_clients` block: a share of the hashed values, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitShare {
     /// Share in hundredths of a percent (1250 is 12.5%); `None` for `*`, the remaining share.
@@ -94,7 +94,7 @@ pub struct SplitShare {
     pub value: Text,
 }
 
-/// `split_clients source $variable { … }` block.
+/// `split_clients source $variable { … }` block: a variable whose value is selected by a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitClientsConf {
     /// Value that is hashed; may contain variables.
@@ -107,15 +107,15 @@ pub struct SplitClientsConf {
     pub span: Span,
 }
 
-/// `log_format … escape=`.
+/// `log_format … escape=`: characters that are escaped in values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogEscape {
     /// `default`: `"`, `\`, control characters and bytes above 126 are written as `\xXX`, a missing value as `-`.
     #[default]
     Default,
-    /// `json`: escapes for JSON strings.
+    /// `json`: values are escaped for JSON strings.
     Json,
-    /// `none`: no escapes.
+    /// `none`: values are not escaped.
     None,
 }
 
@@ -124,7 +124,7 @@ pub enum LogEscape {
 pub struct LogFormat {
     /// Name of the format.
     pub name: String,
-    /// `escape=`.
+    /// `escape=`: escaping of values.
     pub escape: LogEscape,
     /// Text of the format: all arguments joined.
     pub format: Text,

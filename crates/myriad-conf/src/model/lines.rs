@@ -6,7 +6,7 @@ use super::{GeoConf, MapConf, MapKey, SplitClientsConf};
 use crate::span::Span;
 
 impl MapConf {
-    /// Returns the lines of the block, each as words, and the position of each line.
+    /// Returns the lines of the `map` block, each as words, and the position of each line.
     pub fn lines(&self) -> (Vec<Vec<String>>, Vec<Span>) {
         let mut lines = vec![vec!["default".to_owned(), self.default.lossy().into_owned()]];
         let mut spans = vec![self.default.span];
@@ -42,7 +42,7 @@ fn escape_word(text: &str) -> String {
 }
 
 impl GeoConf {
-    /// Returns the lines of the block, each as words.
+    /// Returns the lines of the `geo` block, each as words.
     pub fn lines(&self) -> Vec<Vec<String>> {
         let mut lines: Vec<Vec<String>> = Vec::with_capacity(self.entries.len() + 1);
         let flags =
@@ -82,7 +82,7 @@ fn networks(first: IpAddr, last: IpAddr, ranges: bool) -> Vec<String> {
 }
 
 impl SplitClientsConf {
-    /// Returns the lines of the block, each as words.
+    /// Returns the lines of the `split_clients` block, each as words.
     pub fn lines(&self) -> Vec<Vec<String>> {
         self.shares
             .iter()

@@ -7,18 +7,18 @@ use crate::{diagnostic::Diagnostic, settings::Settings, span::Span, text::Text};
 /// Kind of a location's pattern, which defines how a URI is compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matcher {
-    /// `= /path`.
+    /// `= /path`: the URI must be equal to the path.
     Exact,
-    /// `/path`.
+    /// `/path`: the URI must start with the path. The longest such location applies unless a regex matches.
     Prefix,
     /// `^~ /path`: if it is the longest matching prefix, no regex is tried.
     PrefixNoRegex,
-    /// `~ regex`, or `~* regex`.
+    /// `~ regex`, or `~* regex`: the URI must match. The first such location in source order applies.
     Regex {
-        /// True for `~*`.
+        /// True for `~*`: the regex ignores case.
         caseless: bool,
     },
-    /// `@name`; the pattern includes the `@`.
+    /// `@name`: only reachable by internal redirects; the pattern includes the `@`.
     Named,
 }
 
@@ -55,7 +55,7 @@ pub struct LimitExcept {
 /// Last argument of `rewrite`: action after the URI was rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RewriteFlag {
-    /// Continue with the next step, then search for a location again.
+    /// No flag: continue with the next directive, then search for a location again.
     None,
     /// Stop rewriting and search for a location again.
     Last,
@@ -67,33 +67,34 @@ pub enum RewriteFlag {
     Permanent,
 }
 
-/// Function that creates the [`Function`] of a [`RewriteStep::Call`] from the settings of its level and its arguments.
+/// Function that creates the [`Function`] of a [`RewriteStep::Call`] from the settings of its level and the arguments
+/// of the directive.
 pub type MakeFunction = fn(&Settings, &[Text]) -> Result<Function, Diagnostic>;
 
 /// Directive of nginx's rewrite module, executed in source order.
 #[derive(Clone, Debug)]
 pub enum RewriteStep {
-    /// `set $variable value`.
+    /// `set $variable value`: assigns a value to a variable.
     Set {
         /// Name of the variable, without `$`.
         variable: Text,
-        /// Value; may contain variables.
+        /// Value to assign; may contain variables.
         value: Text,
     },
     /// Directive that sets a variable to the result of a function, such as `set_md5 $variable text`.
     Call {
         /// Directive and variable, for messages: `set_md5 $digest`.
         name: String,
-        /// Name of the variable, without `$`.
+        /// Name of the variable to set, without `$`.
         variable: Text,
-        /// Creates the function.
+        /// Function that compiles the arguments to the function that computes the value.
         function: MakeFunction,
         /// Arguments of the function.
         arguments: Vec<Text>,
         /// Position of the directive.
         span: Span,
     },
-    /// `rewrite pattern replacement [flag]`.
+    /// `rewrite pattern replacement [flag]`: replaces the URI if it matches.
     Rewrite {
         /// Regex that the URI must match.
         pattern: Text,
@@ -104,11 +105,11 @@ pub enum RewriteStep {
         /// Position of the directive.
         span: Span,
     },
-    /// `return code [text]`, or `return URL` (302).
+    /// `return code [text]`, or `return URL` (302): responds without a content handler.
     Return {
         /// Status; 444 closes the connection without a response.
         code: u16,
-        /// Body, or the URL if the status is 301, 302, 303, 307 or 308.
+        /// Body of the response, or its `Location` if the status is 301, 302, 303, 307 or 308.
         text: Option<Text>,
         /// Position of the directive.
         span: Span,
@@ -118,7 +119,7 @@ pub enum RewriteStep {
         /// Position of the directive.
         span: Span,
     },
-    /// `if (condition) { … }`.
+    /// `if (condition) { … }`: executes the steps of the block if the condition is true.
     If(Box<IfBlock>),
 }
 
@@ -141,9 +142,9 @@ pub struct IfBlock {
 /// Comparison of a variable with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringTest {
-    /// `=`.
+    /// `=`: the variable equals the text.
     Equal,
-    /// `!=`.
+    /// `!=`: the variable differs from the text.
     NotEqual,
 }
 
@@ -165,33 +166,33 @@ pub enum FileTest {
 pub enum ConditionConf {
     /// `($variable)`: the value is neither empty nor `0`.
     True(Text),
-    /// `($variable = value)`.
+    /// `($variable = value)` or `($variable != value)`.
     Compare {
         /// Name of the variable.
         variable: Text,
         /// Comparison operator.
         test: StringTest,
-        /// Value; may contain variables.
+        /// Value to compare with; may contain variables.
         value: Text,
     },
-    /// `($variable ~ regex)`, `~*`, `!~`, `!~*`.
+    /// `($variable ~ regex)`, `~*`, `!~`, `!~*`: match with a regex.
     Match {
         /// Name of the variable.
         variable: Text,
-        /// The regex.
+        /// Regex with which the variable is compared.
         pattern: Text,
-        /// True for `~*` and `!~*`.
+        /// True for `~*` and `!~*`: the regex ignores case.
         caseless: bool,
-        /// True for `!~` and `!~*`.
+        /// True for `!~` and `!~*`: the regex must not match.
         negated: bool,
     },
-    /// `(-f path)`, `(!-f path)`, …
+    /// `(-f path)`, `(!-f path)` and similar: test of a file.
     Test {
-        /// Test to perform.
+        /// Test of the path to perform.
         test: FileTest,
-        /// True for `!`.
+        /// True for `!`: the test must fail.
         negated: bool,
-        /// Path; may contain variables.
+        /// Path to test; may contain variables.
         path: Text,
     },
 }

@@ -16,7 +16,7 @@ pub enum WorkerProcesses {
 /// `memory_limit`: memory limit of the worker process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// `off`.
+    /// `off`: no limit.
     #[default]
     Off,
     /// Limit in bytes, at least [`MemoryLimit::LEAST`].
@@ -29,8 +29,8 @@ impl MemoryLimit {
     /// Minimum limit, in bytes. Below it, the process would reject requests although it has nothing to evict.
     pub const LEAST: u64 = 64 << 20;
 
-    /// Returns the limit in bytes for a machine with `memory` bytes; `None` for `off`. The limit is at most `memory`,
-    /// but at least [`MemoryLimit::LEAST`].
+    /// Returns the memory limit in bytes for a machine with `memory` bytes; `None` for `off`. The limit is at most
+    /// `memory`, but at least [`MemoryLimit::LEAST`].
     pub fn of(self, memory: u64) -> Option<u64> {
         let wanted = match self {
             Self::Off => return None,
@@ -41,7 +41,7 @@ impl MemoryLimit {
     }
 }
 
-/// `control_socket`: location of the control socket.
+/// `control_socket`: path of the unix socket by which commands control the running server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ControlSocket {
     /// Not set: in the folder of the pid file.
@@ -49,7 +49,7 @@ pub enum ControlSocket {
     BesidePid,
     /// `off`: no control socket.
     Off,
-    /// Path relative to the prefix.
+    /// Path of the socket, relative to the prefix.
     At(Text),
 }
 
@@ -61,14 +61,14 @@ pub enum HistoryFile {
     BesideZone,
     /// `off`: no file.
     Off,
-    /// Path relative to the prefix.
+    /// Path of the file, relative to the prefix.
     At(Text),
 }
 
 /// Directives of the main context and of `events`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MainConf {
-    /// `worker_processes`.
+    /// `worker_processes`: number of workers.
     pub worker_processes: WorkerProcesses,
     /// `worker_connections`: maximum number of connections per worker.
     pub worker_connections: u32,
@@ -78,11 +78,11 @@ pub struct MainConf {
     pub worker_rlimit_nofile: Option<u64>,
     /// `worker_rlimit_core`: maximum size of a core file, in bytes; `None` if not set.
     pub worker_rlimit_core: Option<u64>,
-    /// `memory_limit`.
+    /// `memory_limit`: memory limit of the worker process.
     pub memory_limit: MemoryLimit,
     /// `worker_shutdown_timeout`: maximum time for a graceful shutdown, in ms; `None` for no limit.
     pub worker_shutdown_timeout: Option<u64>,
-    /// `working_directory`.
+    /// `working_directory`: directory of the worker process, such as for core files; `None` if not set.
     pub working_directory: Option<Text>,
     /// `user`: user of the worker process; `None` if not set.
     pub user: Option<Text>,
@@ -90,11 +90,11 @@ pub struct MainConf {
     pub group: Option<Text>,
     /// `sandbox`: true if the worker process drops the privileges that it does not use.
     pub sandbox: bool,
-    /// `pid`, relative to the prefix.
+    /// `pid`: path of the file with the process ID, relative to the prefix.
     pub pid: Text,
-    /// `control_socket`.
+    /// `control_socket`: path of the unix socket by which commands control the running server.
     pub control_socket: ControlSocket,
-    /// `history`.
+    /// `history`: location of the file with past statistics.
     pub history: HistoryFile,
     /// `daemon`: true if the server runs in the background.
     pub daemon: bool,
@@ -104,7 +104,7 @@ pub struct MainConf {
     pub error_logs: Vec<ErrorLog>,
     /// `env`: `NAME` preserves an environment variable, `NAME=value` sets it.
     pub env: Vec<Text>,
-    /// `pcre_jit`.
+    /// `pcre_jit`: true if regexes are compiled to machine code.
     pub pcre_jit: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Model {
     /// The `stream` block, if any. It has the same type as `http`, with its own servers (without locations), variables,
     /// upstream groups and log formats.
     pub stream: Option<HttpConf>,
-    /// Warnings and hints, shown at start and by `-t`.
+    /// Warnings and hints about the configuration, shown at start and by `-t`.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -65,7 +65,7 @@ pub struct HttpConf {
     pub settings: Settings,
     /// `server` blocks, in source order.
     pub servers: Vec<ServerConf>,
-    /// `fastcgi_cache_path`, `proxy_cache_path` and the same directive of other protocols.
+    /// Cache zones: `fastcgi_cache_path`, `proxy_cache_path` and the same directive of other protocols.
     pub cache_zones: Vec<CacheZoneConf>,
     /// `acme_issuer` blocks.
     pub acme_issuers: Vec<AcmeIssuerConf>,

@@ -20,13 +20,13 @@ pub enum ListenAddress {
 /// `so_keepalive`: TCP keep-alive probes; `None` leaves a value to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAliveProbe {
-    /// False for `off`.
+    /// True if probes are enabled, false for `off`.
     pub on: bool,
     /// Idle time before the first probe, in seconds.
     pub idle_s: Option<u32>,
     /// Time between probes, in seconds.
     pub interval_s: Option<u32>,
-    /// Number of probes before the connection is closed.
+    /// Number of unanswered probes after which the connection is closed.
     pub count: Option<u32>,
 }
 
@@ -35,9 +35,9 @@ pub struct KeepAliveProbe {
 pub struct ListenConf {
     /// Address to listen on.
     pub address: ListenAddress,
-    /// `default_server` (or the older `default`).
+    /// `default_server` (or the older `default`): true if the server is used for unknown host names on this address.
     pub default_server: bool,
-    /// `ssl`.
+    /// `ssl`: true if connections use TLS.
     pub ssl: bool,
     /// `http2`: enables HTTP/2 (deprecated; see the `http2` directive).
     pub http2: bool,
@@ -45,25 +45,25 @@ pub struct ListenConf {
     pub quic: bool,
     /// `udp`, only in `stream`: UDP instead of TCP connections.
     pub udp: bool,
-    /// `proxy_protocol`.
+    /// `proxy_protocol`: true if connections start with a PROXY protocol header.
     pub proxy_protocol: bool,
-    /// `backlog=`.
+    /// `backlog=`: maximum length of the queue of connections to accept; `None` for the default.
     pub backlog: Option<u32>,
-    /// `reuseport`.
+    /// `reuseport`: true if each worker has its own socket (`SO_REUSEPORT`).
     pub reuseport: bool,
     /// `ipv6only=`: true if an IPv6 socket does not accept IPv4 connections; on by default, as in nginx.
     pub ipv6only: bool,
-    /// `deferred`.
+    /// `deferred`: true if connections are accepted when data arrives (`TCP_DEFER_ACCEPT`).
     pub deferred: bool,
-    /// `bind`.
+    /// `bind`: true if the address has a socket of its own, even if one on the wildcard address covers it.
     pub bind: bool,
-    /// `fastopen=`: length of the TCP Fast Open queue.
+    /// `fastopen=`: length of the TCP Fast Open queue; `None` if not set.
     pub fastopen: Option<u32>,
-    /// `rcvbuf=`, bytes.
+    /// `rcvbuf=`: receive buffer of the socket in bytes (`SO_RCVBUF`); `None` for the system's default.
     pub rcvbuf: Option<u64>,
-    /// `sndbuf=`, bytes.
+    /// `sndbuf=`: send buffer of the socket in bytes (`SO_SNDBUF`); `None` for the system's default.
     pub sndbuf: Option<u64>,
-    /// `so_keepalive=`.
+    /// `so_keepalive=`: TCP keep-alive probes; `None` if not set.
     pub so_keepalive: Option<KeepAliveProbe>,
     /// Position of the directive.
     pub span: Span,
@@ -162,13 +162,14 @@ pub enum ServerName {
 /// `server` block.
 #[derive(Clone, Debug)]
 pub struct ServerConf {
-    /// `listen` directives; empty if none, which means `*:80`, or `*:8000` if the process may not bind port 80.
+    /// `listen` directives; empty if the server has none, which means `*:80`, or `*:8000` if the process may not bind
+    /// port 80.
     pub listens: Vec<ListenConf>,
     /// `server_name`: names of the server; `""` if not set.
     pub names: Vec<ServerName>,
     /// First argument of `server_name`, for `$server_name` and redirects; empty if not set.
     pub primary_name: Text,
-    /// `acme_certificate`.
+    /// `acme_certificate`: certificate that is obtained by ACME; `None` if not set.
     pub acme: Option<AcmeCertificateConf>,
     /// Settings of the server itself, which locations inherit.
     pub settings: Settings,

@@ -2,10 +2,10 @@
 
 use crate::text::Text;
 
-/// Method by which the server of a client's session is found.
+/// `sticky`: method by which requests of a client's session are sent to the same upstream server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sticky {
-    /// `sticky cookie NAME …`: a cookie that Myriad sets contains the server.
+    /// `sticky cookie NAME …`: a cookie that Myriad sets identifies the upstream server.
     Cookie(Box<StickyCookie>),
     /// `sticky route $variable …`: the first non-empty variable contains the `route=` of a server.
     Route(Vec<Text>),
@@ -37,19 +37,19 @@ pub struct StickyCookie {
     pub name: String,
     /// `expires=`; `None` for a session cookie, which the browser deletes when it is closed.
     pub expires: Option<StickyExpiry>,
-    /// `domain=`; may contain variables.
+    /// `domain=`: `Domain` attribute of the cookie; may contain variables; `None` if not set.
     pub domain: Option<Text>,
-    /// `path=`.
+    /// `path=`: `Path` attribute of the cookie; `None` if not set.
     pub path: Option<String>,
-    /// `samesite=`; may contain variables.
+    /// `samesite=`: `SameSite` attribute of the cookie; may contain variables; `None` if not set.
     pub same_site: Option<Text>,
-    /// `httponly`.
+    /// `httponly`: true if scripts must not read the cookie.
     pub http_only: bool,
-    /// `secure`.
+    /// `secure`: true if the cookie is only sent over HTTPS.
     pub secure: bool,
 }
 
-/// Expiry of a cookie.
+/// Expiry of the cookie of `sticky cookie`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StickyExpiry {
     /// Lifetime in seconds.

@@ -19,9 +19,9 @@ pub enum UpstreamAddress {
 /// `server` directive of an `upstream` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamServer {
-    /// Address.
+    /// Address to connect to.
     pub address: UpstreamAddress,
-    /// Address as written, for logs, and for `$upstream_addr` if it is a host name.
+    /// Address of the server as written, for logs, and for `$upstream_addr` if it is a host name.
     pub name: Text,
     /// `weight=`, at least 1.
     pub weight: u32,
@@ -51,7 +51,7 @@ pub struct UpstreamServer {
     pub service: Option<String>,
 }
 
-/// Balancing method of a group.
+/// Balancing method of an upstream group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balance {
     /// Smooth weighted round robin.
@@ -61,7 +61,7 @@ pub enum Balance {
     LeastConnections,
     /// `ip_hash`: hash of the client's address: the first three octets of IPv4, or the whole IPv6 address.
     IpHash,
-    /// `hash key [consistent]`: hash of [`UpstreamConf::hash_key`].
+    /// `hash key [consistent]`: hash of the value of [`UpstreamConf::hash_key`].
     Hash {
         /// `consistent`: true for consistent hashing, where a change of the group moves few keys.
         consistent: bool,
@@ -80,7 +80,7 @@ pub enum Balance {
     },
 }
 
-/// Measure of a server; the server with the smaller value is selected.
+/// Measure of the load of an upstream server; the server with the smaller value is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeastMeasure {
     /// Active requests relative to the weight (`least_conn`).
@@ -112,7 +112,7 @@ pub struct UpstreamQueue {
 /// `upstream` block. Times are in ms.
 #[derive(Clone, Debug)]
 pub struct UpstreamConf {
-    /// Name as used by `*_pass`.
+    /// Name of the group, to which `*_pass` refers.
     pub name: String,
     /// Servers, in source order.
     pub servers: Vec<UpstreamServer>,
@@ -120,26 +120,27 @@ pub struct UpstreamConf {
     pub balance: Balance,
     /// Key of `hash`, if that is the balancing method; may contain variables.
     pub hash_key: Option<Text>,
-    /// `keepalive`: maximum number of idle connections kept per worker; `None` if not set.
+    /// `keepalive`: maximum number of idle connections to the group's servers per worker; `None` if not set.
     pub keepalive: Option<u32>,
-    /// `keepalive_requests`: maximum number of requests per connection.
+    /// `keepalive_requests`: maximum number of requests per connection to a server.
     pub keepalive_requests: u64,
-    /// `keepalive_timeout`: time after which an idle connection is closed.
+    /// `keepalive_timeout`: time after which an idle connection to a server is closed.
     pub keepalive_timeout: u64,
-    /// `keepalive_time`: a connection older than this is closed after its current response.
+    /// `keepalive_time`: a connection to a server that is older than this is closed after its current response.
     pub keepalive_time: u64,
     /// `queue`: queue of requests while all servers are busy; `None` if not set.
     pub queue: Option<UpstreamQueue>,
     /// `sticky`: session affinity; `None` if not set.
     pub sticky: Option<Sticky>,
-    /// `zone`: name of the zone. Servers of a group with a zone can be added and removed at run time. `None` if not
-    /// set.
+    /// `zone`: name of the group's shared memory zone. Servers of a group with a zone can be added and removed at run
+    /// time. `None` if not set.
     pub zone: Option<String>,
     /// `state`: file from which the servers are read instead of `server` directives; `None` if not set.
     pub state: Option<Text>,
     /// True if the group is in `stream`, where `server` requires a port.
     pub of_stream: bool,
-    /// Settings inherited from the outer block, with directives of features in this block.
+    /// Settings inherited from the outer block, changed by the directives of features (such as `health_check`) in this
+    /// block.
     pub settings: Settings,
     /// Position of the directive.
     pub span: Span,

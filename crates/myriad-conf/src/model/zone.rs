@@ -2,22 +2,22 @@
 
 use crate::{settings::Protocol, span::Span, text::Text};
 
-/// Cache zone. Sizes are in bytes, times in ms.
+/// Cache zone of a `*_cache_path` directive. Sizes are in bytes, times in ms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheZoneConf {
     /// `keys_zone=NAME:SIZE`: name of the zone.
     pub name: String,
     /// Protocol of the directive that defines the zone. Unlike in nginx, other protocols may use the zone too.
     pub protocol: Protocol,
-    /// Folder of the disk tier, relative to the prefix.
+    /// Folder in which pages are stored on disk, relative to the prefix.
     pub path: Text,
     /// `levels=1:2`: lengths of the names of nested folders, up to three, each 1 or 2; empty if not set.
     pub levels: Vec<u8>,
-    /// `keys_zone=NAME:SIZE`: size of the index.
+    /// `keys_zone=NAME:SIZE`: size of the index of stored pages.
     pub keys_zone_size: u64,
-    /// `memory=` (only in Myriad): maximum size of the memory tier; `None` if not set.
+    /// `memory=` (only in Myriad): maximum size of the pages in memory; `None` if not set.
     pub memory: Option<u64>,
-    /// `max_size=`: maximum size of the disk tier; `None` for no limit.
+    /// `max_size=`: maximum size of the pages on disk; `None` for no limit.
     pub max_size: Option<u64>,
     /// `min_free=`: minimum free space on the disk.
     pub min_free: u64,
@@ -37,7 +37,8 @@ pub struct CacheZoneConf {
     pub manager_sleep: u64,
     /// `manager_threshold=`.
     pub manager_threshold: u64,
-    /// `max_fetches=` (only in Myriad): maximum number of concurrent fetches for the zone, at least 1.
+    /// `max_fetches=` (only in Myriad): maximum number of concurrent requests to origins for pages of the zone, at
+    /// least 1.
     pub max_fetches: u32,
     /// `fetch_queue=` (only in Myriad): maximum number of requests that wait because `max_fetches` is reached.
     pub fetch_queue: u32,

@@ -15,7 +15,7 @@ use crate::{
 
 const ISSUER: Contexts = Contexts::ACME_ISSUER;
 
-/// Creates the row of a directive inside `acme_issuer`.
+/// Creates the registry row of a directive inside `acme_issuer`.
 const fn inside(
     name: &'static str,
     arity: Arity,

@@ -35,7 +35,7 @@ impl<'a> Arguments<'a> {
         &self.node.args[index].text
     }
 
-    /// Returns the protocol of the directive, whose prefix its name has: `proxy` of `proxy_bind`.
+    /// Returns the origin protocol of the directive, whose prefix its name has: `proxy` of `proxy_bind`.
     ///
     /// # Panics
     /// Panics if the row is not a [`FamilyRow`](super::FamilyRow): only these have a protocol.
@@ -48,7 +48,7 @@ impl<'a> Arguments<'a> {
         self.uses.push(NameUse { name, of, protocol: self.directive.protocol });
     }
 
-    /// Clears `list`, which contains inherited values, at the first occurrence of the directive on its level.
+    /// Clears `list`, which contains inherited values, if this is the first occurrence of the directive on its level.
     pub fn start<T>(&self, list: &mut Vec<T>) {
         if self.first {
             list.clear();
@@ -65,7 +65,8 @@ impl<'a> Arguments<'a> {
         self.warnings.push(Diagnostic::warning(self.node.args[index].span, message));
     }
 
-    /// Creates the error `invalid value "x" in "name" directive`, with the allowed values `must_be` as help.
+    /// Creates the error `invalid value "x" in "name" directive` for an argument, with the allowed values `must_be` as
+    /// help.
     pub fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
         let value = String::from_utf8_lossy(self.bytes(index));
         self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))
@@ -85,7 +86,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Parses `$name` and returns the name without `$`.
+    /// Parses an argument `$name` and returns the name without `$`.
     pub fn variable(&self, index: usize) -> Result<Text, Diagnostic> {
         let mut text = self.node.args[index].to_text();
         let name = text.value.strip_prefix(b"$").unwrap_or_default();
@@ -98,12 +99,13 @@ impl<'a> Arguments<'a> {
         Ok(text)
     }
 
-    /// Parses `on` or `off`.
+    /// Parses an argument `on` (true) or `off` (false).
     pub fn flag(&self, index: usize) -> Result<bool, Diagnostic> {
         self.choice(index, &[("on", true), ("off", false)])
     }
 
-    /// Parses one of the words in `choices`, case-insensitively as in nginx, and returns its value.
+    /// Parses an argument that is one of the words in `choices`, case-insensitively as in nginx, and returns the value
+    /// of the word.
     pub fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
         let word = self.bytes(index);
         let found = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
@@ -113,48 +115,48 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// Parses a number.
+    /// Parses an argument as a number.
     pub fn number(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, &NUMBER, parse_number)
     }
 
-    /// Parses a 32-bit number.
+    /// Parses an argument as a 32-bit number.
     pub fn count(&self, index: usize) -> Result<u32, Diagnostic> {
         self.small(index, 0)
     }
 
-    /// Parses a size with an optional `k`, `m` or `g`, and returns bytes.
+    /// Parses an argument as a size with an optional `k`, `m` or `g`, and returns bytes.
     pub fn size(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, &SIZE, parse_size)
     }
 
-    /// Parses a time and returns milliseconds. A number without a unit is in seconds.
+    /// Parses an argument as a time and returns milliseconds. A number without a unit is in seconds.
     pub fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, &TIME, parse_millis)
     }
 
-    /// Parses the 32-bit number after the first `skip` bytes of the word, as in `weight=5`.
+    /// Parses the 32-bit number after the first `skip` bytes of an argument, as in `weight=5`.
     pub fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
         let number = self.read(index, skip, &NUMBER, parse_number)?;
         u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
     }
 
-    /// Parses the number after the first `skip` bytes of the word, as in `max=5`.
+    /// Parses the number after the first `skip` bytes of an argument, as in `max=5`.
     pub fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, &NUMBER, parse_number)
     }
 
-    /// Parses the size after the first `skip` bytes of the word, as in `size=10m`, and returns bytes.
+    /// Parses the size after the first `skip` bytes of an argument, as in `size=10m`, and returns bytes.
     pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, &SIZE, parse_size)
     }
 
-    /// Parses the time after the first `skip` bytes of the word, as in `inactive=60s`, and returns milliseconds.
+    /// Parses the time after the first `skip` bytes of an argument, as in `inactive=60s`, and returns milliseconds.
     pub fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, &TIME, parse_millis)
     }
 
-    /// Parses a number from `low` to `high`, inclusive.
+    /// Parses an argument as a number from `low` to `high`, inclusive.
     pub fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
         let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
         number.ok_or_else(|| self.invalid(index, format!("between {low} and {high}")))

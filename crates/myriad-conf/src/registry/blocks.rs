@@ -48,7 +48,7 @@ fn lines<'a>(args: &Arguments<'a>) -> &'a [Node] {
     args.node.block.as_deref().unwrap_or_default()
 }
 
-/// Returns the value of a line, which must have exactly one value and no block.
+/// Returns the value of a line in a `map`, `geo` or similar block, which must have exactly one value and no block.
 fn value_of<'n>(line: &'n Node, block: &str) -> Result<&'n Word, Diagnostic> {
     match line.args.as_slice() {
         [value] if line.block.is_none() => Ok(value),
@@ -112,8 +112,8 @@ fn map_key(word: &Word, hostnames: bool) -> MapKey {
 }
 
 impl MapKey {
-    /// Returns the kind and the text (in lower case) of a key, which together must be unique in the block; `None` for a
-    /// regex, which may be repeated.
+    /// Returns the kind and the text (in lower case) of a key of a `map`, which together must be unique in the block;
+    /// `None` for a regex, which may be repeated.
     fn identity(&self) -> Option<(u8, Vec<u8>)> {
         let (kind, text) = match self {
             Self::Exact(text) => (0, text),
@@ -233,7 +233,8 @@ fn split_clients(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses a percentage from 0.01% to 100% with at most two decimal places, in hundredths: `12.5%` is 1250.
+/// Parses a percentage of `split_clients` from 0.01% to 100% with at most two decimal places, in hundredths: `12.5%` is
+/// 1250.
 fn hundredths(text: &[u8]) -> Option<u32> {
     let number = std::str::from_utf8(text).ok()?.strip_suffix('%')?;
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));

@@ -2,10 +2,10 @@
 //!
 //! All names are listed here, because the crate that defines them may not be part of the build.
 
-/// Optional feature of the binary.
+/// Optional feature, which a build of the binary may omit.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildFeature {
-    /// Name for `cargo build --features`.
+    /// Name of the feature for `cargo build --features`.
     pub name: &'static str,
     /// True if the feature is part of this binary.
     pub is_compiled: bool,

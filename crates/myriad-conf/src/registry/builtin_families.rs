@@ -5,7 +5,7 @@ use super::{
     rewrite, server, tls, tuning, upstream, zone,
 };
 
-/// Families of directives that exist once.
+/// Families of directives whose names have no protocol prefix.
 pub(super) const FAMILIES: &[DirectiveFamily] = &[
     DirectiveFamily::new("process", process::ROWS),
     DirectiveFamily::new("control", control::ROWS),
@@ -24,7 +24,7 @@ pub(super) const FAMILIES: &[DirectiveFamily] = &[
     DirectiveFamily::new("tuning", tuning::ROWS),
 ];
 
-/// Families of directives that exist once per origin protocol, with the prefix of the protocol.
+/// Families of directives that exist once per origin protocol, with its prefix, such as `proxy_`.
 pub(super) const OF_ORIGINS: [DirectiveFamily; 4] = [
     DirectiveFamily::of_origins("origin", origin::ROWS),
     DirectiveFamily::of_origins("origin_tls", origin_tls::ROWS),

@@ -5,7 +5,7 @@ use crate::settings::{BodyInFile, LargeBuffers, Lingering, MinRate, Settings, Te
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
-/// Default of `grace=` of `client_min_rate`, in milliseconds.
+/// Default of `grace=` of `client_min_rate`, in milliseconds: waiting time after which the rate is checked.
 const MIN_RATE_GRACE: u64 = 30_000;
 
 pub(super) static ROWS: &[Directive] = &[

@@ -31,7 +31,8 @@ pub(crate) fn parse_condition(node: &Node) -> Result<ConditionConf, Diagnostic> 
     }
 }
 
-/// Removes `(` from the first word and `)` from the last, and drops words that become empty; `None` if one is missing.
+/// Removes `(` from the first word and `)` from the last word of a condition, and drops words that become empty; `None`
+/// if a parenthesis is missing.
 fn strip_parentheses(words: &mut Vec<Text>) -> Option<()> {
     let first = words.first_mut()?;
     first.value.strip_prefix(b"(")?;

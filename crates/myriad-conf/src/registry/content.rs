@@ -316,7 +316,7 @@ fn output_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRe
     Ok(())
 }
 
-/// Returns the argument as text: variables that evaluate to a size, or the size in bytes.
+/// Returns the argument of a directive as text: variables that evaluate to a size, or the size in bytes.
 pub(super) fn size_text(args: &Arguments<'_>, index: usize) -> Result<Text, crate::diagnostic::Diagnostic> {
     let text = args.text(index)?;
     if text.has_variables() {

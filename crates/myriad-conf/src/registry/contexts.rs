@@ -9,29 +9,29 @@ pub struct Contexts(u16);
 impl Contexts {
     /// Main context: outside every block.
     pub const MAIN: Self = Self(1);
-    /// `events`.
+    /// The `events` block.
     pub const EVENTS: Self = Self(1 << 1);
-    /// `http`.
+    /// The `http` block.
     pub const HTTP: Self = Self(1 << 2);
-    /// `server` in `http`.
+    /// A `server` block in `http`.
     pub const SERVER: Self = Self(1 << 3);
-    /// `if` in `server`.
+    /// An `if` block in `server`.
     pub const SERVER_IF: Self = Self(1 << 4);
-    /// `location`.
+    /// A `location` block.
     pub const LOCATION: Self = Self(1 << 5);
-    /// `if` in `location`.
+    /// An `if` block in `location`.
     pub const LOCATION_IF: Self = Self(1 << 6);
-    /// `limit_except`.
+    /// A `limit_except` block.
     pub const LIMIT_EXCEPT: Self = Self(1 << 7);
-    /// `upstream` in `http`.
+    /// An `upstream` block in `http`.
     pub const UPSTREAM: Self = Self(1 << 8);
-    /// `acme_issuer`.
+    /// An `acme_issuer` block.
     pub const ACME_ISSUER: Self = Self(1 << 9);
-    /// `stream`.
+    /// The `stream` block.
     pub const STREAM: Self = Self(1 << 10);
-    /// `server` in `stream`.
+    /// A `server` block in `stream`.
     pub const STREAM_SERVER: Self = Self(1 << 11);
-    /// `upstream` in `stream`.
+    /// An `upstream` block in `stream`.
     pub const STREAM_UPSTREAM: Self = Self(1 << 12);
 
     /// `http` and `server`.
@@ -40,9 +40,9 @@ impl Contexts {
     pub const HSL: Self = Self::HTTP_SERVER.or(Self::LOCATION);
     /// `http`, `server`, `location`, and `if` in `location`.
     pub const HSL_IF: Self = Self::HSL.or(Self::LOCATION_IF);
-    /// `stream` and `server` in it.
+    /// `stream`, and `server` in `stream`.
     pub const STREAM_LEVELS: Self = Self::STREAM.or(Self::STREAM_SERVER);
-    /// Contexts of the rewrite module's directives.
+    /// Contexts of the rewrite module's directives, such as `set` and `return`.
     pub const REWRITE: Self = Self::SERVER.or(Self::SERVER_IF).or(Self::LOCATION).or(Self::LOCATION_IF);
 
     const NAMES: [(Self, &'static str); 13] = [
@@ -66,7 +66,7 @@ impl Contexts {
         Self::NAMES.into_iter().map(|(context, _)| context)
     }
 
-    /// Returns the union of both sets.
+    /// Returns the contexts of both sets together.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -10,7 +10,8 @@ use crate::{
     span::Span,
 };
 
-/// Parses the defaults that are given as text, and returns each as a directive with the index of its row.
+/// Parses the defaults of directives that are given as text, and returns each as a directive with the index of its row
+/// in `directives`.
 pub(super) fn written(directives: &[Directive]) -> Vec<(usize, Node)> {
     let mut file = String::new();
     let mut rows = Vec::new();
@@ -27,7 +28,7 @@ pub(super) fn written(directives: &[Directive]) -> Vec<(usize, Node)> {
     rows.into_iter().zip(nodes).collect()
 }
 
-/// Removes the positions, because a default belongs to no file.
+/// Removes the positions from a directive, because a default belongs to no file.
 fn clear_positions(node: &mut Node) {
     let words = std::iter::once(&mut node.name).chain(&mut node.args);
     words.for_each(|Word { span, .. }| *span = Span::default());

@@ -30,7 +30,7 @@ pub enum DirectiveStatus {
 /// Default value of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// No default.
+    /// No default: the directive has no effect unless it is set.
     None,
     /// Arguments, or for a block its content, as they would be written. The defaults of a configuration are parsed from
     /// these texts.
@@ -42,23 +42,23 @@ pub enum DefaultValue {
 /// Block whose directives are read by the builder (`resolve`) instead of a setter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// `events`.
+    /// The `events` block.
     Events,
-    /// `http`.
+    /// The `http` block.
     Http,
-    /// `stream`.
+    /// The `stream` block.
     Stream,
-    /// `server` in `http` or `stream`.
+    /// A `server` block in `http` or `stream`.
     Server,
-    /// `location`.
+    /// A `location` block.
     Location,
-    /// `if`.
+    /// An `if` block.
     If,
-    /// `limit_except`.
+    /// A `limit_except` block.
     LimitExcept,
-    /// `upstream`.
+    /// An `upstream` block.
     Upstream,
-    /// `acme_issuer`.
+    /// An `acme_issuer` block.
     AcmeIssuer,
 }
 
@@ -69,7 +69,7 @@ pub enum Set {
     Nothing,
     /// Changes process settings: directives of the main context or `events`.
     Main(fn(&mut MainConf, &mut Arguments<'_>) -> SetterResult),
-    /// Changes `http` or `stream`: zones, maps, formats.
+    /// Changes `http` or `stream`: adds zones, maps or log formats.
     Http(fn(&mut HttpConf, &mut Arguments<'_>) -> SetterResult),
     /// Changes a `server` block.
     Server(fn(&mut ServerConf, &mut Arguments<'_>) -> SetterResult),
@@ -81,9 +81,9 @@ pub enum Set {
     AcmeIssuer(fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> SetterResult),
     /// Changes an `upstream` block.
     Upstream(fn(&mut UpstreamConf, &mut Arguments<'_>) -> SetterResult),
-    /// Adds a rewrite step. Steps are executed in source order.
+    /// Adds a rewrite step (`set`, `return`, …). Steps are executed in source order.
     Rewrite(fn(&mut Arguments<'_>) -> Result<RewriteStep, Diagnostic>),
-    /// Block that the builder reads.
+    /// Block whose directives the builder reads.
     Block(BlockKind),
 }
 
@@ -103,7 +103,7 @@ pub struct Directive {
     /// Group of directives that count as one for repetition and inheritance, such as `allow` and `deny`; `None` if the
     /// directive is alone.
     pub group: Option<&'static str>,
-    /// Default value.
+    /// Default value of the directive, if any.
     pub default: DefaultValue,
     /// Support status, compared with nginx.
     pub status: DirectiveStatus,
@@ -140,7 +140,7 @@ impl Directive {
         }
     }
 
-    /// Allows the directive more than once on a level.
+    /// Permits the directive more than once on a level.
     #[must_use]
     pub const fn repeats(mut self) -> Self {
         self.repeats = true;
@@ -161,7 +161,7 @@ impl Directive {
         self
     }
 
-    /// Sets a [`DefaultValue::Computed`].
+    /// Sets a [`DefaultValue::Computed`] with this description.
     #[must_use]
     pub const fn computed(mut self, sentence: &'static str) -> Self {
         self.default = DefaultValue::Computed(sentence);
@@ -203,16 +203,16 @@ impl Directive {
         self
     }
 
-    /// Returns the key by which repetition and inheritance are checked: the group, or else the name.
+    /// Returns the name by which repetition and inheritance are checked: that of the group, or else of the directive.
     pub(crate) fn group_or_name(&self) -> &str {
         self.group.unwrap_or(&self.name)
     }
 }
 
-/// Reason in messages for directives that a later version may support.
+/// Reason, in error messages, for rejecting directives that a later version may support.
 pub const NOT_YET: &str = "not supported yet by this version of Myriad";
 
-/// Result of a setter.
+/// Result of a setter; the error describes an invalid argument.
 pub type SetterResult = Result<(), Diagnostic>;
 
 /// Directive passed to its setter. The number of arguments is already checked; indexes start at 0.

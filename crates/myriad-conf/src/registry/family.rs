@@ -23,22 +23,23 @@ pub struct DirectiveFamily {
     /// Directives whose names start with the prefix of a protocol. Those of a feature exist for each protocol that
     /// supports them; those of a protocol only for that protocol.
     pub of_origins: &'static [FamilyRow],
-    /// Check of each complete location or `if`, if any.
+    /// Function that checks each complete location or `if`, if any.
     pub(crate) examine_block: Option<ExamineBlock>,
-    /// Check of each complete location, if any.
+    /// Function that checks each complete location, if any.
     pub(crate) examine_location: Option<ExamineLocation>,
-    /// Check of the complete configuration, if any.
+    /// Function that checks the complete `http` block, if any.
     pub(crate) examine_http: Option<ExamineHttp>,
 }
 
-/// Checks the settings of a location or `if` after its directives have been read, and adds diagnostics. The span is the
-/// start of the block.
+/// Function that checks the settings of a location or `if` after its directives have been read, and adds diagnostics.
+/// The span is the start of the block.
 pub type ExamineBlock = fn(&Settings, Span, &mut Vec<Diagnostic>);
 
-/// Checks a location after its directives have been read, but before those of nested locations, and adds diagnostics.
+/// Function that checks a location after its directives have been read, but before those of nested locations, and adds
+/// diagnostics.
 pub type ExamineLocation = fn(&LocationConf, &mut Vec<Diagnostic>);
 
-/// Checks the whole `http` block after all its directives have been read, and adds diagnostics.
+/// Function that checks the whole `http` block after all its directives have been read, and adds diagnostics.
 pub type ExamineHttp = fn(&HttpConf, &mut Vec<Diagnostic>);
 
 impl DirectiveFamily {
@@ -58,19 +59,19 @@ impl DirectiveFamily {
         Self { of_origins, ..self }
     }
 
-    /// Sets the check of each location and `if`.
+    /// Sets the function that checks each location and `if`.
     #[must_use]
     pub const fn examining_blocks(self, examine: ExamineBlock) -> Self {
         Self { examine_block: Some(examine), ..self }
     }
 
-    /// Sets the check of each location.
+    /// Sets the function that checks each location.
     #[must_use]
     pub const fn examining_locations(self, examine: ExamineLocation) -> Self {
         Self { examine_location: Some(examine), ..self }
     }
 
-    /// Sets the check of the complete configuration.
+    /// Sets the function that checks the complete `http` block.
     #[must_use]
     pub const fn examining_http(self, examine: ExamineHttp) -> Self {
         Self { examine_http: Some(examine), ..self }
@@ -85,7 +86,7 @@ pub struct FamilyRow {
     computed: Option<fn(Protocol) -> Option<&'static str>>,
 }
 
-/// Protocol feature without which a row does not exist for the protocol.
+/// Capability that a protocol needs for a [`FamilyRow`] to exist for it.
 #[derive(Clone, Copy)]
 enum RowRequirement {
     Nothing,
@@ -94,17 +95,17 @@ enum RowRequirement {
 }
 
 impl FamilyRow {
-    /// Creates a row that exists for all protocols.
+    /// Creates a row that exists for all origin protocols.
     pub const fn new(row: Directive) -> Self {
         Self { row, needs: RowRequirement::Nothing, computed: None }
     }
 
-    /// Creates a row that exists for protocols that support TLS.
+    /// Creates a row that exists for origin protocols that support TLS.
     pub const fn secure(row: Directive) -> Self {
         Self { row, needs: RowRequirement::Tls, computed: None }
     }
 
-    /// Creates a row that exists for protocols whose requests have header fields instead of a CGI environment.
+    /// Creates a row that exists for origin protocols whose requests have header fields instead of a CGI environment.
     pub const fn with_fields(row: Directive) -> Self {
         Self { row, needs: RowRequirement::Fields, computed: None }
     }
@@ -139,22 +140,22 @@ impl FamilyRow {
     }
 }
 
-/// Directives, files and hints that an origin protocol adds to the language.
+/// Directives, built-in files and hints that an origin protocol adds to the configuration language.
 #[derive(Clone, Copy)]
 pub struct ProtocolLanguage {
-    /// The protocol.
+    /// Origin protocol that the directives belong to.
     pub protocol: Protocol,
     /// Directives specific to the protocol, starting with its `*_pass`.
     pub families: &'static [DirectiveFamily],
     /// Built-in files that configurations include and that may not exist on a machine: `fastcgi_params` and similar.
     pub files: &'static [BuiltinFile],
-    /// Returns a hint about a location with these origin settings and this `*_pass` target; `None` without a hint. A
-    /// hint is reported once per configuration.
+    /// Function that returns a hint about a location with these origin settings and this `*_pass` target; `None`
+    /// without a hint. A hint is reported once per configuration.
     pub hint: fn(&LocationConf, &OriginSettings, &Text) -> Option<Diagnostic>,
 }
 
 impl ProtocolLanguage {
-    /// Creates a protocol with these directives, without files and hints.
+    /// Creates an entry with the directives of a protocol, without files and hints.
     pub const fn new(protocol: Protocol, families: &'static [DirectiveFamily]) -> Self {
         Self { protocol, families, files: &[], hint: |_, _, _| None }
     }

@@ -5,7 +5,8 @@ use super::directive::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::text::Text;
 
-/// Fields that define message framing or apply to a single connection. Changing them would allow request smuggling.
+/// Names of fields that define message framing or apply to a single connection. Changing them is rejected, because it
+/// would allow request smuggling.
 const FRAMING: [&[u8]; 7] =
     [b"connection", b"content-length", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"];
 

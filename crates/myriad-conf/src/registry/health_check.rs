@@ -6,10 +6,10 @@ use crate::parsed::{Node, Word};
 use crate::settings::{GrpcHealth, HealthCheck};
 use crate::text::Text;
 
-/// Maximum gRPC status, `UNAUTHENTICATED`.
+/// Maximum value of `grpc_status=`: the gRPC status `UNAUTHENTICATED`.
 const MOST_GRPC_STATUS: u32 = 16;
 
-/// Returns whether an argument sets the HTTP request of a health check or the conditions for its response.
+/// Returns whether an argument of `health_check` sets the HTTP request of a check or the conditions for its response.
 fn is_of_http(word: &str) -> bool {
     word.starts_with("uri=") || word.starts_with("match=")
 }

@@ -7,9 +7,9 @@ const HTTP: Contexts = Contexts::HTTP;
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
 
-/// Maximum flow-control window, in bytes (RFC 9113 section 6.9.1).
+/// Maximum of `http2_body_preread_size`, in bytes: the largest flow-control window (RFC 9113 section 6.9.1).
 const MAX_WINDOW: u64 = (1 << 31) - 1;
-/// Maximum frame payload, in bytes (RFC 9113 section 4.2).
+/// Maximum of `http2_chunk_size`, in bytes: the largest frame payload (RFC 9113 section 4.2).
 const MAX_FRAME: u64 = (1 << 24) - 1;
 /// Minimum of `http2_recv_buffer_size`, in bytes, as in nginx.
 const LEAST_BUFFER: u64 = 32;

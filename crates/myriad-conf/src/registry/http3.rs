@@ -4,8 +4,7 @@ use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, set};
 use crate::settings::Settings;
 
 const HS: Contexts = Contexts::HTTP_SERVER;
-/// Upper limits of the configured number of streams and buffer size, which bound the data that a client can cause to be
-/// buffered.
+/// Maximum of `http3_max_concurrent_streams`; it limits the data that a client can cause to be buffered.
 const MOST_STREAMS: u32 = 65_535;
 const MOST_BUFFER: u64 = 1 << 30;
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::OnceLock};
 
 use super::directive::NOT_YET;
 
-/// Known directive that is not supported.
+/// Directive that is known from nginx or its modules, but not supported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownDirective {
     pub(crate) name: &'static str,
@@ -284,7 +284,7 @@ const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("Angie's module acme", OWN_ACME, "acme_cert_ acme_hook_"),
 ];
 
-/// Suffixes of lua-nginx-module's directives.
+/// Suffixes of the directives of lua-nginx-module, which are not supported.
 const ENDS: &[&str] = &["_by_lua", "_by_lua_block", "_by_lua_file"];
 
 /// Iterates over all directives of [`GROUPS`].
@@ -294,7 +294,8 @@ pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
     })
 }
 
-/// Returns the entry of an unsupported directive by its name, or by its prefix or suffix; `None` if it is not known.
+/// Returns the entry of an unsupported directive by its name, or by its prefix or suffix; `None` if the name is not
+/// known.
 pub(crate) fn known(name: &str) -> Option<KnownDirective> {
     static BY_NAME: OnceLock<HashMap<&'static str, KnownDirective>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive)).collect());

@@ -14,13 +14,13 @@ use crate::{
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Predefined log format of nginx.
+/// Name and text of nginx's predefined log format.
 const COMBINED: &str = concat!(
     "combined '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent ",
     "\"$http_referer\" \"$http_user_agent\"'",
 );
 
-/// Kind of the name by which `access_log` refers to a format.
+/// Names of log formats, to which `access_log` refers.
 static FORMATS: NameKind = NameKind {
     kind: "log format",
     defined: |http| http.log_formats.iter().map(|format| format.name.as_str()).collect(),
@@ -142,7 +142,7 @@ pub(crate) fn json_format() -> LogFormat {
 /// Name of the predefined JSON format.
 const JSON_FORMAT: &str = "json";
 
-/// Joins the words without separators, as nginx does.
+/// Joins the words of a log format without separators, as nginx does.
 fn joined(parts: &[Word]) -> Text {
     let value: Vec<u8> = parts.iter().flat_map(|part| part.text.iter().copied()).collect();
     let span = match parts {
@@ -188,7 +188,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
     Ok(())
 }
 
-/// Default buffer size of a compressed log, in bytes, as in nginx.
+/// Default buffer size of an access log with `gzip`, in bytes, as in nginx.
 const GZIP_BUFFER: u64 = 64 << 10;
 
 fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> SetterResult {

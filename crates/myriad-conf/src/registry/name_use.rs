@@ -2,11 +2,11 @@
 
 use crate::{model::HttpConf, settings::Protocol, text::Text};
 
-/// Use of a name; checked to be defined after the whole configuration has been read.
+/// Use of a name in a directive. After the whole configuration has been read, the name is checked to be defined.
 pub struct NameUse {
-    /// Name without variables.
+    /// Name that is used; it contains no variables.
     pub name: Text,
-    /// Kind of the name, which provides the defined names.
+    /// Kind of the name (such as log format), which provides the defined names.
     pub of: &'static NameKind,
     /// Protocol of the directive that uses the name; `None` if it belongs to no protocol.
     pub protocol: Option<Protocol>,

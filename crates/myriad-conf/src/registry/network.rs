@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::directive::Arguments;
 use crate::{diagnostic::Diagnostic, settings::Network};
 
-/// Parses `all`, `unix:`, an address, or an address with a prefix length or netmask. Bits beyond the prefix cause a
-/// warning.
+/// Parses `text` as `all`, `unix:`, an address, or an address with a prefix length or netmask. Bits beyond the prefix
+/// cause a warning at the argument `index`.
 pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Network, Diagnostic> {
     match text {
         b"all" => return Ok(Network::All),

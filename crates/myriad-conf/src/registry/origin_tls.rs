@@ -132,7 +132,7 @@ fn command(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResul
     Ok(())
 }
 
-/// Returns the file name; `None` if it is empty, which removes an inherited file.
+/// Returns the file name in an argument; `None` if it is empty, which removes an inherited file.
 fn named(text: Text) -> Option<Text> {
     Some(text).filter(|text| !text.is_empty())
 }

@@ -6,15 +6,15 @@ use crate::{
     text::Text,
 };
 
-/// Contexts in which nginx allows `*_pass`.
+/// Contexts in which nginx allows `*_pass` directives, such as `fastcgi_pass`.
 const WHERE: Contexts = Contexts::LOCATION.or(Contexts::LOCATION_IF);
 
-/// Creates the row of a `*_pass`, which makes an origin the handler of a location.
+/// Creates the registry row of a `*_pass`, which makes an origin the handler of a location.
 pub const fn pass(doc: &'static str) -> Directive {
     pass_in(WHERE, doc)
 }
 
-/// Creates the row of a `*_pass` that is also allowed in `limit_except`, such as `proxy_pass`.
+/// Creates the registry row of a `*_pass` that is also allowed in `limit_except`, such as `proxy_pass`.
 pub const fn pass_with_methods(doc: &'static str) -> Directive {
     pass_in(WHERE.or(Contexts::LIMIT_EXCEPT), doc)
 }
@@ -23,7 +23,7 @@ const fn pass_in(contexts: Contexts, doc: &'static str) -> Directive {
     Directive::new("pass", contexts, ONE, Set::Settings(set_pass), doc)
 }
 
-/// Row of `*_param`, for protocols with a CGI environment.
+/// Registry row of `*_param`, such as `fastcgi_param`, for protocols with a CGI environment.
 pub const PARAM: FamilyRow = FamilyRow::new(
     Directive::new(
         "param",

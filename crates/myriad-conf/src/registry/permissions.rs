@@ -34,7 +34,8 @@ pub fn permissions(args: &mut Arguments<'_>) -> Result<u32, Diagnostic> {
     Ok(access | user)
 }
 
-/// Returns the mode of a folder for files with `mode`: whoever may read the files may also search the folder.
+/// Returns the mode of a folder for files with `mode`: users with permission to read the files may also search the
+/// folder.
 pub const fn folder_permissions(mode: u32) -> u32 {
     mode | (mode & 0o444) >> 2
 }

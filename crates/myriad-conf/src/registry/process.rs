@@ -134,7 +134,7 @@ pub(super) static ROWS: &[Directive] = &[
     ),
 ];
 
-/// Loadable modules whose directives are built in, so that `load_module` causes no warning.
+/// Loadable modules of nginx whose directives are built in, so that `load_module` causes no warning.
 const BUILT_IN: [&str; 4] = [
     "ngx_http_brotli_filter_module",
     "ngx_http_brotli_static_module",

@@ -69,8 +69,8 @@ fn set_variable(args: &mut Arguments<'_>) -> StepResult {
     Ok(RewriteStep::Set { variable: args.variable(0)?, value: args.text(1)? })
 }
 
-/// Creates a step that sets the variable in argument 0 to the result of a function of the arguments from index `first`
-/// on. If `first` is 0, the function also receives the variable itself.
+/// Creates the rewrite step of a directive such as `set_md5`, which sets the variable in argument 0 to the result of a
+/// function of the arguments from index `first` on. If `first` is 0, the function also receives the variable itself.
 ///
 /// # Errors
 /// Returns an error if the first argument is not a variable.

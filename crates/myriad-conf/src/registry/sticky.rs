@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Sticky, StickyCookie, StickyExpiry, StickyLearn, UpstreamConf};
 use crate::text::Text;
 
-/// Minimum size of a session zone, in bytes: 8 pages of 4 KB, as in nginx.
+/// Minimum size of the session zone of `sticky learn`, in bytes: 8 pages of 4 KB, as in nginx.
 const SMALLEST_ZONE: u64 = 32 << 10;
 
 /// Sets the method of `sticky`: `cookie`, `route` or `learn`.

@@ -1,7 +1,7 @@
 //! Search for the known name that is most similar to an unknown name.
 
-/// Returns the most similar candidate; `None` if none is likely to be meant. At most a third of the letters of `name`
-/// and at most three may differ, but one always may.
+/// Returns the candidate most similar to a misspelled `name`; `None` if none is likely to be meant. At most a third of
+/// the letters of `name` and at most three may differ, but one always may.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     candidates

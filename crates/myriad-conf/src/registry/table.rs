@@ -28,13 +28,13 @@ use crate::{
 pub struct Registry {
     directives: Vec<Directive>,
     by_name: HashMap<Cow<'static, str>, Vec<usize>>,
-    /// Text defaults, parsed as directives, with the indexes of their rows.
+    /// Defaults of directives that are given as text, each parsed as a directive, with the index of its row.
     defaults: Vec<(usize, Node)>,
     protocols: Vec<ProtocolLanguage>,
     block_examinations: Vec<ExamineBlock>,
     location_examinations: Vec<ExamineLocation>,
     http_examinations: Vec<ExamineHttp>,
-    /// Settings of `http` with all defaults, created on first use.
+    /// Settings of an `http` block with all defaults, created on first use.
     pub(crate) outermost: OnceLock<Settings>,
 }
 
@@ -81,7 +81,8 @@ impl Registry {
         }
     }
 
-    /// Returns a registry with only the directives of this crate, without features and origin protocols.
+    /// Returns a registry with only the directives that this crate defines, without those of features and origin
+    /// protocols.
     pub fn language() -> &'static Self {
         static LANGUAGE: LazyLock<Registry> = LazyLock::new(|| Registry::new([], []));
         &LANGUAGE
@@ -111,22 +112,22 @@ impl Registry {
         &self.directives
     }
 
-    /// Iterates over the text defaults, each parsed as a directive, with its row.
+    /// Iterates over the defaults of directives that are given as text, each parsed as a directive, with its row.
     pub(crate) fn defaults(&self) -> impl Iterator<Item = (&Directive, &Node)> {
         self.defaults.iter().map(|(index, node)| (&self.directives[*index], node))
     }
 
-    /// Iterates over the checks of each location and each `if`.
+    /// Iterates over the functions that check each location and each `if`.
     pub(crate) fn block_examinations(&self) -> impl Iterator<Item = ExamineBlock> {
         self.block_examinations.iter().copied()
     }
 
-    /// Iterates over the checks of each location.
+    /// Iterates over the functions that check each location.
     pub(crate) fn location_examinations(&self) -> impl Iterator<Item = ExamineLocation> {
         self.location_examinations.iter().copied()
     }
 
-    /// Iterates over the checks of the complete configuration.
+    /// Iterates over the functions that check the complete `http` block.
     pub(crate) fn http_examinations(&self) -> impl Iterator<Item = ExamineHttp> {
         self.http_examinations.iter().copied()
     }
@@ -192,10 +193,10 @@ pub struct DirectiveRow {
     pub family: &'static str,
     /// Allowed contexts in the notation of nginx's manual; empty for an unsupported directive.
     pub contexts: String,
-    /// Default value.
+    /// Default value of the directive.
     pub default: DefaultValue,
-    /// Support status.
+    /// Support status of the directive, compared with nginx.
     pub status: DirectiveStatus,
-    /// Description; empty for an unsupported directive.
+    /// Description of the directive; empty for an unsupported one.
     pub doc: &'static str,
 }

@@ -5,11 +5,11 @@ use crate::diagnostic::Diagnostic;
 use crate::settings::{CertificateCache, OcspCache, OcspCheck, SessionCache, Settings, VerifyClient};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
-/// Contexts of directives for servers of both `http` and `stream`.
+/// Contexts of TLS directives for servers of both `http` and `stream`.
 const ANY: Contexts = HS.or(Contexts::STREAM_LEVELS);
-/// Sessions per megabyte of a session cache, as in nginx.
+/// Number of sessions per megabyte of `ssl_session_cache`, as in nginx.
 const SESSIONS_PER_MEGABYTE: u64 = 4000;
-/// Memory per OCSP response about a client certificate, in bytes: a key of about 80, the rest is overhead of the map.
+/// Memory per OCSP response in `ssl_ocsp_cache`, in bytes: a key of about 80, the rest is overhead of the map.
 const OCSP_ANSWER: u64 = 256;
 /// Minimum size of `ssl_ocsp_cache`, in bytes: 8 pages of 4 KB, as in nginx.
 const SMALLEST_OCSP_CACHE: u64 = 32 << 10;
@@ -254,7 +254,8 @@ fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Returns the argument, a file name. Rejects values that start with `engine:` or `store:`.
+/// Returns the first argument, a file name. Rejects values that start with `engine:` or `store:`, which OpenSSL would
+/// load.
 fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
     for scheme in ["engine:", "store:"] {
@@ -284,8 +285,8 @@ fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Returns two flags: TLS 1.2 enabled, TLS 1.3 enabled. `before` contains the flags set by earlier directives of this
-/// level.
+/// Parses the versions of `ssl_protocols`. Returns two flags: TLS 1.2 enabled, TLS 1.3 enabled. `before` contains the
+/// flags set by earlier directives of this level.
 pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result<(bool, bool), Diagnostic> {
     let words = [("SSLv2", 0), ("SSLv3", 0), ("TLSv1", 0), ("TLSv1.1", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)];
     let (mut tls12, mut tls13) = if args.first { (false, false) } else { before };
@@ -302,7 +303,7 @@ pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result
     if tls12 || tls13 { Ok((tls12, tls13)) } else { Err(args.invalid(0, "TLSv1.2, TLSv1.3 or both")) }
 }
 
-/// Parses `off` (`None`), or `max=N` with optional `inactive=` and `valid=`.
+/// Parses the arguments of `ssl_certificate_cache`: `off` (`None`), or `max=N` with optional `inactive=` and `valid=`.
 pub(super) fn cache_of_certificates(args: &Arguments<'_>) -> Result<Option<CertificateCache>, Diagnostic> {
     const MUST_BE: &str = "off, or max=number [inactive=time] [valid=time]";
     if args.len() == 1 && args.bytes(0) == b"off" {

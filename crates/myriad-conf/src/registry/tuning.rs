@@ -60,7 +60,7 @@ pub(super) static ROWS: &[Directive] = &[
     row("zstd_buffers", HSL, TWO, BUFFERS),
 ];
 
-/// Origin directives without effect, for each protocol.
+/// Directives for origins that are accepted without effect, for each protocol.
 pub(super) static ORIGIN: &[FamilyRow] = &[
     FamilyRow::new(row("temp_path", HSL, between(1, 4), TEMP)),
     FamilyRow::new(row("send_lowat", HSL, ONE, "effective on other operating systems only")),

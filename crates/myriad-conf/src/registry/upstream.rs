@@ -284,7 +284,7 @@ fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
     )
 }
 
-/// Parses `address[:port]` or `unix:PATH`; the default port is 80.
+/// Parses an argument `address[:port]` or `unix:PATH`; the default port is 80.
 pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddress, Diagnostic> {
     let word = args.bytes(index);
     if let Some(path) = word.strip_prefix(b"unix:").filter(|path| !path.is_empty()) {
@@ -310,7 +310,7 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     }
 }
 
-/// Sets the balancing method. The last one applies, with a warning, as in nginx.
+/// Sets the balancing method of a group. The last method applies, with a warning, as in nginx.
 fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balance) -> SetterResult {
     if !args.first {
         args.warnings.push(Diagnostic::warning(args.node.span, "load balancing method redefined"));
@@ -347,10 +347,10 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Events of `least_time` in `http`.
+/// Arguments of `least_time` in `http`, with the event up to which each measures.
 const OF_HTTP: &[(&str, MeasuredUntil)] =
     &[("header", MeasuredUntil::First), ("last_byte", MeasuredUntil::Last)];
-/// Events of `least_time` in `stream`.
+/// Arguments of `least_time` in `stream`, with the event up to which each measures.
 const OF_STREAM: &[(&str, MeasuredUntil)] = &[
     ("connect", MeasuredUntil::Connect),
     ("first_byte", MeasuredUntil::First),

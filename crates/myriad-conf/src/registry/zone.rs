@@ -21,7 +21,7 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     ),
 ];
 
-/// Kind of the name by which directives refer to a cache zone.
+/// Names of cache zones, to which directives such as `proxy_cache` refer.
 static ZONES: NameKind = NameKind {
     kind: "cache zone",
     defined: |http| http.cache_zones.iter().map(|zone| zone.name.as_str()).collect(),

@@ -15,7 +15,7 @@ pub(super) struct Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// Returns the value; `None` for an error, which is recorded.
+    /// Returns the value of `result`; `None` for an error, which is added to the diagnostics.
     pub(super) fn note<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         result.map_err(|diagnostic| self.findings.push(diagnostic)).ok()
     }

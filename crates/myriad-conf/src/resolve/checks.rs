@@ -61,7 +61,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks the addresses, names and certificates of all servers.
+    /// Checks the addresses, names and certificates of all servers in the block.
     pub(super) fn check_servers(&mut self, http: &HttpConf) {
         let mut defaults: HashMap<Endpoint<'_>, Span> = HashMap::new();
         let mut options: HashMap<Endpoint<'_>, &ListenConf> = HashMap::new();
@@ -121,7 +121,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks that there is a key for each certificate.
+    /// Checks that a server has a key for each of its certificates.
     fn check_keys(&mut self, server: &ServerConf) {
         let tls = &server.settings.tls;
         if let Some(certificate) = tls.certificates.get(tls.keys.len()) {
@@ -178,7 +178,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns whether a target with a scheme, and without variables, has a path or query after the address.
+/// Returns whether the target of a `*_pass` with a scheme, and without variables, has a path or query after the
+/// address.
 fn has_uri(target: &Text) -> bool {
     let begin = target.value.windows(3).position(|window| window == b"://");
     let Some(rest) = begin.map(|at| &target.value[at + 3..]).filter(|_| !target.has_variables()) else {

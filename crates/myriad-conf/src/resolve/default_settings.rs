@@ -80,7 +80,7 @@ pub(super) fn server(registry: &Registry, around: &Settings, span: Span) -> Serv
 }
 
 impl UpstreamConf {
-    /// Creates the model of an empty `upstream` block.
+    /// Creates the model of an empty `upstream` block called `name`.
     pub fn bare(registry: &Registry, name: String, span: Span) -> Self {
         let mut upstream = Self {
             name,

@@ -10,8 +10,8 @@ use crate::{
 use std::os::unix::ffi::OsStrExt;
 
 impl Builder<'_> {
-    /// Rejects two zones with the same folder: each would serve, count and remove files of the other. The folder of one
-    /// zone may be inside that of another if its name is not one that the outer zone uses for files or folders.
+    /// Rejects two cache zones with the same folder: each would serve, count and remove files of the other. The folder
+    /// of one zone may be inside that of another if its name is not one that the outer zone uses for files or folders.
     pub(super) fn check_zones(&mut self, http: &HttpConf) {
         let folders: Vec<(PathBuf, &CacheZoneConf)> =
             http.cache_zones.iter().map(|zone| (folder(zone), zone)).collect();
@@ -54,8 +54,8 @@ const SEPARATE_FOLDERS: &str = "use a separate folder for each zone";
 const OTHER_NAME: &str = "move it outside of that folder, or rename the subfolder: its name needs a character other than a to f and \
      digits, and no leading dot";
 
-/// Returns whether `inner` is inside the folder `zone`, below a name that the zone may use for its files and folders:
-/// hexadecimal digits, or a leading dot. A zone ignores other names.
+/// Returns whether `inner` is inside the cache folder `zone`, below a name that the zone may use for its files and
+/// folders: hexadecimal digits, or a leading dot. A zone ignores other names.
 fn is_mixed(inner: &Path, zone: &Path) -> bool {
     let Ok(within) = inner.strip_prefix(zone) else { return false };
     let Some(Component::Normal(name)) = within.components().next() else { return false };
@@ -63,8 +63,8 @@ fn is_mixed(inner: &Path, zone: &Path) -> bool {
     name.starts_with(b".") || name.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Returns the folder of a zone, normalized without `./`, trailing slashes and `x/..`. Relative paths have the same
-/// prefix, so they are compared without resolving them.
+/// Returns the folder of a cache zone, normalized without `./`, trailing slashes and `x/..`. Relative paths have the
+/// same prefix, so they are compared without resolving them.
 fn folder(zone: &CacheZoneConf) -> PathBuf {
     let mut path = PathBuf::new();
     for part in Path::new(std::ffi::OsStr::from_bytes(zone.path.bytes())).components() {

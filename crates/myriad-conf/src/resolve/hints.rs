@@ -4,7 +4,7 @@ use super::Builder;
 use crate::{model::LocationConf, settings::Handler};
 
 impl Builder<'_> {
-    /// Adds the hint of the origin protocol about a location, if any, unless the same hint was already given.
+    /// Adds the hint that the origin protocol has about a location, if any, unless the same hint was already given.
     pub(super) fn hint_at_origin(&mut self, location: &LocationConf) {
         let Some(Handler::Origin { protocol, target, .. }) = &location.settings.handler else { return };
         let Some(language) = self.registry.language_of(*protocol) else { return };

@@ -128,7 +128,7 @@ impl Builder<'_> {
         Some(upstream)
     }
 
-    /// Checks that a group with `state` has no `server` directives and has a `zone`, as in NGINX Plus.
+    /// Checks that an upstream group with `state` has no `server` directives and has a `zone`, as in NGINX Plus.
     fn check_state(&mut self, upstream: &UpstreamConf, node: &Node) {
         if upstream.state.is_none() {
             return;
@@ -144,7 +144,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks that each zone of `sticky learn` belongs to one group, as in nginx.
+    /// Checks that each zone of `sticky learn` belongs to one upstream group, as in nginx.
     fn check_sessions(&mut self, upstream: &UpstreamConf, http: &HttpConf) {
         let zone = |upstream: &UpstreamConf| match &upstream.sticky {
             Some(Sticky::Learn(learn)) => Some(learn.zone.clone()),

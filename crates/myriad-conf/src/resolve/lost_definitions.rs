@@ -24,7 +24,7 @@ pub(super) struct LostDefinitions {
 }
 
 impl LostDefinitions {
-    /// Collects the lost information from all diagnostics, including those of the parser.
+    /// Collects the unknown parts of a configuration from all its errors, including those of the parser.
     pub(super) fn by(parsed: &ParsedConfiguration, findings: &[Diagnostic]) -> Self {
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
         // An error about an undefined name rejects no definition.
@@ -44,7 +44,7 @@ impl LostDefinitions {
         lost
     }
 
-    /// Returns whether an error may be a consequence of another error.
+    /// Returns whether the error `finding` may be a consequence of another error.
     pub(super) fn explains(&self, finding: &Diagnostic) -> bool {
         // Finds the last unfinished or damaged directive that starts at or before the error.
         let before = self

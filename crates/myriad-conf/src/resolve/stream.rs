@@ -13,7 +13,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Format that an `access_log` without a format name uses. `stream` does not predefine it.
+/// Name of the log format that an `access_log` without one uses. `stream` does not predefine it.
 const UNNAMED_FORMAT: &str = "combined";
 
 impl Builder<'_> {

@@ -10,9 +10,9 @@ use crate::{
     span::Span,
 };
 
-/// Maximum number of diagnostics that are stored.
+/// Maximum number of diagnostics of a configuration that are stored.
 pub(super) const MAX_FINDINGS: usize = 200;
-/// Maximum number of errors that are reported; of the rest, only the number is.
+/// Maximum number of errors of a configuration that are reported; of the rest, only the number is.
 const MAX_REPORTED: usize = 50;
 
 /// Result of resolving a configuration that may contain errors, so that later stages (compilation) can find more of
@@ -29,7 +29,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Returns whether the configuration has no errors.
+    /// Returns whether the configuration has no errors, so that the model may be run.
     pub fn is_sound(&self) -> bool {
         !has_errors(&self.findings)
     }
@@ -97,7 +97,7 @@ fn has_errors(findings: &[Diagnostic]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Removes diagnostics beyond `most`, preferring to keep errors. Returns the number of errors removed.
+/// Removes diagnostics beyond the first `most`, warnings and hints before errors. Returns the number of errors removed.
 pub(super) fn truncate(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
     if has_errors(findings) {
         // Hints are only useful for a valid configuration.

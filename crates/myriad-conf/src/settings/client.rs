@@ -27,7 +27,7 @@ pub enum Lingering {
 /// `client_body_in_file_only`: storage of request bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BodyInFile {
-    /// `off`: in memory if the body fits, otherwise in a file.
+    /// `off`: in memory if the body fits into the buffer, otherwise in a file.
     #[default]
     Off,
     /// `clean`: always in a file, which is removed after the request.
@@ -36,7 +36,7 @@ pub enum BodyInFile {
     On,
 }
 
-/// `client_min_rate RATE grace=TIME`: minimum rate of a client.
+/// `client_min_rate RATE grace=TIME`: minimum rate at which a client must send and receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinRate {
     /// Minimum rate in bytes per second, at least 1.
@@ -63,7 +63,7 @@ pub struct ClientSettings {
     pub header_timeout: u64,
     /// `client_header_buffer_size`: size of the first buffer for the request head.
     pub header_buffer_size: u64,
-    /// `large_client_header_buffers`: further buffers for the request head.
+    /// `large_client_header_buffers`: further buffers for a request head that does not fit into the first.
     pub large_header_buffers: LargeBuffers,
     /// `max_headers`: maximum number of header fields in a request.
     pub max_headers: u32,
@@ -73,11 +73,11 @@ pub struct ClientSettings {
     pub body_timeout: u64,
     /// `client_body_buffer_size`: maximum size of a request body in memory.
     pub body_buffer_size: u64,
-    /// `client_body_in_file_only`.
+    /// `client_body_in_file_only`: condition for storing request bodies in files.
     pub body_in_file_only: BodyInFile,
     /// `client_body_temp_max_size` (only in Myriad): maximum total size of request bodies in files; 0 for no limit.
     pub body_temp_max_size: u64,
-    /// `client_body_temp_path`.
+    /// `client_body_temp_path`: folder for request bodies in files.
     pub body_temp_path: TempPath,
     /// `client_body_in_single_buffer`; without effect.
     pub body_in_single_buffer: bool,
@@ -85,7 +85,7 @@ pub struct ClientSettings {
     pub send_timeout: u64,
     /// `client_min_rate`; `None` for no minimum.
     pub min_rate: Option<MinRate>,
-    /// `keepalive_timeout`; 0 closes the connection after each response.
+    /// `keepalive_timeout`: time after which an idle connection is closed; 0 closes it after each response.
     pub keepalive_timeout: u64,
     /// Second argument of `keepalive_timeout`: value of the `Keep-Alive` response field, in seconds; `None` if not set.
     pub keepalive_header_s: Option<u64>,
@@ -95,11 +95,11 @@ pub struct ClientSettings {
     pub keepalive_requests: u64,
     /// `keepalive_time`: a connection older than this is closed after its current response.
     pub keepalive_time: u64,
-    /// `keepalive_disable msie6`.
+    /// `keepalive_disable msie6`: true if old versions of MSIE get no persistent connection after a POST.
     pub keepalive_disable_msie6: bool,
-    /// `keepalive_disable safari`.
+    /// `keepalive_disable safari`: true if Safari gets no persistent connections.
     pub keepalive_disable_safari: bool,
-    /// `lingering_close`.
+    /// `lingering_close`: condition for reading data that the client is still sending before the connection is closed.
     pub lingering_close: Lingering,
     /// `lingering_time`: maximum total time of a lingering close.
     pub lingering_time: u64,

@@ -45,34 +45,34 @@ pub struct TryFiles {
 /// Status with which an [`ErrorPage`] is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPageCode {
-    /// The status of the error.
+    /// No `=`: the status of the error that occurred.
     Keep,
     /// `=`: the status of the response from the page's location.
     FromPage,
-    /// `=200`: this status.
+    /// `=200`: this fixed status.
     Fixed(u16),
 }
 
 /// `error_page` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorPage {
-    /// Statuses for which the page is sent, 300 to 599.
+    /// Statuses of errors for which the page is sent, 300 to 599.
     pub codes: Vec<u16>,
     /// Status with which the page is sent.
     pub answer: ErrorPageCode,
-    /// URI, URL or named location (`@name`); may contain variables.
+    /// URI, URL or named location (`@name`) of the page; may contain variables.
     pub target: Text,
 }
 
 /// `server_tokens`: text of the `Server` response field and of error pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ServerTokens {
-    /// Name and version.
+    /// `on`: name and version.
     #[default]
     On,
-    /// Only the name.
+    /// `off`: only the name.
     Off,
-    /// Name, version and name of the build.
+    /// `build`: name, version and name of the build.
     Build,
 }
 
@@ -91,13 +91,13 @@ pub struct ContentSettings {
     pub alias_prefix_len: Option<usize>,
     /// `index`: files to try in a directory, in order.
     pub index: Vec<Text>,
-    /// `try_files`; not inherited, as in nginx.
+    /// `try_files`: files to try in order, and a fallback; not inherited, as in nginx.
     pub try_files: Option<TryFiles>,
-    /// `error_page`, in source order.
+    /// `error_page` directives, in source order.
     pub error_pages: Vec<ErrorPage>,
     /// `recursive_error_pages`: true if an error page may itself have an error page.
     pub recursive_error_pages: bool,
-    /// `types`, shared between levels that inherit them.
+    /// `types`: media types by file name extension, shared between levels that inherit them.
     pub types: Arc<Types>,
     /// `default_type`: media type of files without a known extension.
     pub default_type: Text,
@@ -117,7 +117,7 @@ pub struct ContentSettings {
     pub max_ranges: Option<u64>,
     /// `etag`: true if files are sent with `ETag`.
     pub etag: bool,
-    /// `if_modified_since`: comparison of the request's time with the modification time.
+    /// `if_modified_since`: comparison of `If-Modified-Since` with the modification time of the file.
     pub if_modified_since: IfModifiedSince,
     /// `server_tokens`: data about the server in responses.
     pub server_tokens: ServerTokens,

@@ -49,11 +49,11 @@ pub struct ErrorLog {
     pub target: Text,
     /// Destination given as `syslog:…`; `None` for a file.
     pub syslog: Option<SyslogConf>,
-    /// Least severe level that is written.
+    /// Least severe level of the messages that are written.
     pub level: LogLevel,
     /// `format=json`: each line is a JSON object.
     pub is_json: bool,
-    /// `repeat=all`: true if all repetitions of a message are written. By default, repetitions after the first ten
+    /// `repeat=all`: true if all repetitions of a message are written. Without it, repetitions after the first ten
     /// within ten seconds are only counted.
     pub repeats_all: bool,
 }

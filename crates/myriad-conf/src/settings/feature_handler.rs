@@ -24,14 +24,14 @@ impl FeatureHandler {
         Self { plan: Arc::new(plan), prefix: Text::default() }
     }
 
-    /// Returns the parameters; `None` if they are not of type `T`.
+    /// Returns the parameters of the handler's directive; `None` if they are not of type `T`.
     pub fn plan<T: HandlerPlan>(&self) -> Option<&T> {
         (&*self.plan as &dyn Any).downcast_ref()
     }
 }
 
 impl PartialEq for FeatureHandler {
-    /// Returns whether both originate from the same directive.
+    /// Returns whether both handlers originate from the same directive.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.plan, &other.plan) && self.prefix == other.prefix
     }

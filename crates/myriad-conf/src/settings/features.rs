@@ -40,7 +40,7 @@ macro_rules! feature_settings {
     };
 }
 
-/// Object-safe form of [`FeatureSettings`].
+/// Object-safe form of [`FeatureSettings`], in which settings of different features are stored together.
 trait ErasedSettings: Any + Debug + Send + Sync {
     fn within(&self) -> Option<Arc<dyn ErasedSettings>>;
 
@@ -97,7 +97,7 @@ impl Features {
     }
 }
 
-/// Compares the types and their settings.
+/// Compares the features that have settings, and their settings.
 impl PartialEq for Features {
     fn eq(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()

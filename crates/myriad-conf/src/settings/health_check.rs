@@ -3,7 +3,7 @@
 use crate::span::Span;
 use crate::text::Text;
 
-/// Parameters of the health checks of a group. Times are in milliseconds.
+/// Parameters of the health checks of an upstream group. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCheck {
     /// `interval=`: time between two checks of a server.
@@ -31,7 +31,7 @@ pub struct HealthCheck {
     pub grpc: Option<GrpcHealth>,
     /// `udp`, in `stream`: true if checks use UDP.
     pub udp: bool,
-    /// Arguments as written.
+    /// Arguments of `health_check` as written.
     pub words: String,
     /// Position of the directive.
     pub span: Span,

@@ -69,7 +69,7 @@ pub enum Handler {
     },
 }
 
-/// All settings of a level.
+/// All settings of a level: `http`, a server, a location, `if` or `limit_except`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Content handler. As in nginx, `if` and `limit_except` inherit it, nested locations do not.
@@ -78,15 +78,15 @@ pub struct Settings {
     pub client: CopyOnWrite<ClientSettings>,
     /// Settings for static files, media types and error pages.
     pub content: CopyOnWrite<ContentSettings>,
-    /// Settings for logs.
+    /// Settings for access and error logs.
     pub log: CopyOnWrite<LogSettings>,
     /// Origin settings per [`Protocol`], shared between levels until changed.
     origins: CopyOnWrite<Vec<Arc<OriginSettings>>>,
-    /// `ssl_*`.
+    /// `ssl_*`: TLS settings for clients.
     pub tls: CopyOnWrite<TlsSettings>,
-    /// `http2*`.
+    /// `http2*`: HTTP/2 settings for clients.
     pub http2: CopyOnWrite<Http2Settings>,
-    /// `http3*`, `quic_*`.
+    /// `http3*`, `quic_*`: HTTP/3 and QUIC settings for clients.
     pub http3: CopyOnWrite<Http3Settings>,
     features: Features,
 }
@@ -112,7 +112,8 @@ impl Settings {
         self.origins.iter().map(|origin| &**origin).find(|origin| origin.protocol.serves_streams())
     }
 
-    /// Returns the settings of a feature: those of this level or an outer level, otherwise the defaults.
+    /// Returns the settings of a feature: those set on this level or inherited from an outer level, otherwise the
+    /// defaults.
     pub fn feature<T: FeatureSettings>(&self) -> &T {
         self.features.get()
     }

@@ -14,19 +14,19 @@ pub struct NextUpstream {
     pub denied: bool,
     /// `invalid_header`: the response head was invalid, empty or too large.
     pub invalid_header: bool,
-    /// `http_500`.
+    /// `http_500`: the server responded with 500.
     pub http_500: bool,
-    /// `http_502` (HTTP only).
+    /// `http_502` (HTTP only): the server responded with 502.
     pub http_502: bool,
-    /// `http_503`.
+    /// `http_503`: the server responded with 503.
     pub http_503: bool,
-    /// `http_504` (HTTP only).
+    /// `http_504` (HTTP only): the server responded with 504.
     pub http_504: bool,
-    /// `http_403`; not counted as a failure of the server.
+    /// `http_403`: the server responded with 403, which is not counted as a failure of the server.
     pub http_403: bool,
-    /// `http_404`; not counted as a failure of the server.
+    /// `http_404`: the server responded with 404, which is not counted as a failure of the server.
     pub http_404: bool,
-    /// `http_429`.
+    /// `http_429`: the server responded with 429.
     pub http_429: bool,
     /// `non_idempotent`: also retry POST, LOCK and PATCH requests that were sent.
     pub non_idempotent: bool,

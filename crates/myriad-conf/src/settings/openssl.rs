@@ -5,7 +5,7 @@ use super::{OriginTlsSettings, TlsSettings};
 use crate::diagnostic::Diagnostic;
 use crate::text::Text;
 
-/// OpenSSL options without effect: rustls always behaves like this, or does not have the feature.
+/// Options of `ssl_conf_command Options` without effect: rustls always behaves like this, or does not have the feature.
 const WITHOUT_EFFECT: [&str; 21] = [
     "AllowNoDHEKEX",
     "AntiReplay",
@@ -42,7 +42,7 @@ struct OpensslOptions {
 }
 
 impl OpensslOptions {
-    /// Applies a comma-separated list of option names. A leading `-` turns an option off.
+    /// Applies a comma-separated list of OpenSSL options. A leading `-` turns an option off.
     fn take(&mut self, list: &Text) -> Result<(), Diagnostic> {
         for (word, on) in words(&list.lossy()) {
             match word {
@@ -62,7 +62,7 @@ impl OpensslOptions {
     }
 }
 
-/// Splits a comma-separated list into words, each with false if it has a leading `-`.
+/// Splits a comma-separated list of OpenSSL options into words, each with false if it has a leading `-`.
 fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
     let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
     words.map(|word| match word.strip_prefix('-') {
@@ -86,7 +86,8 @@ fn version(word: &str, value: &Text) -> Result<TlsVersion, Diagnostic> {
     })
 }
 
-/// Applies a command about protocol versions. Returns false for other commands. Fails if no supported version remains.
+/// Applies an OpenSSL command about protocol versions. Returns false for other commands. Fails if no supported version
+/// remains.
 fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) -> Result<bool, Diagnostic> {
     let text = value.lossy();
     match name {
@@ -116,8 +117,8 @@ fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) ->
 }
 
 impl TlsSettings {
-    /// Applies the commands that correspond to directives. Other commands (about cipher suites and groups) remain in
-    /// `commands`.
+    /// Applies the OpenSSL commands that correspond to directives. Other commands (about cipher suites and groups)
+    /// remain in `commands`.
     pub(crate) fn apply_openssl_commands(&mut self) -> Result<(), Diagnostic> {
         let mut options = OpensslOptions::default();
         for (name, value) in std::mem::take(&mut self.commands) {
@@ -144,8 +145,8 @@ impl TlsSettings {
 }
 
 impl OriginTlsSettings {
-    /// Applies the commands that correspond to directives. Other commands (about cipher suites and groups) remain in
-    /// `commands`.
+    /// Applies the OpenSSL commands that correspond to directives. Other commands (about cipher suites and groups)
+    /// remain in `commands`.
     ///
     /// # Errors
     /// Returns an error for an unknown option or version, or if no supported version remains.

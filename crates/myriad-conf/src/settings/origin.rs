@@ -15,15 +15,15 @@ pub struct OriginSettings {
     pub protocol: Protocol,
     /// Parts of requests that are sent to origins.
     pub request: OriginRequestSettings,
-    /// Connection settings and timeouts.
+    /// Settings of connections to the origins, with their timeouts.
     pub connection: OriginConnectionSettings,
-    /// `*_next_upstream*`.
+    /// `*_next_upstream*`: conditions for retrying a request on the next server.
     pub next_upstream: NextUpstream,
     /// Handling of response fields: those that are obeyed, and those that clients receive.
     pub answer: OriginAnswerSettings,
     /// Buffering of responses.
     pub buffering: OriginBufferingSettings,
-    /// `*_ssl_*`.
+    /// `*_ssl_*`: TLS settings for connections to the origins.
     pub tls: OriginTlsSettings,
     /// Settings of the protocol's own directives, and settings that features store per protocol.
     own: Features,
@@ -50,7 +50,7 @@ impl OriginSettings {
         self.own.get()
     }
 
-    /// Returns the settings of [`Self::own`] for modification on this level, which inner levels inherit.
+    /// Returns the settings of [`Self::own`] for modification on this level; inner levels inherit them.
     pub fn own_mut<T: FeatureSettings>(&mut self) -> &mut T {
         self.own.get_mut()
     }

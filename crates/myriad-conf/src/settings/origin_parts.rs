@@ -31,13 +31,13 @@ pub struct OriginRequestSettings {
 /// Settings for connections to origins. Times are in ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginConnectionSettings {
-    /// `*_connect_timeout`: maximum time to connect.
+    /// `*_connect_timeout`: maximum time to connect to an origin.
     pub connect_timeout: u64,
-    /// `*_send_timeout`: maximum time between two writes.
+    /// `*_send_timeout`: maximum time between two writes to an origin.
     pub send_timeout: u64,
-    /// `*_read_timeout`: maximum time between two reads.
+    /// `*_read_timeout`: maximum time between two reads from an origin.
     pub read_timeout: u64,
-    /// `*_bind`: local address, may contain variables; `None` for `off`.
+    /// `*_bind`: local address of connections to origins, may contain variables; `None` for `off`.
     pub bind: Option<Text>,
     /// `*_socket_keepalive`; without effect.
     pub keepalive: bool,
@@ -49,26 +49,26 @@ pub struct OriginConnectionSettings {
 /// caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceleratorHeaders {
-    /// `X-Accel-Redirect`.
+    /// `X-Accel-Redirect` is not obeyed.
     pub redirect: bool,
-    /// `X-Accel-Limit-Rate`.
+    /// `X-Accel-Limit-Rate` is not obeyed.
     pub limit_rate: bool,
-    /// `X-Accel-Buffering`.
+    /// `X-Accel-Buffering` is not obeyed.
     pub buffering: bool,
-    /// `X-Accel-Charset`.
+    /// `X-Accel-Charset` is not obeyed.
     pub charset: bool,
 }
 
-/// Handling of response fields.
+/// Handling of the response fields of origins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginAnswerSettings {
     /// `*_hide_header`: fields that clients do not receive.
     pub hide: Vec<Text>,
     /// `*_pass_header`: fields that clients receive although they are hidden by default.
     pub pass: Vec<Text>,
-    /// `*_ignore_headers`: fields about caching.
+    /// `*_ignore_headers`: fields about caching that are not obeyed.
     pub ignore: IgnoreHeaders,
-    /// `*_ignore_headers`: other fields.
+    /// `*_ignore_headers`: other fields (`X-Accel-*`) that are not obeyed.
     pub ignore_accel: AcceleratorHeaders,
     /// `*_intercept_errors`: true if `error_page` replaces error responses of origins.
     pub intercept_errors: bool,
@@ -92,14 +92,15 @@ pub struct OriginBufferingSettings {
     pub on: bool,
     /// `*_buffer_size`: size of the buffer for the response head.
     pub head_size: u64,
-    /// `*_buffers`: limit of data in memory that is read ahead.
+    /// `*_buffers`: limit of response data in memory that is read ahead of the client.
     pub buffers: Buffers,
     /// `*_busy_buffers_size`; without effect.
     pub busy_size: Option<u64>,
-    /// `*_max_temp_file_size`: maximum size of a temporary file; 0 disables temporary files.
+    /// `*_max_temp_file_size`: maximum size of a temporary file for response data; 0 disables temporary files.
     pub max_file_size: u64,
     /// `*_temp_file_write_size`; without effect.
     pub file_write_size: Option<u64>,
-    /// `*_limit_rate`: maximum rate of reading in bytes per second, may contain variables; `0` for no limit.
+    /// `*_limit_rate`: maximum rate of reading from an origin in bytes per second, may contain variables; `0` for no
+    /// limit.
     pub limit_rate: Text,
 }

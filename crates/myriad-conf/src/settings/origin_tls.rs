@@ -31,10 +31,10 @@ pub struct OriginTlsSettings {
     /// `proxy_ssl_certificate`: file with the client certificate sent to the origin; may contain variables; empty for
     /// none.
     pub certificate: Option<Text>,
-    /// `proxy_ssl_certificate_key`: file with the key of the client certificate.
+    /// `proxy_ssl_certificate_key`: file with the key of the client certificate; may contain variables.
     pub key: Option<Text>,
     /// `proxy_ssl_password_file`: file with passwords of encrypted keys.
     pub password_file: Option<Text>,
-    /// `proxy_ssl_certificate_cache`; `None` for `off`.
+    /// `*_ssl_certificate_cache`: cache of client certificates whose names contain variables; `None` for `off`.
     pub certificate_cache: Option<CertificateCache>,
 }

@@ -10,12 +10,12 @@ pub struct Protocol(&'static ProtocolFacts);
 /// Properties of an origin protocol.
 #[derive(Debug)]
 pub struct ProtocolFacts {
-    /// Prefix of the directives, including the underscore: `proxy_`.
+    /// Prefix of the protocol's directives, including the underscore: `proxy_`.
     pub prefix: &'static str,
-    /// Schemes with which a target may start.
+    /// Schemes with which the target of a `*_pass` may start, such as `http://`.
     pub schemes: &'static [Scheme],
-    /// True if a target is a URL, which starts with one of the schemes and may contain a path; otherwise it is an
-    /// address.
+    /// True if the target of a `*_pass` is a URL, which starts with one of the schemes and may contain a path;
+    /// otherwise it is an address.
     pub is_url: bool,
     /// True if the origin receives a CGI environment (RFC 3875) instead of header fields.
     pub has_environment: bool,
@@ -41,16 +41,16 @@ impl ProtocolFacts {
 /// Cache key that a protocol uses if `*_cache_key` is not set.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultKey {
-    /// Key with its variables.
+    /// Cache key with its variables.
     pub text: &'static str,
-    /// Key in nginx's notation, in Markdown, for the documentation.
+    /// Cache key in nginx's notation, in Markdown, for the documentation.
     pub documented: &'static str,
     /// True if a missing `*_cache_key` causes a warning, because nginx has no default for the protocol.
     pub warned: bool,
 }
 
 impl DefaultKey {
-    /// Key with all parts of the URL and the method, for protocols without a default in nginx.
+    /// Cache key with all parts of the URL and the method, for protocols without a default in nginx.
     pub const FULL: Self = Self {
         text: "$scheme$request_method$host$request_uri",
         documented: "`$scheme$request_method$host$request_uri`, with a warning; nginx has no default",
@@ -58,7 +58,7 @@ impl DefaultKey {
     };
 }
 
-/// Scheme with which a target may start.
+/// Scheme with which the target of a `*_pass` may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     /// Text of the scheme, including `://`.
@@ -70,7 +70,7 @@ pub struct Scheme {
 }
 
 impl Protocol {
-    /// Creates a protocol with these properties.
+    /// Creates an origin protocol with these properties.
     pub const fn new(facts: &'static ProtocolFacts) -> Self {
         Self(facts)
     }
@@ -80,7 +80,7 @@ impl Protocol {
         self.0.prefix
     }
 
-    /// Returns whether a target is a URL, otherwise an address.
+    /// Returns whether the target of a `*_pass` is a URL; otherwise it is an address.
     pub fn is_url(self) -> bool {
         self.0.is_url
     }
@@ -114,13 +114,13 @@ impl Protocol {
         self.0.key
     }
 
-    /// Returns the schemes that a target may start with.
+    /// Returns the schemes with which the target of a `*_pass` may start.
     pub(crate) fn schemes(self) -> &'static [Scheme] {
         self.0.schemes
     }
 
-    /// Splits a target into its scheme (case-insensitive) and the rest. A target that is not a URL may have no scheme.
-    /// Returns `None` for a URL without a valid scheme.
+    /// Splits the target of a `*_pass` into its scheme (case-insensitive) and the rest. A target that is not a URL may
+    /// have no scheme. Returns `None` for a URL without a valid scheme.
     pub fn split(self, target: &str) -> Option<(Option<Scheme>, &str)> {
         let begins = |scheme: &&Scheme| {
             target.get(..scheme.text.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme.text))

@@ -20,6 +20,6 @@ pub struct SyslogConf {
 pub enum SyslogServer {
     /// `unix:PATH`: path of a datagram socket.
     Unix(String),
-    /// Name or address, and UDP port (default 514).
+    /// Host name or address of the server, and its UDP port (default 514).
     Udp(String, u16),
 }

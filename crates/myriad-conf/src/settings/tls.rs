@@ -20,14 +20,14 @@ pub enum SessionCache {
 /// `ssl_verify_client`: requirements for client certificates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerifyClient {
-    /// No certificate is requested.
+    /// `off`: no certificate is requested.
     #[default]
     Off,
-    /// A trusted certificate is required.
+    /// `on`: a trusted certificate is required.
     On,
-    /// A certificate is optional, but must be trusted if sent.
+    /// `optional`: a certificate is optional, but must be trusted if sent.
     Optional,
-    /// A certificate is optional, and its issuer is not checked.
+    /// `optional_no_ca`: a certificate is optional, and its issuer is not checked.
     OptionalNoCa,
 }
 
@@ -48,7 +48,7 @@ pub enum OcspCheck {
 pub struct OcspCache {
     /// Name of the cache; servers that use the same name share it.
     pub name: String,
-    /// Maximum number of responses.
+    /// Maximum number of cached OCSP responses.
     pub entries: u32,
 }
 
@@ -58,9 +58,9 @@ pub struct OcspCache {
 pub struct CertificateCache {
     /// Maximum number of cached certificates and keys.
     pub max: u32,
-    /// Time after which an unused entry expires.
+    /// Time after which an unused certificate or key expires.
     pub inactive: u64,
-    /// Time for which an entry is used before its file is checked or read again.
+    /// Time for which a cached certificate or key is used before its file is checked or read again.
     pub valid: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct TlsSettings {
     pub prefer_server_ciphers: Option<bool>,
     /// `ssl_ecdh_curve`: key exchange groups; `None` for `auto`.
     pub curves: Option<Text>,
-    /// `ssl_session_cache`.
+    /// `ssl_session_cache`: cache of sessions that clients may resume.
     pub session_cache: SessionCache,
     /// `ssl_session_timeout`: maximum age of a session that is resumed, in milliseconds.
     pub session_timeout: u64,
@@ -109,7 +109,7 @@ pub struct TlsSettings {
     pub ocsp: OcspCheck,
     /// `ssl_ocsp_responder`: URL that replaces those in client certificates; `None` if not set.
     pub ocsp_responder: Option<Text>,
-    /// `ssl_ocsp_cache`; `None` for `off`.
+    /// `ssl_ocsp_cache`: cache of OCSP responses about clients; `None` for `off`.
     pub ocsp_cache: Option<OcspCache>,
     /// `ssl_dhparam`: file that is read, as in nginx, but not used.
     pub dhparam: Option<Text>,
@@ -127,7 +127,7 @@ pub struct TlsSettings {
     pub early_data: bool,
     /// `ssl_certificate_compression`: true if certificates are compressed (RFC 8879).
     pub certificate_compression: bool,
-    /// `ssl_certificate_cache`; `None` for `off`.
+    /// `ssl_certificate_cache`: cache of certificates whose names contain variables; `None` for `off`.
     pub certificate_cache: Option<CertificateCache>,
     /// `ssl_conf_command`: names and values of OpenSSL commands.
     pub commands: Vec<(Text, Text)>,
