@@ -30,8 +30,8 @@ pub fn write(exchange: &mut Exchange) {
     }
 }
 
-/// Returns the path of a log target whose path contains variables, evaluated for this request. Returns `None` for other
-/// targets, and if the document root of the request is not an existing directory.
+/// Returns the file path of an access log whose path contains variables, evaluated for this request. Returns `None` for
+/// logs without variables, and if the document root of the request is not an existing directory.
 fn path_of(target: &LogTarget, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
     let LogTarget::Variable(..) = target else { return None };
     let has_root = exchange_buffers::with_buffer(|root| {

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::exchange::Exchange;
 
-/// Starts the configured action after a finished request, if its location has one. Returns true if it was started; the
-/// action then writes the access log line.
+/// Starts the action configured after a response (`post_action`), if the location of the finished request has one.
+/// Returns true if it was started; the action then writes the access log line.
 ///
 /// Not started for a request that could not be parsed (it has no URI), or if the connection was closed without a
 /// response (444).

@@ -10,11 +10,11 @@ use crate::traffic::{ServedCounts, TrafficTable};
 /// Counters of one worker since it started. Each event is counted where it happens; no figure is an estimate.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Connections accepted.
+    /// Number of client connections accepted.
     pub accepted: Counter,
-    /// Connections closed.
+    /// Number of client connections closed.
     pub closed: Counter,
-    /// Connections on which part of a request head has arrived. A gauge: it also decreases.
+    /// Number of connections on which part of a request head has arrived. A gauge: it also decreases.
     pub reading: Counter,
     /// Requests whose processing has started.
     pub begun: Counter,
@@ -24,7 +24,7 @@ pub struct Counters {
     pub hits: Counter,
     /// Requests for pages that had to be fetched, because no stored page existed or none could be served.
     pub misses: Counter,
-    /// Requests sent to an origin.
+    /// Number of requests sent to origins.
     pub fetches: Counter,
     /// Bytes sent to clients.
     pub bytes: Counter,
@@ -37,7 +37,7 @@ pub struct Counters {
     pub traffic: TrafficTable,
 }
 
-/// Memory used by a worker, in bytes, as of the last measurement (once per second).
+/// Memory used by a worker for clients, in bytes, as of the last measurement (once per second).
 #[derive(Debug, Default)]
 pub struct MemoryCounts {
     /// State of client connections.
@@ -48,26 +48,26 @@ pub struct MemoryCounts {
     pub bodies: Counter,
 }
 
-/// Values of the counters at one moment.
+/// Values of a worker's counters at one moment, or their sum over workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// See [`Counters::accepted`].
+    /// Number of client connections accepted ([`Counters::accepted`]).
     pub accepted: u64,
-    /// See [`Counters::closed`].
+    /// Number of client connections closed ([`Counters::closed`]).
     pub closed: u64,
-    /// See [`Counters::reading`].
+    /// Number of connections on which part of a request head has arrived ([`Counters::reading`]).
     pub reading: u64,
-    /// See [`Counters::begun`].
+    /// Number of requests whose processing has started ([`Counters::begun`]).
     pub begun: u64,
-    /// See [`Counters::requests`].
+    /// Number of requests finished ([`Counters::requests`]).
     pub requests: u64,
-    /// See [`Counters::hits`].
+    /// Number of stored pages served to requests, fresh or stale ([`Counters::hits`]).
     pub hits: u64,
-    /// See [`Counters::misses`].
+    /// Number of requests for pages that had to be fetched ([`Counters::misses`]).
     pub misses: u64,
-    /// See [`Counters::fetches`].
+    /// Number of requests sent to origins ([`Counters::fetches`]).
     pub fetches: u64,
-    /// See [`Counters::bytes`].
+    /// Number of bytes sent to clients ([`Counters::bytes`]).
     pub bytes: u64,
 }
 

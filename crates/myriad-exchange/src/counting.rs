@@ -13,7 +13,8 @@ pub fn begin(request: &Request) {
     request.server().traffic.begin(request.site.worker.number);
 }
 
-/// Counts a finished request, for the worker, server, zone and location. Called after its outcome has been recorded.
+/// Counts a finished request, for its worker, server, cache zone and location. Called after its outcome has been
+/// recorded.
 pub fn end(exchange: &mut Exchange) {
     count_common(&exchange.request);
     if exchange.request.place().logs.counting.is_none() {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Maximum time for saving state before the process exits. The next process starts only after that.
+/// Maximum time for saving state before a failed process exits. The next process starts only after that.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// Set once the process has failed. Shared by all threads.
+/// Flag that the process has failed and is exiting. Shared by all threads.
 #[derive(Debug, Default)]
 pub struct ProcessFailure(AtomicBool);
 

@@ -17,7 +17,7 @@ use crate::exchange::Handler;
 use crate::exchange::variables::RequestVariable;
 use crate::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Feature: its directives and variables, and the functions that compile them.
+/// Optional feature of the server: its directives and variables, and the functions that compile them.
 pub struct Feature {
     /// Directives of the feature.
     pub family: DirectiveFamily,
@@ -74,7 +74,7 @@ impl Feature {
         Self { warn, ..self }
     }
 
-    /// Sets the function that compiles the feature's settings.
+    /// Sets the function that compiles the feature's settings for a server, location or other level.
     #[must_use]
     pub const fn compiled_by(
         self,
@@ -98,7 +98,7 @@ impl Feature {
 
 /// Input and output of [`Feature::tables`].
 pub struct TableMaking<'a> {
-    /// Configuration block that is compiled: `http` or `stream`.
+    /// Configuration block that contains the variables' directives: `http` or `stream`.
     pub http: &'a HttpConf,
     /// Folder of the main configuration file, against which relative paths are resolved.
     pub folder: &'a Path,
@@ -109,7 +109,7 @@ pub struct TableMaking<'a> {
     pub errors: Vec<Diagnostic>,
 }
 
-/// Variable whose value a table computes.
+/// Variable whose value a table computes, such as a `geoip2` variable.
 pub struct TableVariable {
     /// Name of the variable, without the `$`.
     pub variable: Text,
@@ -117,14 +117,14 @@ pub struct TableVariable {
     pub sources: Vec<Text>,
     /// True if the values can change while the configuration is in use.
     pub changes: bool,
-    /// Table that computes values.
+    /// Table that computes the values of the variable.
     pub table: Arc<dyn VariableTable>,
 }
 
 /// Parsed directive that selects a content handler.
 pub trait PlannedHandler: Debug + Send + Sync {
-    /// Creates the handler. `prefix` is the prefix of the location, empty if the location does not match by prefix.
-    /// Returns `None`, after reporting the error, if the directive names an object that does not exist.
+    /// Creates the content handler. `prefix` is the prefix of the location, empty if the location does not match by
+    /// prefix. Returns `None`, after reporting the error, if the directive names an object that does not exist.
     fn make(&self, compile: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>>;
 }
 

@@ -11,12 +11,12 @@ use parking_lot::Mutex;
 /// Function that returns the number of bytes used by a part of the process.
 type MeasureFn = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// Memory state of the process. Survives reloads.
+/// Memory pressure of the process: limit, current stage, and counts of measures taken. Survives reloads.
 #[derive(Default)]
 pub struct Pressure {
     limit: AtomicU64,
     stage: AtomicU8,
-    /// Number of times that each stage above `Normal` was entered.
+    /// Number of times that each pressure stage above `Normal` was entered.
     begun: [AtomicU64; 3],
     pages: AtomicU64,
     idle: AtomicU64,
@@ -24,18 +24,18 @@ pub struct Pressure {
     refused: AtomicU64,
     /// Parts of the process that measure their own memory, by name.
     parts: Mutex<Vec<(&'static str, MeasureFn)>>,
-    /// Returns the memory in use, as the kernel reports it.
+    /// Function that returns the memory in use, as the kernel reports it.
     measure: OnceLock<MeasureFn>,
 }
 
-/// Memory state of the process at one moment. Counts start with the process.
+/// Memory pressure of the process at one moment. Counts start with the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PressureSums {
     /// Memory limit, in bytes; `None` without a limit.
     pub limit: Option<u64>,
     /// Memory in use, in bytes; 0 if the kernel does not report it.
     pub resident: u64,
-    /// Current stage.
+    /// Current stage of memory pressure.
     pub stage: PressureStage,
     /// Number of times that each stage above [`PressureStage::Normal`] was entered.
     pub begun: [u64; 3],
@@ -45,17 +45,19 @@ pub struct PressureSums {
     pub idle: u64,
     /// Client connections that were closed under pressure because their clients made no progress.
     pub stalled: u64,
-    /// Requests rejected because they needed an origin.
+    /// Requests rejected under pressure because they needed an origin.
     pub refused: u64,
 }
 
 impl Pressure {
-    /// Returns the current stage. Costs one load. Checked before a request to an origin, never for a stored page.
+    /// Returns the current stage of memory pressure. Costs one load. Checked before a request to an origin, never for a
+    /// stored page.
     pub fn stage(&self) -> PressureStage {
         PressureStage::from_number(self.stage.load(Relaxed))
     }
 
-    /// Returns true if requests to origins must be rejected now, and counts the rejected request then.
+    /// Returns true if memory pressure requires that requests to origins be rejected now, and counts the rejected
+    /// request then.
     pub fn rejects_origin_request(&self) -> bool {
         let refuses = self.stage() == PressureStage::Refusing;
         if refuses {
@@ -64,8 +66,8 @@ impl Pressure {
         refuses
     }
 
-    /// Records the limit, and the current stage. Returns the previous stage. Entering a higher stage counts each stage
-    /// in between.
+    /// Records the memory limit, and the current stage of pressure. Returns the previous stage. Entering a higher stage
+    /// counts each stage in between.
     pub fn note(&self, limit: Option<u64>, stage: PressureStage) -> PressureStage {
         self.limit.store(limit.unwrap_or(0), Relaxed);
         let before = PressureStage::from_number(self.stage.swap(stage as u8, Relaxed));
@@ -108,7 +110,7 @@ impl Pressure {
         self.parts.lock().iter().map(|(part, ask)| (*part, ask())).collect()
     }
 
-    /// Returns the current state. `resident` is the memory in use, from [`Self::resident`].
+    /// Returns the current memory pressure and its counts. `resident` is the memory in use, from [`Self::resident`].
     pub fn sums(&self, resident: u64) -> PressureSums {
         let begun = std::array::from_fn(|stage| self.begun[stage].load(Relaxed));
         PressureSums {

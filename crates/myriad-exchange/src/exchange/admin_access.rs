@@ -11,13 +11,13 @@ use crate::runtime::Network;
 /// Reason why a request may not administer this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminDenied {
-    /// The networks of `from` do not contain the address of the connection's peer.
+    /// The networks that the configuration allows (`from`) do not contain the address of the connection's peer.
     NotInAllowList,
-    /// The networks of `from` do not contain the client address that a proxy reported.
+    /// The networks that the configuration allows (`from`) do not contain the client address that a proxy reported.
     ForwardedNotInAllowList,
-    /// The address is neither loopback nor an address of this machine.
+    /// Without configured networks: the client's address is neither loopback nor an address of this machine.
     NotLocal,
-    /// The request was forwarded by a proxy, so its sender is unknown.
+    /// Without configured networks: the request was forwarded by a proxy, so its sender is unknown.
     Proxied,
 }
 

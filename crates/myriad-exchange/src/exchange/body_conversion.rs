@@ -13,10 +13,10 @@ use myriad_http::body::{Body, BodyError, BoxBody, EmptyBody, FullBody};
 use myriad_net::ResponseBody;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Number of bytes read from a file at a time.
+/// Number of bytes read at a time from a file that is sent as a response body.
 const PIECE: u64 = 64 << 10;
 
-/// Converts a body to a body that is polled for its data. A tunnel becomes an empty body.
+/// Converts a response body to a body that is polled for its data. A tunnel becomes an empty body.
 pub fn pull_body(body: ResponseBody) -> BoxBody {
     match body {
         // A tunnel has no data for filters.
@@ -47,7 +47,7 @@ impl Body for SegmentsBody {
     }
 }
 
-/// Part of a file, read in pieces on demand, on the thread pool for blocking operations.
+/// Response body from a part of a file, read in pieces on demand, on the thread pool for blocking operations.
 struct LongFileBody {
     file: Arc<OwnedFd>,
     offset: u64,

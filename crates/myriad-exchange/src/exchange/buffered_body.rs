@@ -7,17 +7,17 @@ use myriad_files::{FileBody, TempFile};
 use myriad_http::body::BoxBody;
 use myriad_upstream::RequestPayload;
 
-/// Complete request body.
+/// Request body that has been read completely.
 #[derive(Clone)]
 pub enum BufferedBody {
-    /// In memory.
+    /// Body in memory.
     Memory(Bytes),
-    /// In a temporary file, with its length in bytes.
+    /// Body in a temporary file, with its length in bytes.
     File(TempFile, u64),
 }
 
 impl BufferedBody {
-    /// Returns the length, in bytes.
+    /// Returns the length of the body, in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,

@@ -13,7 +13,7 @@ use super::StoredFields;
 /// Cache state and results of a request.
 #[derive(Default)]
 pub struct CacheState {
-    /// `$upstream_cache_key`.
+    /// `$upstream_cache_key`: the cache key of the requested page.
     pub key: Vec<u8>,
     /// Stored stale page that is served if the origin fails.
     pub stale: Option<Page>,
@@ -29,7 +29,7 @@ pub struct CacheState {
     pub chosen: Option<u16>,
     /// Requested piece of a sliced response; set when `$slice_range` is evaluated in a location with `slice`.
     pub slice: Cell<Option<Slice>>,
-    /// Information about the cache's decision for logs, header fields and counters.
+    /// Information about the cache's decision on this request, for logs, header fields and counters.
     pub report: CacheReport,
     /// Progress of the page lookup.
     pub lookup: LookupProgress,
@@ -49,7 +49,7 @@ impl CacheState {
     }
 }
 
-/// Information about the cache's decision for logs, header fields and counters.
+/// Information about the cache's decision on a request, for logs, header fields and counters.
 #[derive(Default)]
 pub struct CacheReport {
     /// `$upstream_cache_status`; `None` if the location does not cache.
@@ -73,7 +73,8 @@ pub struct CacheReport {
 }
 
 impl CacheReport {
-    /// Returns the reason, followed by the origin's explanation if it sent one; `None` without a reason.
+    /// Returns the reason for a miss or for not storing, followed by the origin's explanation if it sent one; `None`
+    /// without a reason.
     pub fn whole_reason(&self) -> Option<Cow<'_, str>> {
         let reason = self.reason?;
         Some(match &self.explanation {
@@ -83,7 +84,7 @@ impl CacheReport {
     }
 }
 
-/// Progress of the look-up of a page.
+/// Progress of the look-up of a request's page in the cache.
 #[derive(Default)]
 pub struct LookupProgress {
     /// Number of times that this request waited for a fetch of another request without getting a page.
@@ -96,9 +97,9 @@ pub struct LookupProgress {
     /// Set if [`OriginState::head`](super::OriginState::head) belongs to the page that this request has fetched for the
     /// cache.
     pub fetched: bool,
-    /// Cache file that has already been searched for the page.
+    /// Cache file that has already been searched for the page, so that it is not read again.
     pub searched_file: Option<myriad_store::PageFile>,
-    /// Opened body of a page whose body is on disk.
+    /// Opened body of the page to send, if the body is on disk.
     pub open_body: Option<myriad_store::BodyReader>,
 }
 

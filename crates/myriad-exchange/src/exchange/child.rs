@@ -13,7 +13,7 @@ use super::lineage::{Lineage, MAX_DEPTH, TooMany};
 use super::parts::{Route, UriForm};
 use super::{BufferedBody, Exchange, Request, Slice};
 
-/// Fields removed from the heads of subrequests: those that would make the response partial, conditional, encoded or a
+/// Request fields removed for subrequests: those that would make the response partial, conditional, encoded or a
 /// tunnel, and those that describe the request body, which subrequests do not have.
 const NOT_FOR_SUBREQUESTS: [Known; 12] = [
     Known::AcceptEncoding,
@@ -30,7 +30,8 @@ const NOT_FOR_SUBREQUESTS: [Known; 12] = [
     Known::Upgrade,
 ];
 
-/// Converts the head of a client's request into the head of a subrequest: GET, without [`NOT_FOR_SUBREQUESTS`].
+/// Converts the head of a client's request into the head of a subrequest: GET, without the fields in
+/// [`NOT_FOR_SUBREQUESTS`].
 fn strip(head: &mut RequestHead) {
     head.set_method_get();
     for field in NOT_FOR_SUBREQUESTS {
@@ -39,7 +40,7 @@ fn strip(head: &mut RequestHead) {
 }
 
 impl Request {
-    /// Returns the lineage of the request, creating it if necessary.
+    /// Returns the request's relation to its parent and subrequests, creating it if necessary.
     pub fn begin_lineage(&mut self) -> &mut Lineage {
         let began_ms = self.received.at_ms;
         self.received.lineage.get_or_insert_with(|| Box::new(Lineage::begun_at(began_ms)))
@@ -66,7 +67,7 @@ impl Exchange {
         }
     }
 
-    /// Returns a copy of the exchange that shares its lineage and the results of the client's limits.
+    /// Returns a copy of the exchange that shares its relation to subrequests and the results of the client's limits.
     pub fn body_companion(&mut self) -> Box<Self> {
         self.request.begin_lineage();
         let visit = Rc::clone(self.request.limit_results());

@@ -14,29 +14,29 @@ use myriad_store::page::{Page, alternative};
 
 /// Source of a response's validators (`ETag`, `Last-Modified`) and header fields.
 pub enum ResponseSource {
-    /// Generated for this request; validators are among the field lines.
+    /// Response generated for this request; validators are among the field lines.
     Plain,
-    /// Page of the cache.
+    /// Page of the cache, with its validators and fields.
     Page(Page),
-    /// A file.
+    /// File, from whose metadata the validators are made.
     File(Arc<PathEntry>),
 }
 
 /// Response of a content handler.
 pub struct ContentResponse {
-    /// Status code.
+    /// Status code of the response.
     pub status: u16,
     /// Reason phrase; `None` for the standard phrase of the status.
     pub reason: Option<Box<str>>,
-    /// Source of the response.
+    /// Source of the validators and header fields.
     pub source: ResponseSource,
     /// `Content-Type`; `None` if it is in `lines`, in the stored page, or absent.
     pub media_type: Option<Cow<'static, [u8]>>,
-    /// Further field lines, each terminated by CRLF.
+    /// Further header field lines, each terminated by CRLF.
     pub lines: Vec<u8>,
     /// Body, already encoded with [`ContentResponse::coding`].
     pub body: ResponseBody,
-    /// Content coding of the body.
+    /// Content coding of the body, such as gzip.
     pub coding: Coding,
     /// `Content-Length` if it differs from the body's, as in a response of an origin to HEAD.
     pub length: Option<u64>,
@@ -48,7 +48,7 @@ pub struct ContentResponse {
     pub dropped: bool,
     /// Set if the response depends on `Accept-Encoding`, so that it gets a `Vary` field if `gzip_vary` is on.
     pub varies_by_encoding: bool,
-    /// Set if `Range` requests may be answered.
+    /// Set if `Range` requests may be answered with a part of the body.
     pub ranges: bool,
     /// Set if `lines` may contain `Server` or `Date` of the origin, which replace those of this server.
     pub own_head: bool,
@@ -70,7 +70,7 @@ pub struct ContentResponse {
     /// Set if the head is sent together with the first bytes of the body, so that a failure before can still produce an
     /// error response.
     pub postponed: bool,
-    /// Rate limit from `X-Accel-Limit-Rate`, in bytes per second.
+    /// Rate limit for sending, from `X-Accel-Limit-Rate`, in bytes per second.
     pub limit_rate: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ impl ContentResponse {
         }
     }
 
-    /// Appends a header field line.
+    /// Appends a header field line to `lines`.
     pub fn field(&mut self, name: &[u8], value: &[u8]) {
         push_line(&mut self.lines, name, value);
     }
@@ -115,7 +115,7 @@ impl ContentResponse {
         self.lines = retained;
     }
 
-    /// Returns the content length, if known.
+    /// Returns the content length in bytes, if known.
     pub fn known_length(&self) -> Option<u64> {
         self.length.or_else(|| self.body.length())
     }
@@ -206,7 +206,7 @@ impl ContentResponse {
         line_named(&self.lines, name).or_else(|| line_named(stored, name))
     }
 
-    /// Returns true if [`ContentResponse::line`] finds the field.
+    /// Returns true if the response or its page has the header field `name`, as [`ContentResponse::line`] does.
     pub fn has(&self, name: &[u8]) -> bool {
         self.line(name).is_some()
     }
@@ -226,8 +226,8 @@ impl ContentResponse {
         EntityTag::from_origin(line_named(&self.lines, b"etag")?, self.coding)
     }
 
-    /// Returns the time of the last modification, in seconds since the epoch; `None` if it is unknown. `now_s` is
-    /// needed to interpret dates with two-digit years.
+    /// Returns the time of the last modification of the page or file, in seconds since the epoch; `None` if it is
+    /// unknown. `now_s` is needed to interpret dates with two-digit years.
     pub fn modified_s(&self, now_s: u64) -> Option<u64> {
         match &self.source {
             ResponseSource::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),

@@ -2,14 +2,14 @@
 
 use myriad_conf::Span;
 
-/// Decision made while a request is explained.
+/// Decision made while the processing of a request is explained to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedDecision {
     /// Kind of decision: `server`, `rule`, `location`, …
     pub topic: &'static str,
-    /// Condition that was checked; empty if the directive at `span` says enough.
+    /// Condition that was checked; empty if the directive at `span` is sufficient.
     pub text: String,
-    /// Result of the decision; may be empty.
+    /// Result of the decision, as text; may be empty.
     pub outcome: String,
     /// Position of the deciding directive in the configuration; `None` if there is none.
     pub span: Option<Span>,
@@ -20,12 +20,12 @@ pub struct ExplainedDecision {
 /// A request with a sink is processed like any other, but only up to the first step with an effect, such as contacting
 /// an origin.
 pub trait DecisionSink {
-    /// Receives a decision.
+    /// Receives the next decision.
     fn take(&self, line: ExplainedDecision);
 }
 
 impl dyn DecisionSink + '_ {
-    /// Reports a decision and the directive that caused it.
+    /// Reports a decision to `sink`, and the directive that caused it.
     pub fn note(
         &self,
         topic: &'static str,

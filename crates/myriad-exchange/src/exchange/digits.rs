@@ -26,7 +26,7 @@ pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
     true
 }
 
-/// All octets as text, each followed by a dot, with the length including the dot.
+/// Each value of an octet (0 to 255) as decimal text followed by a dot, with the length including the dot.
 static OCTETS: [([u8; 4], usize); 256] = octets();
 
 const fn octets() -> [([u8; 4], usize); 256] {

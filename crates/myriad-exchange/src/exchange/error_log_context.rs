@@ -8,17 +8,18 @@ use myriad_http::Known;
 use super::Request;
 use super::digits::address;
 
-/// Maximum length of a request line in a message, in bytes. nginx limits its messages to 2 KB (`NGX_MAX_ERROR_STR`).
+/// Maximum length of a request line in an error log message, in bytes. nginx limits its messages to 2 KB
+/// (`NGX_MAX_ERROR_STR`).
 const SHOWN_LINE: usize = 2048;
 
-/// Description of a request for messages that are logged later, when the request may have changed. One is created for
-/// every request to an origin and few are read, so the bytes are in one allocation and converted to text only when
-/// read.
+/// Description of a request for error log messages that are written later, when the request may have changed. One is
+/// created for every request to an origin and few are read, so the bytes are in one allocation and converted to text
+/// only when read.
 pub struct ErrorLogContext {
     client: Option<IpAddr>,
-    /// Text that precedes the origin in a message, without the client, followed by the text after the origin.
+    /// Text of the description before the origin, without the client, followed by the text after the origin.
     text: Vec<u8>,
-    /// Offset in `text` of the part that follows the origin.
+    /// Offset in `text` of the part that follows the origin in a message.
     host_at: usize,
 }
 

@@ -8,7 +8,7 @@ use myriad_script::Frame;
 const MAX_POOLED: usize = 64;
 const MAX_POOLED_CAPACITY: usize = 16 * 1024;
 
-/// Reusable buffers of an exchange.
+/// Reusable buffers for the processing of a request, from a pool of each thread.
 #[derive(Default)]
 pub struct ExchangeBuffers {
     /// Empty request head. Boxed, like `frame`, because an exchange is moved several times.
@@ -23,7 +23,7 @@ pub struct ExchangeBuffers {
     pub key: Vec<u8>,
     /// Buffer for the bytes of the request that the routing rules have read.
     pub read: Vec<u8>,
-    /// Memory of scripts; `None` if the exchange must create it.
+    /// Memory of scripts (rewrite rules, maps, templates); `None` if the exchange must create it.
     pub frame: Option<Box<Frame>>,
 }
 

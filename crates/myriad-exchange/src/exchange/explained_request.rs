@@ -1,6 +1,6 @@
 //! Hypothetical request that is explained (`myriad -t --explain`).
 
-/// Hypothetical request that is explained.
+/// Hypothetical request whose processing is explained to a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainedRequest {
     /// Request method.

@@ -4,12 +4,12 @@ use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// State that features attach to a request, one value per type. Most requests have none.
+/// State that optional features attach to a request, one value per type. Most requests have none.
 #[derive(Default)]
 pub struct FeatureState(RefCell<Vec<(TypeId, Rc<dyn Any>)>>);
 
 impl FeatureState {
-    /// Returns the value of type `T`, created by `make` on the first call.
+    /// Returns the request's value of type `T`, which `make` creates on the first call.
     pub fn get_or_make<T: Any>(&self, make: impl FnOnce() -> T) -> Rc<T> {
         let known =
             self.0.borrow().iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, kept)| Rc::clone(kept));

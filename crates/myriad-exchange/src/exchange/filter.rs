@@ -10,7 +10,7 @@ use super::ContentResponse;
 /// Response filter with the settings of a location. The order of filters is listed in
 /// `myriad-output/src/filters/order.rs`.
 pub trait Filter<X: 'static>: Any + Send + Sync {
-    /// Returns the directive that enables the filter, for explanations.
+    /// Returns the directive that enables the filter, for explanations of requests.
     fn name(&self) -> &'static str;
 
     /// Returns true if the filter may change the body of a response with this media type (without parameters).
@@ -54,9 +54,9 @@ pub trait Filter<X: 'static>: Any + Send + Sync {
 /// Filters of a location, in order.
 pub struct Filters<X: 'static> {
     list: Box<[Box<dyn Filter<X>>]>,
-    /// True if a filter may change bodies.
+    /// True if one of the filters may change bodies.
     change_bodies: bool,
-    /// Largest [`Filter::piece_size`].
+    /// Largest [`Filter::piece_size`] of the filters: the size of slices in bytes.
     piece_size: u64,
 }
 
@@ -70,7 +70,7 @@ impl<X: 'static> Filters<X> {
         }
     }
 
-    /// Returns the filters in order.
+    /// Returns the filters in the order of application.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Filter<X>> {
         self.list.iter().map(|filter| &**filter)
     }
@@ -80,7 +80,7 @@ impl<X: 'static> Filters<X> {
         self.iter().find_map(|filter| (filter as &dyn Any).downcast_ref())
     }
 
-    /// Returns true if a filter may change bodies.
+    /// Returns true if one of the location's filters may change bodies.
     pub fn change_bodies(&self) -> bool {
         self.change_bodies
     }
@@ -96,12 +96,13 @@ impl<X: 'static> Filters<X> {
         self.iter().filter(|filter| filter.changes(media_type)).map(Filter::name).collect()
     }
 
-    /// Returns true if a filter may read any variable by its name at run time.
+    /// Returns true if one of the filters may read any variable by its name at run time.
     pub fn read_by_name(&self) -> bool {
         self.list.iter().any(|filter| filter.reads_by_name())
     }
 
-    /// Returns true if all filters permit the shortcut; see [`Filter::allows_shortcut`].
+    /// Returns true if all filters permit that requests reuse an earlier request's routing; see
+    /// [`Filter::allows_shortcut`].
     pub fn allows_shortcut(&self) -> bool {
         self.list.iter().all(|filter| filter.allows_shortcut())
     }

@@ -3,18 +3,19 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 
-/// Results of the limits for a client's request, shared with its subrequests.
+/// Results of `limit_req` and `limit_conn` for a client's request, shared with its subrequests.
 #[derive(Default)]
 pub struct LimitResults {
     /// `$limit_req_status`; `None` before the check. A request is checked once, even if it is redirected internally.
     pub requests: Cell<Option<LimitStatus>>,
     /// `$limit_conn_status`; `None` before the check. A request is checked once, even if it is redirected internally.
     pub connections: Cell<Option<LimitStatus>>,
-    /// Slots occupied in connection limits. Released on drop, when the request and its subrequests are finished.
+    /// Slots that the request occupies in `limit_conn` limits. Released on drop, when the request and its subrequests
+    /// are finished.
     pub client_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Result of the limits that apply only to requests to origins (`limit_req ... origin_only`).
+    /// Result of the `limit_req` limits that apply only to requests to origins (`origin_only`).
     pub origin_requests: Cell<Option<LimitStatus>>,
-    /// Slots of the limits that apply only to requests to origins (`limit_conn ... origin_only`), until such a request
+    /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), until such a request
     /// takes them over.
     pub origin_slots: RefCell<Option<Box<dyn Any>>>,
     /// Set if the client's network exceeds `origin_query_limit`, so that this request is queued for the origin behind
@@ -40,20 +41,20 @@ impl LimitResults {
 /// Value of `$limit_req_status` and `$limit_conn_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitStatus {
-    /// Within the limit.
+    /// The request is within the limit.
     Passed,
-    /// Delayed.
+    /// The request was delayed.
     Delayed,
-    /// Rejected.
+    /// The request was rejected.
     Rejected,
-    /// Would have been delayed without dry run.
+    /// The request would have been delayed without dry run.
     DelayedDryRun,
-    /// Would have been rejected without dry run.
+    /// The request would have been rejected without dry run.
     RejectedDryRun,
 }
 
 impl LimitStatus {
-    /// Returns the value of the variable.
+    /// Returns the value of `$limit_req_status` or `$limit_conn_status`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",

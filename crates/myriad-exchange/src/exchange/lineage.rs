@@ -9,10 +9,10 @@ pub(super) const MAX_DEPTH: u8 = 51;
 /// limits only concurrent subrequests.
 const MAX_SUBREQUESTS: u32 = 4096;
 
-/// State that an exchange inherits from its parent or shares with it.
+/// Relation of a request to its parent and subrequests: state that it inherits or shares.
 #[derive(Clone, Default)]
 pub struct Lineage {
-    /// Nesting depth; 0 for a client's request.
+    /// Nesting depth of the subrequest; 0 for a client's request.
     pub depth: u8,
     /// Start time of the client's request, in milliseconds of the process clock.
     pub began_ms: u64,

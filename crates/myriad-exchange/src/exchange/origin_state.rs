@@ -5,16 +5,16 @@ use std::any::Any;
 use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts, Trailers};
 
-/// State of an exchange's requests to origins.
+/// State of a request's attempts to get a response from an origin.
 #[derive(Default)]
 pub struct OriginState {
-    /// Attempts so far, updated while one is running.
+    /// Attempts to contact origins so far, updated while one is running.
     pub attempts: Attempts,
     /// Response head of the origin, once received.
     pub head: Option<ResponseHead>,
     /// Trailers of the origin's response, once its body is complete.
     pub trailers: Option<Trailers>,
-    /// Value that the protocol has computed from a target with variables; for `proxy_pass`, the URL.
+    /// Value that the origin's protocol has computed from a target with variables; for `proxy_pass`, the URL.
     pub prepared: Option<Box<dyn Any>>,
 }
 

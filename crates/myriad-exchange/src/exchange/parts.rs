@@ -17,13 +17,13 @@ use crate::runtime::{PlaceId, ServerId};
 pub struct IncomingRequest {
     /// Connection of the client.
     pub connection: Rc<Connection>,
-    /// Number of the request on its connection, from 1 on.
+    /// Number of the request on its client connection, from 1 on.
     pub number: u32,
-    /// Request head as received.
+    /// Request line and header fields as received.
     pub head: Box<RequestHead>,
-    /// Time at which the head was complete, in milliseconds of the process clock ([`myriad_net::clock`]).
+    /// Time at which the request head was complete, in milliseconds of the process clock ([`myriad_net::clock`]).
     pub at_ms: u64,
-    /// Time at which the head was complete, in microseconds of the process clock.
+    /// Time at which the request head was complete, in microseconds of the process clock.
     pub at_us: u64,
     /// Client address that a trusted proxy reported; its port is 0 if the proxy reported none. `None` without such a
     /// proxy.
@@ -32,12 +32,12 @@ pub struct IncomingRequest {
     pub lineage: Option<Box<Lineage>>,
     /// Trace context of the request; set when it is first needed.
     pub trace: OnceCell<Rc<RequestTrace>>,
-    /// Receiver of decisions, if the request is being explained.
+    /// Receiver of the decisions about the request, if the request is being explained to a user.
     pub sink: Option<Rc<dyn DecisionSink>>,
 }
 
 impl IncomingRequest {
-    /// Returns the time at which the head was complete, in seconds since the Unix epoch by the system clock.
+    /// Returns the time at which the request head was complete, in seconds since the Unix epoch by the system clock.
     pub fn wall_s(&self) -> u64 {
         myriad_net::clock::to_wall_ms(self.at_ms) / 1000
     }
@@ -46,13 +46,13 @@ impl IncomingRequest {
 /// Routing state of a request: the server, location and URI determined so far.
 #[derive(Clone, Default)]
 pub struct Route {
-    /// Virtual server.
+    /// Virtual server that processes the request.
     pub server: ServerId,
     /// Current location, whose settings apply.
     pub place: PlaceId,
-    /// Decoded and normalized path, after rewrites.
+    /// Decoded and normalized path of the request, after rewrites.
     pub uri: Vec<u8>,
-    /// Query string, without `?`.
+    /// Query string of the request, without `?`, after rewrites.
     pub args: Vec<u8>,
     /// Host in lower case without port; the server's name if the request names no host.
     pub host: Vec<u8>,
@@ -63,7 +63,7 @@ pub struct Route {
     /// True if the content is requested with GET although the client's method is another: for a HEAD request that
     /// shares the page of GET, or for an error page.
     pub as_get: bool,
-    /// Properties of the URI and its history.
+    /// Properties of the request's URI and its history.
     pub form: UriForm,
 }
 
@@ -120,11 +120,11 @@ pub struct ErrorState {
 /// Header fields taken over from a redirecting response to the response that is sent.
 #[derive(Default)]
 pub struct CarriedFields {
-    /// `Content-Type`.
+    /// `Content-Type` taken over from the redirecting response.
     pub media_type: Option<Vec<u8>>,
-    /// `Location`; used if the sent response has none.
+    /// `Location` taken over from the redirecting response; used if the sent response has none.
     pub location: Option<Vec<u8>>,
-    /// Other field lines.
+    /// Other field lines taken over.
     pub lines: Vec<u8>,
 }
 
@@ -155,7 +155,7 @@ impl Default for ShortcutFacts {
 pub struct Upload {
     /// Body as it arrives, not read yet.
     pub body: RequestBody,
-    /// Length of the body in bytes; `None` until the body was buffered or dropped.
+    /// Length of the request body in bytes; `None` until the body was buffered or dropped.
     pub length: Option<u64>,
     /// Buffered body: read in advance for an origin, for variables, or for the cache key (`*_cache_methods POST`).
     pub buffered: Option<BufferedBody>,
@@ -164,9 +164,9 @@ pub struct Upload {
 /// Result of a request, for logs and counters.
 #[derive(Default)]
 pub struct RequestOutcome {
-    /// Response head; default values before it is generated.
+    /// Head of the sent response; default values before it is generated.
     pub head: SentHead,
-    /// Numbers of sent bytes, and times; set when the exchange is finished.
+    /// Numbers of bytes sent for the request, and times of sending; set when the exchange is finished.
     pub sent: SentReport,
     /// True if the request had to wait for something, such as an origin or a disk.
     pub waited: bool,
@@ -179,7 +179,7 @@ pub struct RequestOutcome {
     /// Results of the client's limits, and the slots that the request occupies until it finishes; `None` if no limit
     /// was checked.
     pub limit_results: Option<Rc<LimitResults>>,
-    /// Per-request state of features.
+    /// State that optional features attach to the request.
     pub feature_state: FeatureState,
 }
 
@@ -214,11 +214,11 @@ pub struct SentHead {
     pub encoding_sizes: Option<Rc<EncodingSizes>>,
 }
 
-/// Numbers of bytes that an encoder has consumed and produced so far.
+/// Numbers of bytes that the encoder of a response body has consumed and produced so far.
 #[derive(Default)]
 pub struct EncodingSizes {
-    /// Consumed bytes.
+    /// Number of bytes consumed, before compression.
     pub taken: Cell<u64>,
-    /// Produced bytes.
+    /// Number of bytes produced, after compression.
     pub given: Cell<u64>,
 }

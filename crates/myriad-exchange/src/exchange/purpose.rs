@@ -11,7 +11,7 @@ pub enum FetchPurpose<'a> {
     /// Response for this client only: all of the client's request is forwarded.
     Visitor,
     /// Response to be stored in the cache: header fields that request a part, a validation or an encoding are omitted,
-    /// and HEAD becomes GET. A page under a separate key for other codings is requested in these codings.
+    /// and HEAD becomes GET. A page under the separate key for other codings is requested in these codings.
     Store {
         /// Stored page that the origin is asked to validate.
         confirms: Option<&'a Page>,
@@ -21,18 +21,19 @@ pub enum FetchPurpose<'a> {
 }
 
 impl FetchPurpose<'_> {
-    /// Returns true if a header field of the client must not be forwarded.
+    /// Returns true if a header field of the client must not be forwarded to the origin for this purpose.
     pub fn omits(self, known: Option<Known>) -> bool {
         matches!(self, FetchPurpose::Store { .. })
             && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
     }
 
-    /// Returns the codings to send in `Accept-Encoding` for a page under a separate key; otherwise `None`.
+    /// Returns the codings to send in `Accept-Encoding` for a page that is stored separately for clients with other
+    /// codings; otherwise `None`.
     pub fn codings(self, request: &Request) -> Option<&[u8]> {
         if matches!(self, FetchPurpose::Store { .. }) { request.cache.forwarded_codings() } else { None }
     }
 
-    /// Returns the header fields to forward: the client's, or their replacement.
+    /// Returns the header fields to forward to the origin: the client's, or their replacement for a shared fetch.
     pub fn fields<'r>(self, request: &'r Request) -> &'r Fields
     where
         Self: 'r,

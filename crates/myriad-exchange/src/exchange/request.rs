@@ -26,9 +26,9 @@ pub struct Exchange {
 
 /// State of a request, divided into parts so that a step can borrow only the parts that it needs.
 pub struct Request {
-    /// Configuration in use when the request arrived, with its resources.
+    /// Configuration that was in use when the request arrived, with the worker's resources for it.
     pub site: Rc<Generation>,
-    /// Received head and connection.
+    /// Connection and head of the request as received.
     pub received: IncomingRequest,
     /// Server, location and URI determined so far.
     pub route: Route,
@@ -38,9 +38,9 @@ pub struct Request {
     pub shortcut: ShortcutFacts,
     /// Body of the client's request.
     pub upload: Upload,
-    /// Cache state.
+    /// State of the page look-up in the cache.
     pub cache: CacheState,
-    /// State of requests to origins; `None` before the first.
+    /// State of the request's attempts to contact origins; `None` before the first.
     pub origin: Option<Box<OriginState>>,
     /// Result of the request, for logs and counters.
     pub outcome: RequestOutcome,
@@ -79,8 +79,8 @@ impl Request {
         }
     }
 
-    /// Returns a copy for a task that outlives the exchange, or for a nested exchange: with head and route, but without
-    /// body and results.
+    /// Returns a copy of the request for a task that outlives the exchange, or for a nested exchange: with head and
+    /// route, but without body and results.
     pub(super) fn snapshot(&self) -> Self {
         Self {
             site: Rc::clone(&self.site),
@@ -187,13 +187,13 @@ impl Request {
         }
     }
 
-    /// Returns the state of requests to origins, creating it if necessary.
+    /// Returns the state of the request's attempts to contact origins, creating it if necessary.
     pub fn origin_mut(&mut self) -> &mut OriginState {
         self.origin.get_or_insert_default()
     }
 
-    /// Limits the validity of the routing result to that of a file check, which is valid until `until_ms` of the
-    /// process clock.
+    /// Limits the time for which later requests may reuse the routing result to that of a file check, which is valid
+    /// until `until_ms` of the process clock.
     pub fn limit_validity(&self, until_ms: u64) {
         self.shortcut.valid_until_ms.set(self.shortcut.valid_until_ms.get().min(until_ms));
     }
@@ -215,7 +215,7 @@ impl Exchange {
         Box::write(room, Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
-    /// Returns a copy for a task that outlives the exchange, such as a shared fetch of its page.
+    /// Returns a copy of the exchange for a task that outlives it, such as a shared fetch of its page.
     pub fn snapshot(&self) -> Box<Self> {
         Box::new(Self { frame: self.frame.clone(), request: self.request.snapshot() })
     }

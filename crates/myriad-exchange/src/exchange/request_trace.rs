@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use crate::trace_context::{SpanId, TraceId, TraceParent};
 
-/// Trace context of a request, shared with its subrequests and the fetch of its page.
+/// Trace context (W3C `traceparent`) of a request, shared with its subrequests and the fetch of its page.
 #[derive(Debug)]
 pub struct RequestTrace {
     /// Trace identifier: that of the client if its trace context is used, otherwise a new one.
@@ -15,23 +15,23 @@ pub struct RequestTrace {
     pub parent: Option<TraceParent>,
     /// `tracestate` in the client's trace context; `None` if that is missing or not used.
     pub state: Option<Vec<u8>>,
-    /// True if the request is recorded; `None` until a location has decided.
+    /// True if the request is recorded for tracing; `None` until a location has decided.
     pub sampled: Cell<Option<bool>>,
-    /// Waits of the request so far, in the order of their ends.
+    /// Intervals in which the request waited so far, in the order of their ends.
     pub waits: RefCell<Vec<RecordedWait>>,
 }
 
 /// Interval in which a request waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedWait {
-    /// Directive or operation that caused the wait.
+    /// Name of the directive or operation that caused the wait.
     pub what: &'static str,
-    /// Start and end, in microseconds of the process clock.
+    /// Start and end of the wait, in microseconds of the process clock.
     pub times_us: (u64, u64),
 }
 
 impl RequestTrace {
-    /// Returns true if the request is recorded.
+    /// Returns true if the request is recorded for tracing.
     pub fn is_sampled(&self) -> bool {
         self.sampled.get() == Some(true)
     }

@@ -2,8 +2,8 @@
 
 use crate::exchange::Request;
 
-/// Stores the routing result of a request that has just found its page or file, unless the result depends on more than
-/// the bytes that the rules have read.
+/// Stores the routing result of a request that has just found its page or file, for similar requests of this worker,
+/// unless the result depends on more than the bytes that the routing rules have read.
 pub fn store(request: &Request) {
     let strayed = request.shortcut.depends_on_more.get()
         || request.errors.status.is_some()

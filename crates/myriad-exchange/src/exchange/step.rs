@@ -14,7 +14,7 @@ use myriad_script::Frame;
 use super::{ContentResponse, Exchange, ExplainedDecision, ExplainedRequest, Request};
 use crate::runtime::Runtime;
 
-/// Result of a phase or a content handler: how the request continues.
+/// Result of a processing phase or a content handler: how the request continues.
 pub enum PhaseStep {
     /// A response is ready.
     Answer(ContentResponse),
@@ -26,7 +26,7 @@ pub enum PhaseStep {
     Redirect,
     /// Continue in the named location (`@name`).
     Named(Box<[u8]>),
-    /// Error status, to be answered by an `error_page` or the built-in page.
+    /// The request fails with this status, which an `error_page` or the built-in page answers.
     Error(u16),
 }
 
@@ -43,7 +43,7 @@ impl PhaseStep {
     }
 }
 
-/// Methods of read-only handlers.
+/// Methods that read-only handlers support.
 pub const GET_HEAD: MethodSet = MethodSet::of(&[Method::Get, Method::Head]);
 
 /// Future of the next step or of a check's verdict. It is not `Send`: an exchange remains on its worker thread.
@@ -82,7 +82,7 @@ pub trait Handler: Send + Sync {
         None
     }
 
-    /// Returns true if requests may use the shortcut to this handler.
+    /// Returns true if requests to this handler may reuse an earlier request's routing.
     fn allows_shortcut(&self) -> bool {
         false
     }
@@ -100,7 +100,7 @@ pub trait Handler: Send + Sync {
 
 /// Access checks of a location, which run before its content handler. A location without checks has no gate.
 pub struct AccessGate {
-    /// Checks, in order of execution.
+    /// Checks of the location, in order of execution.
     pub checks: Vec<Box<dyn Check>>,
     /// `satisfy any`: one check that admits the client suffices.
     pub any: bool,
@@ -158,7 +158,7 @@ pub trait Check: Send + Sync {
     }
 }
 
-/// Changes of a location to the header fields of responses (`more_set_headers`).
+/// Changes that a location makes to the header fields of responses (`more_set_headers`).
 ///
 /// Features store it among the settings of a location as `Box<dyn HeadEdit>`.
 pub trait HeadEdit: Send + Sync {
@@ -194,7 +194,8 @@ pub trait Counting: Send + Sync {
     fn count(&self, exchange: &mut Exchange);
 }
 
-/// Tracing of a location's requests. Features store it among the settings of a location as `Box<dyn Tracing>`.
+/// Tracing of a location's requests (W3C trace context). Features store it among the settings of a location as `Box<dyn
+/// Tracing>`.
 pub trait Tracing: Send + Sync {
     /// Starts the tracing of a request that has entered the location, before rewrite rules run. Decides which trace
     /// context the origin receives and, unless an earlier location has decided, whether the request is recorded.
@@ -221,7 +222,7 @@ pub trait AfterSent: Send + Sync {
 
 /// Verdict of an access check.
 pub enum CheckVerdict {
-    /// The check does not decide; others do.
+    /// The check does not decide about the request; other checks do.
     Pass,
     /// The client is admitted.
     Allow,
@@ -244,12 +245,12 @@ impl CheckVerdict {
 }
 
 /// Handler of request methods that content handlers do not support, such as PURGE. Takes precedence over the content
-/// handler. Features store it among the settings of a location as `Box<dyn MethodHandler>`.
+/// handler of a location. Features store it among the settings of the location as `Box<dyn MethodHandler>`.
 pub trait MethodHandler: Send + Sync {
-    /// Returns true if it handles the method of this request on the current server.
+    /// Returns true if this handler handles the method of the request on the current server.
     fn takes(&self, request: &Request) -> bool;
 
-    /// Returns the methods that it handles in addition to GET and HEAD, for the field `Allow`.
+    /// Returns the methods that this handler supports in addition to GET and HEAD, for the field `Allow`.
     fn methods(&self) -> MethodSet {
         MethodSet::default()
     }
@@ -260,18 +261,18 @@ pub trait MethodHandler: Send + Sync {
 
 /// Handler for folders without an index file.
 pub trait FolderHandler: Send + Sync {
-    /// Starts to produce the response, like [`Handler::begin`].
+    /// Starts to produce the response for the directory at `folder`. Must not block.
     fn begin(&self, folder: &Path) -> PhaseStep;
 }
 
 /// Point at which the processing of a subrequest starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubrequestStart {
-    /// At the rewrite rules of the server, with the subrequest's URI.
+    /// Start at the rewrite rules of the server, with the subrequest's URI.
     Server,
-    /// At the content handler of its current location.
+    /// Start at the content handler of the subrequest's current location.
     Place,
-    /// In a named location of the server (`@name`).
+    /// Start in a named location of the server (`@name`).
     Named(Box<[u8]>),
 }
 

@@ -13,8 +13,8 @@ pub enum StoredFields {
 }
 
 impl StoredFields {
-    /// Returns the values of a field in order. `Set-Cookie` of a complete page is never returned, because cookies
-    /// belong to another client.
+    /// Returns the values of the origin's response field `name` in order. `Set-Cookie` of a complete page is never
+    /// returned, because cookies belong to another client.
     pub fn get_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let (page, head) = match self {
             Self::Page(page) => (Some(of_page(page.meta(), name)), None),

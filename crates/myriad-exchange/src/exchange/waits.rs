@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use super::{RecordedWait, Request, RequestTrace};
 
-/// Maximum number of recorded waits per request, because a page may have thousands of fragments.
+/// Maximum number of recorded waits per traced request, because a page may have thousands of fragments.
 const MAX_WAITS: usize = 64;
 
-/// Wait in progress. It is recorded on drop, even if the client has disconnected meanwhile.
+/// Wait of a traced request in progress. It is recorded on drop, even if the client has disconnected meanwhile.
 pub struct WaitGuard {
     traced: Rc<RequestTrace>,
     what: &'static str,
@@ -15,8 +15,8 @@ pub struct WaitGuard {
 }
 
 impl Request {
-    /// Starts a wait caused by the directive or operation `what`; it ends when the returned guard is dropped. Returns
-    /// `None` for a request that is not recorded.
+    /// Starts a wait of the request caused by the directive or operation `what`; dropping the returned guard finishes
+    /// it. Returns `None` for a request that is not recorded for tracing.
     pub fn begin_wait(&self, what: &'static str) -> Option<WaitGuard> {
         let traced = self.received.trace.get().filter(|traced| traced.is_sampled())?;
         Some(WaitGuard { traced: Rc::clone(traced), what, since_us: myriad_net::clock::now_us() })

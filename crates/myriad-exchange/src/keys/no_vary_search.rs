@@ -11,17 +11,19 @@ use parking_lot::Mutex;
 use crate::exchange::Request;
 use crate::runtime::CachePlace;
 
-/// Maximum number of paths with rules; the least recently used are dropped. A rule has at most some kilobytes.
+/// Maximum number of paths for which a `No-Vary-Search` rule is stored; the least recently used are dropped. A rule has
+/// at most some kilobytes.
 const PATHS: u64 = 4096;
 
-/// Rules of the process, by hash of zone, host and path. They survive reloads.
+/// `No-Vary-Search` rules of the process, by hash of cache zone, host and path. They survive reloads.
 static RULES: LazyLock<Mutex<Lru<u64, Arc<NoVarySearch>>>> = LazyLock::new(|| Mutex::new(Lru::new(PATHS)));
-/// Seed of these hashes, so that clients cannot produce collisions.
+/// Seed of the hashes by which the rules are stored, so that clients cannot produce collisions.
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-/// Set once a rule has been stored. Before that, look-ups are skipped.
+/// Set once a `No-Vary-Search` rule has been stored. Before that, look-ups are skipped.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// Stores the rule in a response that is being stored for its path; removes the previous rule if there is none.
+/// Stores the `No-Vary-Search` rule of a response that is being stored, for its path; removes the previous rule if
+/// there is none.
 pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) {
     if !cache.no_vary_search || rule.is_none() && !ANY.load(Ordering::Relaxed) {
         return;
@@ -38,8 +40,8 @@ pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) 
     }
 }
 
-/// Removes the arguments that the rule of the path ignores from the query of a key, which is the text after its first
-/// `?`. If the query contains anything but arguments of the request, the key is not changed.
+/// Removes the arguments that the path's `No-Vary-Search` rule ignores from the query of a cache key, which is the text
+/// after its first `?`. If the query contains anything but arguments of the request, the key is not changed.
 pub(super) fn remove_ignored_args(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     if !cache.no_vary_search || !ANY.load(Ordering::Relaxed) {
         return;

@@ -12,7 +12,7 @@ use super::no_vary_search;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::CachePlace;
 
-/// Writes the key of the request's page to `request.cache.key`. Fails if a variable in `*_cache_key` cannot be
+/// Writes the cache key of the request's page to `request.cache.key`. Fails if a variable in `*_cache_key` cannot be
 /// evaluated.
 pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Result<(), EvalError> {
     let mut key = std::mem::take(&mut request.cache.key);
@@ -31,15 +31,16 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     Ok(())
 }
 
-/// Returns the key of the page of a request, for explanations and purges.
+/// Returns the cache key of the page of a request, for explanations and purges.
 pub fn of(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, EvalError> {
     let Exchange { request, frame } = exchange;
     write(request, frame, cache)?;
     Ok(request.cache.key.clone())
 }
 
-/// Appends `Host` as received if it differs from the normalized host. Applications generate links from `Host` with its
-/// port, while `$host` in keys has no port: a client that sends another port must not determine the page of others.
+/// Appends `Host` as received to a cache key if it differs from the normalized host. Applications generate links from
+/// `Host` with its port, while `$host` in keys has no port: a client that sends another port must not determine the
+/// page of others.
 pub fn append_host(request: &Request, key: &mut Vec<u8>) {
     let sent = request.received.head.known(Known::Host).unwrap_or_default();
     if !sent.eq_ignore_ascii_case(&request.route.host) {
@@ -47,8 +48,9 @@ pub fn append_host(request: &Request, key: &mut Vec<u8>) {
     }
 }
 
-/// Appends the URI of a subrequest. A key with `$request_uri` is the same for a page and all its includes, so the
-/// includes need separate keys. Slices of a response belong to the URI that the client sent, and are excluded.
+/// Appends the URI of a subrequest to a cache key. A key with `$request_uri` is the same for a page and all its
+/// includes, so the includes need separate keys. Slices of a response belong to the URI that the client sent, and are
+/// excluded.
 fn append_subrequest(request: &Request, key: &mut Vec<u8>) {
     if request.cache.slice.get().is_none() {
         append(SUBREQUEST, &request.route.uri, key);
@@ -56,8 +58,8 @@ fn append_subrequest(request: &Request, key: &mut Vec<u8>) {
     }
 }
 
-/// Appends the values of the fields in `cache_key_field` and of the cookies in `cache_key_cookie`, as far as the
-/// request has them.
+/// Appends the values of the fields in `cache_key_field` and of the cookies in `cache_key_cookie` to a cache key, as
+/// far as the request has them.
 fn append_inputs(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     for input in &cache.rules.shared_fetch.keyed {
         let value = input.value(request.received.head.fields());

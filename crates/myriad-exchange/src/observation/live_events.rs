@@ -9,15 +9,15 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-/// Maximum number of concurrent readers of live events.
+/// Maximum number of concurrent readers of live events (statistics and purges, as they happen).
 const MAX_READERS: usize = 32;
 
-/// Newest events, for all readers.
+/// Newest live events (statistics and purges), for all readers.
 #[derive(Clone, Debug, Default)]
 pub struct LatestEvents {
-    /// Newest tick; `None` before the first.
+    /// Newest statistics; `None` before the first.
     pub tick: Option<Tick>,
-    /// Latest purges as JSON, oldest first, each with its number.
+    /// Latest purges as JSON, oldest first, each with its position among all purges.
     pub purges: Arc<[(u64, Bytes)]>,
     /// Number of times that all readers were disconnected. Readers that started at a lower number stop.
     pub epoch: u64,
@@ -50,7 +50,7 @@ struct State {
 /// Reason why [`EventFeed::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObserverWake {
-    /// The given time is over.
+    /// The time given to the call is over.
     Time,
     /// A reader has started since the last wait.
     Reader,
@@ -87,7 +87,7 @@ impl EventFeed {
         self.readers.load(SeqCst)
     }
 
-    /// Publishes a new tick and the latest purges to all readers.
+    /// Publishes new statistics and the latest purges to all readers.
     pub fn publish(&self, tick: Tick, purges: Arc<[(u64, Bytes)]>) {
         self.news.send_modify(|news| {
             news.tick = Some(tick);
@@ -100,7 +100,7 @@ impl EventFeed {
         self.news.send_modify(|news| news.epoch += 1);
     }
 
-    /// Stops the observer thread.
+    /// Stops the observer thread at shutdown.
     pub fn end(&self) {
         self.state.lock().is_stopped = true;
         self.woken.notify_all();
@@ -154,7 +154,7 @@ impl Drop for ReaderSlot {
     }
 }
 
-/// Reader of live events. A slow reader misses ticks, and purges only if it misses more than are retained.
+/// Reader of live events. A slow reader misses some statistics, and purges only if it misses more than are retained.
 #[derive(Debug)]
 pub struct EventReader {
     news: watch::Receiver<LatestEvents>,
@@ -164,17 +164,17 @@ pub struct EventReader {
     _seat: ReaderSlot,
 }
 
-/// Events since the previous ones that a reader has received.
+/// Events since those that a reader has received before.
 #[derive(Clone, Debug)]
 pub struct LiveEvents {
     /// Purges as JSON, oldest first.
     pub purges: Vec<Bytes>,
-    /// Newest tick.
+    /// Newest statistics.
     pub tick: Tick,
 }
 
 impl EventReader {
-    /// Waits for the next tick. Returns it with the purges since the last call, or `None` if the reader was
+    /// Waits for the next statistics. Returns them with the purges since the last call, or `None` if the reader was
     /// disconnected.
     pub async fn next(&mut self) -> Option<LiveEvents> {
         loop {

@@ -30,10 +30,10 @@ pub use live_events::{EventFeed, EventReader, LatestEvents, LiveEvents, Observer
 pub use record_request::note;
 pub use untrusted_proxies::{SenderCounts, UntrustedProxies};
 
-/// Observations shared by all workers of a process.
+/// Observations of the traffic (rankings, history, live events), shared by all workers of a process.
 #[derive(Debug)]
 pub struct SiteObservation {
-    /// Rankings of pages, one per worker, indexed by worker number.
+    /// Rankings of pages (such as most requested, slowest), one per worker, indexed by worker number.
     pub tops: Box<[Mutex<PageRankings>]>,
     /// Feed of live events.
     pub live: EventFeed,
@@ -41,9 +41,9 @@ pub struct SiteObservation {
     pub history: Mutex<Option<History>>,
     /// Start time of the process, in milliseconds since the epoch.
     pub started_ms: u64,
-    /// Number of reloads.
+    /// Number of reloads since the process started.
     pub reloads: AtomicU64,
-    /// Clients that send `X-Forwarded-For` but are not trusted proxies.
+    /// Addresses of clients that send `X-Forwarded-For` but are not trusted proxies.
     pub senders: UntrustedProxies,
     /// Configuration files with their texts, for explanations.
     pub sources: Mutex<Arc<[SourceFile]>>,
@@ -64,16 +64,16 @@ impl SiteObservation {
     }
 }
 
-/// Observation by one worker.
+/// State with which one worker records its requests for rankings and live events.
 #[derive(Debug)]
 pub struct WorkerObservation {
-    /// State shared with the other workers.
+    /// Observations shared with the other workers.
     pub shared: Arc<SiteObservation>,
-    /// Sampling of cache hits.
+    /// Sampling of cache hits for the rankings.
     hits: Sampling,
-    /// Sampling of responses that origins sent within a millisecond.
+    /// Sampling of responses that origins sent within a millisecond, for the rankings.
     quick: Sampling,
-    /// Buffer for URLs.
+    /// Buffer for the URL of the request being recorded.
     url: RefCell<Vec<u8>>,
 }
 

@@ -82,12 +82,12 @@ fn of_status(request: &Request, status: CacheStatus) -> &'static str {
     }
 }
 
-/// Returns `reason`, or "origin failed" if the response has a status of 500 or higher.
+/// Returns `reason`, or "origin failed" if the response of the request has a status of 500 or higher.
 fn failed(request: &Request, reason: &'static str) -> &'static str {
     if request.outcome.head.status >= 500 { "origin failed" } else { reason }
 }
 
-/// Writes the URL as the client sent it.
+/// Writes the URL of the request as the client sent it to `url`.
 fn write_url(request: &Request, url: &mut Vec<u8>) {
     url.clear();
     let target = request.received.head.target();

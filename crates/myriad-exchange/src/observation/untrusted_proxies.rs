@@ -4,19 +4,20 @@ use std::net::IpAddr;
 
 use parking_lot::Mutex;
 
-/// Maximum number of client addresses counted separately; requests of further addresses are counted together.
+/// Maximum number of addresses of untrusted proxies counted separately; requests of further addresses are counted
+/// together.
 const MAX_SENDERS: usize = 64;
 
-/// Number of requests by client address, since the process started.
+/// Number of requests with `X-Forwarded-For` by address of the untrusted sender, since the process started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
     /// Addresses with their counts; `None` is a client on a Unix socket.
     pub senders: Vec<(Option<IpAddr>, u64)>,
-    /// Number of requests of further addresses.
+    /// Number of requests of further addresses, which are not counted separately.
     pub others: u64,
 }
 
-/// Counts shared by all workers.
+/// Counts of requests from untrusted proxies (clients that send `X-Forwarded-For`), shared by all workers.
 #[derive(Debug, Default)]
 pub struct UntrustedProxies(Mutex<SenderCounts>);
 

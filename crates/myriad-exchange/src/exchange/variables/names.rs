@@ -7,7 +7,7 @@ use super::unsupported::refusal;
 use crate::exchange::Request;
 use crate::runtime::{VariableRef, VariableRegistry};
 
-/// Resolves names while a configuration is compiled, and collects the variables that it uses.
+/// Resolver of variable names while a configuration is compiled; collects the variables that the configuration uses.
 pub struct VariableNames {
     registry: &'static VariableRegistry<Request>,
     used: Vec<VariableRef<Request>>,
@@ -24,7 +24,7 @@ impl VariableNames {
         self.used
     }
 
-    /// Returns the variable of an id that this resolver has assigned.
+    /// Returns the variable for an id that this resolver has assigned.
     pub fn variable(&self, id: Builtin) -> &VariableRef<Request> {
         &self.used[id.0 as usize]
     }

@@ -3,7 +3,7 @@
 use super::write::RequestVariable;
 use super::{answer, body, connection, fields, files, request, site, time};
 
-/// Variables of this crate, one list per theme.
+/// Built-in variables of requests that this crate defines, one list per theme.
 pub const ROWS: &[&[RequestVariable]] = &[
     request::ROWS,
     fields::ROWS,

@@ -60,8 +60,8 @@ fn now_ms(request: &Request) -> u64 {
     }
 }
 
-/// Second of the last time that a worker has formatted, since the Unix epoch, and the resulting text. Most requests
-/// within a second need the same text.
+/// Last formatted time of a worker: its second since the Unix epoch, and the resulting text. Most requests within a
+/// second need the same text.
 type Latest<const N: usize> = Cell<(u64, [u8; N])>;
 
 thread_local! {

@@ -5,14 +5,14 @@ use myriad_conf::registry::{DirectiveStatus, NOT_YET};
 use crate::exchange::Request;
 use crate::runtime::VariableRegistry;
 
-/// Variable of nginx or Myriad.
+/// Variable of nginx or Myriad, as documented for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentedVariable {
     /// Name without `$`; a name that ends with `_` represents all variables with this prefix.
     pub name: &'static str,
-    /// nginx module, as named in its manual.
+    /// nginx module of the variable, as named in nginx's manual.
     pub module: &'static str,
-    /// Compatibility status.
+    /// Compatibility with nginx: same, different, additional or not supported.
     pub status: DirectiveStatus,
 }
 

@@ -10,7 +10,7 @@ use crate::exchange::Request;
 pub use crate::exchange::digits::{address, number};
 use crate::runtime::{Borrowed, NameSuffix, VariableRow};
 
-/// Variable of a request.
+/// Definition of a variable whose value a request determines.
 pub type RequestVariable = VariableRow<Request>;
 
 /// Appends the `Display` form of a value. Always returns true, as variables require.
@@ -41,7 +41,7 @@ pub fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
     true
 }
 
-/// Appends values with a separator between them.
+/// Appends several values with a separator between them.
 pub fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut Vec<u8>) {
     for (index, value) in values.enumerate() {
         if index > 0 {
@@ -69,7 +69,7 @@ pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     found
 }
 
-/// Borrows the value if there is at most one; returns `None` for several values, which must be joined.
+/// Borrows the value of a variable if there is at most one; returns `None` for several values, which must be joined.
 pub fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
