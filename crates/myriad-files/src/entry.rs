@@ -61,13 +61,13 @@ pub(crate) struct FileIdentity {
 
 /// Regular file.
 pub struct FileEntry {
-    /// Length in bytes.
+    /// Length of the file in bytes.
     pub length: u64,
-    /// Modification time in seconds since the Unix epoch; 0 if it is before.
+    /// Modification time of the file in seconds since the Unix epoch; 0 if it is before.
     pub modified_s: u64,
-    /// Modification time as an HTTP date, for `Last-Modified`.
+    /// Modification time of the file as an HTTP date, for `Last-Modified`.
     pub modified: Box<[u8]>,
-    /// Entity tag in the format of nginx: modification time and length in hexadecimal.
+    /// Entity tag of the file in the format of nginx: modification time and length in hexadecimal.
     pub tag: EntityTag,
     identity: FileIdentity,
     weight: FileWeight,

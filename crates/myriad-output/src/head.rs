@@ -111,9 +111,11 @@ pub(super) fn write_fields(place: &Place, answer: &ContentResponse, expires: boo
     copy_lines(&answer.lines, left_out, |lines| head.append_lines(lines));
 }
 
-/// `Last-Modified`, as named in [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced).
+/// Name of the field `Last-Modified`, as it is listed in
+/// [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced).
 pub(super) const LAST_MODIFIED: &[u8] = b"last-modified";
-/// `ETag`, as named in [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced).
+/// Name of the field `ETag`, as it is listed in
+/// [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced).
 pub(super) const ETAG: &[u8] = b"etag";
 
 /// Names of response fields that are omitted because others replace them, in lower case.

@@ -16,7 +16,8 @@ const UNSET: u32 = u32::MAX;
 /// State of a request while scripts run. Embedders reuse frames for other requests of the same configuration.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Number of the current request. A slot is set if it has this number, so that `reset` need not access the slots.
+    /// Number of the current request. The slot of a variable is set if it has this number, so that `reset` need not
+    /// access the slots.
     generation: u32,
     slots: Vec<VariableSlot>,
     captures: Captures,
@@ -125,16 +126,16 @@ impl Frame {
         slot.value.extend_from_slice(value);
     }
 
-    /// Moves a value into a slot; `value` receives the slot's previous buffer. A volatile value is computed again at
-    /// the next read.
+    /// Moves a value into the slot of a variable; `value` receives the slot's previous buffer. A volatile value is
+    /// computed again at the next read.
     pub(crate) fn store(&mut self, slot: u32, value: &mut Vec<u8>, volatile: bool) {
         let slot = self.claim(slot);
         slot.volatile = volatile;
         std::mem::swap(&mut slot.value, value);
     }
 
-    /// Takes the buffer of a slot, so that its value can be read while the frame changes. `return_slot` must restore
-    /// it.
+    /// Takes the value out of the slot of a variable, so that it can be read while the frame changes. `return_slot`
+    /// must restore it.
     pub(crate) fn lend_slot(&mut self, slot: u32) -> Vec<u8> {
         match self.slots.get_mut(slot as usize) {
             Some(slot) if slot.generation == self.generation => std::mem::take(&mut slot.value),
@@ -151,7 +152,8 @@ impl Frame {
         }
     }
 
-    /// Assigns a group of the latest match to a slot; empty for a group that did not participate.
+    /// Assigns a group of the latest match to the slot of a variable; an empty value for a group that did not
+    /// participate.
     pub(crate) fn assign_capture(&mut self, slot: u32, group: usize) {
         let mut value = self.take_buffer();
         value.extend_from_slice(self.capture(group).unwrap_or_default());

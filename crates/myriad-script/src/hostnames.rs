@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-/// Name that is stored inline if it is short, so that a lookup accesses one cache line less.
+/// Host name that is stored inline if it is short, so that a lookup accesses one cache line less.
 type InlineName = SmallVec<[u8; 24]>;
 
 /// Map from names to values, with the search order of nginx's `server_name` and `map`: exact name, then the longest
@@ -60,7 +60,7 @@ impl<V: Clone> Hostnames<V> {
         insert(&mut self.exact, name, value)
     }
 
-    /// Returns whether the table is empty.
+    /// Returns whether the map has no names.
     pub fn is_empty(&self) -> bool {
         self.exact.is_empty() && self.leading.is_empty() && self.trailing.is_empty()
     }

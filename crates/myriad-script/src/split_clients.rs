@@ -5,7 +5,8 @@ use crate::error::ScriptError;
 /// Compiled table of `split_clients`.
 #[derive(Debug)]
 pub(crate) struct SplitClients {
-    /// Values, each with the exclusive upper bound of its hashes; `None` for all remaining hashes.
+    /// Values of the variable, each with the exclusive upper bound of the hashes to which it belongs; `None` for all
+    /// remaining hashes.
     parts: Vec<(Option<u32>, Box<[u8]>)>,
 }
 

@@ -30,11 +30,11 @@ pub enum EvaluationScope {
 /// Data that a scope reads, directly or through user variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeReads {
-    /// Variables of the embedder.
+    /// Variables of the embedder that the scope reads.
     pub builtins: BTreeSet<Builtin>,
-    /// True if it reads values that exist only after the rules have run: variables of `set`, or regex captures.
+    /// True if the scope reads values that exist only after the rules have run: variables of `set`, or regex captures.
     pub made_by_rules: bool,
-    /// True if it calls a function that varies with the time or with random bytes.
+    /// True if the scope calls a function that varies with the time or with random bytes.
     pub varies: bool,
 }
 

@@ -7,7 +7,7 @@ use myriad_upstream::Attempt;
 
 use crate::ids;
 
-/// Maximum number of attempts at origins that are reported per request.
+/// Maximum number of attempts at origins that the spans of a request report.
 const MOST_TRIES: usize = 32;
 
 /// Returns the encoded child spans of a finished request: its waits, then its attempts at origins.

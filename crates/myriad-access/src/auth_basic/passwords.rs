@@ -82,7 +82,8 @@ impl Drop for QueuePosition<'_> {
     }
 }
 
-/// Returns a random key, derived from the random state of the standard library's hash tables.
+/// Returns a random key for the digests in the verification cache, derived from the random state of the standard
+/// library's hash tables.
 fn random_key() -> [u8; 32] {
     let mut key = [0; 32];
     for (index, part) in key.chunks_mut(8).enumerate() {

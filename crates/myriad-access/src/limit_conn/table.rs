@@ -34,8 +34,8 @@ impl LimitTable for ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// Counts a request with this key. Returns `None` if `most` requests of the key are counted already, or if the
-    /// table is full.
+    /// Counts a request with this key. Returns `None`, without counting it, if `most` requests of the key are counted
+    /// already, or if the table is full.
     pub fn try_count(self: &Arc<Self>, key: &[u8], most: u16) -> Option<CountedRequest> {
         let mut counts = self.counts.lock();
         match counts.get_mut(key) {

@@ -24,9 +24,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Compiled `secure_link*` of a location.
 pub(super) enum SecureLink {
-    /// `secure_link_secret`: the secret.
+    /// `secure_link_secret`: secret of links with the digest in their path.
     InPath(Box<[u8]>),
-    /// `secure_link` and `secure_link_md5`.
+    /// `secure_link` and `secure_link_md5`: link with its digest, and text whose digest must be equal.
     Digested { link: Template, digested: Template },
 }
 

@@ -5,7 +5,6 @@
 //! collection, which returns ranges that have been free for 0.1 s to the system (`src/page.c`, `generic_collect`,
 //! `purge_delay`). An idle thread does neither, so the process would not become smaller when zones are emptied. These
 //! functions trigger both by allocations, because a call of the allocator would need `unsafe`.
-//! does not.
 
 use std::hint::black_box;
 

@@ -5,7 +5,7 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Numbers of client connections of all workers, as shown by `stub_status`.
+/// Variables with the numbers of client connections of all workers, as shown by `stub_status`.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new(
         "stub_status",

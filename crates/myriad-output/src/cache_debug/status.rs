@@ -8,7 +8,7 @@ use myriad_exchange::exchange::CacheReport;
 use myriad_net::ResponseText;
 use myriad_policy::CacheStatus;
 
-/// Returns the number of seconds until a page becomes stale; negative if it is stale.
+/// Returns the number of seconds until a page becomes stale; negative if it is stale already.
 pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
     let seconds = |ms: u64| i64::try_from(ms / 1000).unwrap_or(i64::MAX);
     if fresh_until_ms >= now_ms {

@@ -7,7 +7,7 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Answer;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Compression ratio of the response; no value if it was sent in another coding.
+/// Variables with the compression ratio of the response in each coding; no value if it was sent in another coding.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     // Without the modules, nginx leaves these names to the configuration, which may define them by a map.
     RequestVariable::new(

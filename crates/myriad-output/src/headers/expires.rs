@@ -16,7 +16,7 @@ enum ExpiresResult {
     Off,
     Epoch,
     Max,
-    /// Lifetime in seconds; negative for the past.
+    /// Lifetime of the response in seconds; negative for a time in the past.
     In(i64),
 }
 
@@ -48,7 +48,8 @@ pub(crate) fn write_expires(
     true
 }
 
-/// Lines that were written last. They are cached because most responses of a second use the same lines.
+/// Lines `Expires` and `Cache-Control` that were written last. They are cached because most responses of a second use
+/// the same lines.
 struct ExpiresLines {
     now_s: u64,
     seconds: i64,

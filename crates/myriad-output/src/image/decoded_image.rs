@@ -13,11 +13,11 @@ pub(crate) struct DecodedImage {
     pub pixels: Pixels,
     /// Set if the file had a palette: the image is a drawing rather than a photograph.
     pub has_palette: bool,
-    /// ICC profile; `None` if the colors are sRGB.
+    /// ICC color profile of the image; `None` if the colors are sRGB.
     pub profile: Option<Vec<u8>>,
 }
 
-/// Returns the size, or an error if it has more than `max_pixels` pixels.
+/// Returns the size unchanged, or an error if it has more than `max_pixels` pixels.
 pub(crate) fn bounded(size: ImageSize, max_pixels: u64) -> Result<ImageSize, ImageError> {
     if size.pixels() > max_pixels { Err(ImageError::TooLarge(size)) } else { Ok(size) }
 }

@@ -28,7 +28,7 @@ fn accepts(value: &[u8], media_type: &str) -> bool {
     })
 }
 
-/// Returns whether a parameter is `q=0`, `q=0.000` or similar.
+/// Returns whether a parameter of `Accept` is `q=0`, `q=0.000` or similar, by which the client rejects the media type.
 fn is_nothing(parameter: &[u8]) -> bool {
     match parameter {
         [b'q' | b'Q', b'=', weight @ ..] => {

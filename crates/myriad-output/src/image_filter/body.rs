@@ -10,9 +10,9 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 
 /// Reason why a body was not read completely.
 pub(super) enum BodyReadFailure {
-    /// The body exceeds the limit.
+    /// The body has more bytes than the limit.
     TooLong,
-    /// The body was aborted.
+    /// The body was aborted by its source.
     Broken,
 }
 

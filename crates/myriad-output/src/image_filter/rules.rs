@@ -8,7 +8,7 @@ use myriad_script::Template;
 
 use super::settings::{ImageAction, ImageSettings};
 
-/// Processing of the images of a location.
+/// Processing of the images of a location by `image_filter`.
 pub(super) enum ImageRule {
     /// `test`: images are sent unchanged.
     Test,

@@ -7,7 +7,7 @@ use myriad_script::Template;
 use super::accept::accepted;
 use super::rules::{ImageFilter, ImageRule, SizeRule};
 
-/// Requested processing of a response.
+/// Processing that `image_filter` requests for the body of a response.
 pub(super) enum ImageTask {
     /// Test that the response is an image.
     Test,

@@ -7,7 +7,7 @@ use myriad_exchange::exchange::{Request, Slice};
 use myriad_exchange::runtime::Reads;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Range of the slice in the form of `Range`; no value if the location does not use slices.
+/// Variable with the range of the slice in the form of `Range`; no value if the location does not use slices.
 pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "slice",
     "slice_range",

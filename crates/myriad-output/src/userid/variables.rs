@@ -11,7 +11,7 @@ use super::id::VisitorId;
 use super::rules::Userid;
 use super::visitor::Visitor;
 
-/// Inputs of `$uid_set`: a new ID depends on the clock and the connection.
+/// Inputs on which `$uid_set` depends: a new ID depends on the clock and the connection.
 const READS: &[Reads] = &[Reads::FromField(Known::Cookie), Reads::Connection, Reads::Moment];
 
 pub(super) const VARIABLES: &[RequestVariable] = &[

@@ -19,7 +19,7 @@ pub(super) struct TaggedStep {
 
 #[derive(Debug)]
 pub(super) enum ProgramStep {
-    /// `name` is the variable as written, with its `$`.
+    /// `set`; `name` is the variable as written, with its `$`.
     Set {
         name: Box<str>,
         target: ResolvedVariable,

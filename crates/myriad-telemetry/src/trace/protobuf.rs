@@ -47,9 +47,9 @@ pub(crate) fn message(field: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec
 
 /// Decoded field of a message.
 pub(crate) enum ProtobufValue<'a> {
-    /// Number.
+    /// Value of a numeric field.
     Number(u64),
-    /// Bytes, a text, or a message.
+    /// Value of a field that contains bytes, a text, or a message.
     Bytes(&'a [u8]),
     /// Field of a fixed size, which is skipped.
     Other,

@@ -14,7 +14,7 @@ use crate::geo_database::client_address::TrustedProxies;
 use crate::geo_database::file::read_whole;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Databases of a configuration, shared by its locations.
+/// GeoIP databases of a configuration, shared by its locations.
 pub(super) struct GeoipDatabases {
     pub(super) proxies: TrustedProxies,
     opened: Vec<(GeoipDatabase, bool)>,

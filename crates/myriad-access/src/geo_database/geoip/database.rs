@@ -28,7 +28,7 @@ pub enum GeoipContent {
     Organisation,
 }
 
-/// Legacy GeoIP database in memory.
+/// Legacy GeoIP database (`.dat` file) in memory.
 pub struct GeoipDatabase {
     bytes: Vec<u8>,
     content: GeoipContent,
@@ -133,13 +133,14 @@ impl GeoipDatabase {
         Some(City { country: country(number)?, region, city, postal_code, latitude, longitude, codes })
     }
 
-    /// Returns the bytes that begin with the data of an address; `None` if the address is unknown.
+    /// Returns the bytes of the database from the data of an address on; `None` if the address is unknown.
     fn text_of(&self, address: IpAddr) -> Option<&[u8]> {
         let found = self.find(address).filter(|found| *found > self.segment)?;
         self.bytes.get(found.checked_add((2 * self.record - 1).checked_mul(self.segment)?)?..)
     }
 
-    /// Returns the record of an address; `None` if the tree is damaged, or for an IPv6 address in an IPv4 database.
+    /// Returns the final record of the search tree for an address, from which its data is found; `None` if the tree is
+    /// damaged, or for an IPv6 address in an IPv4 database.
     fn find(&self, address: IpAddr) -> Option<usize> {
         let (bits, count) = match (address.to_canonical(), self.six) {
             (IpAddr::V4(four), false) => (u128::from(u32::from(four)), 32),

@@ -21,7 +21,8 @@ const ON_DEMAND: u32 = 4;
 #[derive(Debug, Default)]
 pub(super) struct PoolChildren {
     seen: Option<(u32, Instant)>,
-    /// Number of watches that were created for the pool: only the latest may set the bound.
+    /// Number of watches of the pool created so far, by which the latest one is recognized: only the latest may set the
+    /// bound.
     pub watches: u64,
 }
 

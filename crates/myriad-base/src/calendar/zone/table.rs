@@ -10,8 +10,8 @@ pub(super) struct TransitionTable {
 }
 
 impl TransitionTable {
-    /// Parses the 64-bit table of a file of version 2 or later. Also returns the text after the table: the rule of the
-    /// zone. `None` if the file is invalid.
+    /// Parses the 64-bit table of a TZif file of version 2 or later. Also returns the text after the table: the rule of
+    /// the zone for later times. `None` if the file is invalid.
     pub(super) fn parse(file: &[u8]) -> Option<(Self, &[u8])> {
         let first = TzifCounts::read(file)?;
         let second = file.get(HEADER + first.length(4)..)?;
@@ -32,7 +32,8 @@ impl TransitionTable {
         Some((Self { before: offset(0)?, entries }, footer.trim_ascii()))
     }
 
-    /// Returns true if `now_s` is at or after the last entry, so that the rule applies.
+    /// Returns true if `now_s` (seconds since the Unix epoch) is at or after the last entry, so that the zone's rule
+    /// applies instead of the table.
     pub(super) fn ends_before(&self, now_s: i64) -> bool {
         self.entries.last().is_none_or(|(at, _)| *at <= now_s)
     }

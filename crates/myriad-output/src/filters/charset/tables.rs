@@ -8,7 +8,7 @@ use myriad_conf::model::HttpConf;
 
 use super::settings::{CharsetMaps, CharsetSettings};
 
-/// Source and target charset, in lower case.
+/// Names of the source and the target charset, in lower case.
 type CharsetPair = (Box<[u8]>, Box<[u8]>);
 
 /// Charsets of a configuration, shared by all locations.

@@ -10,7 +10,7 @@ use crate::filters::wrap::{is_bodiless, wrap};
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Compiled `gunzip on`.
+/// Filter of locations with `gunzip on`, which decompresses gzip responses for clients that do not accept gzip.
 struct GunzipFilter;
 
 /// Compiles `gunzip` of a level; `None` if it is off.

@@ -6,7 +6,7 @@ use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::RowValue::Dated;
 use myriad_log::local_time;
 
-/// Current time, in the format of the SSI command `config timefmt`.
+/// Variables with the current time, in the format of the SSI command `config timefmt`.
 pub const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("ssi", "date_local", &[Moment], Dated(write_local)),
     RequestVariable::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
