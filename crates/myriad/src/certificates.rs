@@ -18,10 +18,10 @@ use myriad_cli::configuration::{ConfigurationSource, Survey};
 use myriad_cli::pidfile::reason;
 use myriad_cli::report::ConfigFinding;
 
-/// Maximum number of names shown in a row of the table.
+/// Maximum number of host names shown in a row of the certificate table.
 const SHOWN_NAMES: usize = 4;
 
-/// Row of the table, for one certificate.
+/// Row of the table that `myriad certificates` prints, for one certificate.
 #[derive(Debug, PartialEq, Eq)]
 struct CertificateRow {
     names: String,

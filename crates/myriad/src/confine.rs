@@ -14,7 +14,7 @@ mod seccomp;
 use std::fmt;
 use std::io;
 
-/// Rights that were dropped, displayed in the log.
+/// Rights that the worker process has dropped, with their results for the log.
 #[derive(Debug)]
 pub(crate) struct DroppedRights {
     /// Names of the retained capabilities.

@@ -19,25 +19,26 @@ use zeroize::Zeroizing;
 /// Maximum number of descriptors in one kernel message (`SCM_MAX_FD`).
 const DESCRIPTORS_PER_BATCH: usize = 200;
 const HEAD_LENGTH: usize = 9;
-/// Maximum length of a payload, in bytes. Configurations are far shorter: a longer payload means that the peer uses
-/// another protocol.
+/// Maximum length of a message payload on the control channel, in bytes. Configurations are far shorter: a longer
+/// payload means that the peer uses another protocol.
 const MAX_PAYLOAD: usize = 256 << 20;
 const MAX_DESCRIPTORS: usize = 65_536;
-/// Maximum time for the peer to read or complete a frame. After that, sending or receiving fails.
+/// Maximum time for the peer of a control channel to read or complete a message. After that, sending or receiving
+/// fails.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// Kind of a frame. Each kind is sent in one direction only.
+/// Kind of a message between supervisor and worker, or between supervisors. Each kind is sent in one direction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     /// To the worker, after [`MessageKind::Confine`]: a configuration to run, with its listeners and logs
     /// ([`crate::handover::WorkerHandover`]).
     Configure,
-    /// To the worker: reopened log files.
+    /// To the worker: log files that were reopened after rotation.
     Reopen,
     /// To the worker: complete the requests in progress, then exit.
     Quit,
-    /// From the worker: the configuration runs and the process accepts connections. The payload of the first such frame
-    /// lists the rights that the process has dropped.
+    /// From the worker: the configuration runs and the process accepts connections. The payload of the first such
+    /// message lists the rights that the process has dropped.
     Ready,
     /// From the worker: the configuration was rejected; the payload is the reason.
     Failed,
@@ -80,20 +81,20 @@ impl MessageKind {
     }
 }
 
-/// Frame that was received.
+/// Message that was received on a control channel.
 #[derive(Debug)]
 pub(crate) struct ControlMessage {
     pub(crate) kind: MessageKind,
-    /// Payload. It may contain keys and is overwritten when dropped.
+    /// Payload of the message. It may contain keys and is overwritten when dropped.
     pub(crate) payload: Zeroizing<Vec<u8>>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// One endpoint of the channel.
+/// One endpoint of the control channel between two processes (supervisor and worker, or two supervisors).
 #[derive(Debug)]
 pub(crate) struct ControlChannel {
     stream: UnixStream,
-    /// Serializes whole frames, because several threads of a worker may send.
+    /// Lock that keeps messages whole, because several threads of a worker may send.
     sending: Mutex<()>,
 }
 
@@ -111,7 +112,7 @@ impl ControlChannel {
         Ok(Self { stream, sending: Mutex::new(()) })
     }
 
-    /// Sends one frame and waits until the buffer of the peer accepts it.
+    /// Sends one message and waits until the buffer of the peer accepts it.
     pub(crate) fn send(
         &self,
         kind: MessageKind,
@@ -143,7 +144,8 @@ impl ControlChannel {
         (&self.stream).write_all(&bytes[sent..])
     }
 
-    /// Receives one frame and waits until it is complete. Returns `None` if the peer closed the channel between frames.
+    /// Receives one message and waits until it is complete. Returns `None` if the peer closed the channel between
+    /// messages.
     pub(crate) fn receive(&self) -> io::Result<Option<ControlMessage>> {
         let mut head = [0; HEAD_LENGTH];
         let mut descriptors = Vec::new();

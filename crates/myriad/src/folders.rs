@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use myriad_cli::accounts::Account;
 use myriad_cli::path_walk::{FOLDER, MissingFolder, PathWalk, is_ours};
 
-/// Prefix of the names of folders that are to be removed.
+/// Prefix of the names of renamed folders that are being removed.
 const OLD: &[u8] = b".old-";
 
 /// Creates a folder and its parents for the account.
@@ -115,11 +115,11 @@ pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     walk.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
 }
 
-/// Location of an existing or new folder.
+/// Location of a folder that exists or is to be created: its open parent and its name.
 struct FolderPlace<'a> {
     above: File,
     name: &'a OsStr,
-    /// Set if only root can redirect the path.
+    /// True if only root can redirect the path.
     is_safe: bool,
 }
 

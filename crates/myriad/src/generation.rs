@@ -32,9 +32,9 @@ const DEFAULT_USER: &str = "nobody";
 #[derive(Debug)]
 pub(crate) struct ServerGeneration {
     pub(crate) origin: ConfigurationSource,
-    /// Settings of the main level.
+    /// Settings of the main level of the configuration, outside of `http`.
     pub(crate) main: MainConf,
-    /// Folders of the cache zones.
+    /// Folders of the cache zones of the configuration.
     zones: Vec<PathBuf>,
     /// Files in which the supervisor stores state for the workers, such as certificates.
     pub(crate) state: Vec<PathBuf>,

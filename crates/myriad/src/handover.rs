@@ -27,11 +27,12 @@ pub(crate) struct WorkerHandover {
     pub(crate) paths: ServerPaths,
     pub(crate) directives: Vec<u8>,
     pub(crate) files: HandedFiles,
-    /// State files that an earlier worker process has stored, with their paths.
+    /// State files (such as certificates) that an earlier worker process had the supervisor store, with their paths.
     pub(crate) stored_state: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) hosts: Vec<ResolvedHost>,
     pub(crate) listeners: Vec<String>,
-    /// QUIC secret, and the number of the worker process that receives this payload.
+    /// Secret for QUIC's stateless resets and connection IDs, and the number of the worker process that receives this
+    /// payload.
     pub(crate) quic: (Zeroizing<Vec<u8>>, u8),
     pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
@@ -62,7 +63,7 @@ impl HandedFiles {
         Self(Arc::new(packed))
     }
 
-    /// Parses the files. Returns `None` for bytes that [`HandedFiles::pack`] did not write.
+    /// Parses the files of the configuration. Returns `None` for bytes that [`HandedFiles::pack`] did not write.
     pub(crate) fn unpack(&self) -> Option<UnpackedFiles> {
         let mut reader = PayloadReader { rest: &self.0 };
         Some([reader.list(PayloadReader::file)?, reader.list(PayloadReader::file)?])
@@ -73,15 +74,15 @@ impl HandedFiles {
 /// the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
-    /// Account that the process changes to.
+    /// Account that the process changes to; `None` to remain with the present one.
     pub(crate) account: Option<Account>,
-    /// Value of `worker_rlimit_nofile`.
+    /// Value of `worker_rlimit_nofile`; `None` if it is not set.
     pub(crate) descriptors: Option<u64>,
-    /// Value of `worker_rlimit_core`, in bytes.
+    /// Value of `worker_rlimit_core`, in bytes; `None` if it is not set.
     pub(crate) core: Option<u64>,
-    /// Value of `working_directory`.
+    /// Value of `working_directory`; `None` if it is not set.
     pub(crate) folder: Option<PathBuf>,
-    /// Value of `sandbox`.
+    /// Value of `sandbox`: true if the process drops its rights.
     pub(crate) sandbox: bool,
 }
 
@@ -187,9 +188,9 @@ pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
 /// Data that an old binary sends to a new one together with the sockets. Its format must not change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LegacyHandover {
-    /// Names of the listeners.
+    /// Names of the listeners, in the order of their sockets.
     pub(crate) names: Vec<String>,
-    /// QUIC secret.
+    /// Secret for QUIC's stateless resets and connection IDs.
     pub(crate) secret: Zeroizing<Vec<u8>>,
     pub(crate) ticket_keys: TicketKeys,
     /// Number of upgrades before the new supervisor.
@@ -289,7 +290,7 @@ pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>
     PayloadReader { rest: bytes }.ticket_key()
 }
 
-/// Destination of a serialized payload: a buffer, or a counter of bytes.
+/// Destination of a serialized payload: a buffer, or a counter of its length.
 trait PayloadWriter {
     fn put(&mut self, bytes: &[u8]);
 }

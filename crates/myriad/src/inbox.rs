@@ -10,11 +10,11 @@ use myriad_serve::QuicProcess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair, sockopt};
 
-/// Buffer size of an inbox, in bytes: enough for the datagrams that arrive while the process is delayed. Without the
-/// privilege to exceed it, the kernel applies the limit `net.core.wmem_max`.
+/// Buffer size of an inbox for QUIC datagrams of other processes, in bytes: enough for those that arrive while the
+/// process is delayed. Without the privilege to exceed it, the kernel applies the limit `net.core.wmem_max`.
 const SIZE: usize = 4 << 20;
 
-/// Worker process, and the sending endpoint of its inbox.
+/// Worker process that shares QUIC sockets, and the sending endpoint of its inbox.
 #[derive(Debug)]
 pub(crate) struct ReachableProcess {
     pub(crate) process: QuicProcess,
@@ -22,7 +22,7 @@ pub(crate) struct ReachableProcess {
 }
 
 impl ReachableProcess {
-    /// Returns whether the process still has its inbox open, and therefore runs.
+    /// Returns whether the process still has the receiving endpoint of its inbox open, and therefore runs.
     pub(crate) fn is_alive(&self) -> bool {
         let mut polled = [PollFd::new(&self.sender, PollFlags::empty())];
         match poll(&mut polled, Some(&Timespec::default())) {
@@ -32,8 +32,8 @@ impl ReachableProcess {
     }
 }
 
-/// Creates an inbox. Returns its sending endpoint and its receiving endpoint. Each message is received as a whole, and
-/// a sender gets an error if the receiving endpoint is closed.
+/// Creates an inbox by which another process passes QUIC datagrams. Returns its sending endpoint and its receiving
+/// endpoint. Each message is received as a whole, and a sender gets an error if the receiving endpoint is closed.
 pub(crate) fn new_inbox() -> io::Result<(OwnedFd, OwnedFd)> {
     let (way_in, read) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     if sockopt::set_socket_send_buffer_size_force(&way_in, SIZE).is_err() {

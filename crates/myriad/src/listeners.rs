@@ -62,7 +62,7 @@ pub(crate) struct ListenerSet {
     secret: Zeroizing<Vec<u8>>,
 }
 
-/// Length of the secret, in bytes.
+/// Length of the QUIC secret, in bytes.
 const SECRET: usize = 32;
 
 fn random_secret() -> Result<Zeroizing<Vec<u8>>, String> {
@@ -157,7 +157,7 @@ impl ListenerSet {
         self.all.iter().for_each(OpenListener::unlink);
     }
 
-    /// Returns the names of listeners that `others` lacks.
+    /// Returns the names of listeners of this set that `others` lacks.
     pub(crate) fn missing_in<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = &'a str> {
         let lacks = |name: &&str| !others.all.iter().any(|other| other.name == *name);
         self.all.iter().map(|listener| listener.name.as_str()).filter(lacks)

@@ -30,7 +30,7 @@ impl LogFiles {
         Ok(logs)
     }
 
-    /// Opens the files again under their paths, after they were renamed.
+    /// Opens all log files again under their paths, after they were renamed.
     pub(crate) fn reopen(&self, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for (path, _) in &self.files {
@@ -48,12 +48,12 @@ impl LogFiles {
         Ok(())
     }
 
-    /// Returns paths and descriptors in the same order.
+    /// Returns paths and descriptors of the log files, in the same order on each call.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, BorrowedFd<'_>)> {
         self.files.iter().map(|(path, descriptor)| (path.as_path(), descriptor.as_fd()))
     }
 
-    /// Returns the main error log.
+    /// Returns the error log of the main level.
     pub(crate) fn main(&self, main: &MainConf, paths: &ServerPaths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &main.error_logs {
@@ -75,7 +75,7 @@ impl LogFiles {
     }
 }
 
-/// Opens a file for appending; creates it if it does not exist.
+/// Opens a log file for appending; creates it if it does not exist.
 ///
 /// Root uses [`myriad_cli::path_walk`]: otherwise an attacker with the rights of the worker could replace a path by a
 /// link and make root write to any file.

@@ -27,9 +27,9 @@ const SOCKET: &str = "NOTIFY_SOCKET";
 /// Environment variable with the watchdog timeout in microseconds. The init system terminates a service that sends no
 /// watchdog message within this time.
 const WATCHDOG: &str = "WATCHDOG_USEC";
-/// Environment variable with the ID of the process that must send watchdog messages.
+/// Environment variable with the ID of the process that must send watchdog messages to the init system.
 pub(crate) const WATCHDOG_PROCESS: &str = "WATCHDOG_PID";
-/// Maximum time for sending a message, which blocks the supervisor.
+/// Maximum time for sending a message to the init system, which blocks the supervisor.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Init system that started this process, if it accepts messages; otherwise nothing is sent.
@@ -39,7 +39,7 @@ pub(crate) struct InitSystem {
     beat: Option<WatchdogSchedule>,
 }
 
-/// Schedule of watchdog messages: twice as often as the watchdog requires.
+/// Schedule of watchdog messages to the init system: twice as often as it requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WatchdogSchedule {
     every: Duration,

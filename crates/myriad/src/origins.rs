@@ -24,9 +24,10 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use myriad_cli::accounts::{self, Account};
 use myriad_cli::pidfile::reason;
 
-/// Maximum time for an origin to accept a connection, which takes microseconds on the same machine.
+/// Maximum time for an origin to accept a connection in a configuration test, which takes microseconds on the same
+/// machine.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Number of origins that are tried concurrently.
+/// Number of origins that a configuration test tries concurrently.
 const AT_ONCE: usize = 16;
 
 /// Address of an origin on this machine.

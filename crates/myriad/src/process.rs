@@ -23,11 +23,11 @@ use crate::worker;
 const ALLOCATOR: [(&str, &str); 2] =
     [("MIMALLOC_MAX_SEGMENT_RECLAIM", "0"), ("MIMALLOC_ABANDONED_PAGE_PURGE", "1")];
 
-/// Worker process, and the channel to it.
+/// Worker process of a supervisor, and the channel to it.
 #[derive(Debug)]
 pub(crate) struct WorkerProcess {
     child: Child,
-    /// `None` once the worker has closed its endpoint.
+    /// Channel to the worker; `None` once the worker has closed its endpoint.
     pub(crate) channel: Option<ControlChannel>,
     /// ```text
     /// Starting --Ready--> Serving --request to quit--> Leaving --exit--> gone
@@ -37,11 +37,11 @@ pub(crate) struct WorkerProcess {
     pub(crate) since: Instant,
     /// Number, which is part of QUIC connection IDs, and rank ([`QuicProcess`]).
     name: (u8, u64),
-    /// IDs of the QUIC listeners of its configuration ([`myriad_serve::listener_id`]).
+    /// IDs of the QUIC listeners of the worker's configuration ([`myriad_serve::listener_id`]).
     pub(crate) quic: Vec<u64>,
-    /// Sending end of its inbox; `None` before it has QUIC listeners.
+    /// Sending endpoint of the worker's inbox for QUIC datagrams; `None` before it has QUIC listeners.
     way_in: Option<OwnedFd>,
-    /// Receiving end of its inbox; `None` once it has been sent to the process.
+    /// Receiving endpoint of the worker's inbox; `None` once it has been sent to the process.
     inbox: Option<OwnedFd>,
 }
 
@@ -85,7 +85,7 @@ impl WorkerProcess {
         Ok(process)
     }
 
-    /// Sends a new process everything that it needs to serve.
+    /// Sends a new worker process everything that it needs to serve.
     fn begin(
         &mut self,
         generation: &ServerGeneration,
@@ -105,7 +105,7 @@ impl WorkerProcess {
         self.child.id()
     }
 
-    /// Sends a configuration with the descriptors that it needs.
+    /// Sends the worker a configuration with the descriptors that it needs.
     pub(crate) fn configure(&self, generation: &ServerGeneration, keys: &TicketKeys) -> io::Result<()> {
         let listeners = generation.listeners.iter().map(|(_, socket)| socket);
         let logs = generation.logs.iter().map(|(_, file)| file);
@@ -113,12 +113,12 @@ impl WorkerProcess {
         self.send(MessageKind::Configure, &generation.handover(self.name.0, keys).encode(), &descriptors)
     }
 
-    /// Returns the number that is part of its QUIC connection IDs.
+    /// Returns the number of the worker that is part of its QUIC connection IDs.
     pub(crate) fn number(&self) -> u8 {
         self.name.0
     }
 
-    /// Returns the description of this process for other processes, and the sending endpoint of its inbox; `None` if it
+    /// Returns the description of this worker for other processes, and the sending endpoint of its inbox; `None` if it
     /// does not serve QUIC.
     pub(crate) fn reachable(&self) -> Option<(QuicProcess, BorrowedFd<'_>)> {
         Some((self.quic_process(), self.way_in.as_ref()?.as_fd()))
@@ -129,7 +129,7 @@ impl WorkerProcess {
         QuicProcess { number, rank, standing: self.state, listeners: self.quic.clone() }
     }
 
-    /// Creates the inbox, if the process serves QUIC and has none.
+    /// Creates the worker's inbox for QUIC datagrams, if it serves QUIC and has none.
     pub(crate) fn make_inbox(&mut self) -> io::Result<()> {
         if self.way_in.is_none() && !self.quic.is_empty() {
             let (way_in, inbox) = inbox::new_inbox()?;
@@ -139,12 +139,12 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// Closes the receiving endpoint of the inbox, once the process has received it.
+    /// Closes the receiving endpoint of the inbox here, once the worker has received it.
     pub(crate) fn close_inbox(&mut self) {
         self.inbox = None;
     }
 
-    /// Sends the process its own state and the other processes that serve QUIC on the same sockets.
+    /// Sends the worker its own QUIC state, and the other processes that serve QUIC on the same sockets.
     pub(crate) fn send_processes(&self, others: &[(QuicProcess, BorrowedFd<'_>)]) -> io::Result<()> {
         if self.way_in.is_none() {
             return Ok(());
@@ -155,7 +155,7 @@ impl WorkerProcess {
         QuicProcesses::send(channel, Some((&own, self.inbox.as_ref().map(AsFd::as_fd))), &others)
     }
 
-    /// Sends one message.
+    /// Sends one message to the worker.
     pub(crate) fn send(
         &self,
         kind: MessageKind,
@@ -166,7 +166,7 @@ impl WorkerProcess {
         channel.send(kind, payload, descriptors)
     }
 
-    /// Requests the process to complete the requests in progress and exit.
+    /// Requests the worker to complete the requests in progress and exit.
     pub(crate) fn quit(&mut self) {
         self.state = Standing::Leaving;
         if self.send(MessageKind::Quit, b"", &[]).is_err() {
@@ -181,19 +181,19 @@ impl WorkerProcess {
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
     }
 
-    /// Sends SIGKILL.
+    /// Sends SIGKILL to the worker.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Returns the exit status; `None` while the process runs.
+    /// Returns the exit status of the worker; `None` while it runs.
     pub(crate) fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 }
 
-/// Sets the environment of a worker by the directive `env`, as documented by nginx: only `TZ`, `RUST_BACKTRACE` and the
-/// variables that the directive names are retained or set.
+/// Sets the environment of a worker by the directives `env`, as documented by nginx: only `TZ`, `RUST_BACKTRACE` and
+/// the variables that the directives name are retained or set.
 fn set_environment(command: &mut Command, main: &MainConf) {
     command.env_clear();
     let always_kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);

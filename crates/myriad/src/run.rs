@@ -267,7 +267,7 @@ fn pid_path(origin: &ConfigurationSource, model: &Model) -> PathBuf {
     origin.paths.complete(model.main.pid.bytes())
 }
 
-/// Sends the signal of `-s` to the running supervisor.
+/// Sends the signal of the option `-s` to the running supervisor, found by its pid file.
 fn send(origin: &ConfigurationSource, request: SignalRequest) -> ExitCode {
     let configuration = match origin.load() {
         Ok(configuration) => configuration,

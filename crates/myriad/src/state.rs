@@ -11,17 +11,19 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::Model;
 
-/// Returns the paths of the state files that the configuration names. `prefix` completes relative names.
+/// Returns the paths of the files in which the supervisor stores state for the workers. `prefix` completes relative
+/// names.
 pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     myriad_tls::acme_state(model, prefix)
 }
 
-/// Reads those of the files that exist. Returns their paths and contents.
+/// Reads those of the state files that exist. Returns their paths and contents.
 pub(crate) fn read(files: &[PathBuf]) -> Vec<(PathBuf, Vec<u8>)> {
     files.iter().filter_map(|path| fs::read(path).ok().map(|bytes| (path.clone(), bytes))).collect()
 }
 
-/// Replaces a file atomically: after a crash it has either the old or the new contents. A missing folder is created.
+/// Replaces a state file atomically: after a crash it has either the old or the new contents. A missing folder is
+/// created.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     if !folder.is_dir() {

@@ -61,14 +61,14 @@ const WATCHED: [Signal; 8] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ShutdownKind {
     Graceful,
-    /// Workers that still run at this time are killed.
+    /// Fast shutdown: workers that still run at this time are killed.
     Fast(Instant),
 }
 
 /// Process from which a message can be received.
 enum MessageSender {
     Worker(u32),
-    /// Supervisor before or after this one.
+    /// Adjacent supervisor: the old or the new one of an upgrade.
     Supervisor(SideAge),
 }
 
@@ -185,7 +185,7 @@ impl Supervisor {
         if self.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
-    /// Writes to the log, and to standard error until the first worker accepts connections.
+    /// Writes a message to the main error log, and to standard error until the first worker accepts connections.
     fn log(&self, level: LogLevel, message: &str) {
         report(&self.current.log, level, message, !self.announced.is_written());
     }

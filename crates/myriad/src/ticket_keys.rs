@@ -9,17 +9,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use zeroize::Zeroizing;
 
-/// Maximum number of ticket lifetimes. Each value of `ssl_session_timeout` is one; usually there is a single value.
+/// Maximum number of different TLS ticket lifetimes for which keys are stored. Each value of `ssl_session_timeout` is
+/// one; usually there is a single value.
 const MOST: usize = 64;
-/// Maximum length of a record, in bytes; two keys take about a hundred.
+/// Maximum length of a record of TLS ticket keys, in bytes; two keys take about a hundred.
 const LARGEST: usize = 256;
 
-/// Records of keys, by the lifetime of tickets in seconds.
+/// Records of TLS ticket keys, by the lifetime of tickets in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TicketKeys(HashMap<u32, Zeroizing<Vec<u8>>>);
 
 impl TicketKeys {
-    /// Creates the keys from records; records that exceed the bounds are skipped.
+    /// Creates the set from records of TLS ticket keys; records that exceed the bounds are skipped.
     pub(crate) fn from_records(records: impl IntoIterator<Item = (u32, Zeroizing<Vec<u8>>)>) -> Self {
         let mut keys = Self::default();
         for (lifetime_s, record) in records {
@@ -28,9 +29,10 @@ impl TicketKeys {
         keys
     }
 
-    /// Replaces the record of a lifetime; an empty record only removes it.
+    /// Replaces the record of keys for a ticket lifetime; an empty record only removes it.
     ///
     /// # Errors
+    ///
     /// Returns an error if the record is too long, or if there are too many lifetimes.
     pub(crate) fn replace_record(
         &mut self,
@@ -49,7 +51,7 @@ impl TicketKeys {
         Ok(())
     }
 
-    /// Removes expired keys and returns the others, for the next process.
+    /// Removes expired ticket keys and returns the others, for the next process.
     pub(crate) fn valid(&mut self) -> &Self {
         self.remove_expired(now_s());
         self
@@ -64,12 +66,12 @@ impl TicketKeys {
         });
     }
 
-    /// Returns all records.
+    /// Returns all records of ticket keys, each with its ticket lifetime in seconds.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
         self.0.iter().map(|(lifetime_s, record)| (*lifetime_s, record.as_slice()))
     }
 
-    /// Returns all records by value.
+    /// Returns all records of ticket keys by value, by ticket lifetime in seconds.
     pub(crate) fn into_map(self) -> HashMap<u32, Zeroizing<Vec<u8>>> {
         self.0
     }

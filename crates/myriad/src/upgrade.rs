@@ -43,7 +43,7 @@ const OPTIONS: &[KnownOption] = &[("--pid-file", true)];
 
 /// Maximum time for the new binary to accept connections: it reads its configuration and the file indexes of its zones.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// Interval between two reads of the pid file.
+/// Interval at which an upgrade reads the pid file of the new server.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Exit status if no server runs, as in init scripts.
 const NOT_RUNNING: u8 = 3;
@@ -143,7 +143,7 @@ fn check_is_ours(pid: Pid) -> Result<(), String> {
     }
 }
 
-/// Replaces a running server. Returns the process ID of the new one.
+/// Replaces a running server by this binary. Returns the process ID of the new server.
 fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     let aside = pid_file.with_added_extension("oldbin");
     if let Some(other) = running(&aside) {

@@ -38,7 +38,7 @@ use myriad_tls::TicketKeyStore;
 /// Hidden argument by which this binary runs as a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
 
-/// Error text for an invalid payload.
+/// Error text for an invalid message payload of the supervisor.
 const NO_CONFIGURATION: &str = "the supervisor sent no configuration";
 
 /// Signals that a worker ignores. They would terminate the process; a worker receives them only from the terminal that
@@ -95,7 +95,7 @@ struct WorkerRuntime {
     channel: Arc<ControlChannel>,
     signals: Signals,
     site: Option<Arc<RunningSite>>,
-    /// Server of the control socket.
+    /// Server of the control socket; `None` if the configuration has none.
     control_server: Option<ControlServer>,
     /// User ID of the user that started the server; that user may use the control socket.
     owner: u32,
@@ -163,7 +163,7 @@ impl WorkerRuntime {
         }
     }
 
-    /// Handles the next message.
+    /// Handles the next message of the supervisor.
     fn handle_next_message(&mut self) -> io::Result<()> {
         if let Ok(Some(message)) = self.channel.receive() {
             self.handle(message)?;
@@ -239,7 +239,7 @@ impl WorkerRuntime {
         }
     }
 
-    /// Stores the other processes that serve QUIC on the same sockets.
+    /// Stores the list of other processes that serve QUIC on the same sockets.
     fn update_quic_processes(&mut self, message: ControlMessage) {
         let ControlMessage { payload, mut descriptors, .. } = message;
         let Some(mut processes) = QuicProcesses::decode(&payload) else { return };
@@ -332,7 +332,7 @@ impl WorkerRuntime {
         })
     }
 
-    /// Starts to drain the connections, unless this has been done. The process exits when the last exchange has
+    /// Starts to drain the connections, unless this has been done. The process exits when the last request has
     /// finished.
     fn drain(&mut self) {
         if std::mem::replace(&mut self.draining, true) {
@@ -380,8 +380,8 @@ fn confine_worker() -> Result<String, String> {
     Ok(confined.to_string())
 }
 
-/// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without `worker_rlimit_nofile`, the limit is raised as far as
-/// possible, because the usual soft limit of 1024 is too low for a server.
+/// Sets the process limits of `worker_rlimit_nofile` and `worker_rlimit_core`. Without `worker_rlimit_nofile`, the
+/// limit is raised as far as possible, because the usual soft limit of 1024 is too low for a server.
 fn limit(confinement: &Confinement) -> io::Result<()> {
     core_dumps::limit(confinement.core)?;
     let descriptors = getrlimit(Resource::Nofile);

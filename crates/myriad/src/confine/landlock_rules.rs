@@ -9,13 +9,15 @@ use landlock::{
     RulesetError, RulesetStatus, Scope,
 };
 
-/// Actions on files that no worker ever performs.
+/// Actions on files that no worker ever performs, such as executing them or creating devices.
 const NEVER: [AccessFs; 5] =
     [AccessFs::Execute, AccessFs::MakeChar, AccessFs::MakeBlock, AccessFs::MakeFifo, AccessFs::MakeSock];
 
-/// Applies the restrictions to this thread and the threads that it starts.
+/// Applies the Landlock restrictions to this thread and the threads that it starts: they cannot run programs or use
+/// devices.
 ///
 /// # Errors
+///
 /// Returns a description of the parts that the kernel does not support.
 pub(super) fn forbid_programs_and_devices() -> Result<(), String> {
     match restrict() {

@@ -56,7 +56,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_getresgid, libc::SYS_capget, libc::SYS_uname, libc::SYS_sysinfo, libc::SYS_getrusage, libc::SYS_times,
 ];
 
-/// System calls that older C libraries use in place of those above.
+/// System calls by which older C libraries do the same as those of [`FREE`].
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER: &[libc::c_long] = &[
@@ -102,7 +102,7 @@ fn program(process: u32) -> Result<BpfProgram, seccompiler::Error> {
     Ok(SeccompFilter::new(rules, refused, SeccompAction::Allow, architecture)?.try_into()?)
 }
 
-/// Creates a rule with one condition on the lower 32 bits of an argument.
+/// Creates a seccomp rule with one condition on the lower 32 bits of an argument.
 fn single_condition(
     argument: u8,
     operator: SeccompCmpOp,

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Maximum number of attempts.
+/// Maximum number of attempts to bind an address that is in use.
 const BIND_ATTEMPTS: u32 = 4;
 const BIND_PAUSE: Duration = Duration::from_millis(100);
 

@@ -10,11 +10,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 
 use super::bind_retry::bind_with_retries;
 
-/// Receive buffer without `rcvbuf=`, in bytes: a burst of handshakes is some thousand datagrams. Without the privilege
-/// to exceed it, the kernel applies the limit `net.core.rmem_max`.
+/// Receive buffer of a UDP socket without `rcvbuf=`, in bytes: a burst of handshakes is some thousand datagrams.
+/// Without the privilege to exceed it, the kernel applies the limit `net.core.rmem_max`.
 const BUFFER: usize = 4 << 20;
 
-/// Creates the sockets of an address, one for each thread even without `reuseport`: a single socket would wake all
+/// Creates the UDP sockets of an address, one for each thread even without `reuseport`: a single socket would wake all
 /// threads for every datagram.
 pub(super) fn open_sockets(
     conf: &ListenConf,

@@ -23,12 +23,12 @@ Packages install both.
 To read a page without a package: myriad man purge | man -l -
 ";
 
-/// Command of the command line.
+/// Command of `myriad` that a manual page describes.
 #[derive(Clone, Debug)]
 pub(super) struct DescribedCommand {
-    /// Words after `myriad`, joined by `-` as in the name of the page; empty for the server.
+    /// Words after `myriad`, joined by `-` as in the name of the manual page; empty for the server.
     pub(super) name: &'static str,
-    /// Purpose, as in the NAME section of the page.
+    /// Purpose of the command, as in the NAME section of the page.
     pub(super) purpose: &'static str,
     pub(super) usage: Cow<'static, str>,
 }
@@ -61,5 +61,5 @@ pub(super) fn commands() -> Vec<DescribedCommand> {
     commands
 }
 
-/// Name of the page of all directives.
+/// Name of the manual page that describes all directives.
 pub(super) const DIRECTIVES: &str = "myriad.conf";

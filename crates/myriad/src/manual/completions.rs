@@ -6,7 +6,7 @@ use super::commands::DescribedCommand;
 use super::outline::{UsageOption, UsageOutline};
 use myriad_cli::cli;
 
-/// Shell that uses the completions.
+/// Shell for which a completion script is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shell {
     Bash,
@@ -25,7 +25,7 @@ impl Shell {
     }
 }
 
-/// Kind of a value.
+/// Kind of an option's value, by which the shell completes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueKind {
     File,
@@ -48,17 +48,17 @@ impl ValueKind {
 
 /// Command with the data for completions.
 struct CompletedCommand {
-    /// First words that select it; empty for the server.
+    /// First words of a command line that select the command; empty for the server.
     names: Vec<&'static str>,
     purpose: &'static str,
     words: Vec<String>,
     switches: Vec<(String, Option<ValueKind>)>,
 }
 
-/// Words of `-s`.
+/// Signals that the option `-s` accepts.
 const SIGNALS: &str = "stop quit reopen reload";
 
-/// Returns the script for the shell.
+/// Returns the completion script for the shell.
 pub(super) fn completion_script(shell: Shell, described: &[DescribedCommand]) -> String {
     let commands: Vec<CompletedCommand> =
         described.iter().filter(|one| !one.name.contains('-')).map(command).collect();

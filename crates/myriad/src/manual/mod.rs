@@ -72,13 +72,13 @@ impl ManualCommand {
     }
 }
 
-/// Returns the file names of all pages, one per line.
+/// Returns the file names of all manual pages, one per line.
 fn list() -> String {
     let commands = commands().into_iter().map(|command| format!("{}.8\n", page::name(&command)));
     commands.chain([format!("{DIRECTIVES}.5\n")]).collect()
 }
 
-/// Returns the page with this name, with or without `myriad-` in front.
+/// Returns the manual page with this name, with or without `myriad-` in front.
 fn page_named(name: &str) -> Result<String, String> {
     if name == DIRECTIVES {
         return Ok(directives::directives_page(&myriad_serve::registry().rows()));

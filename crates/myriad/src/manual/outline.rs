@@ -10,10 +10,10 @@
 //! Which server:                         heading of the entries below it
 //! ```
 
-/// Parsed usage text.
+/// Usage text of a command, parsed for its manual page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UsageOutline {
-    /// Lines of the synopsis, without `Usage: `.
+    /// Lines of the synopsis, without the word `Usage:`.
     pub(super) synopsis: Vec<String>,
     pub(super) parts: Vec<OutlinePart>,
 }
@@ -28,7 +28,7 @@ pub(super) enum OutlinePart {
     Entry(OutlineEntry),
 }
 
-/// Option or word, and its meaning.
+/// Entry of a usage text: an option or word, and its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OutlineEntry {
     /// Names as in the text, with their value: `-?,-h`, `--zone Z`.
@@ -43,7 +43,7 @@ pub(super) struct UsageOption<'a> {
     pub(super) value: Option<&'a str>,
 }
 
-/// Minimum indentation of continuation lines of an entry, in columns; names start before it.
+/// Minimum indentation of continuation lines of an entry in a usage text, in columns; names start before it.
 const INDENT: usize = 6;
 const USAGE: &str = "Usage: ";
 
@@ -91,7 +91,7 @@ impl UsageOutline {
         self.parts.push(part);
     }
 
-    /// Returns the options, each once.
+    /// Returns the options of all entries, each once.
     pub(super) fn switches(&self) -> Vec<UsageOption<'_>> {
         let mut all: Vec<UsageOption<'_>> = Vec::new();
         for part in &self.parts {
@@ -125,7 +125,7 @@ impl OutlineEntry {
     }
 }
 
-/// Parses an entry `NAMES : TEXT`, or names whose text starts in the next line.
+/// Parses an entry `NAMES : TEXT` of a usage text, or names whose text starts in the next line.
 fn parse_entry(words: &str) -> Option<OutlineEntry> {
     let mut quoted = false;
     for (at, letter) in words.char_indices() {
@@ -141,14 +141,14 @@ fn parse_entry(words: &str) -> Option<OutlineEntry> {
     words.starts_with('-').then(|| OutlineEntry { names: words.to_owned(), text: String::new() })
 }
 
-/// Parses an entry of a table without colons: a word, spaces, its meaning.
+/// Parses an entry in a table of a usage text that has no colons: a word, spaces, its meaning.
 fn parse_column(words: &str) -> Option<OutlineEntry> {
     let (name, text) =
         words.split_once("  ").or_else(|| words.split_once(' ').filter(|(name, _)| VERBS.contains(name)))?;
     (!name.contains(' ')).then(|| OutlineEntry { names: name.to_owned(), text: text.trim().to_owned() })
 }
 
-/// Words of such tables that fill their column, so that a single space follows them.
+/// Words that fill their column in tables of usage texts, so that a single space follows them.
 const VERBS: [&str; 4] = ["stats", "drain", "status", "reload"];
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use super::commands::{DescribedCommand, commands};
 use super::outline::{OutlinePart, UsageOutline};
 use super::roff::RoffPage;
 
-/// Prefix of the exit status, which is a sentence in the usage texts.
+/// Prefix of the sentence about the exit status in usage texts.
 const EXIT: &str = "Exit status: ";
 
-/// Files of a package; a manually built server has them below its prefix.
+/// FILES section of the manual page: paths in a package; a server built from source has them below its prefix.
 const FILES: &[(&str, &str)] = &[
     ("/etc/myriad/nginx.conf", "main configuration file; see myriad.conf(5)"),
     (
@@ -23,7 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Signals to the supervisor.
+/// SIGNALS section of the manual page: signals to the supervisor.
 const SIGNALS: &[(&str, &str)] = &[
     ("TERM, INT", "stop immediately"),
     ("QUIT", "stop after requests in flight are completed"),
@@ -32,12 +32,12 @@ const SIGNALS: &[(&str, &str)] = &[
     ("USR2", "start the new binary on the same sockets; see myriad-upgrade(8)"),
 ];
 
-/// Returns the name of the page.
+/// Returns the name of the manual page of a command.
 pub(super) fn name(command: &DescribedCommand) -> String {
     if command.name.is_empty() { "myriad".to_owned() } else { format!("myriad-{}", command.name) }
 }
 
-/// Returns the page as roff.
+/// Returns the manual page of a command as roff.
 pub(super) fn manual_page(command: &DescribedCommand) -> String {
     let name = name(command);
     let outline = UsageOutline::parse(&command.usage);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Page under construction.
+/// Manual page under construction, in roff.
 #[derive(Debug)]
 pub(super) struct RoffPage(String);
 

@@ -10,7 +10,7 @@ use myriad_cli::instance::{InstanceLock, ReloadCounts};
 use myriad_cli::pidfile::PidFile;
 use myriad_cli::wordpress;
 
-/// Means by which other processes find this process.
+/// Means by which other processes find this server: pid file, lock file, and the foreground half of `daemon on`.
 #[derive(Debug)]
 pub(super) struct ServerAnnouncement {
     /// Pid file, written once the first worker accepts connections.
@@ -27,7 +27,7 @@ impl ServerAnnouncement {
         Self { pid_file: None, instance, foreground }
     }
 
-    /// Returns whether the pid file has been written, which happens when the first worker accepts connections.
+    /// Returns whether the pid file has been written, as happens when the first worker accepts connections.
     pub(super) fn is_written(&self) -> bool {
         self.pid_file.is_some()
     }

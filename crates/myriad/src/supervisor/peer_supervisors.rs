@@ -18,21 +18,21 @@ use crate::control::{ControlChannel, MessageKind};
 use crate::handover::QuicProcesses;
 use crate::inbox::ReachableProcess;
 
-/// Number of bits of a rank that count the worker processes which the same supervisor started before; the higher bits
-/// are the number of earlier supervisors.
+/// Number of low bits of a worker's rank, which count the worker processes that the same supervisor started before; the
+/// higher bits are the number of earlier supervisors.
 const DEPTH_SHIFT: u32 = 32;
 
 /// Worker process of this supervisor, with the sending endpoint of its inbox.
 type OwnProcess<'a> = (QuicProcess, BorrowedFd<'a>);
 
-/// Either the older or the newer supervisors.
+/// Supervisors on one side of this one in a chain of upgrades: either the older or the newer ones.
 #[derive(Debug, Default)]
 struct SupervisorSide {
     /// Channel to the adjacent supervisor; `None` if it does not run or does not support these messages.
     channel: Option<ControlChannel>,
-    /// Worker processes on this side.
+    /// Worker processes of the supervisors on this side.
     processes: Vec<ReachableProcess>,
-    /// List that was last sent to the adjacent supervisor; `None` if none was sent.
+    /// List of processes that was last sent to the adjacent supervisor; `None` if none was sent.
     last_sent: Option<Vec<QuicProcess>>,
 }
 
@@ -62,7 +62,7 @@ pub(super) enum SideAge {
 /// Older and newer supervisors, and their worker processes.
 #[derive(Debug, Default)]
 pub(super) struct PeerSupervisors {
-    /// Number of supervisors before this one.
+    /// Number of supervisors (upgrades) before this one.
     depth: u32,
     /// Number of worker processes that this supervisor has started.
     started: u32,
@@ -123,7 +123,7 @@ impl PeerSupervisors {
         sides.into_iter().filter_map(|(age, side)| Some((age, side.channel.as_ref()?)))
     }
 
-    /// Receives all messages that have arrived.
+    /// Receives all messages of adjacent supervisors that have arrived.
     pub(super) fn receive_pending(&mut self) {
         for age in [SideAge::Older, SideAge::Newer] {
             while self.side(age).channel.as_ref().is_some_and(has_message) {
@@ -189,7 +189,7 @@ fn depth_of_rank(rank: u64) -> u32 {
     (rank >> DEPTH_SHIFT) as u32
 }
 
-/// Returns whether a message has arrived or the channel is closed.
+/// Returns whether a message has arrived on the channel or the channel is closed.
 fn has_message(channel: &ControlChannel) -> bool {
     let mut polled = [PollFd::new(channel, PollFlags::IN)];
     poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)

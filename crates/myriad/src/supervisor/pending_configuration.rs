@@ -3,14 +3,14 @@
 use crate::generation::ServerGeneration;
 use myriad_cli::instance::ReloadCounts;
 
-/// Log line of a reload that failed.
+/// Log line of a reload that failed, so that the previous configuration remains in use.
 pub(super) const NOT_TAKEN: &str = "the new configuration was rejected: the previous one remains in effect";
 
 /// State of reloads.
 #[derive(Debug, Default)]
 pub(super) struct ReloadState {
     pub(super) pending: Option<PendingConfiguration>,
-    /// True if another reload was requested during the current one; it starts afterwards.
+    /// True if another reload was requested during the current one; it starts after that.
     pub(super) again: bool,
     /// Numbers of started and finished reloads, which `myriad wordpress reload` reads from the lock file.
     pub(super) counted: ReloadCounts,
@@ -20,7 +20,7 @@ pub(super) struct ReloadState {
 #[derive(Debug)]
 pub(super) struct PendingConfiguration {
     pub(super) next: ServerGeneration,
-    /// Process ID of that worker: the serving worker, or a new one if the process must be replaced.
+    /// Process ID of the worker that received it: the serving worker, or a new one if the process must be replaced.
     pub(super) pid: u32,
 }
 

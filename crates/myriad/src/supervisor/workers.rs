@@ -17,7 +17,7 @@ use crate::ticket_keys::TicketKeys;
 /// Initial and maximum delay before a worker is restarted that exited soon after its start. The delay doubles each
 /// time.
 const RESPAWN_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
-/// Minimum lifetime of a worker that resets the delay.
+/// Minimum lifetime of a worker after which its exit resets the restart delay.
 const STEADY: Duration = Duration::from_secs(5);
 
 /// Worker processes of a supervisor, including those that are leaving.
@@ -78,7 +78,7 @@ impl SupervisedWorkers {
         self.processes.iter().find(|worker| worker.state == Standing::Serving)
     }
 
-    /// Returns the open channels, each with the process ID of its worker.
+    /// Returns the open channels to workers, each with the process ID of its worker.
     pub(super) fn channels(&self) -> impl Iterator<Item = (u32, &ControlChannel)> {
         self.processes.iter().filter_map(|worker| Some((worker.pid(), worker.channel.as_ref()?)))
     }
@@ -164,9 +164,9 @@ impl SupervisedWorkers {
 /// Time of the next start of a worker after an unexpected exit.
 #[derive(Debug)]
 pub(super) struct RespawnSchedule {
-    /// Time of the start; `None` if none is scheduled.
+    /// Time at which a worker is started; `None` if no start is scheduled.
     pub(super) due: Option<Instant>,
-    /// Delay before the start after the next early exit.
+    /// Delay before the start of a worker after the next early exit.
     pause: Duration,
     /// Number of workers that have exited unexpectedly.
     count: u64,

@@ -2,7 +2,7 @@
 
 use super::tool::Tool;
 
-/// All commands.
+/// Commands for administrators, none of which is compiled into this build.
 pub(super) const TOOLS: &[Tool] = &[
     absent("takeover"),
     absent("import"),

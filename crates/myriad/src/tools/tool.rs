@@ -12,9 +12,9 @@ pub(super) type ToolArguments = Skip<IntoIter<OsString>>;
 
 /// Command for administrators.
 pub(crate) struct Tool {
-    /// First word of its command line.
+    /// First word of the command line that selects the command.
     pub(crate) name: &'static str,
-    /// Implementation; `None` if it is not compiled in.
+    /// Implementation of the command; `None` if it is not compiled in.
     pub(crate) implementation: Option<Implementation>,
 }
 
