@@ -48,7 +48,7 @@ impl LogFiles {
         Ok(())
     }
 
-    /// Returns paths and descriptors of the log files, in the same order on each call.
+    /// Returns the path and the descriptor of each log file.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, BorrowedFd<'_>)> {
         self.files.iter().map(|(path, descriptor)| (path.as_path(), descriptor.as_fd()))
     }

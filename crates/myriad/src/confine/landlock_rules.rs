@@ -13,8 +13,8 @@ use landlock::{
 const NEVER: [AccessFs; 5] =
     [AccessFs::Execute, AccessFs::MakeChar, AccessFs::MakeBlock, AccessFs::MakeFifo, AccessFs::MakeSock];
 
-/// Applies the Landlock restrictions to this thread and the threads that it starts: they cannot run programs or use
-/// devices.
+/// Applies the Landlock restrictions to this thread and the threads that it starts: they cannot run programs,
+/// create device files, pipes or Unix sockets in folders, or reach other processes by signals or abstract sockets.
 ///
 /// # Errors
 ///

@@ -6,7 +6,7 @@ use myriad_tools::{doctor, import, log_stats, takeover, top, tune, warm};
 
 use super::tool::{Implementation, Tool, ToolArguments};
 
-/// Commands for administrators that are compiled in or not, in the order of the manual.
+/// All commands for administrators, in the order of the manual.
 pub(super) const TOOLS: &[Tool] = &[
     tool("takeover", "take over from an nginx on this machine, and revert", takeover::USAGE, takeover::run),
     tool("import", "translate Apache rules to the nginx language", import::USAGE, import::run),
