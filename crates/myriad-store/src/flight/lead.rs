@@ -89,8 +89,8 @@ impl<M: Metadata> FlightLead<M> {
         stored
     }
 
-    /// Marks a body too long for memory as complete, so that its readers see the end. The claim (the reservation of the key
-    /// for this fetch), and bytes reserved for pending writes, are held until the file is complete.
+    /// Marks a body too long for memory as complete, so that its readers see the end. The claim (the reservation of the
+    /// key for this fetch), and bytes reserved for pending writes, are held until the file is complete.
     pub(crate) fn end_stream(&mut self) {
         let wakers = {
             let mut state = self.flight.state.lock();
