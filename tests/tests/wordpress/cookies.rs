@@ -60,6 +60,7 @@ fn sessions_and_unlisted_cookies_prevent_caching() {
         let request = browser(&server, &target(&server, names));
         let first = server.fetch(&request);
         let second = server.fetch(&request);
+        assert_eq!((first.status, second.status), (200, 200), "{names}: {}", site.php_log());
         assert_eq!((first.cache(), second.cache()), ("MISS", "MISS"), "{names}");
         assert_ne!(first.body, second.body, "{names}: a page was shared");
         assert_eq!(cookies(&second).len(), names.split('/').count(), "{names}: each visitor gets their own");
