@@ -30,8 +30,8 @@ pub(super) enum SecureLink {
     Digested { link: Template, digested: Template },
 }
 
-/// Inputs of the variables. The directives may contain any variable, so the variables are declared to depend on the
-/// connection: they are never evaluated on the fast path.
+/// Inputs of the variables. The directives may contain any variable. The variables are therefore declared to depend on
+/// the connection: requests whose routing reads them never use the shortcut.
 const READS: &[Reads] = &[Reads::Moment, Reads::Connection];
 
 pub(super) const VARIABLES: &[RequestVariable] = &[

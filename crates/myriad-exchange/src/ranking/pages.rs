@@ -72,7 +72,7 @@ pub struct Miss {
     pub took_us: u64,
 }
 
-/// Figures of a page in one ranking, since it entered the ranking.
+/// Figures of a page in one ranking of a time slice, since the page entered the ranking.
 #[derive(Clone, Debug, Default)]
 struct Detail {
     requests: u64,
@@ -164,7 +164,8 @@ impl PageRankings {
         slow.raise(seen.url, miss.took_us, take);
     }
 
-    /// Starts a new time slice if the current one is over, and drops the previous slice if it is too old.
+    /// Starts a new time slice if the current one began at least 10 minutes ago. The current slice becomes the previous
+    /// one, or is dropped if it began at least 20 minutes ago.
     pub fn rotate(&mut self, now_ms: u64) {
         let age = now_ms.saturating_sub(self.now.since_ms);
         if age >= SLICE_MS {
@@ -178,7 +179,7 @@ impl PageRankings {
     }
 }
 
-/// Page in a ranking of all workers. Values that this ranking does not know are `None`.
+/// Page in a ranking, merged from all workers. All values count from the page's entry into the ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRow {
     /// Scheme, host and request target.
@@ -187,15 +188,15 @@ pub struct PageRow {
     pub count: u64,
     /// Maximum amount by which `count` may be too high.
     pub overestimate: u64,
-    /// Number of requests.
+    /// Number of requests; `None` in the rankings by misses and slowness, which do not count hits.
     pub requests: Option<u64>,
     /// Number of requests that were not cache hits.
     pub misses: u64,
-    /// Bytes sent.
+    /// Bytes sent; `None` in the rankings by misses and slowness.
     pub bytes: Option<u64>,
-    /// Longest response time of a request that was not a cache hit, in microseconds.
+    /// Longest response time of a request that was not a cache hit, in microseconds; `None` if all were hits.
     pub slowest_us: Option<u64>,
-    /// Mean response time of requests that were not cache hits, in microseconds.
+    /// Mean response time of requests that were not cache hits, in microseconds; `None` if all were hits.
     pub mean_us: Option<u64>,
     /// Status of the last response.
     pub status: u16,
@@ -205,12 +206,12 @@ pub struct PageRow {
     pub cache: &'static str,
     /// Reason why the last such request was not a cache hit; empty if all were hits.
     pub reason: &'static str,
-    /// Reasons with their numbers of requests, most frequent first; at most [`REASONS`].
+    /// At most 8 reasons of misses with their numbers of requests, most frequent first.
     pub reasons: Vec<(&'static str, u64)>,
 }
 
-/// Merges a ranking of all workers. Returns the start time of the oldest slice (`u64::MAX` without workers), and the
-/// first `most` pages.
+/// Merges a ranking of all workers. Returns the start time of the oldest time slice in milliseconds since the epoch
+/// (`u64::MAX` without workers), and the `most` highest-ranked pages.
 pub fn merged<'a>(
     workers: impl Iterator<Item = &'a PageRankings>,
     ranking: Ranking,

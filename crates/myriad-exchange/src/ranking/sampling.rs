@@ -16,7 +16,7 @@ pub struct Sampling {
     left: Cell<u32>,
     /// Number of requests that the next sample represents.
     next_weight: Cell<u32>,
-    /// Second of the last sample since the epoch, and the number of samples in that second.
+    /// Time of the last sample in seconds since the epoch, and the number of samples in that second.
     second: Cell<(u64, u32)>,
     random: Cell<u64>,
 }

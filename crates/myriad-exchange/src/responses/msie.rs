@@ -4,7 +4,8 @@ use myriad_http::Known;
 
 use crate::exchange::Request;
 
-/// Returns true if the client must get a refreshing HTML page instead of a redirect.
+/// Returns true if the client gets a refreshing HTML page instead of a redirect: `msie_refresh` is on, and the client
+/// is Internet Explorer.
 pub fn wants_refresh(request: &Request) -> bool {
     request.place().redirects.msie_refresh && agent_is(request, is_msie)
 }

@@ -15,7 +15,7 @@ use crate::responses::error_pages::has_page_now;
 use crate::responses::msie;
 
 /// Returns a response that redirects the client to `url`. If `url` is a path and `absolute_redirect` is on, `Location`
-/// is an absolute URL.
+/// is an absolute URL. With `msie_refresh`, Internet Explorer gets a page with status 200 instead of 301 and 302.
 pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> ContentResponse {
     let location = location(request, url);
     redirect_with(request, status, url, &location)

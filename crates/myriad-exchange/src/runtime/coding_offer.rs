@@ -49,7 +49,8 @@ impl CodingOffer {
 }
 
 impl OfferRules {
-    /// Returns true if a body of this media type and length may be compressed. An unknown length (`None`) suffices.
+    /// Returns true if a body of this media type and length may be compressed. An unknown length (`None`) counts as
+    /// long enough.
     pub fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {
         length.is_none_or(|length| length >= self.min_length) && self.types.contains(media_type)
     }

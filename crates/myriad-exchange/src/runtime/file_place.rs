@@ -55,7 +55,7 @@ pub struct Symlinks {
 pub enum Rooting {
     /// `root` followed by the URI.
     Root,
-    /// `alias` followed by the URI without its first bytes, whose number is that of the location's prefix.
+    /// `alias` followed by the URI without the location's prefix, whose length in bytes is given.
     Alias(usize),
     /// `alias` in a regular expression location: the complete path.
     Whole,

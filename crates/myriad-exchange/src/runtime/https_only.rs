@@ -8,6 +8,7 @@ use myriad_tls::acme_client::CertificateSlot;
 pub struct HttpsOnly {
     /// Port of the https URL with its colon; empty for port 443.
     pub port: Box<str>,
-    /// Certificate being issued. Clients are not redirected before it is available, because TLS handshakes would fail.
+    /// Certificate that is being issued (ACME), before which clients are not redirected, because TLS handshakes would
+    /// fail. `None` if one of the server's certificates is from a file.
     pub awaits: Option<Arc<CertificateSlot>>,
 }

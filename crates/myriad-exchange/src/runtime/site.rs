@@ -203,7 +203,7 @@ impl Runtime {
     }
 
     /// Returns the server for a client of a QUIC listener that sent the server name `name`, and its TLS configuration
-    /// for QUIC.
+    /// for QUIC. The error is the reason to reject the handshake.
     pub fn tls_http3(
         &self,
         listener: u32,
@@ -224,7 +224,7 @@ impl Runtime {
         Ok((speaker, config))
     }
 
-    /// Returns the servers of the address that the client of a connection connected to.
+    /// Returns the servers of the address that the client of a connection connected to; `None` if it has no servers.
     pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         self.listeners.get(connection.listener() as usize)?.as_ref()?.hosts(connection)
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! parent --child(uri, args)--> server rewrite -> location -> rewrite -> content -> body filters
 //!    ^                                                                                  |
-//!    '------------------------ Subanswer: head, and a body to be pulled <---------------'
+//!    '------------------------ SubrequestResponse: head, and a body to be pulled <------'
 //! ```
 //!
 //! A child runs the phases of a request, except access checks (those of its parent apply), conditions, ranges and

@@ -66,7 +66,7 @@ fn digits<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     bytes.iter().any(|byte| *byte != 0).then_some(bytes)
 }
 
-/// Parses a hexadecimal digit in lower case.
+/// Parses a hexadecimal digit in lower case; `None` for other bytes.
 pub(crate) fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

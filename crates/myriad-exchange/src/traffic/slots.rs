@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::counts::TrafficCounts;
 use super::table::TrafficTable;
 
-/// Counts by number. The configuration assigns a number to each key that is known in advance.
+/// Traffic counts by slot number. The configuration assigns a number to each key that is known in advance.
 #[derive(Debug, Default)]
 pub struct TrafficSlots(RefCell<Slots>);
 
@@ -17,8 +17,8 @@ struct Slots {
 }
 
 impl TrafficSlots {
-    /// Calls `add` with the counts of a number. On the first use, and after keys have been removed from `board`, `find`
-    /// looks up the counts there.
+    /// Calls `add` with the counts of slot `number`. On the first use, and after keys have been removed from `board`,
+    /// `find` looks up the counts there; if it returns `None`, `add` is not called.
     pub fn with(
         &self,
         board: &TrafficTable,

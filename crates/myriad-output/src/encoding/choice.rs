@@ -35,7 +35,8 @@ impl Encodings {
         self.best(CodingSet::EMPTY.with(coding)).is_some()
     }
 
-    /// Returns the best permitted and accepted coding, even if the response is not available in it.
+    /// Returns the best permitted and accepted coding, even if the response is not available in it; identity if there
+    /// is none.
     pub fn wanted(&self) -> Coding {
         self.accept.best(self.allowed.bits(), &PREFERENCE).unwrap_or(Coding::Identity)
     }

@@ -13,7 +13,7 @@ use myriad_exchange::exchange::{ContentResponse, Request};
 
 /// Part of the representation that the client receives.
 pub(super) enum RequestedRange {
-    /// Only this range, or the whole.
+    /// These bytes of the representation, which may be all.
     Bytes(std::ops::Range<u64>),
     /// No part, but a response with this status: 304, 412 or 416.
     Nothing(u16),

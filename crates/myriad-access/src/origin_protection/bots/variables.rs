@@ -11,8 +11,8 @@ use myriad_http::Known;
 
 use super::list::{BotList, BotMatch};
 
-/// Inputs of the variables. `Sec-Purpose` is read as well, but need not be listed: variables that depend on the
-/// connection are never evaluated on the fast path.
+/// Inputs of the variables. `Sec-Purpose` is read as well, but need not be listed: requests whose routing reads a
+/// variable that depends on the connection never use the shortcut.
 const READS: &[Reads] = &[Reads::FromField(Known::UserAgent), Reads::Connection];
 
 /// Variables with the classification of the client. Maps with the same names in existing configurations take

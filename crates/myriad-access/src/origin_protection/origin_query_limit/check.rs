@@ -130,12 +130,13 @@ fn rate(rules: &QueryRules, sought: OriginFetch) -> AdmissionRate {
     AdmissionRate { interval_ms: rules.interval_ms, burst: rules.burst, wait_ms }
 }
 
-/// Client, and scope, for which queries are counted.
+/// Client whose queries are counted together, by `per=` or by its challenge pass. Contains the name of the server, the
+/// client network, and the path or the pass.
 #[derive(Hash)]
 enum QueryCounter<'a> {
     Network(&'a [u8], IpAddr),
     Path(&'a [u8], IpAddr, Vec<u8>),
-    /// Server, client network and pass.
+    /// Client with a valid challenge pass.
     Pass(&'a [u8], IpAddr, u128),
 }
 

@@ -13,9 +13,9 @@ const WAITING: u32 = 200;
 const TIMEOUT_MS: u64 = 10_000;
 /// Default of `max=` with `concurrency=auto`: maximum number of concurrent requests to an origin.
 const LEARNT: u32 = 64;
-/// Default of `interval=` (pause between two status requests), in milliseconds; below, its minimum. Each status request
-/// occupies the pool.
+/// Default of `interval=` (pause between two status requests), in milliseconds.
 const INTERVAL_MS: u64 = 1_000;
+/// Minimum of `interval=`, in milliseconds: each status request occupies the pool.
 const SHORTEST_INTERVAL_MS: u64 = 100;
 /// Maximum of `interval=`, in milliseconds: the load changes within seconds.
 const LONGEST_INTERVAL_MS: u64 = 60_000;

@@ -34,10 +34,11 @@ pub(super) struct LearnedLimit {
     /// Reference: mean response time of the unloaded origin, in milliseconds; `None` before the end of the first
     /// window.
     unloaded_ms: Option<f64>,
-    /// Sum of the response times of the current window, in milliseconds; below, its number of responses and its maximum
-    /// concurrency.
+    /// Sum of the response times of the current window, in milliseconds.
     sum_ms: f64,
+    /// Number of responses in the current window.
     answers: u32,
+    /// Maximum number of concurrent requests in the current window.
     busiest: u32,
 }
 

@@ -40,8 +40,9 @@ pub(super) struct IncludeInProgress {
     failed: Option<BodyError>,
     /// Set if the response of the include had a body.
     has_output: bool,
-    /// Value collected for the parameter `set`; below, its maximum length (`subrequest_output_buffer_size`).
+    /// Value collected for the parameter `set`.
     value: Vec<u8>,
+    /// Maximum length of `value`, in bytes (`subrequest_output_buffer_size`).
     max_value: u64,
     /// Set if the status of the response is below 300, so that the parameter `set` uses it.
     is_success: bool,
