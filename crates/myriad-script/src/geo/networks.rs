@@ -38,8 +38,9 @@ impl GeoNetwork {
 /// Values by network, grouped by prefix length. A lookup performs one binary search per length in use.
 #[derive(Debug)]
 pub(super) struct Networks<V> {
-    /// IPv4 networks, the longest prefixes first; below, IPv6.
+    /// IPv4 networks, the longest prefixes first.
     four: Vec<LengthLevel<V>>,
+    /// IPv6 networks, the longest prefixes first.
     six: Vec<LengthLevel<V>>,
 }
 

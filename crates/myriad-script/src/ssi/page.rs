@@ -45,7 +45,7 @@ pub struct SsiInclude {
 pub enum IncludeUse {
     /// Insert the response.
     Show,
-    /// Insert the response, or this text if the response is empty or an error.
+    /// Insert the response, or this text if the response has no body.
     Stub(Bytes),
     /// Assign the response to the variable with this name.
     Set(Vec<u8>),

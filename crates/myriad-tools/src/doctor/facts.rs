@@ -163,25 +163,25 @@ pub struct PageVisit {
     pub status: u16,
     /// Time to the first byte, in milliseconds.
     pub first_byte_ms: u64,
-    /// Value of `X-Cache`.
+    /// Value of `X-Cache`; `None` without it.
     pub cache: Option<String>,
     /// Names of cookies in `Set-Cookie`.
     pub cookies: Vec<String>,
-    /// Value of `Cache-Control`.
+    /// Value of `Cache-Control`; empty without it.
     pub cache_control: String,
-    /// Value of `Content-Encoding`.
+    /// Value of `Content-Encoding`; empty if the body is not compressed.
     pub encoding: String,
     /// Value of `Content-Type`.
     pub media_type: String,
     /// Length of the body, in bytes.
     pub bytes: u64,
-    /// Value of `Location`.
+    /// Value of `Location`; `None` without it.
     pub location: Option<String>,
-    /// Value of `Vary`.
+    /// Value of `Vary`; empty without it.
     pub vary: String,
     /// True if the body contains a WordPress nonce (form token).
     pub has_nonce: bool,
-    /// Value of `Cache-Status`, which may contain the reason why a page is not stored.
+    /// Value of `Cache-Status`, which may contain the reason why a page is not stored; `None` without it.
     pub cache_status: Option<String>,
 }
 
@@ -207,7 +207,7 @@ pub struct PageAsset {
     pub status: u16,
     /// Decompressed length of the asset, in bytes.
     pub bytes: u64,
-    /// Value of `Content-Encoding`.
+    /// Value of `Content-Encoding`; empty if the asset is not compressed.
     pub encoding: String,
     /// Lifetime in browser caches in seconds, by `Cache-Control` or `Expires`; `None` without these headers.
     pub cache_lifetime_s: Option<u64>,

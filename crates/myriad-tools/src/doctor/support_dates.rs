@@ -69,7 +69,7 @@ pub(crate) fn parse(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Returns the last second of a day of the Gregorian calendar, in seconds since the Unix epoch.
+/// Returns the end of a day of the Gregorian calendar (0:00 UTC of the next day), in seconds since the Unix epoch.
 fn seconds(year: u32, month: u32, day: u32) -> u64 {
     let (year, month) = if month <= 2 {
         (u64::from(year) - 1, u64::from(month) + 9)

@@ -20,7 +20,8 @@ const MOST_HOURS: usize = 24 * 731;
 /// Number of requests by status class: without a status, then 1xx to 5xx.
 pub(crate) type StatusClasses = [u64; 6];
 
-/// Counts of the requests for a page, other than their number.
+/// Counts of the requests for a page since it was last added to [`Tally::pages`], whose weights are the total numbers
+/// of requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageCounts {
     pub(crate) requests: u64,

@@ -34,8 +34,8 @@ impl DurationHistogram {
         self.sum_us.checked_div(self.count).unwrap_or(0)
     }
 
-    /// Returns the duration in microseconds that a fraction `q` (0 to 1) of all durations does not exceed; 0 if there
-    /// are none.
+    /// Returns the duration in microseconds that a fraction `q` (0 to 1) of all durations does not exceed, rounded up
+    /// to the bound of its bucket; 0 if there are no durations.
     pub(crate) fn quantile_us(&self, q: f64) -> u64 {
         let wanted = ((self.count as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;

@@ -51,7 +51,7 @@ pub struct StatusCounts {
     pub redirected: u64,
     /// Number of requests with status 400 to 499.
     pub client_error: u64,
-    /// Number of requests with status 500 to 599.
+    /// Number of requests with status 500 and above.
     pub server_error: u64,
     /// Number of requests without a status, or with one below 100.
     pub other: u64,

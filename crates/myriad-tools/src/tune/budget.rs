@@ -115,8 +115,8 @@ fn children(facts: &MachineFacts, rest: u64, sizes: &MemorySizes) -> u32 {
     bear.clamp(1, (facts.cores.max(1) * CHILDREN_PER_CORE).min(MOST_CHILDREN))
 }
 
-/// Returns the number of concurrent requests in Apache. `rest` is the memory for PHP and Apache: if PHP runs in Apache
-/// and in php-fpm, Apache gets a quarter of it; without php-fpm, all.
+/// Returns the number of concurrent requests in Apache. `rest` is the memory in bytes that is left for PHP and Apache.
+/// With `mod_php`, Apache gets a quarter of it, or all if there is no php-fpm; without `mod_php`, a sixteenth.
 fn apache_workers(facts: &MachineFacts, apache: ApacheSetup, rest: u64, sizes: &MemorySizes) -> u32 {
     if apache.php {
         let rest = if facts.php.is_some() { rest / 4 } else { rest };

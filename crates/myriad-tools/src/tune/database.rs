@@ -30,8 +30,8 @@ fn has_performance_schema(memory: u64) -> bool {
     memory >= 4 * GIB
 }
 
-/// Returns the size of the database's buffer pool, in bytes: a share of the memory, at most three times the size of the
-/// data.
+/// Returns the size of the database's buffer pool, in bytes: an eighth or (from 4 GB on) a fifth of the memory, but at
+/// most three times the size of the data, or 512 MB if that is more. On machines below 1.5 GB it is 64 MB.
 pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;
@@ -159,7 +159,8 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &DatabaseServer, bu
     }
 }
 
-/// Sets the redo log to a quarter of the buffer pool, which stores an hour of writes of a busy site.
+/// Sets the size of the redo log to a quarter of the buffer pool, from 48 MB (MySQL from 8.0.30 on: 96 MB) to 2 GB. A
+/// quarter stores an hour of writes of a busy site.
 fn redo_log(file: &mut ConfigFile, group: &str, database: &DatabaseServer, pool: u64) {
     let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
     let why = format!("a quarter of the buffer pool, at least {}: writes are batched", about(48 * MIB));

@@ -11,8 +11,7 @@ pub struct PresentFile {
     pub path: String,
     /// Format of the file.
     pub format: FileFormat,
-    /// Present settings of a program from several files. If a setting occurs several times, the last value applies, as
-    /// in the programs.
+    /// Contents of the file.
     pub text: String,
 }
 

@@ -61,7 +61,8 @@ impl WarmPace {
         Self { budget, times: VecDeque::new(), slow: 0 }
     }
 
-    /// Returns the pause after a page that took `took_ms`, in milliseconds. Each consecutive slow page doubles it.
+    /// Returns the pause after a page that took `took_ms`, in milliseconds, at most one minute. After a slow page it is
+    /// at least twice the page's duration, after each further consecutive slow page twice as many times.
     pub fn after_page(&mut self, took_ms: u64) -> u64 {
         let usual = self.usual_ms().unwrap_or(took_ms);
         let is_slow = took_ms > NOTICEABLE_MS && took_ms > usual.saturating_mul(SLOW);

@@ -61,7 +61,8 @@ struct WarmRun<'o> {
     last_progress: Mutex<Instant>,
 }
 
-/// Requests all pages. The exit status is 0; 1 if a page failed; 2 if there was no page.
+/// Requests all pages and prints a summary. Returns the exit status: 0, or 2 if the source listed no page. Returns an
+/// error if a page failed.
 pub(super) fn run(options: &WarmOptions, pages: PageList) -> Result<ExitCode, String> {
     let all = pages.targets.len();
     if !options.words.has("--quiet") {
@@ -110,7 +111,8 @@ impl WarmRun<'_> {
         }
     }
 
-    /// Requests one page in each content coding, and pauses.
+    /// Requests one page in each content coding, and pauses. Repeats a request that the server rejects (429, 503), at
+    /// most [`REFUSALS`] times.
     fn request_page(&self, client: &mut WebClient, target: &WebTarget) {
         let first = self.options.encodings.first().map_or("gzip", String::as_str);
         locked(&self.counts).asked += 1;
