@@ -220,9 +220,9 @@ pub struct PageAsset {
 /// Statistics of the pages in Myriad's cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredPageStats {
-    /// Number of stored pages.
+    /// Number of stored pages, at most 100,000.
     pub pages: u64,
-    /// Longest remaining freshness of a stored page, in seconds.
+    /// Longest freshness lifetime of a stored page, counted from the time at which it was stored, in seconds.
     pub longest_s: u64,
     /// Number of cache hits since the start of Myriad's worker process.
     pub hits: u64,

@@ -30,8 +30,8 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     hit_rate(facts, CheckReport::new("hit-rate", list));
 }
 
-/// Reports a redirect of a page to its own URL, or of the home page to another address. Returns `true` if the page
-/// cannot be checked further.
+/// Reports a redirect of a page. Returns `true` if the response is a redirect, so that the page cannot be checked
+/// further.
 fn redirects(page: &CheckedPage, visit: &PageVisit, list: &mut Vec<DoctorFinding>) -> bool {
     let Some(location) =
         visit.location.as_ref().filter(|_| (300..400).contains(&visit.status) && visit.status != 304)

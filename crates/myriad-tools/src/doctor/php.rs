@@ -65,8 +65,8 @@ fn opcache(php: &PhpFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns a description of the parts of OPcache that are exhausted (memory, strings, table, restarts); `None` if none
-/// is.
+/// Returns the first reason why OPcache is full: it has restarted, or its memory, its table of files or its memory for
+/// strings is nearly exhausted. `None` if it is not full.
 fn fullness(opcache: &OpcacheState) -> Option<String> {
     let all = opcache.used + opcache.free;
     if opcache.restarts > 0 {

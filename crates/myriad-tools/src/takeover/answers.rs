@@ -27,7 +27,7 @@ const AGENT: &str = "myriad-takeover";
 pub(super) enum AddressCheck {
     /// Requests the page `/` of a host.
     Page { at: SocketAddr, tls: bool, host: String },
-    /// Tests that a connection is accepted, for protocols other than HTTP.
+    /// Tests that a connection is accepted, for `stream` servers and sockets with the PROXY protocol.
     Connection(SocketAddr),
     /// Tests that a socket in the file system accepts a connection.
     Path(Vec<u8>),
@@ -41,8 +41,8 @@ pub(super) enum CheckResult {
     Nothing(String),
 }
 
-/// Returns the checks for all addresses of a configuration, one for each address and server name. UDP sockets are
-/// skipped.
+/// Returns the checks for the addresses of a configuration, one for each address and server, without duplicates, at
+/// most [`MOST`]. Sockets for UDP and QUIC are skipped.
 pub(super) fn address_checks(model: &Model) -> Vec<AddressCheck> {
     let (mut seen, mut questions) = (HashSet::new(), Vec::new());
     let of = |servers: &[ServerConf], is_http: bool| -> Vec<AddressCheck> {

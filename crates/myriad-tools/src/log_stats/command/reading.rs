@@ -74,8 +74,8 @@ fn named(format: &str, configured: &Result<ConfiguredLogs, String>) -> Result<Lo
     }
 }
 
-/// Returns the files to read: those of the arguments, otherwise standard input if it is a pipe or a file, otherwise
-/// those of the configuration.
+/// Returns the files to read: those of the arguments, otherwise standard input (`-`) if it is a pipe or a file and the
+/// options select no server, otherwise those of the configuration. With `--rotated`, rotated copies precede each file.
 fn files(options: &LogOptions, configured: &Result<ConfiguredLogs, String>) -> Result<Vec<PathBuf>, String> {
     let mut files = options.files.clone();
     if files.is_empty()
@@ -158,8 +158,9 @@ fn first_lines(source: &mut Box<dyn BufRead>) -> io::Result<Vec<Vec<u8>>> {
     Ok(lines)
 }
 
-/// Returns the kind of most of the first lines; `None` if it is not recognized. The format of the configuration
-/// (`said`) is tried first.
+/// Returns the first kind that at least half of the first lines of a log have. The kinds are tried in this order: error
+/// log, `said` (the format of `--format`), the configured format of the file, all configured formats, `combined`, JSON.
+/// If none fits, returns `said`; `None` without it.
 fn line_format(
     path: &Path,
     lines: &[Vec<u8>],

@@ -99,7 +99,7 @@ fn remove_folders(root: &Path, folders: &[String]) {
 }
 
 /// Restores the configuration files as they were before the first `--apply`. Files that were changed since are retained
-/// unless `force` is true.
+/// unless `force` is true. The exit status is 1 if a file was not restored.
 pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     let mut record = TuneRecord::read(root)?;
     if record.files.is_empty() {

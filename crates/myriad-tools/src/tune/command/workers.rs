@@ -9,8 +9,8 @@ use super::programs::{names, text};
 /// Minimum plausible memory of a php-fpm child, in bytes: a child that has not yet processed a request is smaller.
 const LEAST: u64 = 32 << 20;
 
-/// Returns the memory to plan for a PHP worker: that of the largest running php-fpm child plus a fifth. Returns `None`
-/// if none runs. `proc` is `/proc`, or a folder in tests.
+/// Returns the memory to plan for a PHP worker: that of the largest running php-fpm child plus a fifth, at least
+/// [`LEAST`]. Returns `None` if no child runs. `proc` is `/proc`, or a folder in tests.
 pub(super) fn measured(proc: &Path) -> Option<PhpWorkerSize> {
     let (largest, measured) = largest(proc)?;
     Some(PhpWorkerSize { bytes: (largest / 5 * 6).max(LEAST), measured })

@@ -92,7 +92,8 @@ fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
     Ok(pages)
 }
 
-/// Returns the pages in the cache that are stale, those with the most cache hits first.
+/// Returns the stored pages that are stale or lack a requested coding, those with the most cache hits first; at most
+/// `--limit`.
 fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     stored.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.url.cmp(&b.url)));
     let (mut pages, mut seen) = (PageList::default(), HashSet::new());
