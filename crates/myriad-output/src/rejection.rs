@@ -16,8 +16,9 @@ pub struct ConditionalRejection {
     pub lines: Vec<u8>,
 }
 
-/// Returns the rejection of a response that is about to be sent; `None` if it is not rejected. Also `None` if the
-/// location has no `error_page`: sending then handles the rejection.
+/// Returns the rejection of a response (200 to GET or HEAD) that is about to be sent; `None` if it is not rejected, and
+/// for subrequests. Also `None` if the location has no `error_page`, and instead of a 416 if filters change the body:
+/// sending then evaluates the conditions and ranges.
 pub fn conditional_rejection(request: &Request, answer: &ContentResponse) -> Option<ConditionalRejection> {
     let place = request.place();
     let fields = request.received.head.fields();

@@ -13,7 +13,8 @@ use super::gzip_proxied::proxied_facts;
 use crate::transform::{Transform, transformed};
 use myriad_exchange::exchange::{ContentResponse, EncodingSizes, Request, pull_body};
 
-/// Compresses the body of a response if the location offers a coding that the client accepts.
+/// Compresses the body of a response if the location offers a coding that the client accepts, and if status, media type
+/// and length of the response and its `Cache-Control` (`no-transform`) permit it.
 pub(crate) fn encode(request: &mut Request, answer: &mut ContentResponse) {
     let nothing_offered = request.place().offer.is_empty();
     if nothing_offered || !answer.compressible || !is_compressed(answer.status) {

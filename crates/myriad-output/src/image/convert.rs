@@ -84,7 +84,8 @@ fn fits(facts: &ImageMetadata, wish: &ImageRequest) -> bool {
     wish.turn == ImageRotation::None && !laden && plan::fits(wish.shape, facts.displayed_size())
 }
 
-/// Encodes an image that satisfies the request in another permitted format, if it is smaller in it.
+/// Encodes an image that satisfies the request in the first permitted format in which it is smaller. Returns
+/// `Unchanged` if there is none, if the image may be animated, or if it cannot be decoded.
 fn smaller(
     bytes: &[u8],
     kind: ImageKind,

@@ -130,8 +130,8 @@ fn rate(rules: &QueryRules, sought: OriginFetch) -> AdmissionRate {
     AdmissionRate { interval_ms: rules.interval_ms, burst: rules.burst, wait_ms }
 }
 
-/// Client whose queries are counted together, by `per=` or by its challenge pass. Contains the name of the server, the
-/// client network, and the path or the pass.
+/// Client whose queries are counted together, by `per=` or by its challenge pass. Contains the name of the server and
+/// the client network, and if queries are counted by them, the path or the pass.
 #[derive(Hash)]
 enum QueryCounter<'a> {
     Network(&'a [u8], IpAddr),

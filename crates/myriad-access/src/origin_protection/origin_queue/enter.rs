@@ -101,8 +101,9 @@ fn class(exchange: &mut Exchange) -> PriorityClass {
 /// close idle connections and to shrink zones.
 const WITHOUT_MEMORY_MS: u64 = 5000;
 
-/// Adds `Retry-After` (RFC 9110 section 10.2.3) to a 503 response for a request that was not sent to the origin:
-/// `timeout=` of the queue, or a fixed time while memory is short. Adds nothing for other statuses and without a queue.
+/// Adds `Retry-After` (RFC 9110 section 10.2.3) to a 503 response for a request that was not sent to the origin: a
+/// fixed time while memory is short, otherwise `timeout=` of the location's queue. Adds nothing for other statuses, and
+/// for a location without a queue while memory is not short.
 pub fn set_retry_after(exchange: &mut Exchange, status: u16) {
     if status != 503 {
         return;
