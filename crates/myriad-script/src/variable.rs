@@ -71,8 +71,8 @@ impl Variable {
         frame.assign(self.slot, value);
     }
 
-    /// Appends the value to `out`. Returns false, without a value, if the variable is unset and hides a variable of the
-    /// embedder: the caller must then read the hidden one.
+    /// Appends the value to `out`. Returns false, without a value, if the variable is unset, is not computed by a block
+    /// such as `map`, and hides a variable of the embedder: the caller must then read the hidden one.
     pub fn read<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -38,8 +38,8 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     })
 }
 
-/// Returns the depth of a URI if it is below the minimum `least`, otherwise `None`. As in nginx, it is the number of
-/// slashes that are followed by other characters.
+/// Returns the number of slashes of a URI that is not deep enough for DELETE (`min_delete_depth`), otherwise `None`. As
+/// in nginx, a URI is deep enough if other characters follow its slash number `least`; 0 permits every URI.
 fn too_shallow(uri: &[u8], least: u64) -> Option<u64> {
     if least == 0 {
         return None;
