@@ -94,7 +94,7 @@ async fn lead(
     }
 }
 
-/// Waits for the head of the page, up to `patience`, then for the page.
+/// Waits for the head of the page, up to `patience` (`None` for no limit), then for the page.
 async fn wait(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

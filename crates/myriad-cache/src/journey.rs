@@ -17,7 +17,7 @@ use myriad_exchange::runtime::{Caches, OriginPlace};
 use myriad_store::page::write_variant;
 
 /// Starts the steps of a request with the cache of the location, which a variable may select. Without a cache, the
-/// request goes to the origin.
+/// request goes to the origin; a name that is not a zone results in a 500 response.
 pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     let named = match &origin.cache {
         Caches::One(cache) => return run(exchange, CacheContext { origin, cache }, JourneyStep::LookUp),
@@ -131,7 +131,7 @@ fn wait(
     })
 }
 
-/// Serves the page under the key that an earlier request of the same form had, without running the rules again.
+/// Serves the page under the cache key of an earlier, equal request, without evaluating rewrites and locations again.
 ///
 /// Returns `None` if no fresh page is stored in memory, or if the request needs the full processing.
 pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Option<PhaseStep> {

@@ -47,7 +47,8 @@ impl CacheContext<'_> {
         OwnedCacheContext { origin: Arc::clone(self.origin), cache: Arc::clone(self.cache) }
     }
 
-    /// Returns the time in milliseconds for which a page counts as being updated: the sum of connect and read timeout.
+    /// Returns the time in milliseconds for which a page counts as being updated once its refresh has started: the sum
+    /// of connect and read timeout.
     pub(crate) fn lease_ms(self) -> u64 {
         self.origin.fetch.timeouts.read_ms.saturating_add(self.origin.fetch.timeouts.connect_ms)
     }
@@ -74,7 +75,8 @@ pub(crate) enum JourneyStep {
     Done(PhaseStep),
     /// Look the page up in memory.
     LookUp,
-    /// Serve a known visitor the shared page with individual parts, if there is one ([`crate::esi`]).
+    /// Serve the shared page with individual parts to a known visitor (a request with a personal cookie), if such a
+    /// page is stored ([`crate::esi`]).
     Known,
     /// Wait for this number of milliseconds (`origin_query_limit`), then look the page up again.
     Wait(u64),
@@ -92,7 +94,7 @@ pub(crate) enum JourneyStep {
     Open(Page, CacheStatus),
     /// Refresh the page in the background, and serve it as it is.
     Refresh(Page, RefreshReason),
-    /// Decide how to proceed without a fresh page; the expired page, if any.
+    /// Decide how to proceed without a fresh page. Contains the expired page, if any.
     Stale(Option<Page>),
     /// Fetch the page for all clients, or wait for an earlier request that fetches it. The stale page, if any, may be
     /// served after a failure.
@@ -136,7 +138,7 @@ pub(crate) enum PassReason {
     LockTimeout,
     /// The request is from a known visitor, but the cache has no page marked for known visitors ([`crate::esi`]).
     NotCut,
-    /// The response that this request waited for is private to another client, or not usable for this one.
+    /// The response that this request waited for is private to another client, or not usable for this request.
     NotShared,
 }
 

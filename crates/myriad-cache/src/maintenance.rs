@@ -27,8 +27,8 @@ use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{CachePlace, PlaceFeatures, SettingsCompiler};
 use myriad_store::page::PurgeSource;
 
-/// Minimum time in milliseconds between two invalidations of a host for one cause. Clients may be able to cause such a
-/// response.
+/// Minimum time in milliseconds between two invalidations of a host, unless a new file of `cache_maintenance` exists.
+/// Clients may be able to cause a 503 response.
 const PAUSE_MS: u64 = 60_000;
 /// Maximum number of hosts whose last invalidation is remembered.
 const HOSTS: u64 = 4_096;
@@ -104,6 +104,7 @@ pub(crate) fn closed(exchange: &mut Exchange, head: &ResponseHead) -> Option<Cau
     if ApplicationState::of(&head.fields).maintenance { Some(Cause::Field) } else { file(exchange) }
 }
 
+/// Returns the first file of `cache_maintenance` that exists, if any.
 fn file(exchange: &mut Exchange) -> Option<Cause> {
     let Exchange { request, frame } = exchange;
     let MaintenanceFiles(files) = request.place().features.get()?;
@@ -119,8 +120,8 @@ fn file(exchange: &mut Exchange) -> Option<Cause> {
     })
 }
 
-/// Invalidates all stored pages of the request's host, at most once a minute for each cause, so that each page is
-/// fetched before it is served again.
+/// Invalidates all stored pages of the request's host in the zone, so that each page is fetched before it is served
+/// again. At most once a minute, except for a new file of `cache_maintenance`.
 pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cause) {
     let host = &request.route.host;
     let now = myriad_net::clock::now_ms();
@@ -140,8 +141,8 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
     }
 }
 
-/// Returns whether a host must be invalidated now, and records the invalidation. A new file always causes one, because
-/// clients cannot create it.
+/// Returns whether a host (with its zone) must be invalidated now, and records the invalidation. A new file always
+/// causes one, because clients cannot create it.
 fn is_due(host: (&str, &[u8]), cause: Cause, now: u64) -> bool {
     let host = INVALIDATED.0.hash_one(host);
     let mut invalidated = INVALIDATED.1.lock();

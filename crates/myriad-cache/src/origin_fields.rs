@@ -6,7 +6,8 @@ use myriad_http::lines::{line_named, lines_named};
 use myriad_exchange::exchange::{Request, StoredFields, of_page};
 use myriad_store::page::{Page, PageMeta, PageView};
 
-/// Stores with a page the origin's header fields that the configuration uses and that are not sent to clients.
+/// Adds to a page's metadata the origin's header fields that the configuration reads (`$upstream_http_*`) and that are
+/// not sent to clients.
 ///
 /// A field that `fields` does not contain is taken from the lines `older`. Cookies are never stored, because they are
 /// private.
@@ -32,15 +33,16 @@ fn write_line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Sets the values of `$upstream_http_*` to the header fields of a stored page.
+/// Sets the values of `$upstream_http_*` to the header fields of a stored page, if the configuration uses any and this
+/// request did not fetch the page.
 pub(crate) fn show(request: &mut Request, page: &Page) {
     if is_shown(request) {
         request.cache.origin_fields = Some(StoredFields::Page(page.clone()));
     }
 }
 
-/// Returns whether the stored fields are used: not if the configuration uses none of them, or if this request fetched
-/// the page and therefore has the origin's complete head.
+/// Returns whether the stored fields are used. False if the configuration uses no `$upstream_http_*`, or if this
+/// request fetched the page and therefore has the origin's complete head.
 fn is_shown(request: &Request) -> bool {
     !request.runtime().origin_fields.is_empty() && !request.cache.lookup.fetched
 }

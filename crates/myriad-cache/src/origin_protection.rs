@@ -15,7 +15,7 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_store::page::Page;
 
 /// Applies `origin_challenge` and `origin_query_limit` to a request that no stored page satisfies. `None` admits the
-/// request.
+/// request. A request that is only explained is always admitted.
 pub(crate) fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
     if exchange.request.received.sink.is_some() {
         return None;
@@ -43,12 +43,12 @@ pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
 }
 
 /// Bit of a stored failure, in addition to [`NoResponse::encode`]: the application sent its own error page (503 with
-/// `Retry-After`, as WordPress does during an update). Without a stale page, clients get that page instead of one of
-/// Myriad.
+/// `Retry-After`, as WordPress does during an update). Without a stale page, requests are still sent to the origin, so
+/// that clients get that page instead of one of Myriad.
 const OWN_ERROR_PAGE: u16 = 1 << 15;
 
-/// Returns the step for a client whose page must not be fetched now; `None` if it may be fetched. `stale` is the stored
-/// page, if any.
+/// Applies all limits before a fetch. Returns the step to run instead (a stale page, a wait or an error), or `None` if
+/// the page may be fetched. `stale` is the stored page, if any.
 pub(crate) fn instead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -85,7 +85,8 @@ pub(crate) fn defers_refresh(request: &Request, cached: CacheContext<'_>) -> boo
     origin_backoff::active_pause(request, cached.cache.zone.zone.name(), now).is_some()
 }
 
-/// Records the result of a fetch for `origin_backoff`: the head of a response, or a failure.
+/// Records the result of a fetch for `origin_backoff`: the head of a response, or a failure. A status of 500 or above
+/// counts as a failure.
 pub(crate) fn note(request: &Request, cached: CacheContext<'_>, came: Result<&ResponseHead, NoResponse>) {
     let zone = cached.cache.zone.zone.name();
     let failure = match came {

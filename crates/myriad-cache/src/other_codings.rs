@@ -33,12 +33,13 @@ pub(crate) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
     if is_fresh { vec![own] } else { vec![everybodys.to_vec(), own] }
 }
 
-/// Returns whether the shared page may be unusable for the request because of the codings that it accepts.
+/// Returns whether the request accepts only content codings that Myriad does not produce, so that the shared page may
+/// be unusable for it.
 pub(crate) fn may_need_other_codings(request: &Request) -> bool {
     other_codings(request.received.head.fields()).is_some()
 }
 
-/// Determines whether this request needs a page for other codings; if so, extends its cache key.
+/// Determines whether this request needs a page for other codings; if so, extends its cache key by the suffix for them.
 pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CachePlace) {
     let Some(names) = other_codings(request.received.head.fields()) else { return };
     if !reach_origin(request, origin, cache) {
@@ -85,8 +86,8 @@ pub(crate) fn shared_fallback(request: &Request) -> Option<Page> {
     request.cache.codings.as_ref()?.shared_page.clone()
 }
 
-/// Returns whether the origin can select a coding: it gets the client's `Accept-Encoding`, and its response is sent
-/// unchanged.
+/// Returns whether the origin can select a coding for the client: it gets the client's `Accept-Encoding`, and its
+/// response is sent to the client unchanged.
 fn reach_origin(request: &Request, origin: &OriginPlace, cache: &CachePlace) -> bool {
     origin.request.pass_fields
         && !origin.protocol.replaces(Known::AcceptEncoding)

@@ -18,8 +18,8 @@ use myriad_store::page::{Page, PageMarks, PageMeta, PageView};
 pub(crate) enum Confirmation {
     /// The stored page can be served: it is fresh again, or remains stale.
     Page,
-    /// The fields of the 304 are private to one client, for this reason if known. Each client must send its own
-    /// request.
+    /// The 304 does not confirm the page for other clients: its fields are private to one client, for this reason, or
+    /// its `Vary` differs (`None`). Each client must send its own request.
     Personal(Option<StoreRefusal>),
 }
 

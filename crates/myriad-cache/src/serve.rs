@@ -15,7 +15,8 @@ use myriad_exchange::responses::error_pages;
 use myriad_origin::rewrite;
 use myriad_store::page::Page;
 
-/// Builds the response from a page, and records the cache status.
+/// Builds the response from a page, and records the cache status. Returns another step if the page's file must be
+/// opened first, or if the page is a slice that the request does not use.
 pub(crate) fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

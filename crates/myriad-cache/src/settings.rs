@@ -16,8 +16,8 @@ pub enum CacheZone {
     Zone(Text),
 }
 
-/// Status of a `*_cache_valid` directive. The first that matches applies, in configuration order, whether a code or
-/// `any`.
+/// Status of a `*_cache_valid` directive with its lifetime. The first that matches a response applies, in configuration
+/// order, whether a code or `any`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheValid {
     /// Status and lifetime in milliseconds; the lifetime is 0 if the time contains variables.
@@ -39,9 +39,9 @@ pub struct CacheSettings {
     pub methods: Methods,
     /// Number of requests from which a page is stored (`*_cache_min_uses`).
     pub min_uses: u64,
-    /// Conditions: the cache is not read if a value is neither empty nor `0` (`*_cache_bypass`).
+    /// Conditions (`*_cache_bypass`): the cache is not read if any value is neither empty nor `0`.
     pub bypass: Vec<Text>,
-    /// Conditions: the response is not stored if a value is neither empty nor `0` (`*_no_cache`).
+    /// Conditions (`*_no_cache`): the response is not stored if any value is neither empty nor `0`.
     pub no_cache: Vec<Text>,
     /// True to coalesce concurrent requests for a page (`*_cache_lock`).
     pub lock: bool,
@@ -91,7 +91,7 @@ impl PersonalCookies {
     }
 }
 
-/// Cache settings without the prefix of a protocol.
+/// Settings of cache directives that are common to all protocols of origins (no `fastcgi_` or `proxy_` prefix).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheRules {
     /// Cookies that identify a client (`personal_cookies`).
@@ -103,7 +103,7 @@ pub struct CacheRules {
     /// True if keys omit arguments that, according to the origin's `No-Vary-Search`, do not affect the response
     /// (`cache_no_vary_search`).
     pub no_vary_search: bool,
-    /// Value of `No-Vary-Search` for stored pages whose origin does not send it (`say=`).
+    /// Value of `No-Vary-Search` for stored pages whose origin does not send it (`cache_no_vary_search say=`).
     pub no_vary_search_default: Option<Vec<u8>>,
 }
 

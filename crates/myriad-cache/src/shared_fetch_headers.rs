@@ -53,7 +53,8 @@ fn known_rule(request: &Request, cache: &CachePlace, previous: Option<&Page>) ->
     selector.and_then(|selector| VaryRule::parse([&selector[..]]).ok()).unwrap_or_default()
 }
 
-/// Returns the names of the fields by which stored pages under the request's key vary.
+/// Returns the names of the fields by which stored pages under the request's key vary, separated by commas; `None` if
+/// no page with variants is stored.
 fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
     let seen = RefCell::new(None);
     cache.zone.zone.peek_variant(KeyRef::new(&request.cache.key), |selector, variant| {
@@ -64,7 +65,7 @@ fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
 }
 
 /// Returns whether a response is another variant than the request needs, because the fetch omitted header fields of the
-/// request.
+/// request. False for a request that must not be sent again.
 pub(crate) fn is_other_variant(request: &Request, selection: Option<&Selection>) -> bool {
     let Some(selection) = selection.filter(|_| is_repeatable(request)) else { return false };
     let mut own = Vec::new();

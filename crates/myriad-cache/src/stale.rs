@@ -61,7 +61,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Opti
 }
 
 /// Counts a request for the page, and returns whether it was requested less often than `*_cache_min_uses`. As in nginx,
-/// the request is then passed to the origin unchanged, including its range.
+/// a request for such a page is passed to the origin unchanged, including its range.
 fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
     let least = cache.rules.min_uses;
     let key = KeyRef::new(&request.cache.key);

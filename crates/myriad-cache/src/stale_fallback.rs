@@ -15,7 +15,8 @@ pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     StoredFacts { lifetime: lifetime.expired_by(expires_at), validators: false, invalid }
 }
 
-/// Returns the step that serves the stale page in place of a failed response; `None` if the rules do not permit it.
+/// Returns the step that serves the stale page in place of a failed response; `None` without a page, or if the rules do
+/// not permit it.
 pub(crate) fn stale_instead(
     request: &Request,
     cached: CacheContext<'_>,

@@ -23,8 +23,8 @@ use myriad_origin::build_request;
 use myriad_origin::group;
 use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta, conditions};
 
-/// Starts the fetch of a page, for which this request waits. If the fetch cannot start, all waiters are released
-/// immediately.
+/// Starts the fetch of a page; this request waits for the result from `reporter`. If the fetch cannot start, all
+/// waiters are released immediately: with an error, or to fetch the page with their own requests.
 pub(crate) fn start(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -38,7 +38,7 @@ pub(crate) fn start(
     begin(exchange, cached, (writer, entry), Some(reporter), None);
 }
 
-/// Starts the fetch of a stale page in the background; the request gets the stale page.
+/// Starts the fetch of a stale page in the background; the request itself serves the stale page.
 pub(crate) fn start_in_background(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -49,7 +49,8 @@ pub(crate) fn start_in_background(
     exchange.request.cache.refresh = begin(exchange, cached, flight, None, None);
 }
 
-/// Starts the fetch of a page that is still fresh, in the background.
+/// Starts the fetch of a page that is still fresh, in the background. The permit for early refreshes is held until the
+/// fetch ends.
 pub(crate) fn start_early(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -59,6 +60,8 @@ pub(crate) fn start_early(
     begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), None, Some(spent));
 }
 
+/// Builds the request to the origin and spawns the task of the fetch. Returns `None` if the request cannot be built or
+/// has no target; the waiters are then released.
 fn begin(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -133,6 +136,8 @@ fn begin(
     Some(tokio::task::spawn_local(Box::pin(run(job))))
 }
 
+/// Returns whether the origin can confirm the stored page by a 304: `*_cache_revalidate` is on, and the page has an
+/// entity tag or a modification date.
 fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
     cache.rules.revalidate && !conditions(page).is_empty()
 }

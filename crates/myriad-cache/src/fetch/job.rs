@@ -25,11 +25,11 @@ pub(super) struct FetchJob {
     pub request: OriginRequest,
     /// Slot among the concurrent fetches of the zone, or a position in the queue for a slot.
     pub admission: FetchAdmission,
-    /// Target of the request: a group, or a name to resolve first.
+    /// Upstream group to which the request is sent, or a host name to resolve first.
     pub target: UpstreamTarget,
     /// Channel to the request that started the fetch; `None` if no request waits for a report.
     pub reporter: Reporter,
-    /// Permit of an early refresh; `None` for other fetches.
+    /// Permit of an early refresh, held until the fetch ends; `None` for other fetches.
     pub permit: Option<RefreshPermit>,
     /// Facts about the fetch for the decision whether to store the response.
     pub goal: FetchGoal,
@@ -43,13 +43,15 @@ pub(super) struct FetchGoal {
     pub usable_page: bool,
     /// True if the request to the origin is conditional.
     pub conditional: bool,
-    /// True if the page is fetched under the key for other codings.
+    /// True if the page is fetched under the key for clients that only accept other codings ([`crate::other_codings`]).
     pub is_for_other_codings: bool,
-    /// Entry under the other of the page's two keys, to which the response may belong as well.
+    /// Entry under the page's other key (shared, or for other codings), to which the response may belong as well;
+    /// `None` if the response may not be stored there.
     pub companion: Option<CompanionFetch>,
-    /// True if the response may be private to its client: the request has bypassed the cache, or has `Authorization`.
+    /// True if the response may be private to the client: the request has bypassed the cache, or has an `Authorization`
+    /// that the cache key does not contain.
     pub own_request: bool,
-    /// Header fields sent to the origin instead of the client's fields; `None` to send those.
+    /// Header fields sent to the origin instead of the client's fields; `None` to send the client's fields.
     pub shared_headers: Option<SharedFetchFields>,
 }
 

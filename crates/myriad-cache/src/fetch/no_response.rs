@@ -1,4 +1,4 @@
-//! Reason why a fetch got no response.
+//! Reason why a fetch got no usable response, and its encoding as the number that waiters get.
 
 use myriad_policy::RefreshFailure;
 use myriad_store::FetchFailure as StoreFailure;
@@ -17,12 +17,12 @@ impl NoResponse {
     /// The zone has its maximum number of fetches (`max_fetches=`, `fetch_queue=`).
     pub(super) const TOO_MANY: Self = Self { status: 503, failure: RefreshFailure::Error };
 
+    /// Returns the reason for a failed request to the origin.
     pub(crate) fn of(error: &OriginError) -> Self {
         Self { status: error.status(), failure: failure(error) }
     }
 
-    /// Encodes the reason as the number by which all waiters are notified: the kind of failure times [`KIND`] plus the
-    /// status.
+    /// Encodes the reason as the number that all waiters get: the kind of failure times [`KIND`] plus the status.
     pub(crate) fn encode(self) -> StoreFailure {
         let kind = match self.failure {
             RefreshFailure::Error => 1,
@@ -34,7 +34,7 @@ impl NoResponse {
         StoreFailure(kind * KIND + self.status)
     }
 
-    /// Decodes the number by which waiters are notified.
+    /// Decodes the number of [`NoResponse::encode`]. A status without a kind is that of an origin's response.
     pub(crate) fn decode(failure_number: StoreFailure) -> Self {
         let status = failure_number.0 % KIND;
         let failure = match failure_number.0 / KIND {
@@ -51,7 +51,7 @@ impl NoResponse {
 /// Factor of the kind of failure, greater than every status.
 const KIND: u16 = 1000;
 
-/// Returns whether the failure is one of the origin: not of this server, a limit or the client's request body.
+/// Returns whether the origin caused the failure, rather than this server, a limit or the client's request body.
 pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
     !matches!(
         error.kind(),

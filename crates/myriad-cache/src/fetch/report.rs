@@ -6,7 +6,8 @@ use tokio::sync::oneshot;
 
 use super::no_response::NoResponse;
 
-/// Result of a fetch for the request that started it. All waiters, including this one, also read the page.
+/// Result of a fetch, sent to the request that started it. After `Admitted` and `Confirmed`, that request reads the
+/// page in flight like all waiters.
 pub(crate) enum FetchReport {
     /// The page is being stored. Contains the origin's head, with its cookies.
     Admitted(ResponseHead),
@@ -14,12 +15,13 @@ pub(crate) enum FetchReport {
     Confirmed,
     /// The origin has confirmed the stored page, but the 304 has private fields: the client's own request must be sent.
     Unconfirmed,
-    /// The response is private, but was requested without the client's own fields: the client's own request must be
-    /// sent.
+    /// The response cannot be shared, and was requested without the client's own fields: the client's own request must
+    /// be sent.
     Incomplete,
-    /// The page that is stored is another variant than the client's; the names of its `Vary` fields.
+    /// The response is stored as another variant than the client needs. Contains the names of its `Vary` fields,
+    /// separated by commas.
     OtherVariant(Vec<u8>),
-    /// The response is not stored and only for this client, with the reason.
+    /// The response is not stored and only for this client. Contains the reason for `$upstream_cache_reason`.
     Refused(Box<OriginResponse>, &'static str),
     /// The application is in maintenance: this response is sent instead of a stale page.
     Closed(Box<OriginResponse>),
@@ -27,7 +29,7 @@ pub(crate) enum FetchReport {
     Failed(NoResponse),
 }
 
-/// Sender of the result; `None` for a background refresh.
+/// Sender of the result to the request that started the fetch; `None` for a background refresh.
 pub(super) type Reporter = Option<oneshot::Sender<FetchReport>>;
 
 /// Sends the result, if a request waits for it.

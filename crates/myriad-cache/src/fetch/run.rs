@@ -26,7 +26,7 @@ use myriad_store::page::{FetchAdmission, PageMeta};
 
 /// Reason why a fetch has no response.
 enum FetchError {
-    /// No slot became free in time.
+    /// No slot among the zone's fetches became free in time.
     Denied,
     /// The upstream group could not be determined; the status for clients.
     NoTarget(u16),
@@ -34,7 +34,8 @@ enum FetchError {
     Failed(OriginError),
 }
 
-/// Waits for a slot of the zone, then sends the request to the origin.
+/// Waits for a slot among the zone's fetches, up to the connect timeout, then sends the request to the origin. `waits`
+/// is true if a client waits for the response.
 async fn send_request(
     exchange: &mut Exchange,
     place: &Arc<OriginPlace>,
@@ -50,8 +51,8 @@ async fn send_request(
     Ok(FetchedResponse { response, fetching, requested_at: asked, attempts: request.attempts })
 }
 
-/// Polls `work`. Returns `None` once no reader waits for the page, unless `ignores_abort` is set and the request was
-/// sent.
+/// Polls `work` until it is ready. Returns `None` as soon as no reader waits for the page, unless `ignores_abort` is
+/// set and the request was sent.
 async fn poll_while_awaited<T>(
     writer: &mut FlightWriter<PageMeta>,
     (sent, ignores_abort): (SentTracker, bool),
@@ -87,6 +88,7 @@ fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
 
+/// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client.
 pub(super) async fn run(job: FetchJob) {
     let FetchJob {
         mut exchange,

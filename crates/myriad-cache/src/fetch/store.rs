@@ -44,13 +44,14 @@ pub(super) struct AdmittedResponse {
     pub fetching: FetchPermit,
     /// Secondary key of the response; `None` if it does not vary.
     pub selection: Option<Selection>,
-    /// Page to store under the other key as well.
+    /// Entry to store under the page's other key as well, if any.
     pub companion: Option<CompanionPage>,
     /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
 }
 
-/// Reads the body, and writes each piece to the zone, from which all waiters read it.
+/// Reads the body, and writes each piece to the page in flight, from which all waiters read it. A response that the
+/// application marks as incomplete, or that ends with a fatal error, is forwarded to the waiters but not stored.
 pub(super) async fn store(
     exchange: &Exchange,
     cached: CacheContext<'_>,
@@ -199,7 +200,8 @@ enum FillResult {
     Corrupt,
 }
 
-/// Stores a piece of a body. Decoded data is stored in windows; before each, the writer must have capacity.
+/// Decodes a piece of a body, cuts out ESI markup, and stores the rest. Decoded data is stored in windows; before each
+/// further window, the writer must have capacity.
 async fn fill(
     writer: &mut BodyWriter<PageMeta>,
     mut decoder: Option<&mut StreamDecoder>,

@@ -50,8 +50,9 @@ pub(super) async fn judge(
         let result = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
         return report(reporter, result);
     }
-    // The waiters' own requests would get the same response, so they get their stale pages or the status. The stored
-    // page is kept for the next failure, although the response could be stored (`*_cache_use_stale http_404`).
+    // True to keep the stored page instead of the response, which would be stored otherwise (`*_cache_use_stale
+    // http_404`): the page remains usable for the next failure. The waiters' own requests would get the same response,
+    // so they get their stale pages or the status.
     let stays = sought.usable_page && cache.rules.use_stale.on_status(status);
     if let Some(cause) = maintenance::closed(exchange, &response.head) {
         maintenance::invalidate(&exchange.request, cache, cause).await;
@@ -112,7 +113,8 @@ fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
     }
 }
 
-/// Confirms the stored page by the head of a 304 response.
+/// Confirms the stored page by the head of a 304 response. Older entries are removed if the 304 shows that the page is
+/// no longer valid.
 fn confirm(
     exchange: &mut Exchange,
     CacheContext { origin, cache }: CacheContext<'_>,
@@ -185,6 +187,7 @@ fn is_accel_redirect(head: &ResponseHead, place: &OriginPlace) -> bool {
     head.fields.has(Known::XAccelRedirect) && !place.answer.ignore_accel.redirect
 }
 
+/// Applies the cache policy to a response: returns the lifetime of the page, or the reason why it is not stored.
 fn admission(
     exchange: &mut Exchange,
     CacheContext { origin: place, cache }: CacheContext<'_>,

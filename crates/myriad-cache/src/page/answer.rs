@@ -15,8 +15,8 @@ use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::{Page, PageView, alternative};
 
-/// Builds the response from a stored page in the best available encoding. If a better encoding is missing, it is
-/// queued.
+/// Builds the response from a stored page in the best available encoding. If a better encoding is missing, its
+/// compression is queued.
 pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> ContentResponse {
     let meta = page.meta();
     let length = page.body_len();

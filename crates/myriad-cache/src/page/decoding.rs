@@ -16,7 +16,8 @@ pub(crate) fn decoder(coding: Coding) -> Option<StreamDecoder> {
 /// Decodes the next window of a piece; without a decoder, returns the whole piece.
 ///
 /// A window has about [`DECODED_WINDOW`] bytes, because a short piece may decode to gigabytes. The consumed bytes are
-/// removed from `piece`; the flag is true once all decoded data of the piece was returned.
+/// removed from `piece`; the flag is true once all decoded data of the piece was returned. Fails if the data is invalid
+/// or decodes to more than [`MAX_DECODED`] bytes.
 pub(crate) fn decoded(
     decoder: Option<&mut StreamDecoder>,
     piece: &mut Bytes,

@@ -16,10 +16,10 @@ use myriad_store::page::{Page, PageView, STRONG_GZIP, alternative, encoding_inde
 const INLINE: u64 = 256 << 10;
 /// Maximum length in bytes of a page that is compressed in the background.
 const MAX_COMPRESSED: u64 = 8 << 20;
-/// Number of hits from which gzip at its strong level is made.
+/// Number of hits of a page from which gzip at its strong level is made.
 const HOT: u32 = 8;
 
-/// Returns the encodings of a page, for a page that replaces it with the same bytes.
+/// Copies the encodings of a page, for the confirmed page that replaces it with the same body.
 pub(crate) fn alternatives_of(page: &Page) -> [Option<AlternativeEncoding<u8>>; ALTERNATIVES] {
     std::array::from_fn(|index| {
         let known = page.alternative(index as u8)?;

@@ -98,8 +98,8 @@ fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
     String::from_utf8_lossy(&head.reason)
 }
 
-/// Returns whether a field is not stored because each response sets it itself: the content coding, and the support for
-/// ranges.
+/// Returns whether a field is not stored because each response sets it itself (`Accept-Ranges`), or because it does not
+/// apply to the decoded body (`Content-Encoding`, `Content-Range`).
 fn is_omitted(known: Option<Known>, decoded: bool, status: u16) -> bool {
     match known {
         Some(Known::AcceptRanges) => decoded || status == 200,
@@ -118,7 +118,7 @@ fn is_coded(fields: &Fields) -> bool {
     fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token) != Some(Coding::Identity))
 }
 
-/// Returns the coding of an origin's body if this server can decode it; `None` without a coding.
+/// Returns the coding of an origin's body; `None` without a coding, or with one that this server cannot decode.
 pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
     let coding = coding_from_token(head.known(Known::ContentEncoding)?)?;
     (coding != Coding::Identity).then_some(coding)

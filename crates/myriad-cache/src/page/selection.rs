@@ -7,8 +7,8 @@ use myriad_store::Selection;
 use myriad_exchange::exchange::Request;
 use myriad_store::page::{NO_VARIANT, write_variant};
 
-/// Returns the secondary key of a response from its `Vary` and the header fields that its origin got; `None` if it does
-/// not vary. `is_for_other_codings` is true under the key for other codings.
+/// Returns the secondary key of a response from its `Vary` and the header fields that its origin got. `None` if it does
+/// not vary, or if `Vary` is ignored or invalid. `is_for_other_codings` is true under the key for other codings.
 pub(crate) fn selection(
     fields: &Fields,
     rules: &CachePolicy,

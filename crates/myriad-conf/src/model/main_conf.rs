@@ -104,7 +104,7 @@ pub struct MainConf {
     pub error_logs: Vec<ErrorLog>,
     /// `env`: `NAME` preserves an environment variable, `NAME=value` sets it.
     pub env: Vec<Text>,
-    /// `pcre_jit`: true if regexes are compiled to machine code.
+    /// `pcre_jit`: value as written. Has no effect: regexes are compiled to machine code if the machine supports it.
     pub pcre_jit: bool,
 }
 

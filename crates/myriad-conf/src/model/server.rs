@@ -53,11 +53,12 @@ pub struct ListenConf {
     pub reuseport: bool,
     /// `ipv6only=`: true if an IPv6 socket does not accept IPv4 connections; on by default, as in nginx.
     pub ipv6only: bool,
-    /// `deferred`: true if connections are accepted when data arrives (`TCP_DEFER_ACCEPT`).
+    /// `deferred`: true if written. Has no effect, apart from a warning.
     pub deferred: bool,
     /// `bind`: true if the address has a socket of its own, even if one on the wildcard address covers it.
     pub bind: bool,
-    /// `fastopen=`: length of the TCP Fast Open queue; `None` if not set.
+    /// `fastopen=`: length of the TCP Fast Open queue as written; `None` if not set. Has no effect, apart from a
+    /// warning.
     pub fastopen: Option<u32>,
     /// `rcvbuf=`: receive buffer of the socket in bytes (`SO_RCVBUF`); `None` for the system's default.
     pub rcvbuf: Option<u64>,

@@ -6,6 +6,7 @@ use crate::settings::Settings;
 const HS: Contexts = Contexts::HTTP_SERVER;
 /// Maximum of `http3_max_concurrent_streams`; it limits the data that a client can cause to be buffered.
 const MOST_STREAMS: u32 = 65_535;
+/// Maximum of `http3_stream_buffer_size`, in bytes (1 GiB).
 const MOST_BUFFER: u64 = 1 << 30;
 
 pub(super) static ROWS: &[Directive] = &[

@@ -36,14 +36,16 @@ pub enum BodyInFile {
     On,
 }
 
-/// `client_min_rate RATE grace=TIME`: minimum rate at which a client must send and receive.
+/// `client_min_rate RATE grace=TIME`: minimum rate at which a client must send its request or receive the response,
+/// measured while the server waits for the client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinRate {
     /// Minimum rate in bytes per second, at least 1.
     pub rate: u64,
     /// `grace=`: total time spent waiting for the client from which on the rate is checked, in milliseconds.
     pub grace: u64,
-    /// `pressure`: true if the rate is only checked while a worker uses more than three quarters of its connections.
+    /// `pressure`: true if the rate is only checked while a worker uses more than three quarters of its connections or
+    /// memory is short.
     pub under_pressure: bool,
 }
 
@@ -97,7 +99,7 @@ pub struct ClientSettings {
     pub keepalive_time: u64,
     /// `keepalive_disable msie6`: true if old versions of MSIE get no persistent connection after a POST.
     pub keepalive_disable_msie6: bool,
-    /// `keepalive_disable safari`: true if Safari gets no persistent connections.
+    /// `keepalive_disable safari`: true if Safari on a Mac (`Mac OS X`) gets no persistent connections.
     pub keepalive_disable_safari: bool,
     /// `lingering_close`: condition for reading data that the client is still sending before the connection is closed.
     pub lingering_close: Lingering,
