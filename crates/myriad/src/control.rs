@@ -27,7 +27,8 @@ const MAX_DESCRIPTORS: usize = 65_536;
 /// fails.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// Kind of a message between supervisor and worker, or between supervisors. Each kind is sent in one direction only.
+/// Kind of a message between supervisor and worker, or between supervisors. Between supervisor and worker, each kind is
+/// sent in one direction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     /// To the worker, after [`MessageKind::Confine`]: a configuration to run, with its listeners and logs
@@ -112,7 +113,8 @@ impl ControlChannel {
         Ok(Self { stream, sending: Mutex::new(()) })
     }
 
-    /// Sends one message and waits until the buffer of the peer accepts it.
+    /// Sends one message and waits until the buffer of the peer accepts it. Fails if the peer reads nothing for
+    /// [`STALL_LIMIT`].
     pub(crate) fn send(
         &self,
         kind: MessageKind,
@@ -145,7 +147,7 @@ impl ControlChannel {
     }
 
     /// Receives one message and waits until it is complete. Returns `None` if the peer closed the channel between
-    /// messages.
+    /// messages. Fails if nothing arrives for [`STALL_LIMIT`].
     pub(crate) fn receive(&self) -> io::Result<Option<ControlMessage>> {
         let mut head = [0; HEAD_LENGTH];
         let mut descriptors = Vec::new();

@@ -38,7 +38,7 @@ pub(crate) fn is_upgrade() -> bool {
     std::env::var_os(UPGRADE).is_some()
 }
 
-/// How this process was started.
+/// Origin of this process: a plain start, the background half of `daemon on`, or an upgrade.
 #[derive(Debug)]
 pub(crate) enum ProcessOrigin {
     /// Started by a person, a script or an init system.
@@ -96,7 +96,8 @@ pub(crate) fn announce_ready(mut foreground: UnixStream) {
     let _ = foreground.write_all(&[READY]);
 }
 
-/// Starts the background half of `daemon on`, and waits until the server runs or has failed.
+/// Starts the background half of `daemon on`, and waits until the server runs or has failed. Returns the exit status of
+/// the foreground half.
 pub(crate) fn detach() -> io::Result<ExitCode> {
     let (mut ours, theirs) = UnixStream::pair()?;
     let mut command = same_command(std::env::current_exe()?);

@@ -70,7 +70,8 @@ pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
     if known.uid() == account.uid { Ok(()) } else { fchown(&file, Some(account.uid), Some(account.gid)) }
 }
 
-/// Renames a folder that belongs to neither the account nor root, so that it can be recreated, and returns its owner.
+/// Renames a folder that belongs to neither the account nor root, so that it can be recreated, and returns the user ID
+/// of its owner. Returns `None` for any other folder, which is left unchanged.
 ///
 /// Its contents are removed in the background. They are not given to the account, because the owner may have created
 /// hard links to any file there.

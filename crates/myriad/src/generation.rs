@@ -38,7 +38,7 @@ pub(crate) struct ServerGeneration {
     zones: Vec<PathBuf>,
     /// Files in which the supervisor stores state for the workers, such as certificates.
     pub(crate) state: Vec<PathBuf>,
-    /// Description of the running `myriad wordpress` for `status`, in lines.
+    /// Description of the running `myriad wordpress` for `status`, in lines; empty for other servers.
     pub(crate) facts: String,
     files: HandedFiles,
     hosts: Vec<ResolvedHost>,
@@ -49,7 +49,7 @@ pub(crate) struct ServerGeneration {
 }
 
 impl ServerGeneration {
-    /// Opens all resources of the configuration. Sockets that `current` has are reused.
+    /// Creates the folders and opens the logs and sockets of the configuration. Sockets that `current` has are reused.
     ///
     /// # Errors
     /// Returns messages for the log.

@@ -170,7 +170,7 @@ pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -
     out
 }
 
-/// Parses the paths that [`encode_paths`] wrote.
+/// Parses the paths that [`encode_paths`] wrote; `None` for other bytes.
 pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
     PayloadReader { rest: bytes }.list(PayloadReader::path)
 }
@@ -180,7 +180,7 @@ pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
     encode_payload(|out| put_file(out, path, bytes))
 }
 
-/// Parses the file that [`encode_file`] wrote.
+/// Parses the file that [`encode_file`] wrote; `None` for other bytes.
 pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     PayloadReader { rest: bytes }.file()
 }
@@ -285,7 +285,7 @@ pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Zeroizing<Vec
     encode_payload(|out| put_ticket_key(out, lifetime_s, record))
 }
 
-/// Parses the lifetime and the record that [`encode_ticket_key`] wrote.
+/// Parses the lifetime in seconds and the record that [`encode_ticket_key`] wrote; `None` for other bytes.
 pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
     PayloadReader { rest: bytes }.ticket_key()
 }

@@ -38,7 +38,7 @@ pub(crate) const CONTROL: &str = "control:";
 /// Prefix of the names of listeners for QUIC ([`ListenConf::socket_name`]).
 pub(crate) const QUIC: &str = "quic:";
 
-/// Address to listen on, with the options of that `listen` which sets any.
+/// Address to listen on. If several `listen` directives name it, `conf` is the one that sets socket options, if any.
 #[derive(Clone, Debug)]
 struct WantedListener {
     name: String,
@@ -124,7 +124,8 @@ impl ListenerSet {
         Err(failures)
     }
 
-    /// Adds the control socket, which is reused and passed on like the others.
+    /// Adds the control socket. Like a listener, it is taken from `current` if that has it, and passed to workers and
+    /// successors.
     pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
         let name = format!("{CONTROL}{}", path.display());
         let existing = current.all.iter().find(|listener| listener.name == name);
@@ -192,8 +193,8 @@ fn bind_failure(wanted: &WantedListener, error: &io::Error) -> ConfigFinding {
 
 /// Returns the addresses to bind, each once.
 ///
-/// A wildcard address replaces other addresses with the same port, because the kernel rejects binding both. The worker
-/// then distinguishes them by the local address of a connection.
+/// A wildcard address replaces other addresses of the same family, port and kind, because the kernel rejects binding
+/// both. The worker then distinguishes them by the local address of a connection.
 fn wanted_listeners(model: &Model) -> Vec<WantedListener> {
     let mut all: Vec<WantedListener> = Vec::new();
     let listens = model.servers().flat_map(|server| &server.listens);

@@ -21,7 +21,8 @@ pub(crate) struct LogFiles {
 }
 
 impl LogFiles {
-    /// Opens all log files that the configuration names; missing ones are created.
+    /// Opens all log files that the configuration names; missing ones are created. Paths with variables are opened by
+    /// the worker.
     pub(crate) fn open(model: &Model, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted_files(model, paths) {

@@ -29,11 +29,14 @@ pub(crate) struct WorkerProcess {
     child: Child,
     /// Channel to the worker; `None` once the worker has closed its endpoint.
     pub(crate) channel: Option<ControlChannel>,
+    /// State of the worker:
+    ///
     /// ```text
     /// Starting --Ready--> Serving --request to quit--> Leaving --exit--> gone
     /// ```
     /// A process may exit in any state.
     pub(crate) state: Standing,
+    /// Time at which the process was started.
     pub(crate) since: Instant,
     /// Number, which is part of QUIC connection IDs, and rank ([`QuicProcess`]).
     name: (u8, u64),

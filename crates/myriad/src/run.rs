@@ -68,7 +68,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Returns the source of the configuration; `None` if the command line only prints it.
+/// Returns the source of the configuration; `None` if the command line only prints or installs files, which has then
+/// been done.
 fn origin(options: &ServerOptions) -> Result<Option<ConfigurationSource>, String> {
     let Some(asked) = &options.wordpress else {
         let directives = options.directives.clone().unwrap_or_default();
@@ -113,7 +114,8 @@ fn origin(options: &ServerOptions) -> Result<Option<ConfigurationSource>, String
     Ok(Some(ConfigurationSource { paths, directives: Vec::new(), preset: Some(preset) }))
 }
 
-/// Prints a configuration. Returns an error if standard output is closed or its disk is full.
+/// Prints `text` and returns `None`, because no server is started. Returns an error if standard output is closed or its
+/// disk is full.
 fn print(text: &[u8]) -> Result<Option<ConfigurationSource>, String> {
     io::stdout().write_all(text).map_err(|error| format!("wordpress: --print: {error}"))?;
     Ok(None)
@@ -223,8 +225,8 @@ fn unknown_user(model: &Model) -> Option<ConfigFinding> {
     model.main.user.as_ref().and_then(|_| generation::account(model).err()).map(ConfigFinding::from)
 }
 
-/// Performs the tests of `nginx -t`: log files can be opened, the user exists, and, with `tries`, addresses are free or
-/// bound by the server that already runs this configuration.
+/// Performs the tests of `nginx -t`: log files can be opened, the user and the folder of the pid file exist, and, with
+/// `tries`, addresses are free or bound by the server that already runs this configuration.
 fn test_resources(
     origin: &ConfigurationSource,
     configuration: &Configuration,

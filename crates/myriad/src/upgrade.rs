@@ -118,7 +118,7 @@ fn preset_pid_file(prefix: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Returns the process ID in a pid file; `None` if no such process runs.
+/// Returns the process ID in a pid file; `None` if the file cannot be read or no such process runs.
 fn running(pid_file: &Path) -> Option<Pid> {
     let pid = pidfile::read(pid_file).ok()?;
     rustix::process::test_kill_process(pid).is_ok().then_some(pid)

@@ -175,6 +175,7 @@ impl WorkerRuntime {
         Ok(())
     }
 
+    /// Waits for a signal or a message. Returns whether a signal was raised, and whether the channel is readable.
     fn wait(&self) -> io::Result<(bool, bool)> {
         let channel = [PollFd::new(&self.channel, PollFlags::IN)];
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
