@@ -26,7 +26,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Looks up the arguments of the directive `user NAME [GROUP]`.
+    /// Looks up the arguments of the directive `user NAME [GROUP]`. Returns an error text if a name is unknown.
     ///
     /// `NAME` and `GROUP` may be numbers. Without `GROUP` the primary group of the user applies; for a user given by
     /// number it is the group with the same number.
@@ -76,10 +76,9 @@ impl Account {
         known.mode() >> shift & right != 0
     }
 
-    /// Changes the process to this account permanently.
+    /// Changes the calling thread, and the threads that it starts later, to this account permanently.
     ///
-    /// Must be called while the process has a single thread: Linux stores these IDs per thread, and threads that are
-    /// started later inherit them.
+    /// Changes the whole process only if that has a single thread: Linux stores these IDs per thread.
     pub fn switch_process(&self) -> std::io::Result<()> {
         let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
         rustix::thread::set_thread_groups(&groups)?;
@@ -129,7 +128,7 @@ fn is_adoptable(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
         && (id >= FIRST_ORDINARY || name_of(id).is_none_or(|name| OF_WEB_SERVERS.contains(&name.as_str())))
 }
 
-/// Returns the home directory of a user ID.
+/// Returns the home directory of a user ID; `None` if `/etc/passwd` does not contain it.
 pub fn home_of(uid: u32) -> Option<PathBuf> {
     field("/etc/passwd", uid, 5).map(PathBuf::from)
 }

@@ -36,7 +36,7 @@ pub struct Configuration {
     pub model: Model,
     /// Resolved host names of `listen` directives.
     pub hosts: Vec<ResolvedHost>,
-    /// Certificates and private keys.
+    /// Contents of the certificates and private keys, by path.
     pub tls_files: TlsFiles,
 }
 
@@ -207,7 +207,8 @@ fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     (files, errors)
 }
 
-/// Builds the model again in the worker, from files that the supervisor has read.
+/// Builds the model again in the worker, from files that the supervisor has read. Returns it with the parsed files, or
+/// the texts of the errors.
 pub fn rebuild(
     files: Vec<(PathBuf, Vec<u8>)>,
     paths: &ServerPaths,

@@ -212,7 +212,7 @@ pub fn holder_or_error(prefix: &Path) -> Result<Option<LockHolder>, String> {
 }
 
 impl LockHolder {
-    /// Parses the text that [`InstanceLock::write_state`] wrote.
+    /// Parses the text that [`InstanceLock::write_state`] wrote; `None` if the text is incomplete or invalid.
     fn read(text: &str, owner: u32) -> Option<Self> {
         let (first, mut told) = text.split_once('\n')?;
         let (pid, since_s) = first.split_once(' ')?;

@@ -28,7 +28,7 @@ pub fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()>
     replace(&path, bytes, &FileAttributes { mode, owner: None, modified: None })
 }
 
-/// Writes a new file next to the target and renames it, so that no program reads a partial file.
+/// Writes a new file next to the target and renames it to the target, so that no program reads a partial file.
 pub fn replace(path: &Path, bytes: &[u8], attributes: &FileAttributes) -> io::Result<()> {
     let new = temporary_path(path);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;

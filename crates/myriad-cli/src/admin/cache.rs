@@ -48,6 +48,7 @@ const OPTIONS: &[KnownOption] = &[
     ("--json", false),
 ];
 
+/// Order of `--sort`: most hits, oldest or largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ListOrder {
     Hits,
@@ -158,7 +159,8 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode, String> {
     Ok(exit_code_for(any))
 }
 
-/// Prints one report. Returns `false` if the output has been closed by its reader.
+/// Prints one report: as JSON, as a line of a list, or as a block of lines. Returns `false` if the output has been
+/// closed by its reader.
 fn write(
     output: &mut CommandOutput,
     reply: &AdminReply,
@@ -184,7 +186,8 @@ fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, St
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
-/// Requests all pages and returns the first ones in the order `sort`. At most twice the limit is retained in memory.
+/// Requests all pages and returns the first `limit` ones in the order `sort`. At most twice the limit, or 1024 pages,
+/// are retained in memory.
 fn sorted(
     running: &RunningServer,
     request: &AdminRequest,

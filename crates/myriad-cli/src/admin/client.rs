@@ -68,8 +68,9 @@ impl RunningServer {
         socket::connect_to_path(&self.socket).map_err(|error| self.connection_error(&error))
     }
 
-    /// Sends a request and passes each line of the response to `tell`, until it returns `false` or the response is
-    /// complete. Returns the last line; `None` if `tell` returned `false`.
+    /// Sends a request and passes each report of the response to `tell`, until it returns `false` or the response is
+    /// complete. Returns the last line; `None` if `tell` returned `false`. Returns an error text if the connection
+    /// fails, or if the server reports an error.
     pub fn send_request(
         &self,
         request: &AdminRequest,

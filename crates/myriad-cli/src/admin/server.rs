@@ -132,7 +132,7 @@ fn reject(mut client: UnixStream, why: &str) {
     let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
 }
 
-/// Reads a line, which must arrive within [`PATIENCE`].
+/// Reads a line without its line break, which must arrive within [`PATIENCE`].
 fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();

@@ -6,6 +6,7 @@ use crate::apache::site::Remark;
 pub const LARGEST: usize = 1 << 20;
 /// Maximum depth of nested sections.
 const DEEPEST: usize = 32;
+/// Maximum number of lines that are read, without empty lines and comments.
 const MOST: usize = 20_000;
 
 /// Directive or section of an Apache configuration.

@@ -14,9 +14,9 @@ pub struct TranslationOptions {
     pub root: Option<String>,
     /// Address of php-fpm: a path, or `HOST:PORT`; `None` if unknown.
     pub php: Option<String>,
-    /// Argument of `listen`.
+    /// Argument of `listen`, for a server to which the text gives no address.
     pub listen: String,
-    /// Host names of the site.
+    /// Host names of the site; empty to use those of the text.
     pub names: Vec<String>,
     /// URL path of the folder of the `.htaccess`, with a leading and a trailing `/`.
     pub base: String,
@@ -61,14 +61,14 @@ impl Remark {
 /// Translated configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// Text of the `server` blocks, for inclusion in `http`.
+    /// Text of the `server` blocks, with the `map` and `geo` blocks that they need, for inclusion in `http`.
     pub text: String,
     /// Remarks in the order of the lines.
     pub remarks: Vec<Remark>,
 }
 
 impl Translation {
-    /// Returns whether every line was translated.
+    /// Returns whether every line was translated. Lines that are translated with a difference count as translated.
     pub fn is_whole(&self) -> bool {
         !self.remarks.iter().any(|remark| remark.is_missing)
     }

@@ -34,7 +34,7 @@ pub(crate) struct ApacheWalk<'o> {
     pub(crate) count: usize,
 }
 
-/// Section `<Files>` or `<Location>`, with the state of the place where it is written.
+/// Section `<Files>` or `<Location>`, with the state of the translation at its position in the text.
 pub(crate) struct DeferredSection<'o> {
     pub(crate) item: &'o ApacheItem,
     pub(crate) guards: Vec<SectionGuard>,

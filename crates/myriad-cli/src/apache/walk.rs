@@ -146,6 +146,9 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
+    /// Returns whether the contents of an `<IfModule>` are read: its module is one of [`MODULES`], or is negated (`!`)
+    /// and is not. A section that is left out because its module is unknown is reported, with a stronger remark if it
+    /// contains access rules.
     pub(crate) fn has_module(&mut self, item: &ApacheItem) -> bool {
         let written = item.word(0).to_ascii_lowercase();
         let name = written

@@ -134,7 +134,7 @@ fn lookup_command(conf: &ListenConf) -> String {
     }
 }
 
-/// Returns the sockets that prevent an address from being bound, the most likely one first.
+/// Returns the sockets that prevent an address from being bound, the most likely one first; empty for a host name.
 fn sockets(conf: &ListenConf) -> Vec<BoundSocket> {
     match &conf.address {
         ListenAddress::Ip(address) => {
