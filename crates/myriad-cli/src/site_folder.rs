@@ -41,7 +41,7 @@ pub struct SiteFolder {
 }
 
 impl SiteFolder {
-    /// Creates the site in the folder `root`, an absolute path.
+    /// Describes the site in the folder `root`, an absolute path. Creates nothing on disk.
     pub fn new(root: &Path) -> Self {
         // A part of the path that does not exist is not trusted.
         let trusted = path_walk::trusted_part(root).unwrap_or_else(|_| PathBuf::from("/"));
@@ -156,8 +156,9 @@ impl SiteFolder {
         Ok(())
     }
 
-    /// Searches the files below a folder, in at most `folders` folders and up to a depth of 64. Links are neither
-    /// followed nor listed, unless [`FileWalk::following_links`] is called.
+    /// Searches the files below a folder, in at most `folders` folders with [`ENTRIES_PER_FOLDER`] entries each on
+    /// average, and up to a depth of 64. Links are neither followed nor listed, unless [`FileWalk::following_links`] is
+    /// called.
     ///
     /// # Errors
     /// Returns an error if the folder cannot be opened. Subfolders that cannot be opened are skipped.
@@ -238,7 +239,8 @@ pub struct FileWalk {
     start_path: PathBuf,
     /// Folders to be read, outer ones first.
     pending: VecDeque<Pending>,
-    /// Folders reached through links. They are read last, so that links do not exhaust the limits.
+    /// Folders reached through links. They are read last, so that links do not exhaust the limits for the other
+    /// folders.
     linked: VecDeque<Pending>,
     found: VecDeque<PathBuf>,
     /// Number of folders that may still be read.

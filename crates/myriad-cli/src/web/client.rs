@@ -19,6 +19,7 @@ use crate::pidfile::reason;
 
 /// Maximum time for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
+/// Maximum time for a complete response, and for each read or write.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Maximum length of a body, in bytes. The rest of a longer body is not read.
 const LARGEST: usize = 32 << 20;
@@ -70,7 +71,7 @@ impl std::fmt::Display for WebFailure {
     }
 }
 
-/// Client of one server.
+/// Client of one server. TLS certificates are not verified.
 pub struct WebClient {
     /// Address to connect to, whatever the URL's host; `None` for loopback and the port of the URL.
     at: Option<String>,

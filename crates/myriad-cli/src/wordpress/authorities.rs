@@ -3,5 +3,6 @@
 /// Let's Encrypt.
 pub(super) const LETS_ENCRYPT: (&str, &str) =
     ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
+/// Staging environment of Let's Encrypt, which issues certificates for tests.
 pub(super) const STAGING: (&str, &str) =
     ("letsencrypt_staging", "https://acme-staging-v02.api.letsencrypt.org/directory");

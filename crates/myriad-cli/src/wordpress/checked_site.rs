@@ -1,4 +1,5 @@
-//! Sites whose options have been checked: the folder contains WordPress, and the address of PHP is valid.
+//! Sites whose options have been checked: the folder contains WordPress (or `index.php`, for `myriad php`), and the
+//! address of PHP is valid.
 
 use std::collections::HashMap;
 use std::os::unix::fs::FileTypeExt;
@@ -172,7 +173,7 @@ impl SiteOptions {
 }
 
 /// Returns the layout of the site in a folder that `option` specifies. Returns an error text with a remedy if it cannot
-/// be opened or contains no WordPress.
+/// be opened or contains no WordPress (no `index.php`, for `myriad php`).
 pub(super) fn checked_layout(kind: SiteKind, folder: &Path, option: &str) -> Result<SiteLayout, String> {
     let failed = |error: std::io::Error| {
         format!(

@@ -156,7 +156,7 @@ impl SiteLayout {
         format!("{text}\n{more}")
     }
 
-    /// Returns the path of `wp-config.php`.
+    /// Returns the path of `wp-config.php`; `None` if it was not found.
     pub fn configuration_file(&self) -> Option<PathBuf> {
         self.configuration.as_ref().map(|path| self.root.join(path))
     }

@@ -3,7 +3,7 @@
 /// Change of the object cache, as requested by an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ObjectCacheChange {
-    /// Installation, with the address of the Redis or Valkey server.
+    /// Installation, with the address of the server (Redis, Valkey or memcached), or `apcu:`.
     Install(String),
     Remove,
 }

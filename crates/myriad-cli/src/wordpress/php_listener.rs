@@ -42,7 +42,7 @@ pub(super) enum PhpListener {
     FastCgi,
     /// Nothing listens, or the connection failed, for this reason.
     Absent(String),
-    /// Server of another kind.
+    /// Server of another kind, with its description for messages.
     Other(&'static str),
 }
 
@@ -50,7 +50,8 @@ trait PhpStream: Read + Write {}
 impl PhpStream for UnixStream {}
 impl PhpStream for TcpStream {}
 
-/// Tests an address, given as argument of `fastcgi_pass`.
+/// Tests an address, given as argument of `fastcgi_pass`. A server that does not respond counts as php-fpm whose
+/// children are all busy, and so does a socket to which this user has no access.
 pub(super) fn try_address(php: &str) -> PhpListener {
     // A server with a line protocol waits for a line feed, which the FastCGI record does not contain.
     for question in [&question()[..], LINE] {

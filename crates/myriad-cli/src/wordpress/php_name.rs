@@ -18,8 +18,9 @@ const VALID: &str = "10s";
 /// Name of a php-fpm server that is resolved at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PhpServerName {
-    /// Complete domain name and port.
+    /// Arguments of the directive `server`: the complete domain name with its port, and `resolve`.
     pub(super) server: String,
+    /// Arguments of the directive `resolver`: the name servers of the system.
     resolver: String,
 }
 

@@ -9,7 +9,7 @@ use crate::site_folder;
 
 /// Folder that contains one folder for each installed version of PHP.
 const FOLDERS: &str = "/etc/php";
-/// Maximum number of files that are read.
+/// Maximum number of entries of a folder that are read.
 const FILES: usize = 64;
 const FILE_BYTES: u64 = 256 << 10;
 
@@ -41,8 +41,8 @@ pub(super) fn running(php: &str) -> Option<FpmPool> {
     of_masters(php, is_trusted).or_else(|| installed(php))
 }
 
-/// Returns the pool that listens on an address, according to files that only root can write, of masters that root runs.
-/// Other processes could have a false title.
+/// Returns the pool that listens on an address, according to files that only root can write, of masters that root runs,
+/// otherwise of the installed versions. Other processes could have a false title.
 pub(super) fn of_administrator(php: &str) -> Option<FpmPool> {
     let is_root = |process: &Path, file: &Path| {
         std::fs::metadata(process).is_ok_and(|process| process.uid() == 0)
@@ -98,7 +98,7 @@ fn with_included(file: PathBuf) -> Vec<PathBuf> {
     [file].into_iter().chain(included).collect()
 }
 
-/// Returns the entries of a folder, sorted.
+/// Returns the entries of a folder, sorted; at most [`FILES`], and none if it cannot be read.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.take(FILES).map(|entry| entry.path()).collect();

@@ -32,7 +32,8 @@ pub fn prefix_of_system() -> &'static Path {
 /// Default prefix below the home of a user.
 pub(super) const IN_HOME: &str = ".local/state/myriad";
 
-/// Returns the default prefix: that of the system for root, otherwise a folder in the home of the user.
+/// Returns the default prefix: that of the system for root, otherwise a folder in `XDG_STATE_HOME` or the home of the
+/// user, or in the temporary folder if neither is set.
 pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     if as_root {
         return prefix_of_system().to_owned();

@@ -126,7 +126,8 @@ impl WritableFolder {
         }
     }
 
-    /// Opens a subfolder.
+    /// Opens a subfolder. A link is followed only if `follows_own` is set and the link and its target have the same
+    /// owner.
     pub(super) fn folder(&self, name: &str) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = match openat(&self.opened, name, flags | OFlags::NOFOLLOW, Mode::empty()) {

@@ -27,7 +27,7 @@ impl SiteKind {
         }
     }
 
-    /// Returns the kind for a word of the command line.
+    /// Returns the kind for a word of the command line; `None` for other words.
     pub fn from_name(word: &str) -> Option<Self> {
         [Self::WordPress, Self::Php].into_iter().find(|kind| kind.word() == word)
     }

@@ -64,6 +64,8 @@ struct SiteRights<'a> {
     pool: Option<FpmPool>,
     /// Metadata of the socket; `None` if another user than root could replace it.
     socket: Option<Stat>,
+    /// Metadata of the document root; `None` if the check of the site failed, or another user than root could replace
+    /// it.
     root: Option<Stat>,
 }
 

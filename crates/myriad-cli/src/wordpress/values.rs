@@ -31,8 +31,8 @@ pub(super) fn option_value(option: &str, value: Option<String>, is_glued: bool) 
     Ok(value)
 }
 
-/// Adds the names in a list, separated by commas or spaces, each once. Letter case, a final dot, and brackets around an
-/// IPv6 address are removed.
+/// Adds the names in a list, separated by commas or spaces, each once regardless of letter case. A final dot, and
+/// brackets around an IPv6 address, are removed.
 pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     for whole in list.split([',', ' ']).filter(|name| !name.is_empty()) {
         let name = whole.strip_suffix('.').filter(|name| is_host(name.strip_prefix('.').unwrap_or(name)));
