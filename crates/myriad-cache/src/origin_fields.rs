@@ -47,7 +47,7 @@ fn is_shown(request: &Request) -> bool {
     !request.runtime().origin_fields.is_empty() && !request.cache.lookup.fetched
 }
 
-/// Sets the values of `$upstream_http_*` like [`show`], to those of a page in flight.
+/// Sets the values of `$upstream_http_*` like [`show`], to the header fields of a page in flight.
 pub(crate) fn show_head(request: &mut Request, page: PageView<'_>) {
     if !is_shown(request) {
         return;

@@ -88,7 +88,7 @@ pub(crate) fn confirm(
     }
 }
 
-/// Returns the stored head with the fields of a 304 in place of the old ones.
+/// Returns the stored head, in which the fields of a 304 replace the stored fields of the same names.
 fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &CachePolicy) -> ResponseHead {
     let mut fields = stored_fields(stored);
     let updated_fields = StoredFields::new(&head.fields, rules);

@@ -22,8 +22,8 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::Page;
 use myriad_store::page::{NO_VARIANT, write_variant};
 
-/// Returns the header fields that the fetch of a request's page sends; `None` if it sends those of the request
-/// unchanged. `previous` is the page that the fetch replaces.
+/// Returns the header fields that the fetch of a request's page sends to the origin; `None` if all fields of the
+/// request are sent unchanged. `previous` is the page that the fetch replaces.
 pub(crate) fn of(
     request: &Request,
     cache: &CachePlace,

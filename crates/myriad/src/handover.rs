@@ -47,6 +47,7 @@ pub(crate) struct HandedFiles(Arc<Zeroizing<Vec<u8>>>);
 pub(crate) type UnpackedFiles = [Vec<(PathBuf, Vec<u8>)>; 2];
 
 impl HandedFiles {
+    /// Serializes the files of the configuration, then the certificates and private keys.
     pub(crate) fn pack<'a>(
         configuration: impl Iterator<Item = (&'a Path, &'a [u8])>,
         tls_files: impl Iterator<Item = (&'a Path, &'a [u8])>,

@@ -17,9 +17,9 @@ use crate::inbox;
 use crate::ticket_keys::TicketKeys;
 use crate::worker;
 
-/// Options of mimalloc for a worker: threads do not reuse the memory of finished threads. Otherwise remaining
-/// allocations of one configuration would be scattered among those of the next, and the memory could never be returned
-/// to the system (`myriad_serve::temporary_thread`).
+/// Options of mimalloc for a worker: threads do not reuse the memory of finished threads. Otherwise the remaining
+/// allocations of an old configuration would be scattered among the allocations of the next one, and the memory could
+/// never be returned to the system (`myriad_serve::temporary_thread`).
 const ALLOCATOR: [(&str, &str); 2] =
     [("MIMALLOC_MAX_SEGMENT_RECLAIM", "0"), ("MIMALLOC_ABANDONED_PAGE_PURGE", "1")];
 

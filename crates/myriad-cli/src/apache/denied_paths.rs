@@ -63,8 +63,8 @@ fn path_regex(path: &str, cycles: &[Cycle]) -> Option<String> {
     ways("", path, cycles)
 }
 
-/// Returns a regex for the paths from the folder `from` to `from` + `way`, with the cycles of folders in between, but
-/// not those of `from` itself.
+/// Returns a regex for the paths from the folder `from` to `from` + `way`. It includes the cycles of the folders on the
+/// path, but not the cycles of `from` itself. Returns `None` if the regex is too long.
 fn ways(from: &str, way: &str, cycles: &[Cycle]) -> Option<String> {
     let (mut regex, mut reached) = (String::new(), from.to_owned());
     for name in way.split_inclusive('/') {

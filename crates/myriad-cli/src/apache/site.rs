@@ -49,10 +49,12 @@ pub struct Remark {
 }
 
 impl Remark {
+    /// Creates a remark on a line that is not translated.
     pub(crate) fn missing(line: usize, text: &str, reason: impl Into<String>) -> Self {
         Self { line, text: text.to_owned(), reason: reason.into(), is_missing: true }
     }
 
+    /// Creates a remark on a line that is translated with a difference.
     pub(crate) fn note(line: usize, text: &str, reason: impl Into<String>) -> Self {
         Self { is_missing: false, ..Self::missing(line, text, reason) }
     }

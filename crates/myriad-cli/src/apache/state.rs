@@ -102,10 +102,12 @@ impl<'o> ApacheWalk<'o> {
         self.count
     }
 
+    /// Adds a remark that a line is not translated, with the reason.
     pub(crate) fn missing(&mut self, item: &ApacheItem, reason: &str) {
         self.remarks.push(Remark::missing(item.line, &item.text, reason));
     }
 
+    /// Adds a remark that a line is translated with a difference, with the reason.
     pub(crate) fn note(&mut self, item: &ApacheItem, reason: &str) {
         self.remarks.push(Remark::note(item.line, &item.text, reason));
     }

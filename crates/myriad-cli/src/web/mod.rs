@@ -1,4 +1,5 @@
-//! Small HTTP/1.1 client, by which commands request pages like a visitor. It blocks, within limits of time and size.
+//! Small HTTP/1.1 client, by which commands request pages as a browser does. It blocks the thread, within limits of
+//! time and size.
 //!
 //! It connects to one address, by default on this machine, whatever the host of the URL: the host may resolve to a
 //! proxy elsewhere. Redirects are not followed.

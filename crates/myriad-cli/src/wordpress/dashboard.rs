@@ -97,8 +97,8 @@ fn folder(said: Option<&Path>) -> PathBuf {
     prefix(said).join("dashboard")
 }
 
-/// Returns the stored port `kept` if it is free, otherwise the first free one of [`PORTS`], or with `any` a port that
-/// the system chooses. Returns `None` if none is free.
+/// Returns the stored port `kept` if it is free. Otherwise returns a port that the system chooses (`any`), or the first
+/// free one of [`PORTS`]; `None` if none is free.
 fn free_port(kept: Option<u16>, any: bool) -> Option<u16> {
     let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?.local_addr().ok();
     let tried = if any { 0..1 } else { PORTS };

@@ -81,7 +81,7 @@ impl SiteSettings {
         Ok(())
     }
 
-    /// Returns the settings of a site, added to those of all sites, which they override.
+    /// Returns the settings `of_all` followed by those of this site, which override them.
     pub(super) fn merged_over(&self, of_all: &SiteSettings) -> SiteSettings {
         SiteSettings(of_all.0.iter().chain(&self.0).cloned().collect())
     }

@@ -1,8 +1,8 @@
 //! Choice of the workers' user if root starts the server: a user other than that of PHP, who may connect to PHP and
 //! read the sites.
 //!
-//! PHP runs the plugins of a site, whose flaws are the usual way of an attack. With a separate user, PHP cannot write
-//! to the page cache, by which an attacker would reach all visitors, and Myriad cannot write to the site.
+//! PHP runs the plugins of a site, and most attacks use flaws of plugins. With a separate user, PHP cannot write to the
+//! page cache, by which an attacker would reach all visitors, and Myriad cannot write to the site.
 //!
 //! The files of a site belong to the user of PHP. That user could therefore choose the user or group of the workers if
 //! these were derived from the files. Users and groups come only from sources that an administrator controls: options,
@@ -102,8 +102,8 @@ pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> Us
     choice
 }
 
-/// Returns the groups to be tried: the primary group of the user (`None`), then those of the sockets, of the pools and
-/// of the sites' folders.
+/// Returns the groups to be tried: the primary group of the user (`None`), then the groups of the sockets, of the pools
+/// and of the sites' folders.
 ///
 /// If a socket does not exist yet, the primary group is tried last, because the socket will probably have the group of
 /// its pool or of the site.

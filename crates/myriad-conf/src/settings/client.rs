@@ -99,7 +99,8 @@ pub struct ClientSettings {
     pub keepalive_time: u64,
     /// `keepalive_disable msie6`: true if old versions of MSIE get no persistent connection after a POST.
     pub keepalive_disable_msie6: bool,
-    /// `keepalive_disable safari`: true if Safari on a Mac (`Mac OS X`) gets no persistent connections.
+    /// `keepalive_disable safari`: true if Safari on macOS or iOS (a `User-Agent` with `Mac OS X`) gets no persistent
+    /// connections.
     pub keepalive_disable_safari: bool,
     /// `lingering_close`: condition for reading data that the client is still sending before the connection is closed.
     pub lingering_close: Lingering,

@@ -153,7 +153,7 @@ pub struct KeepAliveRules {
     pub time_ms: u64,
     /// `keepalive_disable msie6`: old Internet Explorers lose the response to a POST on a reused connection.
     pub not_msie6: bool,
-    /// `keepalive_disable safari`: true if connections of Safari on a Mac are closed after each response.
+    /// `keepalive_disable safari`: true if connections of Safari on macOS and iOS are closed after each response.
     pub not_safari: bool,
 }
 

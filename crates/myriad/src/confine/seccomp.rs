@@ -56,7 +56,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_getresgid, libc::SYS_capget, libc::SYS_uname, libc::SYS_sysinfo, libc::SYS_getrusage, libc::SYS_times,
 ];
 
-/// System calls by which older C libraries do the same as those of [`FREE`].
+/// System calls that older C libraries use instead of those in [`FREE`].
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER: &[libc::c_long] = &[

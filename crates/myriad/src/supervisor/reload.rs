@@ -23,6 +23,8 @@ use myriad_cli::report::ConfigFinding;
 const TAKEN: &str = "the new configuration is in effect";
 
 impl Supervisor {
+    /// Reads the configuration again and sends it to a worker. If another reload is in progress, this one starts after
+    /// it.
     pub(super) fn reload(&mut self) {
         if self.ending.is_some() {
             return;

@@ -69,6 +69,7 @@ impl SupervisedWorkers {
         self.processes.iter()
     }
 
+    /// Returns the worker with this process ID.
     pub(super) fn find(&mut self, pid: u32) -> Option<&mut WorkerProcess> {
         self.processes.iter_mut().find(|worker| worker.pid() == pid)
     }
