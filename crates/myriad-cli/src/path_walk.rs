@@ -32,7 +32,7 @@ const OVERFLOW: u32 = 65_534;
 /// Maximum number of links in one path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// Returns whether a file belongs to root or to the user of this process.
+/// Returns whether a user ID is that of root or of this process.
 pub fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }

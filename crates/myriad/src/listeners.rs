@@ -33,7 +33,7 @@ use myriad_cli::report::ConfigFinding;
 /// Default backlog of a listener. nginx's 511 overflows in a burst of connections. The kernel limits it to
 /// `net.core.somaxconn`.
 const DEFAULT_BACKLOG: u32 = 4096;
-/// Prefix of the name of the control socket; names of listeners start with `unix:` or an address.
+/// Prefix of the name of the control socket. Names of listeners start with `unix:`, `quic:`, `udp:` or an IP address.
 pub(crate) const CONTROL: &str = "control:";
 /// Prefix of the names of listeners for QUIC ([`ListenConf::socket_name`]).
 pub(crate) const QUIC: &str = "quic:";

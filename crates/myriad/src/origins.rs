@@ -157,6 +157,7 @@ fn is_own(listens: &HashSet<&ListenAddress>, address: &LocalAddress) -> bool {
 }
 
 /// Tests the origins concurrently, with the rights of `account`: on Linux a thread can change its user separately.
+/// Returns the results in the order of the origins; success for all if the user cannot be changed.
 fn try_origins(origins: &[NamedOrigin], account: Option<&Account>) -> Vec<io::Result<()>> {
     let next = Mutex::new(0..origins.len());
     let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {

@@ -248,7 +248,7 @@ impl AccessDenials {
         self
     }
 
-    /// Removes the rules for the whole folder. Rules for files remain.
+    /// Returns the rules without those for the whole folder. Rules for files remain.
     #[must_use]
     pub fn without_folder(self) -> Self {
         Self { folder: [None; 2], ..self }

@@ -86,7 +86,7 @@ fn pattern_test(walk: &ApacheWalk<'_>, rule: &RewriteRule, regex: &str, action: 
     lines
 }
 
-/// Appends the lines for all conditions. Conditions joined by `OR` are combined.
+/// Appends lines that clear `$rule` unless all conditions hold. Of conditions joined by `OR`, one must hold.
 fn conjunction(
     lines: &mut Vec<String>,
     rule: &RewriteRule,

@@ -66,7 +66,8 @@ impl HttpsOptions {
         self.self_signed || !self.domains.is_empty()
     }
 
-    /// Checks the values of the options, and that they do not contradict each other. Returns an error text.
+    /// Checks the values of the options, and that they do not contradict each other. Returns an error text for the
+    /// first fault.
     pub(super) fn check(&self) -> Result<(), String> {
         self.domains.iter().try_for_each(|name| values::domain(name))?;
         self.email.as_deref().map_or(Ok(()), values::email)?;

@@ -38,8 +38,8 @@ fn files(layout: &SiteLayout) -> String {
     )
 }
 
-/// Returns the rules of a server for a network; empty for a single site. `kind` is the value of the setting
-/// `multisite`; if empty, `wp-config.php` decides.
+/// Returns the rewrite rules of a server for a network; empty for a single site, and for subdomains without old uploads
+/// (`blogs.dir`). `kind` is the value of the setting `multisite`; if empty, `wp-config.php` decides.
 pub(super) fn rules(kind: &str, layout: &SiteLayout) -> String {
     let kind = if kind.is_empty() { kind_of(layout) } else { kind };
     let folders = (kind == "subdirectories").then(|| folders(layout));
