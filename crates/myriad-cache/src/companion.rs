@@ -61,7 +61,7 @@ impl CompanionFetch {
             selection: page::selection(
                 fields,
                 &cache.rules,
-                &exchange.request,
+                exchange.request.received.head.fields(),
                 shared_headers,
                 self.is_for_other_codings,
             ),

@@ -82,11 +82,17 @@ fn rewrite_to_get(request: &mut Request, target: &[u8]) -> bool {
     true
 }
 
-/// Resolves a reference in a response to a target on the requested host.
+/// Resolves a reference in the response to a request to a target on the requested host ([`resolve`]).
+pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
+    let host = request.received.head.known(Known::Host).unwrap_or(&request.route.host);
+    resolve(host, request.sent_uri(), reference)
+}
+
+/// Resolves a reference in the response to a request for `host`, whose target is `asked` if it has a path.
 ///
 /// `None` for other hosts and schemes: RFC 9111 section 4.4 excludes them, because a site must not be able to remove
 /// the pages of another site.
-pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
+fn resolve(host: &[u8], asked: Option<&[u8]>, reference: &[u8]) -> Option<Vec<u8>> {
     let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
     let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {
         let begins = reference.get(..scheme.len())?.eq_ignore_ascii_case(scheme.as_bytes());
@@ -96,7 +102,6 @@ pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>
         let rest = &reference[at..];
         let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        let host = request.received.head.known(Known::Host).unwrap_or(&request.route.host);
         let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
         return authority.eq_ignore_ascii_case(host).then(|| [slash, path].concat());
     }
@@ -108,8 +113,7 @@ pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>
     if reference[..path_end].contains(&b':') {
         return None;
     }
-    let asked = request.sent_uri()?;
-    let asked = asked.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let asked = asked?.split(|byte| *byte == b'?').next().unwrap_or_default();
     let folder = asked.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     Some([&asked[..if reference.starts_with(b"?") { asked.len() } else { folder }], reference].concat())
 }
@@ -117,18 +121,10 @@ pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{keyed, site};
 
     fn target(reference: &str) -> Option<String> {
-        let mut exchange = keyed(&site(""), &[("Host", "localhost:81")]);
-        *exchange.request.received.head = RequestHead::from_parts(
-            b"POST",
-            b"/blog/post?p=1",
-            HttpVersion::Http11,
-            [(&b"Host"[..], &b"localhost:81"[..])],
-        );
-        target_here(&exchange.request, reference.as_bytes())
-            .map(|target| String::from_utf8(target).expect("text"))
+        let target = resolve(b"localhost:81", Some(b"/blog/post?p=1"), reference.as_bytes());
+        target.map(|target| String::from_utf8(target).expect("text"))
     }
 
     #[test]

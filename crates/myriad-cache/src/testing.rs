@@ -76,7 +76,13 @@ pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64)
     let coding = page::removed_coding(&exchange.request, head);
     let marks = page::marks_of(&exchange.request, head);
     let meta = page::meta_of(head, &held.origin, &held.cache.rules, lifetime, now, &marks, coding);
-    let selection = page::selection(&head.fields, &held.cache.rules, &exchange.request, None, false);
+    let selection = page::selection(
+        &head.fields,
+        &held.cache.rules,
+        exchange.request.received.head.fields(),
+        None,
+        false,
+    );
     let zone = &held.cache.zone.zone;
     let writer = zone.fetch_unshared(KeyRef::new(&key), now);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection, length: None });

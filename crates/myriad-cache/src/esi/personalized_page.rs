@@ -25,7 +25,7 @@ use super::filled_page::fill;
 use super::hosts;
 use super::part_requests::PartAudience;
 use super::rules;
-use super::visitor::{Visitor, pairs};
+use super::visitor::{Visitor, VisitorRequest, pairs};
 use crate::journey_step::{JourneyStep, PassReason};
 
 /// Time in milliseconds for which a shared fetch whose page is not marked for known visitors is remembered, so that not
@@ -168,7 +168,7 @@ async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentRe
         return None;
     };
     let cookies = &rules::of(&exchange.request)?.cookies;
-    let visitor = Visitor::of(&exchange.request, cookies, shared)?;
+    let visitor = Visitor::of(&VisitorRequest::from(&exchange.request), cookies, shared)?;
     let mut answer = std::mem::replace(&mut came.response, ContentResponse::new(0, ResponseBody::None));
     exchange.request.cache.report = shown;
     // Cookies for the anonymous client, not for this visitor.

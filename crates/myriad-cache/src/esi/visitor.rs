@@ -44,24 +44,51 @@ pub(super) struct Visitor {
     pub fields: Option<Fields>,
 }
 
+/// Properties of a request that identify its visitor.
+pub(super) struct VisitorRequest<'a> {
+    /// Header fields of the request.
+    pub fields: &'a Fields,
+    /// Host of the request, as used by the cache.
+    pub host: &'a [u8],
+    /// Scheme of the request: `http` or `https`.
+    pub scheme: &'a str,
+    /// Address of the client; `None` if it is unknown.
+    pub client: Option<IpAddr>,
+}
+
+impl<'a> From<&'a Request> for VisitorRequest<'a> {
+    fn from(request: &'a Request) -> Self {
+        Self {
+            fields: request.received.head.fields(),
+            host: &request.route.host,
+            scheme: request.scheme(),
+            client: request.client(),
+        }
+    }
+}
+
 impl Visitor {
     /// Returns the visitor of a request, regardless of the order of its cookies; `None` without a known cookie.
-    pub(super) fn of(request: &Request, cookies: &KnownCookies, shared: &SharedFetch) -> Option<Self> {
-        let fields = request.received.head.fields();
+    pub(super) fn of(
+        request: &VisitorRequest<'_>,
+        cookies: &KnownCookies,
+        shared: &SharedFetch,
+    ) -> Option<Self> {
+        let fields = request.fields;
         let mut all = known_pairs(fields, &cookies.known);
         if all.is_empty() {
             return None;
         }
         let marks = marks_of(&all, &cookies.sessions);
-        let network = request.client().map(network_of);
+        let network = request.client.map(network_of);
         let sessions = all.iter().filter(|pair| is_secret(pair, &cookies.sessions)).count();
         if (1..=MAX_SESSIONS).contains(&sessions) {
-            all.push(&request.route.host);
+            all.push(request.host);
             return Some(Self { id: digest(b"visitor", &all), marks, network, fields: None });
         }
         let fields = shared_fields(fields, &all, shared);
         let sent = fields.iter().flat_map(|(name, value)| [name, value]);
-        let sent: Vec<&[u8]> = sent.chain([request.scheme().as_bytes()]).collect();
+        let sent: Vec<&[u8]> = sent.chain([request.scheme.as_bytes()]).collect();
         let id = digest(b"visitors", &sent);
         Some(Self { id, marks, network, fields: Some(fields) })
     }
@@ -145,7 +172,6 @@ pub(super) fn digest(what: &[u8], texts: &[&[u8]]) -> Digest {
 #[cfg(test)]
 pub(super) mod testing {
     use super::*;
-    use crate::testing::site;
 
     pub(in super::super) fn known() -> KnownCookies {
         let names =
@@ -157,9 +183,9 @@ pub(super) mod testing {
     }
 
     pub(in super::super) fn visitor(host: &str, fields: &[(&str, &str)]) -> Option<Visitor> {
-        let mut exchange = site("").exchange("/a", fields);
-        exchange.request.route.host = host.as_bytes().to_vec();
-        Visitor::of(&exchange.request, &known(), &SharedFetch { on: true, ..SharedFetch::default() })
+        let fields: Fields = fields.iter().copied().collect();
+        let request = VisitorRequest { fields: &fields, host: host.as_bytes(), scheme: "http", client: None };
+        Visitor::of(&request, &known(), &SharedFetch { on: true, ..SharedFetch::default() })
     }
 }
 

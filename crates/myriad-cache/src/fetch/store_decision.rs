@@ -66,8 +66,9 @@ pub(super) async fn judge(
         shared_fetch_headers::omits_own_fields(&exchange.request, cache, shared_headers, status, fields);
     let refused =
         |response, why| if hides_own { FetchReport::Incomplete } else { FetchReport::Refused(response, why) };
+    let requested = exchange.request.received.head.fields();
     let selection =
-        page::selection(fields, &cache.rules, &exchange.request, shared_headers, sought.is_for_other_codings);
+        page::selection(fields, &cache.rules, requested, shared_headers, sought.is_for_other_codings);
     match admission(exchange, cached, &response.head, &sought, arrival) {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
