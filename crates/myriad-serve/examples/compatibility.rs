@@ -433,6 +433,12 @@ const SUITE: &[(&str, &str, &str)] = &[
         "that control bytes in a header reach the location; here they get 400 in every version of HTTP",
     ),
     (
+        "h2_headers.t",
+        "`invalid index length`, `invalid literal length`; `too long index`, `too long literal`",
+        "`FRAME_SIZE_ERROR` for an integer that the header block truncates, where RFC 9113 section 4.3 requires `COMPRESSION_ERROR`; an error \
+         before the frame is complete, whereas header blocks are decoded as a whole here",
+    ),
+    (
         "h2_request_body.t",
         "`request body - empty body file`, `request body - empty content`",
         "a file for an empty body (`client_body_in_file_only`)",
@@ -450,29 +456,45 @@ const SUITE: &[(&str, &str, &str)] = &[
     ("proxy_h2_cache.t", "`non-empty get stale`, `empty get stale`", "the same with an HTTP/2 upstream"),
     (
         "grpc_ssl.t",
-        "`response 2 - connection`, and the following tests of window sizes",
+        "`response 2 - connection`",
         "a new connection for each request without an `upstream` with `keepalive`; here a connection is reused if the upstream continues to \
          read, as with HTTP/1",
     ),
     (
-        "proxy_h2_body_discard.t",
-        "`rst no error many`, `rst error`",
+        "proxy_h2_body_discard.t, grpc.t",
+        "`rst no error many`, `rst error`; `discard NO_ERROR many - no trailers`, `discard CANCEL - no trailers`",
         "an error if `RST_STREAM` follows a complete response, which is forwarded here",
     ),
     (
-        "proxy_h2_headers.t, grpc.t, grpc_ssl.t",
-        "`huffman`, `dynamic table size 1`; all with an empty value in the Huffman code",
-        "that padding of eight bits is accepted, which RFC 7541 section 5.2 forbids; a table of 0 bytes",
+        "proxy_h2_headers.t, grpc.t, grpc_ssl.t, h2_headers.t, h3_headers.t",
+        "all with a string whose Huffman code ends at a byte boundary, such as the content type `application/grpc` and an empty \
+         `grpc-message`",
+        "that the eight bits of padding after such a string, sent by the suite and accepted by nginx, are ignored; RFC 7541 section 5.2 requires \
+         an error for more than seven",
+    ),
+    ("proxy_h2_headers.t", "`dynamic table size 1`", "a table of 0 bytes"),
+    (
+        "grpc.t, grpc_ssl.t, h2_headers.t",
+        "all after a frame of the client above 16384 bytes (`continuation`, `flow control`), and all on the same connection after it; \
+         `response header - parts`, `response header split`",
+        "that frames of up to 16777215 bytes are received, as nginx announces, and that the frames of headers are as large as the client \
+         announces; both are at most 16384 bytes here, the default of RFC 9113 section 6.5.2",
     ),
     (
         "grpc.t",
-        "`keepalive 4 - GOAWAY aborted request`; all with frames of clients above 16384 bytes",
-        "502 for a request that the upstream has not processed, which is sent once more here; frames larger than announced",
+        "`keepalive 4 - GOAWAY aborted request`",
+        "502 for a request that the upstream has not processed, which is sent once more here",
+    ),
+    (
+        "grpc.t",
+        "`set host - authority`, `set host - host`",
+        "the field `host` instead of `:authority` with `grpc_set_header Host`; here the value is sent as `:authority`, which RFC 9113 \
+         section 8.3.1 requires of intermediaries",
     ),
     (
         "grpc_request_buffering.t",
         "`preserve_output - first body bytes`, `preserve_output - last body bytes`",
-        "frames of clients that are larger than announced",
+        "a frame of a client that is larger than announced and exceeds the window (`http2_body_preread_size`)",
     ),
     (
         "proxy_cache_convert_head.t",
