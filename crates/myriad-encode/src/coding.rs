@@ -2,11 +2,14 @@
 
 pub use myriad_http::accept::Coding;
 
-/// All supported content codings, identity first.
+use crate::{brotli_coding, zstd_coding};
+
+/// All content codings, identity first.
 const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
 /// Parses a `Content-Encoding` value in any case. `x-gzip` means gzip (RFC 9110 §8.4.1.3), and an empty value identity.
-/// `None` for an unsupported coding or a list of several codings.
+/// `None` for an unsupported coding, one that is
+/// not part of this build, or a list of several codings.
 pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     let token = token.trim_ascii();
     let is = |name: &str| token.eq_ignore_ascii_case(name.as_bytes());
@@ -16,7 +19,16 @@ pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     if is("x-gzip") {
         return Some(Coding::Gzip);
     }
-    ALL.into_iter().find(|coding| is(coding.as_str()))
+    ALL.into_iter().find(|coding| is_compiled(*coding) && is(coding.as_str()))
+}
+
+/// Returns true if this build can encode and decode `coding`.
+const fn is_compiled(coding: Coding) -> bool {
+    match coding {
+        Coding::Identity | Coding::Gzip => true,
+        Coding::Brotli => brotli_coding::IS_COMPILED,
+        Coding::Zstd => zstd_coding::IS_COMPILED,
+    }
 }
 
 /// Set of content codings, stored in one byte with the bits of [`Coding::bit`].

@@ -1,6 +1,6 @@
 //! Errors of encoding and decoding.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// Reason why a body could not be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub enum EncodeError {
     OutOfMemory,
     /// The encoding library failed: a bug in this crate or in the library, never an error in the input.
     Library,
+    /// The coding is not part of this build.
+    Missing,
 }
 
 impl fmt::Display for EncodeError {
@@ -17,11 +19,21 @@ impl fmt::Display for EncodeError {
         f.write_str(match self {
             EncodeError::OutOfMemory => "out of memory for the encoder",
             EncodeError::Library => "the encoder failed",
+            EncodeError::Missing => "the coding is not part of this build",
         })
     }
 }
 
 impl std::error::Error for EncodeError {}
+
+/// Converts an error of a writer of an encoding library.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err expects")]
+pub(crate) fn encode_error(error: io::Error) -> EncodeError {
+    match error.kind() {
+        io::ErrorKind::OutOfMemory => EncodeError::OutOfMemory,
+        _ => EncodeError::Library,
+    }
+}
 
 /// Reason why the body of an upstream response could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +45,8 @@ pub enum ContentDecodeError {
     Corrupt,
     /// The encoded body ends early.
     Truncated,
+    /// The coding is not part of this build.
+    Missing,
 }
 
 impl fmt::Display for ContentDecodeError {
@@ -41,6 +55,7 @@ impl fmt::Display for ContentDecodeError {
             ContentDecodeError::TooLong => "the decoded body exceeds its limit",
             ContentDecodeError::Corrupt => "the encoded body is corrupt",
             ContentDecodeError::Truncated => "the encoded body is truncated",
+            ContentDecodeError::Missing => "the coding is not part of this build",
         })
     }
 }

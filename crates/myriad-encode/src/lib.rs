@@ -5,7 +5,21 @@
 //! level later by the [`CompressionPool`]. Responses that are not stored are encoded by [`StreamEncoder`] or
 //! [`gzip_small`]. Compressed responses of origins are decoded by [`decompress`] or [`StreamDecoder`], with a size
 //! limit against decompression bombs.
+//!
+//! Brotli and zstd are Cargo features. Without them, `absent_coding` takes the place of their modules.
 
+#![cfg_attr(
+    not(feature = "zstd"),
+    allow(
+        clippy::large_enum_variant,
+        clippy::match_same_arms,
+        reason = "the types of absent_coding have no size, and both codings may have them"
+    )
+)]
+#[cfg(not(all(feature = "brotli", feature = "zstd")))]
+mod absent_coding;
+#[cfg(feature = "brotli")]
+mod brotli_coding;
 mod coding;
 mod error;
 mod level;
@@ -13,6 +27,13 @@ mod pool;
 mod small;
 mod stream;
 mod whole;
+#[cfg(feature = "zstd")]
+mod zstd_coding;
+
+#[cfg(not(feature = "brotli"))]
+use absent_coding as brotli_coding;
+#[cfg(not(feature = "zstd"))]
+use absent_coding as zstd_coding;
 
 pub use coding::{Coding, CodingSet, coding_from_token};
 pub use error::{ContentDecodeError, EncodeError};

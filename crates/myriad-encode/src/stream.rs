@@ -1,8 +1,9 @@
 //! Encoding and decoding of bodies that arrive in pieces.
 
 mod decode;
-mod encode;
+pub(crate) mod encode;
 
+pub(crate) use decode::DecodeStep;
 pub use decode::StreamDecoder;
 pub use encode::StreamEncoder;
 

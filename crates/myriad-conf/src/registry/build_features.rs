@@ -34,6 +34,12 @@ macro_rules! feature {
 /// All optional features. Each is also a Cargo feature of the same name in `Cargo.toml` of `myriad`.
 pub static BUILD_FEATURES: &[BuildFeature] = &[
     feature!(
+        "brotli",
+        "brotli brotli_types brotli_min_length brotli_comp_level brotli_window",
+        "brotli_ratio"
+    ),
+    feature!("zstd", "zstd zstd_types zstd_min_length zstd_comp_level", "zstd_ratio"),
+    feature!(
         "image",
         "image_filter image_filter_jpeg_quality image_filter_webp_quality image_filter_avif_quality image_filter_format \
          image_filter_sharpen image_filter_transparency image_filter_interlace image_filter_buffer image_filter_pixels",

@@ -1,18 +1,12 @@
 //! Streaming decoder with a limit of the output size, because a few kilobytes can decode to gigabytes.
 
-use brotli::enc::StandardAlloc;
-use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use flate2::{Decompress, FlushDecompress, Status};
-use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, Operation};
 
-use crate::{Coding, ContentDecodeError};
+use crate::{Coding, ContentDecodeError, brotli_coding, zstd_coding};
 
 /// Maximum number of output bytes per step of decoding: the size of the scratch buffer, and the interval of limit
 /// checks.
 const STEP: usize = 16 << 10;
-
-/// Maximum window of zstd as a content coding in bits (RFC 9659): 8 MB.
-const ZSTD_WINDOW_BITS: u32 = 23;
 
 /// Streaming decoder of an upstream response.
 pub struct StreamDecoder {
@@ -27,15 +21,16 @@ pub struct StreamDecoder {
 enum DecoderKind {
     Identity,
     Gzip(Decompress),
-    Brotli(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>),
-    Zstd(ZstdDecoder<'static>),
+    Brotli(brotli_coding::Decoder),
+    Zstd(zstd_coding::Decoder),
 }
 
 /// Bytes read and written by one step of a decoder.
-struct DecodeStep {
-    read: usize,
-    written: usize,
-    is_complete: bool,
+pub(crate) struct DecodeStep {
+    pub(crate) read: usize,
+    pub(crate) written: usize,
+    /// True at the end of the encoded data.
+    pub(crate) is_complete: bool,
 }
 
 impl StreamDecoder {
@@ -44,12 +39,8 @@ impl StreamDecoder {
         let inner = match coding {
             Coding::Identity => DecoderKind::Identity,
             Coding::Gzip => DecoderKind::Gzip(gzip_member()),
-            Coding::Brotli => DecoderKind::Brotli(Box::new(BrotliState::new_strict(
-                StandardAlloc::default(),
-                StandardAlloc::default(),
-                StandardAlloc::default(),
-            ))),
-            Coding::Zstd => DecoderKind::Zstd(zstd_decoder()?),
+            Coding::Brotli => DecoderKind::Brotli(brotli_coding::Decoder::new()?),
+            Coding::Zstd => DecoderKind::Zstd(zstd_coding::Decoder::new()?),
         };
         let scratch = if coding == Coding::Identity { Box::default() } else { vec![0; STEP].into() };
         Ok(StreamDecoder { inner, is_complete: coding == Coding::Identity, left: max_len, scratch })
@@ -107,18 +98,8 @@ impl StreamDecoder {
         match &mut self.inner {
             DecoderKind::Identity => Ok(DecodeStep { read: input.len(), written: 0, is_complete: true }),
             DecoderKind::Gzip(state) => gzip_step(state, input, &mut self.scratch),
-            DecoderKind::Brotli(state) => brotli_step(state, input, &mut self.scratch),
-            DecoderKind::Zstd(state) => {
-                let status = state
-                    .run_on_buffers(input, &mut self.scratch)
-                    .map_err(|_| ContentDecodeError::Corrupt)?;
-                Ok(DecodeStep {
-                    read: status.bytes_read,
-                    written: status.bytes_written,
-                    // A call before the first input byte also reports that nothing remains.
-                    is_complete: status.remaining == 0 && status.bytes_read > 0,
-                })
-            }
+            DecoderKind::Brotli(decoder) => decoder.step(input, &mut self.scratch),
+            DecoderKind::Zstd(decoder) => decoder.step(input, &mut self.scratch),
         }
     }
 
@@ -139,14 +120,6 @@ fn gzip_member() -> Decompress {
     Decompress::new_gzip(15)
 }
 
-fn zstd_decoder() -> Result<ZstdDecoder<'static>, ContentDecodeError> {
-    let mut decoder = ZstdDecoder::new().map_err(|_| ContentDecodeError::Corrupt)?;
-    decoder
-        .set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_BITS))
-        .map_err(|_| ContentDecodeError::Corrupt)?;
-    Ok(decoder)
-}
-
 fn gzip_step(state: &mut Decompress, input: &[u8], out: &mut [u8]) -> Result<DecodeStep, ContentDecodeError> {
     let (before_in, before_out) = (state.total_in(), state.total_out());
     let status =
@@ -156,30 +129,4 @@ fn gzip_step(state: &mut Decompress, input: &[u8], out: &mut [u8]) -> Result<Dec
         written: (state.total_out() - before_out) as usize,
         is_complete: status == Status::StreamEnd,
     })
-}
-
-fn brotli_step(
-    state: &mut BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
-    input: &[u8],
-    out: &mut [u8],
-) -> Result<DecodeStep, ContentDecodeError> {
-    let (mut available_in, mut read) = (input.len(), 0);
-    let (mut available_out, mut written, mut total) = (out.len(), 0, 0);
-    let result = BrotliDecompressStream(
-        &mut available_in,
-        &mut read,
-        input,
-        &mut available_out,
-        &mut written,
-        out,
-        &mut total,
-        state,
-    );
-    match result {
-        BrotliResult::ResultFailure => Err(ContentDecodeError::Corrupt),
-        BrotliResult::ResultSuccess => Ok(DecodeStep { read, written, is_complete: true }),
-        BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => {
-            Ok(DecodeStep { read, written, is_complete: false })
-        }
-    }
 }

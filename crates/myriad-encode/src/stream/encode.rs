@@ -5,13 +5,17 @@ use std::mem::swap;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use zstd::stream::raw::CParameter;
 
-use crate::{Coding, CompressionLevel, EncodeError};
+use crate::error::encode_error;
+use crate::{Coding, CompressionLevel, EncodeError, brotli_coding, zstd_coding};
 
 /// Window of streamed brotli and zstd bodies in bits. 256 KB is enough for pages and limits a stream to about 1 MB of
 /// memory, instead of several MB with the default windows.
-const WINDOW_BITS: u8 = 18;
+#[cfg_attr(
+    not(any(feature = "brotli", feature = "zstd")),
+    expect(dead_code, reason = "used by these codings")
+)]
+pub(crate) const STREAM_WINDOW_BITS: u8 = 18;
 
 /// Maximum level of the streaming gzip encoder (zlib). libdeflate, which encodes whole bodies, supports levels up to
 /// 12.
@@ -23,8 +27,8 @@ pub struct StreamEncoder(EncoderKind);
 enum EncoderKind {
     Identity,
     Gzip(GzEncoder<Vec<u8>>),
-    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
-    Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
+    Brotli(brotli_coding::Encoder),
+    Zstd(zstd_coding::Encoder),
 }
 
 impl StreamEncoder {
@@ -37,13 +41,8 @@ impl StreamEncoder {
                 let level = Compression::new(number.min(GZIP_STREAM_MAX).into());
                 EncoderKind::Gzip(GzEncoder::new(Vec::new(), level))
             }
-            Coding::Brotli => EncoderKind::Brotli(Box::new(brotli::CompressorWriter::new(
-                Vec::new(),
-                16 << 10,
-                number.into(),
-                WINDOW_BITS.into(),
-            ))),
-            Coding::Zstd => EncoderKind::Zstd(zstd_stream(number).map_err(encode_error)?),
+            Coding::Brotli => EncoderKind::Brotli(brotli_coding::Encoder::new(number)?),
+            Coding::Zstd => EncoderKind::Zstd(zstd_coding::Encoder::new(number)?),
         }))
     }
 
@@ -55,10 +54,8 @@ impl StreamEncoder {
                 Ok(())
             }
             EncoderKind::Gzip(writer) => with_output(writer, GzEncoder::get_mut, out, |w| w.write_all(bytes)),
-            EncoderKind::Brotli(writer) => {
-                with_output(&mut **writer, |w| w.get_mut(), out, |w| w.write_all(bytes))
-            }
-            EncoderKind::Zstd(writer) => with_output(writer, |w| w.get_mut(), out, |w| w.write_all(bytes)),
+            EncoderKind::Brotli(encoder) => encoder.push(bytes, out),
+            EncoderKind::Zstd(encoder) => encoder.push(bytes, out),
         }
     }
 
@@ -67,8 +64,8 @@ impl StreamEncoder {
         match &mut self.0 {
             EncoderKind::Identity => Ok(()),
             EncoderKind::Gzip(writer) => with_output(writer, GzEncoder::get_mut, out, Write::flush),
-            EncoderKind::Brotli(writer) => with_output(&mut **writer, |w| w.get_mut(), out, Write::flush),
-            EncoderKind::Zstd(writer) => with_output(writer, |w| w.get_mut(), out, Write::flush),
+            EncoderKind::Brotli(encoder) => encoder.flush(out),
+            EncoderKind::Zstd(encoder) => encoder.flush(out),
         }
     }
 
@@ -79,22 +76,14 @@ impl StreamEncoder {
             EncoderKind::Gzip(mut writer) => {
                 with_output(&mut writer, GzEncoder::get_mut, out, GzEncoder::try_finish)
             }
-            EncoderKind::Brotli(mut writer) => {
-                swap(writer.get_mut(), out);
-                *out = writer.into_inner();
-                Ok(())
-            }
-            EncoderKind::Zstd(mut writer) => {
-                swap(writer.get_mut(), out);
-                *out = writer.finish().map_err(encode_error)?;
-                Ok(())
-            }
+            EncoderKind::Brotli(encoder) => encoder.finish(out),
+            EncoderKind::Zstd(encoder) => encoder.finish(out),
         }
     }
 }
 
 /// Runs `step` while the writer uses the buffer of the caller, so that encoded bytes are not copied.
-fn with_output<W>(
+pub(crate) fn with_output<W>(
     writer: &mut W,
     buffer: impl Fn(&mut W) -> &mut Vec<u8>,
     out: &mut Vec<u8>,
@@ -104,18 +93,4 @@ fn with_output<W>(
     let result = step(writer);
     swap(buffer(writer), out);
     result.map_err(encode_error)
-}
-
-fn zstd_stream(level: u8) -> io::Result<zstd::stream::write::Encoder<'static, Vec<u8>>> {
-    let mut writer = zstd::stream::write::Encoder::new(Vec::new(), level.into())?;
-    writer.set_parameter(CParameter::WindowLog(WINDOW_BITS.into()))?;
-    Ok(writer)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
-fn encode_error(error: io::Error) -> EncodeError {
-    match error.kind() {
-        io::ErrorKind::OutOfMemory => EncodeError::OutOfMemory,
-        _ => EncodeError::Library,
-    }
 }

@@ -24,12 +24,12 @@ pub(super) use compression::encode;
 pub(super) use gzip_proxied::proxied_facts;
 use myriad_exchange::feature::Feature;
 
-/// Registration of `gzip*`, and of the variables of all codings.
-pub const GZIP: Feature = Feature::new("encoding", directives::GZIP).with_variables(variables::VARIABLES);
-/// Registration of `brotli*`.
-pub const BROTLI: Feature = Feature::new("encoding", directives::BROTLI);
-/// Registration of `zstd*`.
-pub const ZSTD: Feature = Feature::new("encoding", directives::ZSTD);
+/// Registration of `gzip*` and `$gzip_ratio`.
+pub const GZIP: Feature = Feature::new("encoding", directives::GZIP).with_variables(variables::GZIP);
+/// Registration of `brotli*` and `$brotli_ratio`.
+pub const BROTLI: Feature = Feature::new("encoding", directives::BROTLI).with_variables(variables::BROTLI);
+/// Registration of `zstd*` and `$zstd_ratio`.
+pub const ZSTD: Feature = Feature::new("encoding", directives::ZSTD).with_variables(variables::ZSTD);
 
 #[cfg(test)]
 mod tests;

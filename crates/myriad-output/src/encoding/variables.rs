@@ -7,30 +7,31 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Answer;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Variables with the compression ratio of the response in each coding; no value if it was sent in another coding.
-pub(super) const VARIABLES: &[RequestVariable] = &[
-    // Without the modules, nginx leaves these names to the configuration, which may define them by a map.
-    RequestVariable::new(
-        "brotli",
-        "brotli_ratio",
-        &[Answer],
-        Made(|request, out| ratio(request, Coding::Brotli, out)),
-    )
-    .yielding(),
-    RequestVariable::new(
-        "gzip",
-        "gzip_ratio",
-        &[Answer],
-        Made(|request, out| ratio(request, Coding::Gzip, out)),
-    ),
-    RequestVariable::new(
-        "zstd",
-        "zstd_ratio",
-        &[Answer],
-        Made(|request, out| ratio(request, Coding::Zstd, out)),
-    )
-    .yielding(),
-];
+/// `$gzip_ratio`: compression ratio of the response; no value if it was sent in another coding.
+pub(super) const GZIP: &[RequestVariable] = &[RequestVariable::new(
+    "gzip",
+    "gzip_ratio",
+    &[Answer],
+    Made(|request, out| ratio(request, Coding::Gzip, out)),
+)];
+
+/// `$brotli_ratio`. Without the module, nginx leaves this name to the configuration, which may define it by a map.
+pub(super) const BROTLI: &[RequestVariable] = &[RequestVariable::new(
+    "brotli",
+    "brotli_ratio",
+    &[Answer],
+    Made(|request, out| ratio(request, Coding::Brotli, out)),
+)
+.yielding()];
+
+/// `$zstd_ratio`. The configuration may define this name too.
+pub(super) const ZSTD: &[RequestVariable] = &[RequestVariable::new(
+    "zstd",
+    "zstd_ratio",
+    &[Answer],
+    Made(|request, out| ratio(request, Coding::Zstd, out)),
+)
+.yielding()];
 
 /// Appends the compression ratio of the body. Returns false (no value) if the response was not sent in this coding, or
 /// without a body.

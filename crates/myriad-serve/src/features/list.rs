@@ -63,8 +63,10 @@ static FEATURES: &[Feature] = &[
     Feature::new("early_hints", early_hints_stored::ROWS).compiled_by(early_hints_stored::compile),
     encoding::GZIP,
     files::GZIP_STATIC,
+    #[cfg(feature = "brotli")]
     encoding::BROTLI,
     files::BROTLI_STATIC,
+    #[cfg(feature = "zstd")]
     encoding::ZSTD,
     files::ZSTD_STATIC,
     Feature::new("filters", gunzip::ROWS),
