@@ -10,7 +10,7 @@
     reason = "same signatures as in the modules of codings"
 )]
 
-use crate::stream::DecodeStep;
+use crate::step::DecodeStep;
 use crate::{ContentDecodeError, EncodeError};
 
 /// False, since the coding is not part of this build.
@@ -22,9 +22,9 @@ pub(crate) fn compress(_: i32, _: &[u8]) -> Result<Vec<u8>, EncodeError> {
 }
 
 /// Streaming encoder, which cannot be created.
-pub(crate) enum Encoder {}
+pub(crate) enum AbsentEncoder {}
 
-impl Encoder {
+impl AbsentEncoder {
     /// Returns [`EncodeError::Missing`].
     pub(crate) fn new(_: u8) -> Result<Self, EncodeError> {
         Err(EncodeError::Missing)
@@ -47,9 +47,9 @@ impl Encoder {
 }
 
 /// Streaming decoder, which cannot be created.
-pub(crate) enum Decoder {}
+pub(crate) enum AbsentDecoder {}
 
-impl Decoder {
+impl AbsentDecoder {
     /// Returns [`ContentDecodeError::Missing`].
     pub(crate) fn new() -> Result<Self, ContentDecodeError> {
         Err(ContentDecodeError::Missing)

@@ -5,8 +5,7 @@ use std::io::Write;
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
-use crate::stream::DecodeStep;
-use crate::stream::encode::{STREAM_WINDOW_BITS, with_output};
+use crate::step::{DecodeStep, STREAM_WINDOW_BITS, with_output};
 use crate::{ContentDecodeError, EncodeError};
 
 /// True, since brotli is part of this build.
@@ -38,9 +37,9 @@ fn window_bits(len: usize) -> i32 {
 }
 
 /// Streaming encoder.
-pub(crate) struct Encoder(Box<brotli::CompressorWriter<Vec<u8>>>);
+pub(crate) struct BrotliEncoder(Box<brotli::CompressorWriter<Vec<u8>>>);
 
-impl Encoder {
+impl BrotliEncoder {
     /// Creates an encoder with a level from 0 to 11.
     #[expect(clippy::unnecessary_wraps, reason = "same signature as in absent_coding")]
     pub(crate) fn new(level: u8) -> Result<Self, EncodeError> {
@@ -68,9 +67,9 @@ impl Encoder {
 }
 
 /// Streaming decoder.
-pub(crate) struct Decoder(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>);
+pub(crate) struct BrotliDecoder(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>);
 
-impl Decoder {
+impl BrotliDecoder {
     /// Creates a decoder.
     #[expect(clippy::unnecessary_wraps, reason = "same signature as in absent_coding")]
     pub(crate) fn new() -> Result<Self, ContentDecodeError> {

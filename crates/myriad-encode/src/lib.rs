@@ -25,15 +25,24 @@ mod error;
 mod level;
 mod pool;
 mod small;
+mod step;
 mod stream;
 mod whole;
 #[cfg(feature = "zstd")]
 mod zstd_coding;
 
 #[cfg(not(feature = "brotli"))]
-use absent_coding as brotli_coding;
+mod brotli_coding {
+    pub(crate) use crate::absent_coding::{
+        AbsentDecoder as BrotliDecoder, AbsentEncoder as BrotliEncoder, IS_COMPILED, compress,
+    };
+}
 #[cfg(not(feature = "zstd"))]
-use absent_coding as zstd_coding;
+mod zstd_coding {
+    pub(crate) use crate::absent_coding::{
+        AbsentDecoder as ZstdDecoder, AbsentEncoder as ZstdEncoder, IS_COMPILED, compress,
+    };
+}
 
 pub use coding::{Coding, CodingSet, coding_from_token};
 pub use error::{ContentDecodeError, EncodeError};

@@ -1,9 +1,8 @@
 //! Encoding and decoding of bodies that arrive in pieces.
 
 mod decode;
-pub(crate) mod encode;
+mod encode;
 
-pub(crate) use decode::DecodeStep;
 pub use decode::StreamDecoder;
 pub use encode::StreamEncoder;
 

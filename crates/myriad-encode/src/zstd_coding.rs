@@ -6,8 +6,7 @@ use std::mem::swap;
 use zstd::stream::raw::{CParameter, DParameter, Operation};
 
 use crate::error::encode_error;
-use crate::stream::DecodeStep;
-use crate::stream::encode::{STREAM_WINDOW_BITS, with_output};
+use crate::step::{DecodeStep, STREAM_WINDOW_BITS, with_output};
 use crate::{ContentDecodeError, EncodeError};
 
 /// True, since zstd is part of this build.
@@ -22,9 +21,9 @@ pub(crate) fn compress(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> 
 }
 
 /// Streaming encoder.
-pub(crate) struct Encoder(zstd::stream::write::Encoder<'static, Vec<u8>>);
+pub(crate) struct ZstdEncoder(zstd::stream::write::Encoder<'static, Vec<u8>>);
 
-impl Encoder {
+impl ZstdEncoder {
     /// Creates an encoder with a level from 1 to 19.
     pub(crate) fn new(level: u8) -> Result<Self, EncodeError> {
         let mut writer = zstd::stream::write::Encoder::new(Vec::new(), level.into()).map_err(encode_error)?;
@@ -51,9 +50,9 @@ impl Encoder {
 }
 
 /// Streaming decoder.
-pub(crate) struct Decoder(zstd::stream::raw::Decoder<'static>);
+pub(crate) struct ZstdDecoder(zstd::stream::raw::Decoder<'static>);
 
-impl Decoder {
+impl ZstdDecoder {
     /// Creates a decoder.
     pub(crate) fn new() -> Result<Self, ContentDecodeError> {
         let mut decoder = zstd::stream::raw::Decoder::new().map_err(|_| ContentDecodeError::Corrupt)?;

@@ -2,7 +2,10 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::{Coding, ContentDecodeError, brotli_coding, zstd_coding};
+use crate::brotli_coding::BrotliDecoder;
+use crate::step::DecodeStep;
+use crate::zstd_coding::ZstdDecoder;
+use crate::{Coding, ContentDecodeError};
 
 /// Maximum number of output bytes per step of decoding: the size of the scratch buffer, and the interval of limit
 /// checks.
@@ -21,16 +24,8 @@ pub struct StreamDecoder {
 enum DecoderKind {
     Identity,
     Gzip(Decompress),
-    Brotli(brotli_coding::Decoder),
-    Zstd(zstd_coding::Decoder),
-}
-
-/// Bytes read and written by one step of a decoder.
-pub(crate) struct DecodeStep {
-    pub(crate) read: usize,
-    pub(crate) written: usize,
-    /// True at the end of the encoded data.
-    pub(crate) is_complete: bool,
+    Brotli(BrotliDecoder),
+    Zstd(ZstdDecoder),
 }
 
 impl StreamDecoder {
@@ -39,8 +34,8 @@ impl StreamDecoder {
         let inner = match coding {
             Coding::Identity => DecoderKind::Identity,
             Coding::Gzip => DecoderKind::Gzip(gzip_member()),
-            Coding::Brotli => DecoderKind::Brotli(brotli_coding::Decoder::new()?),
-            Coding::Zstd => DecoderKind::Zstd(zstd_coding::Decoder::new()?),
+            Coding::Brotli => DecoderKind::Brotli(BrotliDecoder::new()?),
+            Coding::Zstd => DecoderKind::Zstd(ZstdDecoder::new()?),
         };
         let scratch = if coding == Coding::Identity { Box::default() } else { vec![0; STEP].into() };
         Ok(StreamDecoder { inner, is_complete: coding == Coding::Identity, left: max_len, scratch })

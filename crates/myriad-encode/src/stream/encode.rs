@@ -1,21 +1,14 @@
 //! Streaming encoder, with a flush for responses that clients display as they arrive.
 
-use std::io::{self, Write};
-use std::mem::swap;
+use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::error::encode_error;
-use crate::{Coding, CompressionLevel, EncodeError, brotli_coding, zstd_coding};
-
-/// Window of streamed brotli and zstd bodies in bits. 256 KB is enough for pages and limits a stream to about 1 MB of
-/// memory, instead of several MB with the default windows.
-#[cfg_attr(
-    not(any(feature = "brotli", feature = "zstd")),
-    expect(dead_code, reason = "used by these codings")
-)]
-pub(crate) const STREAM_WINDOW_BITS: u8 = 18;
+use crate::brotli_coding::BrotliEncoder;
+use crate::step::with_output;
+use crate::zstd_coding::ZstdEncoder;
+use crate::{Coding, CompressionLevel, EncodeError};
 
 /// Maximum level of the streaming gzip encoder (zlib). libdeflate, which encodes whole bodies, supports levels up to
 /// 12.
@@ -27,8 +20,8 @@ pub struct StreamEncoder(EncoderKind);
 enum EncoderKind {
     Identity,
     Gzip(GzEncoder<Vec<u8>>),
-    Brotli(brotli_coding::Encoder),
-    Zstd(zstd_coding::Encoder),
+    Brotli(BrotliEncoder),
+    Zstd(ZstdEncoder),
 }
 
 impl StreamEncoder {
@@ -41,8 +34,8 @@ impl StreamEncoder {
                 let level = Compression::new(number.min(GZIP_STREAM_MAX).into());
                 EncoderKind::Gzip(GzEncoder::new(Vec::new(), level))
             }
-            Coding::Brotli => EncoderKind::Brotli(brotli_coding::Encoder::new(number)?),
-            Coding::Zstd => EncoderKind::Zstd(zstd_coding::Encoder::new(number)?),
+            Coding::Brotli => EncoderKind::Brotli(BrotliEncoder::new(number)?),
+            Coding::Zstd => EncoderKind::Zstd(ZstdEncoder::new(number)?),
         }))
     }
 
@@ -80,17 +73,4 @@ impl StreamEncoder {
             EncoderKind::Zstd(encoder) => encoder.finish(out),
         }
     }
-}
-
-/// Runs `step` while the writer uses the buffer of the caller, so that encoded bytes are not copied.
-pub(crate) fn with_output<W>(
-    writer: &mut W,
-    buffer: impl Fn(&mut W) -> &mut Vec<u8>,
-    out: &mut Vec<u8>,
-    step: impl FnOnce(&mut W) -> io::Result<()>,
-) -> Result<(), EncodeError> {
-    swap(buffer(writer), out);
-    let result = step(writer);
-    swap(buffer(writer), out);
-    result.map_err(encode_error)
 }
