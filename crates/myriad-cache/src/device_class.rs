@@ -39,19 +39,3 @@ const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     Ready(|request| Some(Class::of(request.received.head.fields()).as_str().as_bytes())),
 )
 .with_status(DirectiveStatus::Own)];
-
-#[cfg(test)]
-mod tests {
-    use myriad_serve::testing::variables::{VariableCase, assert_variables};
-
-    #[test]
-    fn telephones_are_a_class_of_their_own() {
-        let agent =
-            "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/126.0 Mobile Safari/537.36";
-        assert_variables(
-            &mut VariableCase { fields: &[("User-Agent", agent)], ..VariableCase::default() }.begin(),
-            &[("device_class", "mobile")],
-        );
-        assert_variables(&mut VariableCase::default().begin(), &[("device_class", "desktop")]);
-    }
-}

@@ -211,6 +211,3 @@ fn streaming(
     answer.age_s = meta.lifetime().born.and_then(|born| age_s(exchange, origin, born));
     answer
 }
-
-#[cfg(test)]
-mod tests;

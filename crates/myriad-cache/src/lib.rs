@@ -43,8 +43,6 @@ pub mod shared_fetch;
 mod shared_fetch_headers;
 mod stale;
 mod stale_fallback;
-#[cfg(test)]
-mod testing;
 mod unlocked_fetch;
 mod validity;
 mod variables;

@@ -158,20 +158,6 @@ fn is_due(host: (&str, &[u8]), cause: Cause, now: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{head, keyed, site};
-
-    #[test]
-    fn application_closes_the_site_by_a_field_and_status_503() {
-        let is_closed = |status, fields: &[(&str, &str)]| {
-            closed(&mut keyed(&site(""), &[]), &head(status, fields)) == Some(Cause::Field)
-        };
-        let field = &[("X-Myriad-State", "maintenance")];
-        assert!(is_closed(503, field) && !is_closed(500, field) && !is_closed(200, field));
-        assert!(
-            !is_closed(503, &[("Retry-After", "600")])
-                && !is_closed(503, &[("X-Myriad-State", "incomplete")])
-        );
-    }
 
     #[test]
     fn host_is_invalidated_once_a_minute() {

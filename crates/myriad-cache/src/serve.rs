@@ -63,39 +63,3 @@ pub(crate) fn run(
     }
     JourneyStep::Done(PhaseStep::Answer(answer))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{head, held, keyed, site, store, words};
-
-    fn served(directives: &str, status: u16) -> (String, Box<Exchange>) {
-        let site = site(directives);
-        let mut exchange = keyed(&site, &[]);
-        let page = store(&mut exchange, &head(status, &[]), 60_000);
-        let held = held(&exchange);
-        let next = run(&mut exchange, held.get(), page, CacheStatus::Hit);
-        (words(&next), exchange)
-    }
-
-    #[test]
-    fn page_becomes_response_with_cache_status_and_age() {
-        let (next, exchange) = served("", 200);
-        assert_eq!(next, "answer 200");
-        assert_eq!(exchange.request.cache.report.status, Some(CacheStatus::Hit));
-        assert_eq!(exchange.request.cache.report.age_s, Some(0));
-    }
-
-    #[test]
-    fn unrequested_partial_content_is_not_served() {
-        assert_eq!(served("", 206).0, "pass Piece");
-    }
-
-    #[test]
-    fn stored_error_gets_its_page_where_errors_are_intercepted() {
-        let page = "error_page 404 /404.html;";
-        assert_eq!(served(&format!("fastcgi_intercept_errors on; {page}"), 404).0, "error 404");
-        assert_eq!(served(page, 404).0, "answer 404");
-        assert_eq!(served("fastcgi_intercept_errors on;", 404).0, "answer 404");
-    }
-}

@@ -43,30 +43,3 @@ pub(crate) fn rules<'a>(
     rules.valid[at].ms = ms;
     Cow::Owned(rules)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{head, held, keyed, site};
-
-    fn ms(directives: &str, said: &str) -> u64 {
-        let mut exchange = keyed(&site(directives), &[]);
-        let cache = held(&exchange).cache;
-        let rules = rules(&mut exchange, &cache, &head(200, &[("X-Valid", said)]), 200);
-        rules.valid[rules.valid_at(200).expect("an entry")].ms
-    }
-
-    const DIRECTIVES: &str = "fastcgi_cache_valid 200 $upstream_http_x_valid;";
-
-    #[test]
-    fn validity_is_evaluated_from_variable_or_fixed_time() {
-        assert_eq!(ms(DIRECTIVES, "5m"), 300_000);
-        assert_eq!(ms("fastcgi_cache_valid 200 1h;", "5m"), 3_600_000);
-    }
-
-    #[test]
-    fn what_comes_to_no_time_stores_nothing() {
-        assert_eq!(ms(DIRECTIVES, ""), 0);
-        assert_eq!(ms(DIRECTIVES, "soon"), 0);
-    }
-}

@@ -94,6 +94,15 @@ pub(crate) fn run_exchange_from(
     }
 }
 
+/// Runs the phases, including all waits, for a request, and returns their response. Must be polled in a
+/// `tokio::task::LocalSet`: the cache fetches pages in tasks.
+pub async fn answer_exchange(exchange: &mut Exchange) -> ContentResponse {
+    match phases::begin(exchange) {
+        PhaseDecision::Ready(answer) => answer,
+        PhaseDecision::Wait(pending) => phases::wait(exchange, pending).await,
+    }
+}
+
 /// Runs the phases and returns their response; `None` if the request would have to wait.
 pub fn immediate_answer(exchange: &mut Exchange) -> Option<ContentResponse> {
     match phases::begin(exchange) {
