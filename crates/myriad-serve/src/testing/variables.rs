@@ -1,5 +1,5 @@
-//! Requests for tests of variables. The test of a variable is in the module that defines the variable;
-//! `tests/variables.rs` of this crate fails for a variable without such a test.
+//! Requests for tests of variables. The tests are in the module that defines the variable, or in
+//! `tests/tests/in_process`; `tests/variables.rs` of this crate fails for a variable without a test.
 
 use std::net::SocketAddr;
 use std::path::Path;
