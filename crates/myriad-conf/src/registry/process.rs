@@ -109,7 +109,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Enables just-in-time compilation of regular expressions.",
     )
     .default("off")
-    .later("on if the machine supports it; `off` is ignored"),
+    .no_effect("regular expressions are always compiled just in time if the machine supports it"),
     Directive::new(
         "debug_connection",
         EVENTS,
