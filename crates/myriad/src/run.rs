@@ -117,7 +117,7 @@ fn origin(options: &ServerOptions) -> Result<Option<ConfigurationSource>, String
 /// Prints `text` and returns `None`, because no server is started. Returns an error if standard output is closed or its
 /// disk is full.
 fn print(text: &[u8]) -> Result<Option<ConfigurationSource>, String> {
-    io::stdout().write_all(text).map_err(|error| format!("wordpress: --print: {error}"))?;
+    io::stdout().write_all(text).map_err(|error| format!("wordpress: standard output: {error}"))?;
     Ok(None)
 }
 

@@ -166,7 +166,7 @@ fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
             // The file was renamed and renamed back, which means that the new process has exited.
             Ok(_) if change_time(pid_file) != before => {
                 return Err(format!(
-                    "the new binary did not start, and process {old} continues to serve: see its error log"
+                    "the new binary did not start; process {old} continues to serve: see the error log of the server for the reason"
                 ));
             }
             _ if Instant::now() >= deadline => {

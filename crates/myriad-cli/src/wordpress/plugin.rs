@@ -274,7 +274,7 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
         format!("wordpress: --prefix {}: the path contains a quote, a backslash or a line break, which the PHP file cannot contain", prefix.display())
     })?;
     Ok(format!(
-        "<?php\n// Written by myriad wordpress --install-plugin: where Myriad is, and this site's secret.\n\
+        "<?php\n// Written by myriad wordpress --install-plugin: address of Myriad, and secret of this site.\n\
          return array(\n\t'api'    => 'unix:{path}:/{zone}/',\n\t'secret' => '{secret}',\n);\n"
     ))
 }

@@ -116,7 +116,11 @@ fn include(
     stub: Option<Vec<u8>>,
 ) -> Result<SsiCommand, String> {
     let location = match (uri, file) {
-        (Some(_), Some(_)) => return Err("inclusion may be either virtual or file".to_owned()),
+        (Some(_), Some(_)) => {
+            return Err(
+                "\"virtual\" and \"file\" cannot be used together in \"include\" SSI command".to_owned()
+            );
+        }
         (None, None) => return Err("no parameter in \"include\" SSI command".to_owned()),
         (Some(uri), None) => IncludeTarget::Virtual(uri),
         (None, Some(file)) => IncludeTarget::File(file),
@@ -127,12 +131,16 @@ fn include(
     let wait = match (wait, &location) {
         (None, IncludeTarget::Virtual(_)) => false,
         (None, IncludeTarget::File(_)) => true,
-        (Some(_), IncludeTarget::File(_)) => return Err("\"wait\" cannot be used with file".to_owned()),
+        (Some(_), IncludeTarget::File(_)) => {
+            return Err("\"wait\" and \"file\" cannot be used together in \"include\" SSI command".to_owned());
+        }
         (Some(word), _) if word.eq_ignore_ascii_case(b"yes") => true,
         (Some(word), _) if word.eq_ignore_ascii_case(b"no") => false,
         (Some(word), _) => {
             let word = String::from_utf8_lossy(word);
-            return Err(format!("invalid value \"{word}\" in the \"wait\" parameter"));
+            return Err(format!(
+                "invalid value \"{word}\" of the \"wait\" parameter in \"include\" SSI command: use \"yes\" or \"no\""
+            ));
         }
     };
     Ok(SsiCommand::Include { location, wait, set, stub })

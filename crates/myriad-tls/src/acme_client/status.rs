@@ -85,7 +85,7 @@ pub fn request_status(question: StatusRequest, tell: StatusCallback) {
     let (Ok(certificate), Ok(issuer)) =
         (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))
     else {
-        return tell(Err("the certificate cannot be parsed".to_owned()));
+        return tell(Err("the certificate or the certificate of its issuer cannot be parsed".to_owned()));
     };
     let Some(host) = plain_host(&question.url) else {
         return tell(Err(format!("the OCSP responder URL \"{}\" does not begin with http://", question.url)));
@@ -207,7 +207,7 @@ fn notify_all(tells: Option<Vec<StatusCallback>>, said: &StatusResult) {
 fn query_status(question: &StatusRequest) -> StatusResult {
     let StatusRequest { certificate, issuer, url, resolve } = question;
     let (Ok(certificate), Ok(issuer)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {
-        return Err("the certificate cannot be parsed".to_owned());
+        return Err("the certificate or the certificate of its issuer cannot be parsed".to_owned());
     };
     let id = OcspId::of(&certificate, &issuer);
     let answer = responder::query_responder(&id, url, resolve, &mut None).map_err(|why| match why {

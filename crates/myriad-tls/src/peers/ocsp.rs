@@ -78,7 +78,7 @@ impl OcspRules {
         now_s: i64,
     ) -> Result<(OcspStatus, i64), String> {
         let (Ok(parsed), Ok(by)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {
-            return Err("the certificate cannot be parsed".to_owned());
+            return Err("the certificate or the certificate of its issuer cannot be parsed".to_owned());
         };
         let key = OcspId::of(&parsed, &by).key();
         if let Some(known) = self.cached(&key, now_s) {

@@ -166,7 +166,7 @@ impl std::fmt::Display for CheckResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Status(status) => write!(f, "status {status}"),
-            Self::Connected => f.write_str("takes connections"),
+            Self::Connected => f.write_str("accepts connections"),
             Self::Nothing(why) => write!(f, "no response ({why})"),
         }
     }
