@@ -10,7 +10,8 @@ use rustix::io::Errno;
 pub struct SystemError(i32);
 
 impl SystemError {
-    /// Returns the number of an error; the closest one if the error does not come from the system.
+    /// Returns the system error number (`errno`) of an error; the number with the closest meaning if the error does not
+    /// come from the system.
     pub fn of(error: &io::Error) -> Self {
         let same_kind = || match error.kind() {
             // `InvalidInput` means a name with a zero byte, which no file can have.

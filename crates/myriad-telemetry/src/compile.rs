@@ -24,8 +24,8 @@ pub(crate) fn check(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
 }
 
 /// Stores the compiled tracing settings of a level in `features`. Stores nothing if the configuration has no
-/// `otel_exporter` and the level neither extracts nor injects trace context. Reports `otel_trace` without
-/// `otel_exporter`.
+/// `otel_exporter` and the level neither extracts nor injects trace context. Reports an error for the first level with
+/// an `otel_trace` other than `off` if there is no `otel_exporter`.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -78,6 +78,6 @@ pub(crate) fn compile(
     features.insert::<Arc<TracingRules>>(place);
 }
 
-/// True once `otel_trace` without `otel_exporter` has been reported.
+/// Flag that is set when `otel_trace` without `otel_exporter` was reported, so that it is reported only once.
 #[derive(Default)]
 struct MissingExporterReported(AtomicBool);

@@ -16,7 +16,8 @@ use myriad_conf::{Diagnostic, Span};
 /// Configuration of a [`crate::Group`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// Name of the `upstream` block, or the address if no block exists. The health of peers is stored under this name.
+    /// Name of the `upstream` block; without a block, the host or address of the target. The health of peers is stored
+    /// under this name.
     pub name: String,
     /// Peers in the order of the configuration.
     pub peers: Vec<PeerConfig>,

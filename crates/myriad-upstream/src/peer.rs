@@ -62,7 +62,8 @@ pub struct PeerSnapshot {
     pub checks: CheckCounts,
     /// Total time in milliseconds in which failures or checks made the peer unavailable.
     pub downtime_ms: u64,
-    /// Start of the current unavailability in milliseconds since the epoch; `None` if the peer is available.
+    /// Start of the current unavailability due to failures or checks, in milliseconds since the epoch; `None` if there is
+    /// none, as for a peer that is `down`.
     pub down_since_ms: Option<u64>,
     /// Time when the peer was last chosen, in milliseconds since the epoch; `None` if it was never chosen.
     pub selected_ms: Option<u64>,
@@ -145,7 +146,7 @@ pub(crate) struct PeerState {
     selected: AtomicU64,
     /// Number of times failures made the peer unavailable.
     unavailable: AtomicU64,
-    /// Periods in which failures or checks made the peer unavailable.
+    /// Periods in which failures or health checks made the peer unavailable.
     downtime: Mutex<Downtime>,
     /// Request and response counters.
     pub(crate) counts: PeerCounts,
@@ -435,12 +436,12 @@ impl PeerState {
     }
 }
 
-/// Periods in which failures or checks made the peer unavailable, in milliseconds and the units of [`clock::now`].
+/// Periods in which failures or health checks made the peer unavailable.
 #[derive(Clone, Copy, Debug, Default)]
 struct Downtime {
-    /// Start of the current unavailability, in the units of [`clock::now`]; 0 if the peer is available.
+    /// Start of the current period, in the units of [`clock::now`]; 0 if there is none, as for a peer that is `down`.
     since: u64,
-    /// Total length of the past periods in milliseconds.
+    /// Total length of the past periods, in milliseconds.
     total_ms: u64,
 }
 

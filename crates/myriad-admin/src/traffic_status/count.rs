@@ -15,7 +15,8 @@ use myriad_exchange::exchange::{Counting, Exchange, Request, exchange_buffers};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::traffic::{KeyClass, Sample, TrafficCounts, TrafficKey, TrafficKind, TrafficTable};
 
-/// Maximum length of a filter's key or group, in bytes; longer names are truncated.
+/// Maximum length of a name under which requests are counted, such as a host or the key or group of a filter, in bytes;
+/// longer names are truncated.
 const LONGEST: usize = 1024;
 
 /// Traffic counting rules of a location (`vhost_traffic_status_*`).
@@ -55,7 +56,7 @@ impl TrafficRules {
         }
     }
 
-    /// Returns the limit that applies to the keys of filters in `group`.
+    /// Returns the limit on the keys of filters in `group`: their number, otherwise their total size.
     fn key_limit(&self, group: &[u8]) -> KeyClass {
         let MaxNodes { number, beginnings } = &self.most_nodes;
         let is_meant =

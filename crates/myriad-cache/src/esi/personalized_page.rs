@@ -42,7 +42,7 @@ pub(crate) const USELESS_FETCH: u16 = 504;
 struct UselessPage {
     /// Time until which the page is remembered, in milliseconds since the epoch.
     until: u64,
-    /// Origin's reason why the page is not for known visitors.
+    /// Reason that the origin gave for not marking the page for known visitors; `None` if it gave none.
     why: Option<Box<str>>,
 }
 
@@ -76,14 +76,14 @@ pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> JourneyS
     JourneyStep::Pass(PassReason::NotCut)
 }
 
-/// Returns the origin's reason why a stored page is not for known visitors; `None` if it gave none.
+/// Returns the reason that the origin gave for not marking a stored page for known visitors; `None` if it gave none.
 fn why(page: &Page) -> Option<Box<str>> {
     let why = PageHoles::why_of(page.meta().cut())?;
     String::from_utf8(why.into_vec()).ok().map(Into::into)
 }
 
 /// Returns whether the next step of an anonymous request would contact the origin without a benefit for known visitors.
-/// The page's reason, if any, is recorded for `$upstream_cache_reason`.
+/// Records the reason that the origin gave with the stored page, if any, for `$upstream_cache_reason`.
 pub(crate) fn is_useless_fetch(request: &mut Request, next: &JourneyStep) -> bool {
     let is_vain = would_be_useless(request, next);
     if let (

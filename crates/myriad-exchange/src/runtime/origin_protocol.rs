@@ -108,7 +108,7 @@ pub trait OriginProtocol: Any + Send + Sync {
     /// Returns true if the configuration replaces a request field of the client.
     fn replaces(&self, field: Known) -> bool;
 
-    /// Returns true if request fields named in the client's `Connection` are not forwarded.
+    /// Returns true if this request has fields that are not forwarded because its `Connection` lists them.
     fn hides_nominated(&self, _: &Request) -> bool {
         false
     }
@@ -138,8 +138,8 @@ pub trait OriginProtocol: Any + Send + Sync {
         false
     }
 
-    /// Returns true if the rewriting of such fields reads no variables set by rewrite rules, so that it also works for
-    /// requests that use the shortcut.
+    /// Returns true if the rules of `proxy_redirect` and similar directives read no variables set by rewrite rules, so
+    /// that `Location` and similar fields can also be rewritten for requests that use the shortcut.
     fn has_plain_redirects(&self) -> bool {
         true
     }

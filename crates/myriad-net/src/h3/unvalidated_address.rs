@@ -43,7 +43,8 @@ impl FrameCounters {
 }
 
 impl UnvalidatedAddress {
-    /// Adds credit for a received datagram of `length` bytes. Starts without credit if `known` is another address.
+    /// Adds three times the `length` in bytes of a received datagram to the credit of `known`. Starts without credit if
+    /// `known` is `None` or another address.
     pub(super) fn add_credit(known: Option<Self>, address: IpAddr, length: usize) -> Self {
         let credit = known.filter(|known| known.address == address).map_or(0, |known| known.credit);
         Self { address, credit: credit.saturating_add(3 * length as u64) }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Format of a configuration file.
+/// Configuration file format of a tuned program, such as php-fpm, MariaDB or systemd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
     /// `php.ini` and similar files: `name = value`, sections have no meaning.

@@ -26,7 +26,7 @@ struct PathKey {
 }
 
 impl ValuePath {
-    /// Creates a path from the words of the configuration.
+    /// Creates a path from its keys, such as `country`, `names` and `en`, as written in the configuration.
     pub fn new(words: &[String]) -> Self {
         let keys: Box<[PathKey]> = words
             .iter()

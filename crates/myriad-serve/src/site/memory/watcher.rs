@@ -21,7 +21,8 @@ use super::stage_logger::{NonZoneMemoryWarning, StageLogger, mib};
 use crate::machine::{self, ResidentMemory};
 use crate::site::worker_command::WorkerCommand;
 
-/// Interval of memory checks while less than [`FREQUENT_CHECK_PERCENT`] percent of `memory_limit` is in use.
+/// Interval of memory checks while less than [`FREQUENT_CHECK_PERCENT`] percent of `memory_limit` is in use and no
+/// cache zone shrinks.
 const CALM_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of memory checks above that percentage, and while cache zones shrink: their freed memory is returned to the
 /// system only after some tenths of a second.
