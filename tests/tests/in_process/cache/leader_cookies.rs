@@ -1,6 +1,7 @@
 //! Tests of `Set-Cookie` of a stored response.
 
 use super::support::CacheTestSite;
+use super::test_origin::OriginReply;
 
 const IGNORED: &str = "proxy_ignore_headers Set-Cookie;";
 
@@ -18,6 +19,22 @@ fn cookies(directives: &str, sent: &[(&str, &str)]) -> [Vec<String>; 2] {
 #[test]
 fn cookies_are_sent_only_to_client_that_caused_fetch() {
     assert_eq!(cookies(IGNORED, &[]), [vec!["a=1", "b=2"], vec![]]);
+}
+
+#[test]
+fn cookies_of_redirecting_response_are_sent_once_with_stored_page() {
+    let mut site = CacheTestSite::new("proxy_cache_key $uri;");
+    site.origin.respond_with(|request| {
+        if request.starts_with("GET /first ") {
+            OriginReply::response(200, &[("X-Accel-Redirect", "/page"), ("Set-Cookie", "a=1")], "")
+        } else {
+            OriginReply::response(200, &[], "a page")
+        }
+    });
+    assert_eq!(site.get("GET /page", &[]).summary(), "200 MISS");
+    let response = site.get("GET /first", &[]);
+    assert_eq!((&*response.summary(), &*response.body), ("200 HIT", "a page"));
+    assert_eq!(response.field("Set-Cookie"), ["a=1"]);
 }
 
 #[test]
