@@ -115,10 +115,25 @@ const CASES: &[Case] = &[
         "return get_comment(get_option('case_comment'))->comment_content . get_comment_meta(get_option('case_comment'), 'stars', true);",
         "update_comment_meta(get_option('case_comment'), 'stars', '5');",
     ),
+    case(
+        "table-of-a-plugin",
+        "global $wpdb; return $wpdb->get_var(\"SELECT text FROM {$wpdb->prefix}case_texts WHERE id = 1\");",
+        "$wpdb->update(\"{$wpdb->prefix}case_texts\", ['text' => 'changed'], ['id' => 1]);",
+    ),
+    case(
+        "joined-table-of-a-plugin",
+        "global $wpdb; return $wpdb->get_var(\"SELECT name FROM {$wpdb->posts} p, `{$wpdb->prefix}case_names` AS n WHERE n.id = p.ID OR n.id = 2 ORDER BY n.id LIMIT 1\");",
+        "$wpdb->query(\"INSERT INTO {$wpdb->prefix}case_names (id, name) VALUES (2, 'x') ON DUPLICATE KEY UPDATE name = 'changed'\");",
+    ),
+    case(
+        "table-without-prefix",
+        "global $wpdb; return $wpdb->get_var('SELECT COUNT(*) FROM case_external');",
+        "$wpdb->query('DELETE FROM case_external');",
+    ),
 ];
 
 /// Definitions of posts and lists for the code of the cases.
-const HELPERS: &str = "$ids = get_option('case_ids'); $list = function ($args) { \
+const HELPERS: &str = "global $wpdb; $ids = get_option('case_ids'); $list = function ($args) { \
     $query = new WP_Query($args + ['posts_per_page' => 3, 'ignore_sticky_posts' => 1]); \
     return implode(' / ', wp_list_pluck($query->posts, 'post_title')); };";
 
@@ -127,7 +142,11 @@ const PREPARE: &str = "$ids = []; foreach (range(1, 20) as $n) $ids[] = wp_inser
     foreach (['2026-05-01', '2026-06-01'] as $n => $day) update_post_meta(wp_insert_post(['post_type' => 'event', \
     'post_status' => 'publish', 'post_title' => \"Event $n\"]), 'day', $day); \
     update_option('case_comment', wp_insert_comment(['comment_post_ID' => $ids[9], 'comment_content' => 'Well.', 'comment_approved' => 1])); \
-    update_post_meta($ids[8], 'rank', '2');";
+    update_post_meta($ids[8], 'rank', '2'); global $wpdb; \
+    foreach ([\"{$wpdb->prefix}case_texts (id INT PRIMARY KEY, text TEXT, hits INT DEFAULT 0)\", \
+    \"{$wpdb->prefix}case_names (id INT PRIMARY KEY, name TEXT)\", 'case_external (id INT)'] as $table) \
+    $wpdb->query(\"CREATE TABLE $table\"); $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_texts (id, text) VALUES (1, 'first')\"); \
+    $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_names VALUES (2, 'first')\"); $wpdb->query('INSERT INTO case_external VALUES (1)');";
 
 /// Returns the plugin whose shortcode runs the code of a case.
 fn plugin() -> String {
@@ -197,4 +216,112 @@ fn changes_purge_pages_of_plugins_that_read_them_by_any_function() {
     fs::write(site.root().join("wp-content/mu-plugins/cases.php"), plugin()).expect("a plugin");
     let server = site.serve_with_plugin();
     check_cases(&site, &server);
+}
+
+/// Plugin with a table that has settings (`text`) and a counter (`hits`), as plugins for redirects have. Each page view
+/// and each script request with `count` increments the counter, `settings=TEXT` changes the setting of the site and the
+/// text. A shortcode shows the text, another one an option.
+const COUNTER: &str = r#"<?php
+add_action('template_redirect', function () {
+    global $wpdb;
+    $wpdb->query("UPDATE {$wpdb->prefix}counted SET hits = hits + 1 WHERE id = 1");
+});
+add_action('init', function () {
+    global $wpdb;
+    if (isset($_POST['settings'])) {
+        $wpdb->update("{$wpdb->prefix}counted", ['text' => $_POST['settings']], ['id' => 1]);
+        echo str_repeat('saved ', 4000);
+        exit;
+    }
+});
+add_shortcode('counted', function () {
+    global $wpdb;
+    return $wpdb->get_var("SELECT text FROM {$wpdb->prefix}counted WHERE id = 1");
+});
+add_shortcode('setting', function () { return get_option('case_setting'); });
+"#;
+
+const PREPARE_COUNTER: &str = "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}counted (id INT PRIMARY KEY, text TEXT, hits INT)\"); \
+    $wpdb->query(\"INSERT INTO {$wpdb->prefix}counted VALUES (1, 'first', 0)\"); update_option('case_setting', 'a'); \
+    foreach (['counted', 'setting'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
+    'post_title' => 'Case', 'post_name' => \"case-$name\", 'post_content' => \"[begin][$name][end]\"]);";
+
+fn serve_counter() -> (WordPress, Server) {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/counter.php"), COUNTER).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(HOST, PREPARE_COUNTER);
+    (site, server)
+}
+
+/// Checks that the page of a shortcode is stored and shows `content`.
+fn assert_stored(server: &Server, name: &str, content: &str) {
+    shown(server, name, None);
+    assert_eq!(shown(server, name, None), (format!("[begin]{content}"), "HIT".to_owned()), "{name}");
+}
+
+#[test]
+fn counters_of_page_views_purge_nothing_and_other_columns_do() {
+    let (site, server) = serve_counter();
+    // The first view writes the counter, so that it is known as one.
+    shown(&server, "setting", Some("NO_CACHE=1"));
+    assert_stored(&server, "counted", "first");
+    for _ in 0..3 {
+        shown(&server, "setting", Some("NO_CACHE=1"));
+    }
+    assert_eq!(shown(&server, "counted", None).1, "HIT");
+    site.run_php(
+        HOST,
+        "global $wpdb; $wpdb->update(\"{$wpdb->prefix}counted\", ['text' => 'second'], ['id' => 1]);",
+    );
+    assert_stored(&server, "counted", "second");
+    site.run_php(HOST, "global $wpdb; $wpdb->query(\"UPDATE {$wpdb->prefix}counted SET hits = 0\");");
+    assert_eq!(
+        shown(&server, "counted", None).1,
+        "EXPIRED",
+        "a command that resets the counter is no page view"
+    );
+}
+
+#[test]
+fn a_client_that_has_the_response_to_a_change_finds_no_older_page() {
+    let (_site, server) = serve_counter();
+    for text in (0..12).map(|n| format!("text-{n}")) {
+        shown(&server, "counted", None);
+        let answer = server.fetch(
+            &Request::post("/", format!("settings={text}").as_bytes())
+                .host(HOST)
+                .field("Content-Type", "application/x-www-form-urlencoded"),
+        );
+        assert!(answer.text().contains("saved"), "{} {}", answer.status, answer.text());
+        assert_eq!(shown(&server, "counted", None).0, format!("[begin]{text}"));
+    }
+}
+
+#[test]
+fn only_options_that_pages_read_purge_pages() {
+    let (site, server) = serve_counter();
+    assert_stored(&server, "setting", "a");
+    site.run_php(HOST, "update_option('case_unread', time());");
+    assert_eq!(shown(&server, "setting", None).1, "HIT");
+    site.run_php(HOST, "update_option('case_setting', 'b');");
+    assert_stored(&server, "setting", "b");
+}
+
+#[test]
+fn purges_that_plugins_request_from_other_caches_are_honoured() {
+    let (site, server) = serve_counter();
+    assert_stored(&server, "setting", "a");
+    let calls = [
+        "do_action('litespeed_purge_all');",
+        "do_action('cache_enabler_clear_complete_cache');",
+        "do_action('litespeed_purge_post', get_page_by_path('case-setting')->ID);",
+        "clean_post_cache(get_page_by_path('case-setting')->ID);",
+        "do_action('litespeed_purge_url', home_url('/case-setting/'));",
+    ];
+    for call in calls {
+        site.run_php(HOST, call);
+        assert_ne!(shown(&server, "setting", None).1, "HIT", "{call}");
+        assert_eq!(shown(&server, "setting", None).1, "HIT", "{call}");
+    }
 }

@@ -8,6 +8,7 @@ use myriad_tests::{Answer, Request, Server, Visitor, WordPress, wait_for};
 const PLUGIN: &str = r"<?php
     // As LightStart and Elementor do it.
     add_action('template_redirect', function () {
+        get_option('wpmm_settings');
         if (!is_file(ABSPATH . 'closed')) return;
         status_header(503);
         header('Retry-After: 600');

@@ -68,6 +68,9 @@ class Myriad_Cache_Changes {
 		self::start_people();
 		self::start_site();
 		self::start_shop();
+		Myriad_Cache_Options::load();
+		Myriad_Cache_Writes::start();
+		Myriad_Cache_Foreign_Purges::start();
 		add_action( 'admin_init', array( 'Myriad_Cache_Queue', 'retry' ) );
 		if ( wp_doing_cron() ) {
 			add_action( 'init', array( 'Myriad_Cache_Queue', 'retry' ) );
@@ -295,7 +298,7 @@ class Myriad_Cache_Changes {
 			}
 		} elseif ( in_array( $option, self::SITE_OPTIONS, true ) ) {
 			Myriad_Cache_Queue::add( 's' );
-		} elseif ( ! preg_match( self::INNER_OPTIONS, $option ) && self::is_administrator_at_work() ) {
+		} elseif ( ! preg_match( self::INNER_OPTIONS, $option ) && Myriad_Cache_Actor::changes_settings() && Myriad_Cache_Options::is_read( $option ) ) {
 			// Only the plugin that uses the option knows where it appears, so the whole site is purged.
 			Myriad_Cache_Queue::add( 's' );
 		}
@@ -312,19 +315,6 @@ class Myriad_Cache_Changes {
 		$settings = is_array( $settings ) ? $settings : array();
 		unset( $settings[0], $settings['custom_css_post_id'], $settings['wp_classic_sidebars'], $settings['sidebars_widgets'] );
 		return $settings;
-	}
-
-	/**
-	 * Returns whether an administrator changes settings, as opposed to a visitor or WordPress's cron.
-	 *
-	 * @return bool
-	 */
-	private static function is_administrator_at_work() {
-		if ( defined( 'WP_CLI' ) && WP_CLI ) {
-			return true;
-		}
-		$method = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
-		return 'POST' === $method && function_exists( 'current_user_can' ) && did_action( 'init' ) && current_user_can( 'manage_options' );
 	}
 
 	/**
@@ -354,7 +344,7 @@ class Myriad_Cache_Changes {
 	 * @param string $option Name.
 	 */
 	public static function network_option( $option ) {
-		if ( is_multisite() && ! preg_match( self::INNER_OPTIONS, $option ) && self::is_administrator_at_work() ) {
+		if ( is_multisite() && ! preg_match( self::INNER_OPTIONS, $option ) && Myriad_Cache_Actor::changes_settings() ) {
 			Myriad_Cache_Queue::add_network();
 		}
 	}

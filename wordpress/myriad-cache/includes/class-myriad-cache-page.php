@@ -26,6 +26,13 @@ class Myriad_Cache_Page {
 	const NONCE_RESERVE = HOUR_IN_SECONDS;
 
 	/**
+	 * Maximum validity of this page in seconds, because of what it shows.
+	 *
+	 * @var int
+	 */
+	private static $limit = PHP_INT_MAX;
+
+	/**
 	 * Output so far.
 	 *
 	 * @var string
@@ -136,6 +143,7 @@ class Myriad_Cache_Page {
 		foreach ( $fields as $field ) {
 			header( $field, false );
 		}
+		Myriad_Cache_Options::finish();
 	}
 
 	/**
@@ -188,6 +196,15 @@ class Myriad_Cache_Page {
 	}
 
 	/**
+	 * Limits the validity of the page.
+	 *
+	 * @param int $seconds Maximum validity in seconds.
+	 */
+	public static function limit( $seconds ) {
+		self::$limit = min( self::$limit, $seconds );
+	}
+
+	/**
 	 * Returns the validity of the page.
 	 *
 	 * @param int  $now       Time.
@@ -195,7 +212,7 @@ class Myriad_Cache_Page {
 	 * @return int Seconds.
 	 */
 	public static function validity( $now, $has_nonce ) {
-		$validity = (int) round( (float) get_option( 'myriad_cache_hours', self::HOURS ) * HOUR_IN_SECONDS );
+		$validity = min( self::$limit, (int) round( (float) get_option( 'myriad_cache_hours', self::HOURS ) * HOUR_IN_SECONDS ) );
 		if ( $has_nonce ) {
 			// A nonce is valid for the rest of the current half of its lifetime, and for another half.
 			$half     = max( 2, (int) apply_filters( 'nonce_life', DAY_IN_SECONDS, -1 ) ) / 2; // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.

@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Collects changes, and purges them with one request to Myriad after the visitor has received the response.
+ * Collects changes, and purges them with one request to Myriad before the response is sent, and another one for later changes.
  */
 class Myriad_Cache_Queue {
 
@@ -75,7 +75,14 @@ class Myriad_Cache_Queue {
 	private static $fields = array();
 
 	/**
-	 * True if the purge after the request is registered.
+	 * True once the request has ended. Then PHP may have destroyed the connection to the database.
+	 *
+	 * @var bool
+	 */
+	private static $is_finished = false;
+
+	/**
+	 * True if the purges are registered.
 	 *
 	 * @var bool
 	 */
@@ -95,6 +102,16 @@ class Myriad_Cache_Queue {
 				self::$tags[ Myriad_Cache_Tags::named( $all ) ] = true;
 			}
 		}
+		self::arrange();
+	}
+
+	/**
+	 * Adds a tag with its site number.
+	 *
+	 * @param string $tag Tag in Myriad's format.
+	 */
+	public static function add_named( $tag ) {
+		self::$tags[ $tag ] = true;
 		self::arrange();
 	}
 
@@ -174,12 +191,25 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Registers the purge after the request.
+	 * Registers the purges: before the header of the response is sent, so that a client that has the response finds no older page, and
+	 * at the end of the request, for later changes.
 	 */
-	private static function arrange() {
+	public static function arrange() {
 		if ( ! self::$is_arranged ) {
 			self::$is_arranged = true;
 			add_action( 'shutdown', array( __CLASS__, 'finish' ), PHP_INT_MAX );
+			if ( ! headers_sent() ) {
+				header_register_callback( array( __CLASS__, 'before_header' ) );
+			}
+		}
+	}
+
+	/**
+	 * Purges before the header of the response is sent. A failure is retried at the end of the request.
+	 */
+	public static function before_header() {
+		if ( did_action( 'init' ) && ! self::$is_finished ) {
+			self::flush();
 		}
 	}
 
@@ -194,13 +224,11 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Purges, after the response was sent.
+	 * Purges at the end of the request. The response is complete only afterwards.
 	 */
 	public static function finish() {
-		if ( function_exists( 'fastcgi_finish_request' ) ) {
-			fastcgi_finish_request();
-		}
 		self::flush();
+		self::$is_finished = true;
 	}
 
 	/**
@@ -209,6 +237,7 @@ class Myriad_Cache_Queue {
 	 * @return array|WP_Error Result: `pages`, the number of purged pages.
 	 */
 	public static function flush() {
+		Myriad_Cache_Writes::resolve();
 		self::resolve();
 		$tags    = array_keys( self::$tags );
 		$urls    = array_keys( self::$urls );

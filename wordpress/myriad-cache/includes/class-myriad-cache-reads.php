@@ -330,7 +330,11 @@ class Myriad_Cache_Reads {
 	 */
 	public static function note_sql( $sql ) {
 		global $wpdb;
-		if ( ! self::$is_noting || ! is_string( $sql ) || ! preg_match( '/^[\s(]*(?:SELECT|WITH)\b/i', $sql ) || self::is_own_sql() ) {
+		if ( ! self::$is_noting || ! is_string( $sql ) || ! preg_match( '/^[\s(]*(?:SELECT|WITH)\b/i', $sql ) ) {
+			return $sql;
+		}
+		Myriad_Cache_Tables::note( $sql );
+		if ( self::is_own_sql() ) {
 			return $sql;
 		}
 		$prefixes = '(?:' . preg_quote( $wpdb->prefix, '/' ) . '|' . preg_quote( $wpdb->base_prefix, '/' ) . ')';

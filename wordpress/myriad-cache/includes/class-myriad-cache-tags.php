@@ -24,6 +24,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     wTEXT    widgets of a kind; sb: sidebars oNAME    an option
  *     tplSLUG  a template; partSLUG: a part    adj12    adjacent posts of post 12; adj: within a term
  *     sm...    sitemaps                        mod      time of the last change of a post
+ *     db.NAME  a table of a plugin
  *
  * A page with more than FOLD_ABOVE tags has tags such as `p.all` (a change of any post) instead of the tags of single
  * objects.
@@ -109,7 +110,7 @@ class Myriad_Cache_Tags {
 	private static $tags = array();
 
 	/**
-	 * Tags of other sites of the network whose content the page shows, with their site numbers.
+	 * Tags with their site numbers: of tables, and of other sites of the network whose content the page shows.
 	 *
 	 * @var array<string, true>
 	 */
@@ -126,6 +127,15 @@ class Myriad_Cache_Tags {
 		} else {
 			self::$tags[ $tag ] = true;
 		}
+	}
+
+	/**
+	 * Adds a tag with its site number.
+	 *
+	 * @param string $tag Tag in Myriad's format.
+	 */
+	public static function add_named( $tag ) {
+		self::$others[ $tag ] = true;
 	}
 
 	/**
@@ -156,6 +166,17 @@ class Myriad_Cache_Tags {
 	 */
 	public static function named( $tag ) {
 		$site = preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$))/D', $tag ) ? 0 : get_current_blog_id();
+		return self::of_site( $site, $tag );
+	}
+
+	/**
+	 * Returns the tag of a site in Myriad's format.
+	 *
+	 * @param int    $site Site number.
+	 * @param string $tag  Tag.
+	 * @return string Tag with the site number, without characters that separate tags.
+	 */
+	public static function of_site( $site, $tag ) {
 		return 'wp' . $site . '-' . preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag );
 	}
 
@@ -184,9 +205,8 @@ class Myriad_Cache_Tags {
 		$tags = array_map( array( __CLASS__, 'named' ), array_map( 'strval', array_keys( self::$tags ) ) );
 		if ( is_multisite() ) {
 			array_unshift( $tags, self::NETWORK );
-			$tags = array_merge( $tags, array_keys( self::$others ) );
 		}
-		return self::bounded( $tags );
+		return self::bounded( array_merge( $tags, array_keys( self::$others ) ) );
 	}
 
 	/**

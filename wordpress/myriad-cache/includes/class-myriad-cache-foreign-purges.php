@@ -1,0 +1,114 @@
+<?php
+/**
+ * Purge requests that plugins make to other caches.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Handles the actions by which plugins ask other page caches to purge, as Myriad takes their place.
+ *
+ * Functions of other caches, such as `rocket_clean_domain()`, are not defined: plugins use them to find out whether these caches
+ * are active, and the activation of such a cache would fail.
+ */
+class Myriad_Cache_Foreign_Purges {
+
+	/**
+	 * Actions that purge the site.
+	 */
+	const SITE = array(
+		'litespeed_purge_all',
+		'w3tc_flush_all',
+		'w3tc_flush_posts',
+		'wpfc_clear_all_cache',
+		'autoptimize_action_cachepurged',
+		'cache_enabler_clear_complete_cache',
+		'cache_enabler_clear_site_cache',
+		'breeze_clear_all_cache',
+		'swcfpc_purge_cache',
+		'wphb_clear_page_cache',
+		'kinsta_clear_all_cache',
+		'wpo_cache_flush',
+		'rt_nginx_helper_purge_all',
+		'rocket_purge_cache',
+		'siteground_optimizer_flush_cache',
+	);
+
+	/**
+	 * Actions that purge the post in their first argument.
+	 */
+	const POST = array(
+		'clean_post_cache',
+		'litespeed_purge_post',
+		'w3tc_flush_post',
+		'wpfc_clear_post_cache_by_id',
+		'cache_enabler_clear_page_cache_by_post',
+	);
+
+	/**
+	 * Actions that purge the address in their first argument.
+	 */
+	const URL = array(
+		'litespeed_purge_url',
+		'w3tc_flush_url',
+		'cache_enabler_clear_page_cache_by_url',
+	);
+
+	/**
+	 * Registers the actions.
+	 */
+	public static function start() {
+		foreach ( self::SITE as $action ) {
+			add_action( $action, array( 'Myriad_Cache_Changes', 'site' ), 10, 0 );
+		}
+		foreach ( self::POST as $action ) {
+			add_action( $action, array( __CLASS__, 'post' ) );
+		}
+		foreach ( self::URL as $action ) {
+			add_action( $action, array( __CLASS__, 'url' ) );
+		}
+	}
+
+	/**
+	 * Purges a post, if it is visible. WordPress's own calls of `clean_post_cache()` are ignored: other actions report these changes
+	 * exactly.
+	 *
+	 * @param mixed $post_id Post, or its number.
+	 */
+	public static function post( $post_id ) {
+		if ( 'clean_post_cache' === current_action() && self::is_core_call() ) {
+			return;
+		}
+		$number = $post_id instanceof WP_Post ? $post_id->ID : ( is_scalar( $post_id ) ? (int) $post_id : 0 );
+		if ( $number > 0 && Myriad_Cache_Post_Changes::is_shown( (string) get_post_status( $number ) ) ) {
+			Myriad_Cache_Queue::add( 'p' . $number );
+		}
+	}
+
+	/**
+	 * Returns whether WordPress itself called `clean_post_cache()`.
+	 *
+	 * @return bool
+	 */
+	private static function is_core_call() {
+		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 12 ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the action does not name the caller.
+			if ( 'clean_post_cache' === $frame['function'] && isset( $frame['file'] ) ) {
+				return 0 === strpos( $frame['file'], ABSPATH . WPINC ) || 0 === strpos( $frame['file'], ABSPATH . 'wp-admin' );
+			}
+		}
+		return true;
+	}
+
+	/**
+	 * Purges an address.
+	 *
+	 * @param mixed $url Address.
+	 */
+	public static function url( $url ) {
+		Myriad_Cache_Queue::add_url( is_string( $url ) ? $url : false );
+	}
+}

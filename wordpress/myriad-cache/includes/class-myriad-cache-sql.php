@@ -1,0 +1,228 @@
+<?php
+/**
+ * Tables and columns in SQL.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Finds the tables that a statement reads or writes, and the columns that it writes.
+ *
+ * It is no complete parser. Where it is uncertain, it returns too many tables, which costs a purge, never too few.
+ */
+class Myriad_Cache_Sql {
+
+	/**
+	 * Maximum number of bytes of a statement that are parsed. Names precede values in writes.
+	 */
+	const MOST = 10000;
+
+	/**
+	 * Statements that change data.
+	 */
+	const WRITE = '/^[\s(]*(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|LOAD|ALTER|DROP|RENAME)\b/i';
+
+	/**
+	 * Text literals and comments. The last literal may be cut off.
+	 */
+	const LITERALS = '~\'(?:[^\'\\\\]++|\\\\.|\'\')*+(?:\'|$)|"(?:[^"\\\\]++|\\\\.|"")*+(?:"|$)|/\*.*?\*/|(?:--\s|\#)[^\n]*~s';
+
+	/**
+	 * Words before a table.
+	 */
+	const BEFORE_TABLE = array(
+		'FROM'          => true,
+		'JOIN'          => true,
+		'STRAIGHT_JOIN' => true,
+		'INTO'          => true,
+		'UPDATE'        => true,
+		'TABLE'         => true,
+		'TRUNCATE'      => true,
+		'INSERT'        => true,
+		'REPLACE'       => true,
+	);
+
+	/**
+	 * Words between these words and the table.
+	 */
+	const MODIFIERS = array(
+		'LOW_PRIORITY'  => true,
+		'HIGH_PRIORITY' => true,
+		'DELAYED'       => true,
+		'QUICK'         => true,
+		'IGNORE'        => true,
+		'INTO'          => true,
+		'FROM'          => true,
+		'TABLE'         => true,
+		'IF'            => true,
+		'EXISTS'        => true,
+		'LATERAL'       => true,
+		'ONLY'          => true,
+	);
+
+	/**
+	 * Words that end a list of tables.
+	 */
+	const AFTER_TABLES = array(
+		'WHERE'  => true,
+		'SET'    => true,
+		'VALUES' => true,
+		'VALUE'  => true,
+		'DUPLICATE' => true,
+		'GROUP'  => true,
+		'ORDER'  => true,
+		'HAVING' => true,
+		'LIMIT'  => true,
+		'UNION'  => true,
+		'SELECT' => true,
+		'FOR'    => true,
+		'WINDOW' => true,
+	);
+
+	/**
+	 * Returns the words, names and separators of a statement, without literals and comments.
+	 *
+	 * @param string $sql Statement.
+	 * @return string[]
+	 */
+	private static function tokens( $sql ) {
+		$sql   = (string) preg_replace( self::LITERALS, ' ? ', substr( $sql, 0, self::MOST ) );
+		$found = array();
+		preg_match_all( '/`[^`]+`|[\w$]+|[(),.=]/', $sql, $found );
+		return $found[0];
+	}
+
+	/**
+	 * Returns the tables that a statement names.
+	 *
+	 * @param string $sql Statement.
+	 * @return string[] Names as in the database, without the name of the database.
+	 */
+	public static function tables( $sql ) {
+		return array_keys( self::tables_in( self::tokens( $sql ) ) );
+	}
+
+	/**
+	 * Returns the tables in tokens.
+	 *
+	 * @param string[] $tokens Tokens of a statement.
+	 * @return array<string, true> Names as keys.
+	 */
+	private static function tables_in( $tokens ) {
+		$tables    = array();
+		$is_before = false; // A table or a subquery is next.
+		$is_list   = array( false ); // By depth of parentheses: a comma precedes another table.
+		$depth     = 0;
+		$count     = count( $tokens );
+		$last      = '';
+		for ( $at = 0; $at < $count; $at++ ) {
+			$token = $tokens[ $at ];
+			$word  = strtoupper( $token );
+			if ( '(' === $token ) {
+				// `INSERT INTO t (a, b)` has a list of columns, `FROM (a, b)` a list of tables.
+				$is_list[ ++$depth ] = $is_before;
+			} elseif ( ')' === $token ) {
+				$depth     = max( 0, $depth - 1 );
+				$is_before = false;
+			} elseif ( ',' === $token ) {
+				$is_before = ! empty( $is_list[ $depth ] );
+			} elseif ( isset( self::BEFORE_TABLE[ $word ] ) && ! ( 'UPDATE' === $word && ( 'KEY' === $last || 'FOR' === $last ) ) ) {
+				$is_before         = true;
+				$is_list[ $depth ] = true;
+			} elseif ( isset( self::AFTER_TABLES[ $word ] ) ) {
+				$is_before         = false;
+				$is_list[ $depth ] = false;
+			} elseif ( $is_before && ! isset( self::MODIFIERS[ $word ] ) && '.' !== $token && '=' !== $token ) {
+				$name = $token;
+				if ( isset( $tokens[ $at + 2 ] ) && '.' === $tokens[ $at + 1 ] ) {
+					$at  += 2;
+					$name = $tokens[ $at ];
+				}
+				$tables[ trim( $name, '`' ) ] = true;
+
+				$is_before = false;
+			}
+			$last = $word;
+		}
+		return $tables;
+	}
+
+	/**
+	 * Returns the tables and columns that a statement writes.
+	 *
+	 * @param string $sql Statement.
+	 * @return array{tables: string[], columns: string[]}|null Null if it writes nothing. The columns are `*` if rows
+	 *                                                         are deleted, or if the columns are unknown.
+	 */
+	public static function write( $sql ) {
+		$verb = array();
+		if ( ! preg_match( self::WRITE, $sql, $verb ) ) {
+			return null;
+		}
+		$tokens  = self::tokens( $sql );
+		$columns = strlen( $sql ) > self::MOST ? array() : self::columns( strtoupper( $verb[1] ), $tokens );
+		return array(
+			'tables'  => array_keys( self::tables_in( $tokens ) ),
+			'columns' => $columns ? $columns : array( '*' ),
+		);
+	}
+
+	/**
+	 * Returns the columns that a statement sets.
+	 *
+	 * @param string   $verb   First word, in capitals.
+	 * @param string[] $tokens Tokens.
+	 * @return string[] Names; empty if they are unknown.
+	 */
+	private static function columns( $verb, $tokens ) {
+		if ( ! in_array( $verb, array( 'INSERT', 'UPDATE', 'REPLACE' ), true ) ) {
+			return array();
+		}
+		$columns = array();
+		$is_set  = false;
+		$depth   = 0;
+		foreach ( $tokens as $at => $token ) {
+			$word = strtoupper( $token );
+			if ( '(' === $token || ')' === $token ) {
+				$depth += '(' === $token ? 1 : -1;
+			} elseif ( 'SET' === $word || ( 'UPDATE' === $word && 'UPDATE' !== $verb ) ) {
+				$is_set = true;
+			} elseif ( 'WHERE' === $word || 'LIMIT' === $word ) {
+				$is_set = false;
+			} elseif ( '=' === $token && $is_set && 0 === $depth && $at > 0 ) {
+				$columns[ trim( $tokens[ $at - 1 ], '`' ) ] = true;
+			}
+		}
+		if ( 'UPDATE' !== $verb ) {
+			$columns += self::inserted( $tokens );
+		}
+		return array_map( 'strval', array_keys( $columns ) );
+	}
+
+	/**
+	 * Returns the columns in the list of an `INSERT` or `REPLACE`.
+	 *
+	 * @param string[] $tokens Tokens.
+	 * @return array<string, true> Names as keys.
+	 */
+	private static function inserted( $tokens ) {
+		$open = array_search( '(', $tokens, true );
+		if ( false === $open || array_intersect( array( 'VALUES', 'VALUE', 'SELECT' ), array_map( 'strtoupper', array_slice( $tokens, 0, $open ) ) ) ) {
+			return array();
+		}
+		$columns = array();
+		foreach ( array_slice( $tokens, $open + 1 ) as $token ) {
+			if ( ')' === $token ) {
+				break;
+			}
+			if ( ',' !== $token ) {
+				$columns[ trim( $token, '`' ) ] = true;
+			}
+		}
+		return $columns;
+	}
+}

@@ -1,0 +1,103 @@
+<?php
+/**
+ * Tags of database tables outside WordPress core.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Maps tables of plugins to tags: a page has the tags of all tables that were read while it was generated.
+ *
+ * The tag of a table is `db.NAME` of the site that it belongs to. Tables without the prefix of a site belong to the main site.
+ */
+class Myriad_Cache_Tables {
+
+	/**
+	 * Tables of WordPress, without prefix. Filters and actions report what is read and written in them.
+	 */
+	const CORE = array(
+		'posts'              => true,
+		'postmeta'           => true,
+		'terms'              => true,
+		'termmeta'           => true,
+		'term_taxonomy'      => true,
+		'term_relationships' => true,
+		'users'              => true,
+		'usermeta'           => true,
+		'comments'           => true,
+		'commentmeta'        => true,
+		'options'            => true,
+		'links'              => true,
+		'blogs'              => true,
+		'blogmeta'           => true,
+		'blog_versions'      => true,
+		'site'               => true,
+		'sitemeta'           => true,
+		'signups'            => true,
+		'registration_log'   => true,
+	);
+
+	/**
+	 * Tables of WooCommerce that are copies of products, whose own actions report changes, or that appear on no shared page.
+	 */
+	const SHOP = '/^(?:wc_product_(?:meta|attributes)_lookup|wc_(?:reserved_stock|category_lookup|customer_lookup|webhooks|download_log|rate_limits)|wc_orders\w*|wc_order_\w+|wc_admin_\w+|woocommerce_(?:sessions|api_keys|log|order_item\w*|payment_token\w*|downloadable_product_permissions)|actionscheduler_\w+)$/D';
+
+	/**
+	 * Returns whether tables have no tags of their own.
+	 *
+	 * @param string $name Name without prefix.
+	 * @return bool
+	 */
+	private static function is_reported( $name ) {
+		return isset( self::CORE[ $name ] ) || preg_match( self::SHOP, $name );
+	}
+
+	/**
+	 * Returns the site of a table, and its name without the prefix of the site.
+	 *
+	 * @param string $table Name in the database.
+	 * @return array{0: int, 1: string}
+	 */
+	private static function split( $table ) {
+		global $wpdb;
+		$base  = is_multisite() ? $wpdb->base_prefix : $wpdb->prefix;
+		$name  = 0 === strncasecmp( $table, $base, strlen( $base ) ) ? substr( $table, strlen( $base ) ) : $table;
+		$found = array();
+		if ( ! is_multisite() ) {
+			return array( get_current_blog_id(), $name );
+		}
+		return $name !== $table && preg_match( '/^([0-9]+)_(.+)$/D', $name, $found ) ? array( (int) $found[1], $found[2] ) : array( get_main_site_id(), $name );
+	}
+
+	/**
+	 * Returns the tag of a table.
+	 *
+	 * @param string $table Name in the database.
+	 * @return string Tag with the site number; empty for tables without tags.
+	 */
+	public static function tag( $table ) {
+		list( $site, $name ) = self::split( $table );
+		return self::is_reported( $name ) ? '' : Myriad_Cache_Tags::of_site( $site, 'db.' . Myriad_Cache_Tags::field( strtolower( $name ) ) );
+	}
+
+	/**
+	 * Tags the page with the tables that SQL reads.
+	 *
+	 * @param string $sql SQL.
+	 */
+	public static function note( $sql ) {
+		foreach ( Myriad_Cache_Sql::tables( $sql ) as $table ) {
+			$tag = self::tag( (string) $table );
+			if ( '' !== $tag ) {
+				Myriad_Cache_Tags::add_named( $tag );
+				if ( Myriad_Cache_Writes::is_noisy( (string) $table ) ) {
+					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+				}
+			}
+		}
+	}
+}

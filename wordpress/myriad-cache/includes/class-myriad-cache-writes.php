@@ -1,0 +1,146 @@
+<?php
+/**
+ * Writes to database tables outside WordPress core.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Purges the pages that read a table, after the table was written.
+ *
+ * Page views write as well: counters, statistics, sessions, logs. The columns that they write are learned, and later writes of these
+ * columns by visitors purge nothing; pages that read such a table have a short validity instead. Writes by users above
+ * subscriber, cron, WP-CLI and checkouts, and of other columns, always purge.
+ */
+class Myriad_Cache_Writes {
+
+	/**
+	 * Option with the columns that visits write: `table.column` => number of visits, at most LEARNED.
+	 */
+	const NOISE = 'myriad_cache_noise';
+
+	/**
+	 * Number of script requests of visitors after which a column counts as noise. Page views count as LEARNED.
+	 */
+	const LEARNED = 10;
+
+	/**
+	 * Maximum number of columns that are learned.
+	 */
+	const MOST = 300;
+
+	/**
+	 * Maximum validity of pages that read a table with such columns, in seconds.
+	 */
+	const NOISY_VALIDITY = 600;
+
+	/**
+	 * Columns written by this request, as keys, by table.
+	 *
+	 * @var array<string, array<string, true>>
+	 */
+	private static $written = array();
+
+	/**
+	 * Tables with learned columns, as keys.
+	 *
+	 * @var array<string, true>|null
+	 */
+	private static $noisy = null;
+
+	/**
+	 * Starts to observe SQL.
+	 */
+	public static function start() {
+		add_filter( 'query', array( __CLASS__, 'note_sql' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Records the tables that SQL writes.
+	 *
+	 * @param string $sql SQL.
+	 * @return string
+	 */
+	public static function note_sql( $sql ) {
+		$write = is_string( $sql ) ? Myriad_Cache_Sql::write( $sql ) : null;
+		if ( $write ) {
+			foreach ( $write['tables'] as $table ) {
+				if ( '' !== Myriad_Cache_Tables::tag( (string) $table ) ) {
+					$known = isset( self::$written[ $table ] ) ? self::$written[ $table ] : array();
+
+					self::$written[ $table ] = $known + array_fill_keys( $write['columns'], true );
+					Myriad_Cache_Queue::arrange();
+				}
+			}
+		}
+		return $sql;
+	}
+
+	/**
+	 * Returns whether visits write a table.
+	 *
+	 * @param string $table Name in the database.
+	 * @return bool
+	 */
+	public static function is_noisy( $table ) {
+		if ( null === self::$noisy ) {
+			self::$noisy = array();
+			foreach ( self::noise() as $column => $count ) {
+				if ( $count >= self::LEARNED ) {
+					self::$noisy[ substr( $column, 0, (int) strrpos( $column, '.' ) ) ] = true;
+				}
+			}
+		}
+		return isset( self::$noisy[ $table ] );
+	}
+
+	/**
+	 * Returns the learned columns.
+	 *
+	 * @return array<string, int>
+	 */
+	private static function noise() {
+		$noise = get_option( self::NOISE );
+		return is_array( $noise ) ? $noise : array();
+	}
+
+	/**
+	 * Adds the tags of the written tables to the queue.
+	 */
+	public static function resolve() {
+		$written       = self::$written;
+		self::$written = array();
+		if ( ! $written ) {
+			return;
+		}
+		$visit = Myriad_Cache_Actor::visit();
+		$noise = '' === $visit ? array() : self::noise();
+		$known = $noise;
+		foreach ( $written as $table => $columns ) {
+			$is_noise = '' !== $visit;
+			foreach ( array_keys( $columns ) as $column ) {
+				$name  = $table . '.' . $column;
+				$count = isset( $noise[ $name ] ) ? (int) $noise[ $name ] : 0;
+				if ( 'view' === $visit ) {
+					$count = self::LEARNED;
+				} elseif ( 'script' === $visit && $count < self::LEARNED ) {
+					++$count;
+				}
+				$is_noise = $is_noise && $count >= self::LEARNED;
+				if ( '' !== $visit && ( isset( $noise[ $name ] ) || count( $noise ) < self::MOST ) ) {
+					$noise[ $name ] = $count;
+				}
+			}
+			if ( ! $is_noise ) {
+				Myriad_Cache_Queue::add_named( Myriad_Cache_Tables::tag( (string) $table ) );
+			}
+		}
+		if ( $noise !== $known ) {
+			update_option( self::NOISE, $noise, true );
+		}
+	}
+}
