@@ -6,9 +6,10 @@ use std::{fmt, io};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// The encoder could not allocate its memory.
+    /// The streaming encoder could not allocate its memory.
     OutOfMemory,
-    /// The encoding library failed: a bug in this crate or in the library, never an error in the input.
+    /// The encoding library failed: a bug in this crate or in the library, or too little memory to encode a whole body;
+    /// never an error in the input.
     Library,
     /// The coding is not part of this build.
     Missing,
@@ -41,7 +42,7 @@ pub(crate) fn encode_error(error: io::Error) -> EncodeError {
 pub enum ContentDecodeError {
     /// The decoded body exceeds the limit of the caller.
     TooLong,
-    /// The bytes are not valid for their `Content-Encoding`.
+    /// The bytes are not valid for their `Content-Encoding`, or a zstd window is larger than 8 MB.
     Corrupt,
     /// The encoded body ends early.
     Truncated,

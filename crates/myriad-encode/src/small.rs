@@ -22,7 +22,8 @@ const LENGTH_FIRST: usize = 3;
 /// body.
 const HASH_BITS: u32 = 10;
 
-/// gzip header (RFC 1952 §2.3): deflate, no name, no time, no extra flags, unknown operating system.
+/// gzip header (RFC 1952 §2.3): deflate, no name, no time, fastest algorithm, unknown operating
+/// system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
 /// Bits of a code, the first to be sent in the lowest bit, and their number.
@@ -113,7 +114,7 @@ pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Writes a body as literals and as references to the last position with the same four bytes.
+/// Writes a body as literals and as references to earlier positions with at least four equal bytes.
 fn deflate(body: &[u8], out: &mut BitWriter) {
     let mut places = HashPositions([0; 1 << HASH_BITS]);
     let mut at = 0;
@@ -172,7 +173,7 @@ struct BitWriter {
 }
 
 impl BitWriter {
-    /// Appends the lowest `count` bits of `bits`; at most 32.
+    /// Appends the lowest `count` bits of `bits`, at most 32. The higher bits of `bits` must be 0.
     fn put(&mut self, bits: u32, count: u32) {
         self.held |= u64::from(bits) << self.count;
         self.count += count;

@@ -6,7 +6,7 @@ use std::mem::swap;
 use crate::EncodeError;
 use crate::error::encode_error;
 
-/// Window of streamed brotli and zstd bodies in bits. 256 KB is enough for pages and limits a stream to about 1 MB of
+/// Window in bits with which brotli and zstd bodies are encoded as streams. 256 KB is enough for pages and limits a stream to about 1 MB of
 /// memory, instead of several MB with the default windows.
 #[cfg_attr(
     not(any(feature = "brotli", feature = "zstd")),
@@ -18,7 +18,7 @@ pub(crate) const STREAM_WINDOW_BITS: u8 = 18;
 pub(crate) struct DecodeStep {
     pub(crate) read: usize,
     pub(crate) written: usize,
-    /// True at the end of the encoded data.
+    /// True at the end of a gzip member, of a zstd frame, or of the brotli data.
     pub(crate) is_complete: bool,
 }
 
