@@ -18,7 +18,7 @@ use rustix::fs::OFlags;
 
 use crate::system_error::SystemError;
 
-/// Maximum size in bytes of a file whose contents are cached. Larger files are sent with `sendfile`.
+/// Maximum size in bytes of a file whose contents are cached. Of larger files, the descriptor is cached.
 const IN_MEMORY: u64 = 1 << 20;
 
 /// Type of a path.

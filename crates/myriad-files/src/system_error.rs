@@ -14,7 +14,7 @@ impl SystemError {
     /// come from the system.
     pub fn of(error: &io::Error) -> Self {
         let same_kind = || match error.kind() {
-            // `InvalidInput` means a name with a zero byte, which no file can have.
+            // `InvalidInput` without `errno`: a name with a zero byte, which no file can have, or not a regular file.
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Errno::NOENT,
             io::ErrorKind::PermissionDenied => Errno::ACCESS,
             _ => Errno::IO,
@@ -37,7 +37,7 @@ impl SystemError {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
-    /// Returns true if the file does not exist. `log_not_found` controls the logging of such errors.
+    /// Returns true for the errors with status 404: no such file, not a directory, name too long. `log_not_found` controls the logging of such errors.
     pub fn is_absence(self) -> bool {
         self.status() == 404
     }
