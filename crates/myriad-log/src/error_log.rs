@@ -154,8 +154,9 @@ impl ErrorLog {
         self.targets.iter().any(|target| matches!(target.sink, LogSink::Stderr) && level <= target.level)
     }
 
-    /// Writes a line `date [level] pid#tid: *connection message`. `connection` is the serial number of the client
-    /// connection. Errors are ignored, because there is nowhere to report them.
+    /// Writes a line `date [level] pid#tid: *connection message`, or a JSON object with the same data, to each target
+    /// whose level admits it. `connection` is the serial number of the client connection. Errors are ignored, because
+    /// there is nowhere to report them.
     pub fn write(&self, level: LogLevel, connection: Option<u64>, message: fmt::Arguments<'_>) {
         self.write_with(level, connection, message, format_args!(""));
     }

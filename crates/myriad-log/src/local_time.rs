@@ -26,7 +26,8 @@ pub fn offset_minutes(now_s: u64) -> i32 {
     offset
 }
 
-/// Returns the zone of `TZ`; if that is not set, the zone of `/etc/localtime`, or UTC.
+/// Returns the zone of `TZ`, UTC if it is unknown. If `TZ` is not set or empty, returns the zone of `/etc/localtime`;
+/// UTC if that cannot be read.
 fn of_system() -> TimeZone {
     match std::env::var("TZ") {
         Ok(name) if !name.is_empty() => named(name.trim_start_matches(':')),

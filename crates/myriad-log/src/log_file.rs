@@ -27,7 +27,7 @@ pub struct LogFile {
     pub(crate) repeats: RepeatedMessages,
 }
 
-/// Failed write, of which only a part was written.
+/// Failed write, of which a part or nothing was written.
 #[derive(Debug)]
 pub struct PartialWrite {
     /// Number of bytes written before the error.

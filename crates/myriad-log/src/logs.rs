@@ -28,7 +28,8 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Creates an instance that opens no files and writes nothing, for configuration tests.
+    /// Creates an instance for configuration tests: it opens `/dev/null` instead of log files, and no syslog server.
+    /// Only messages to standard error are written.
     pub fn without_outputs() -> Self {
         Self { nowhere: true, ..Self::default() }
     }
@@ -84,7 +85,7 @@ impl Logs {
     }
 
     /// Returns the syslog server with these settings; logs with equal settings share it. `None` if its name cannot be
-    /// resolved. Blocks during the resolution.
+    /// resolved, and always in a configuration test ([`Logs::without_outputs`]). Blocks during the resolution.
     pub fn syslog(&self, conf: &SyslogConf) -> Option<Arc<Syslog>> {
         let mut servers = self.syslogs.lock();
         if let Some((_, known)) = servers.iter().find(|(known, _)| known == conf) {

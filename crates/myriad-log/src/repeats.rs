@@ -11,16 +11,17 @@ pub(crate) const INTERVAL_MS: u64 = 10_000;
 /// Maximum number of equal messages that are written per interval: more than tools such as fail2ban need (5 by
 /// default).
 pub(crate) const WRITTEN: u64 = 10;
-/// Maximum number of messages remembered per error log file. A new message replaces the least frequent one, whose
-/// number of suppressed lines is then written.
+/// Maximum number of messages remembered per sink (log file, syslog server or standard error). A new message replaces
+/// the least frequent one, whose number of suppressed lines is then written.
 const MOST_MESSAGES: usize = 16;
-/// Maximum length of a remembered message in bytes. Longer messages are always written.
+/// Maximum length of a remembered message with its request context, in bytes. Longer messages are always written.
 const LONGEST: usize = 1024;
 
-/// Hasher for error log messages, shared by all files.
+/// Hasher for error log messages, shared by all sinks.
 static STATE: OnceLock<RandomState> = OnceLock::new();
 
-/// Recent messages of an error log file, by which repetitions are recognized and suppressed.
+/// Recent messages of a sink (log file, syslog server or standard error), by which repetitions are suppressed. Messages
+/// are equal if their levels, texts and request contexts are.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedMessages {
     messages: Mutex<Vec<RecentMessage>>,

@@ -18,7 +18,7 @@ use crate::repeats::RepeatedMessages;
 pub struct Syslog {
     conf: SyslogConf,
     hostname: String,
-    /// Address of a UDP server, resolved once, so that logging never waits for a name server.
+    /// Address of a UDP server, resolved once, so that logging never waits for a name server; `None` for a unix socket.
     address: Option<SocketAddr>,
     socket: Mutex<Option<SyslogSocket>>,
     /// Recent messages of error logs, for the suppression of repetitions.
@@ -73,7 +73,7 @@ impl Syslog {
         }
     }
 
-    /// Formats a message as `<PRI>Nov 21 01:02:03 HOST TAG: LINE`.
+    /// Formats a message as `<PRI>Nov 21 01:02:03 HOST TAG: LINE`, without `HOST` if `nohostname` is set.
     fn message(&self, severity: u8, now_s: u64, line: &[u8]) -> Vec<u8> {
         let priority = u32::from(self.conf.facility) * 8 + u32::from(severity);
         // Format of `time`: `21/Nov/2026:01:02:03 +0000`

@@ -6,7 +6,8 @@ use myriad_script::ValueForm;
 
 use crate::escape::is_unsafe;
 
-/// Appends an escaped value. The result cannot end the log line or, except with `none`, the quotes around it.
+/// Appends an escaped value. Except with `none`, the result can end neither the log line nor the quotes around the
+/// value.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
     Escaped(escape).append(value, out);
 }
@@ -37,7 +38,8 @@ impl ValueForm for Escaped {
 }
 
 impl Escaped {
-    /// Returns true if the value needs no escaping.
+    /// Returns true if the value needs no escaping. With `json`, false also for valid UTF-8 beyond ASCII, most of which
+    /// needs none.
     fn is_plain(&self, value: &[u8]) -> bool {
         match self.0 {
             LogEscape::None => true,

@@ -16,7 +16,7 @@ enum LossReason {
     QueueFull(usize),
     /// `write()` failed.
     WriteFailed(String),
-    /// `open()` failed for a path that contains variables.
+    /// The file of a path that contains variables could not be opened or written.
     OpenFailed(String),
 }
 
@@ -24,7 +24,7 @@ enum LossReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     path: PathBuf,
-    /// Number of lines lost for the file.
+    /// Number of lines lost for the file; in the last entry of a full report, also those of further files.
     pub lines: u64,
     why: LossReason,
 }
@@ -42,8 +42,8 @@ impl Loss {
         Self::of(LossReason::OpenFailed(system_error_text(error)))
     }
 
-    /// Returns the log level of the message, as in nginx. It is lower if `open()` failed, because a client may have
-    /// caused that.
+    /// Returns the log level of the message, as in nginx. It is less severe for a path that contains variables, because
+    /// a client may have caused the failure.
     pub(crate) fn level(&self) -> LogLevel {
         if matches!(self.why, LossReason::OpenFailed(_)) { LogLevel::Crit } else { LogLevel::Alert }
     }
@@ -95,7 +95,7 @@ impl fmt::Display for LineCount {
     }
 }
 
-/// Losses since the last report, with one entry per file.
+/// Losses since the last report, with one entry per file; losses beyond `MOST_FILES` files are in the last entry.
 #[derive(Default)]
 pub(super) struct Losses {
     files: Vec<Loss>,

@@ -20,7 +20,7 @@ pub struct AccessLog {
     pub target: LogTarget,
     /// `if=`: a request is logged only if one of these values is neither empty nor `0`.
     pub condition: Option<Predicates>,
-    /// `sample=1/N`: one of N successful requests is logged.
+    /// `sample=1/N`: one of N requests with a status from 100 to 399 is logged, selected at random; `None` to log all.
     pub sample: Option<u32>,
 }
 
@@ -60,7 +60,8 @@ pub struct LogBuffering {
     pub size: usize,
     /// `flush=`: maximum age of a line in the buffer in milliseconds; `None` for no limit.
     pub flush_ms: Option<u64>,
-    /// `gzip=`: compression level of the written buffers; `None` for no compression.
+    /// `gzip=`: compression level of the written buffers, each of which becomes a gzip member; `None` for no
+    /// compression.
     pub gzip: Option<u8>,
 }
 

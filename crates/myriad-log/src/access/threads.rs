@@ -24,7 +24,7 @@ use crate::log_file::LogFile;
 /// Maximum number of threads that write access logs. A hanging disk blocks one of them per file.
 const MOST_THREADS: usize = 4;
 
-/// Maximum numbers of queued bytes of access log lines.
+/// Maximum numbers of queued bytes of access log lines. A batch for an empty queue is accepted regardless of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Maximum number of bytes queued for one file.
@@ -40,7 +40,7 @@ impl Default for Bounds {
 }
 
 /// Senders of the connections that wait until their lines are written. They are dropped with the last batch that
-/// contains such lines; this wakes the receivers.
+/// contains such lines, whether it was written or lost; this wakes the receivers.
 pub(crate) type Waiters = Arc<Vec<oneshot::Sender<()>>>;
 
 /// Unit of work in a queue of the threads that write access logs.
@@ -150,7 +150,8 @@ impl LogThreads {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Queues a batch. If its queue is full, drops the batch and counts its lines as lost.
+    /// Queues a batch. If its queue is not empty and a limit of [`Bounds`] would be exceeded, drops the batch and
+    /// counts its lines as lost.
     pub(crate) fn enqueue(&self, batch: Batch) {
         let (key, bytes) = (batch.key(), batch.bytes().len());
         let mut state = self.shared.state.lock();
@@ -173,7 +174,8 @@ impl LogThreads {
         }
     }
 
-    /// Wakes an idle thread, or starts one if none is idle and the maximum is not reached.
+    /// Wakes an idle thread, or starts one if fewer threads are idle than queues are ready and the maximum is not
+    /// reached.
     fn wake_or_start_thread(&self, state: &mut State) {
         if state.idle >= state.ready.len() || state.threads == MOST_THREADS {
             self.shared.wake.notify_one();
@@ -200,7 +202,8 @@ impl LogThreads {
         true
     }
 
-    /// Returns the losses since the last call, with one entry per file.
+    /// Returns the losses since the last call, with one entry per file; beyond 32 files, the last entry includes the
+    /// others.
     pub fn losses(&self) -> Vec<Loss> {
         self.shared.state.lock().losses.take()
     }
@@ -256,7 +259,8 @@ impl Shared {
         }
     }
 
-    /// Writes a batch. The error contains the number of bytes written and the reason.
+    /// Writes a batch. The error contains the offset in the batch's lines from which lines count as lost (0 with `gzip`
+    /// or a path with variables), and the reason.
     fn write(&self, batch: &Batch) -> Result<(), (usize, Loss)> {
         match batch {
             Batch::Waiters(_) => Ok(()),

@@ -31,7 +31,7 @@ pub struct LogWriter {
     slow_until_ms: Cell<u64>,
 }
 
-/// Maximum interval between flushes of access log buffers, in milliseconds.
+/// Maximum interval in milliseconds between two checks for access log buffers whose flush time is over.
 const LONGEST_WAIT_MS: u64 = 1000;
 
 /// Buffering of logs without `buffer=`: lines are gathered for 10 ms, so that a busy worker rarely wakes a thread.
@@ -159,7 +159,8 @@ impl LogWriter {
         filled.filter_map(|buffer| buffer.rules.flush_ms).min()
     }
 
-    /// Passes the lines whose flush time is over to the threads; all lines if `all` is true.
+    /// Passes the lines whose flush time is over, and those that connections wait for, to the threads; all lines if
+    /// `all` is true.
     pub fn flush(&self, all: bool) {
         self.write_for_waiters();
         let now = myriad_net::clock::monotonic_ms();
@@ -175,8 +176,8 @@ impl LogWriter {
         });
     }
 
-    /// Returns a receiver that completes once the current lines of unbuffered logs are written. The caller must ensure
-    /// that [`LogWriter::write_for_waiters`] is called.
+    /// Returns a receiver that completes once the current lines of unbuffered logs are written or lost. The caller must
+    /// ensure that [`LogWriter::write_for_waiters`] is called.
     ///
     /// `None` if there are no such lines, or for ten seconds after [`LogWriter::note_slow_disk`].
     pub fn wait(&self) -> Option<oneshot::Receiver<()>> {
