@@ -33,7 +33,8 @@ static BOOT: LazyLock<u64> = LazyLock::new(|| {
         .map_or_else(|_| RandomState::new().build_hasher().finish(), |id| xxhash_rust::xxh3::xxh3_64(&id))
 });
 
-/// Milliseconds by which the system clock is ahead of the process clock, as of the last call of [`synchronize`].
+/// Milliseconds by which the system clock is ahead of the process clock (negative if it is behind), as of the last call
+/// of [`synchronize`]; within `STEP_MS` of the exact value.
 static AHEAD_MS: AtomicI64 = AtomicI64::new(0);
 
 /// Returns the time of the process clock in milliseconds since the Unix epoch.
@@ -62,7 +63,8 @@ pub fn to_wall_us(us: u64) -> u64 {
     us.wrapping_add_signed(AHEAD_MS.load(Relaxed) * 1000)
 }
 
-/// Calls [`synchronize`] and returns the milliseconds by which the system clock is ahead of the process clock.
+/// Calls [`synchronize`] and returns the milliseconds by which the system clock is ahead of the process clock; negative
+/// if it is behind.
 pub fn ahead_ms() -> i64 {
     synchronize();
     AHEAD_MS.load(Relaxed)
@@ -94,8 +96,8 @@ pub fn monotonic_ms() -> u64 {
     since_boot_us() / 1000
 }
 
-/// Returns the system time and the time since boot in microseconds, read within 1 ms of each other. Retries up to ten
-/// times if the thread is interrupted in between.
+/// Returns the system time and the time since boot in microseconds, read within 1 ms of each other unless the thread is
+/// interrupted in between in each of ten attempts.
 fn wall_and_boot_us() -> (u64, u64) {
     let mut both = (0, 0);
     for _ in 0..10 {

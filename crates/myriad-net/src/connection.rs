@@ -26,7 +26,7 @@ pub(crate) fn next_serial() -> u64 {
 /// Address of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAddress {
-    /// A TCP client.
+    /// Address and port of a TCP or UDP client (`stream`, QUIC).
     Inet(SocketAddr),
     /// Client on a unix socket (`unix:` in nginx).
     Unix,
@@ -57,13 +57,15 @@ struct PassState {
 
 /// Client connection: its socket, the client's address, and state that outlives a request.
 pub struct Connection {
-    /// Serial number, unique in this process (`$connection`).
+    /// Serial number, unique in this process (`$connection`); 0 for internal requests. A placeholder has the number of
+    /// its connection.
     pub id: u64,
     /// Address of the socket's peer, unaffected by `set_real_ip_from` (realip).
     pub peer: ClientAddress,
     /// Number of the listener whose servers handle the connection, as given to [`crate::ConnectionWorker::listen`].
     listener: Cell<u32>,
-    /// Client addresses from the PROXY protocol header, set before the first request; empty if there was no header.
+    /// Client addresses from the PROXY protocol header, set before the first request; empty if there was no header or
+    /// it contains no addresses.
     pub proxied: OnceCell<Box<ProxyHeader>>,
     /// Time of the accept, in milliseconds of the process clock (`$connection_time`).
     pub accepted_ms: u64,
@@ -83,8 +85,8 @@ pub struct Connection {
     pub plain_to_tls: Cell<bool>,
     /// Set if TLS records start small and grow during the connection (no fixed `ssl_buffer_size`).
     pub(crate) sizes_records: Cell<bool>,
-    /// Number of the request whose response has not started, to which interim responses may be sent; 0 if there is
-    /// none.
+    /// Number of the HTTP/1 request whose response has not started, to which interim responses may be sent; 0 if there
+    /// is none.
     pub(crate) waiting: Cell<u32>,
     /// Set until the handshake of a connection without a socket (HTTP/3) is complete.
     pub(crate) early: Cell<bool>,
@@ -186,7 +188,7 @@ impl Connection {
         }
     }
 
-    /// Returns whether the connection has been evicted.
+    /// Returns true if the connection has been evicted.
     pub(crate) fn is_evicted(&self) -> bool {
         self.gives_way.get()
     }
@@ -223,7 +225,7 @@ impl Connection {
         }
     }
 
-    /// Returns the properties of the TLS session; `None` on a plain connection.
+    /// Returns the properties of the TLS session; `None` on a plain connection, and before the handshake is complete.
     pub fn tls(&self) -> Option<&TlsFacts> {
         self.tls.get().map(|facts| &**facts)
     }
@@ -282,8 +284,8 @@ impl Connection {
         true
     }
 
-    /// Returns the server address of a TCP connection (`$server_addr`, `$server_port`): the address of the listener
-    /// that it was passed to, or that of the socket. `None` on a unix socket.
+    /// Returns the server address of a TCP or UDP client's connection (`$server_addr`, `$server_port`): the address of
+    /// the listener that it was passed to, or that of the socket. `None` on a unix socket or after an error.
     pub fn local(&self) -> Option<SocketAddr> {
         self.passed.get().and_then(|passed| passed.address.get()).or_else(|| self.socket_address())
     }

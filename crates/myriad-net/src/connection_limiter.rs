@@ -5,7 +5,8 @@
 //! connections, so that accepted clients can be served.
 //!
 //! If no slot is free, idle client connections are evicted, the oldest first; then connections whose clients have sent
-//! or read nothing for [`STALL_TICKS`]. A connection with an active request is never evicted.
+//! or read nothing for [`STALL_TICKS`]. A connection whose request or response does not wait for the client is never
+//! evicted.
 //!
 //! A scan over all client connections collects several candidates at once and is repeated when they are used up. A
 //! change of activity costs one store ([`Activity`]).
@@ -187,7 +188,8 @@ impl ConnectionLimiter {
         self.needed_resource().is_some()
     }
 
-    /// Evicts a connection if no slot is left for clients or memory is short. Returns whether a client can be accepted.
+    /// Evicts a connection if no slot is left for clients or memory is exhausted. Returns true if a client can be
+    /// accepted.
     pub(crate) fn make_room(&self) -> bool {
         match self.needed_resource() {
             None => true,

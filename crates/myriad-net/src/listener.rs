@@ -21,13 +21,14 @@ use crate::test_panic::test_panic;
 use crate::transport::Registered;
 use crate::{deadline, h1};
 
-/// Number of file descriptors that a new client connection and its request may need, reserved before it is accepted.
+/// Number of connections evicted when `accept` fails for lack of file descriptors: as many descriptors as a new client
+/// connection and its request may need.
 const DESCRIPTORS_PER_CONNECTION: usize = 4;
-/// Pause before the next `accept` after an error other than a lack of file descriptors, such as lack of memory (as
-/// nginx's default `accept_mutex_delay`).
+/// Pause before the next `accept` after an error such as lack of memory, as long as nginx's default
+/// `accept_mutex_delay`. Not used after a lack of file descriptors or an aborted connection.
 const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
-/// Interval at which a listener that cannot accept for lack of slots or memory checks again. Needed because a
-/// connection that becomes evictable does not notify the listener.
+/// Interval at which a listener that cannot accept for lack of slots, memory or file descriptors tries again. Needed
+/// because a connection that becomes evictable does not notify the listener.
 const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
 
 /// Client connections of one worker thread; accepts them from listening sockets.
@@ -37,7 +38,8 @@ pub struct ConnectionWorker<S> {
     hubs: Hubs,
 }
 
-/// Handle of a listening socket whose connections are accepted. Dropping it stops accepting.
+/// Handle of a listening socket whose connections are accepted. Dropping it stops accepting; a QUIC listener stops, and
+/// sends its clients a GOAWAY, when its last handle is dropped.
 pub struct Acceptor {
     kind: AcceptorKind,
 }
@@ -101,8 +103,8 @@ impl<S: Service> ConnectionWorker<S> {
         }
     }
 
-    /// After the delay `after`, closes those of the current connections on which no further request has started
-    /// (`worker_shutdown_timeout`, after a reload).
+    /// After the delay `after`, closes those of the current TCP and unix connections on which no further request has
+    /// started (`worker_shutdown_timeout`, after a reload). QUIC connections are not affected.
     pub fn close_stragglers(&self, after: Duration) {
         let mut now = Vec::with_capacity(self.limiter.clients());
         self.limiter.each_client(|it| now.push((Rc::downgrade(&it), it.requests.get())));
@@ -116,7 +118,7 @@ impl<S: Service> ConnectionWorker<S> {
         });
     }
 
-    /// Shuts down the sockets of all connections, including busy ones.
+    /// Shuts down the sockets of all TCP and unix connections, including busy ones. QUIC connections are not affected.
     pub fn close_all(&self) {
         self.limiter.each_client(|connection| connection.socket.shutdown());
     }
@@ -168,7 +170,8 @@ impl<S: Service> ConnectionWorker<S> {
         }
     }
 
-    /// Handles an error of `accept`: pauses, and evicts connections if file descriptors are short.
+    /// Handles an error of `accept`: evicts connections if file descriptors are exhausted, then pauses. Does nothing if
+    /// the client has closed the connection already.
     async fn on_accept_error(&self, error: &io::Error) {
         match Errno::from_io_error(error) {
             // The client has closed the connection already: no pause is needed.

@@ -18,7 +18,7 @@ pub struct ConnectionMemory {
     /// Request buffers, in use and pooled.
     pub buffers: u64,
     /// Buffered bodies of requests and upstream responses that have not been read yet, and response bytes buffered on
-    /// multiplexed connections.
+    /// HTTP/2 connections.
     pub bodies: u64,
 }
 

@@ -14,7 +14,7 @@ thread_local! {
     pub(crate) static BUFFERS: Cell<usize> = const { Cell::new(0) };
     /// Bytes of request and upstream response bodies of this worker that are buffered for their readers.
     pub(crate) static BODIES: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of responses of this worker that wait for flow-control windows of HTTP/2 and HTTP/3 connections.
+    /// Bytes of response bodies of this worker that wait for flow-control windows of HTTP/2 connections.
     pub(crate) static ANSWERS: Cell<usize> = const { Cell::new(0) };
     /// Number of TLS sessions of this worker's connections.
     pub(crate) static SESSIONS: Cell<usize> = const { Cell::new(0) };

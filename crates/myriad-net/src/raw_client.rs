@@ -17,14 +17,14 @@ use crate::tls::{self, HandshakeCallbacks, HandshakeError, HandshakeResult};
 /// Client connection that is read and written as a byte stream, without HTTP.
 pub struct RawClient {
     connection: Rc<Connection>,
-    /// Deadline that closes the connection after a reload (`worker_shutdown_timeout`).
+    /// Deadline that closes the connection after a reload or during a shutdown (`worker_shutdown_timeout`).
     end: Rc<Deadline>,
 }
 
 /// Result of a peek at the first bytes of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeekResult<R> {
-    /// `judge` returned this result.
+    /// `judge` returned this result; for a PROXY protocol header, true if it is valid.
     Judged(R),
     /// The maximum number of bytes has arrived, and `judge` has returned no result.
     Full,
@@ -41,14 +41,14 @@ pub enum TlsHandshakeResult {
     Secure,
     /// The client sent bytes that are not TLS.
     Plain,
-    /// The handshake failed: the category of the failure (`None` if the client sent nothing), and the message to log,
-    /// if any.
+    /// The handshake failed: the category of the failure (`None` if the client sent nothing or no valid PROXY protocol
+    /// header), and the message to log, if any.
     Failed(Option<HandshakeFailure>, Option<String>),
 }
 
 impl RawClient {
-    /// Wraps a connection from which no bytes have been read. It can be evicted until [`RawClient::mark_busy`] is
-    /// called.
+    /// Wraps a connection from which no bytes have been read. It counts as stalled, so it can be evicted after two
+    /// seconds, until [`RawClient::mark_busy`] is called.
     pub fn new(connection: Rc<Connection>) -> Self {
         connection.mark_stalled();
         Self { connection, end: h1::tunnel_end() }
@@ -64,7 +64,8 @@ impl RawClient {
         self.connection.mark_busy();
     }
 
-    /// Reads exactly one PROXY protocol header into [`Connection::proxied`], within `timeout_ms` milliseconds.
+    /// Reads exactly one PROXY protocol header into [`Connection::proxied`], within `timeout_ms` milliseconds (0 for no
+    /// limit). Returns `Judged(false)` if the header is invalid or the connection was closed.
     pub async fn read_proxy_header(&self, timeout_ms: u64) -> PeekResult<bool> {
         self.with_timeout(timeout_ms, |cx| tls::poll_header(&self.connection, cx).map(PeekResult::Judged))
             .await

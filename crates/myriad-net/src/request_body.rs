@@ -17,7 +17,8 @@ use crate::deadline::Deadline;
 use crate::multiplex::BodyFeed;
 use crate::request_buffers::ConnectionInput;
 
-/// Maximum size of a piece of a request body in bytes, and of the input buffer while a body is read.
+/// Size in bytes up to which the input buffer grows while an HTTP/1 request body is read; a piece is at most as long as
+/// the buffer, which a long head may have enlarged.
 const PIECE: usize = 16 * 1024;
 /// Maximum number of bytes of an unread body that are discarded to keep the connection open.
 const DRAIN: u64 = 64 * 1024;
@@ -151,7 +152,8 @@ impl RequestBody {
         }
     }
 
-    /// Returns the number of body bytes received so far. On HTTP/1 only bytes that were read by the service count.
+    /// Returns the number of body bytes received so far. On HTTP/1 only bytes that were read by the service or
+    /// discarded count.
     pub fn received(&self) -> u64 {
         match &self.source {
             RequestBodySource::Nothing => 0,
@@ -185,7 +187,8 @@ impl RequestBody {
     ///
     /// # Errors
     ///
-    /// The bytes received so far are malformed, or the body has failed: the request must not get a normal response.
+    /// The bytes received so far are malformed, or (on a multiplexed connection) the body has failed: the request must
+    /// not get a normal response.
     pub fn discard_received(&self) -> Result<(), BodyError> {
         let inner = match &self.source {
             RequestBodySource::Nothing => return Ok(()),
@@ -207,6 +210,7 @@ impl RequestBody {
     }
 
     /// Returns true if the rest of the body has been received already, so that reading it will not wait for the client.
+    /// False for a chunked HTTP/1 body until it is read completely.
     pub fn is_buffered(&self) -> bool {
         let inner = match &self.source {
             RequestBodySource::Nothing => return true,

@@ -109,7 +109,7 @@ pub(crate) fn return_buffers(mut buffers: Box<RequestBuffers>) {
     }
 }
 
-/// Frees the pooled request buffers of this thread.
+/// Frees the pooled request buffers and response head buffers of this thread.
 pub(crate) fn free_pooled() {
     drop((REQUEST_BUFFERS.take(), HEADS.take()));
 }

@@ -197,8 +197,8 @@ pub struct Response<T> {
     pub keepalive_header_s: u32,
     /// Timeouts of the location that responds, used for sending and for the connection afterwards.
     pub timeouts: Timeouts,
-    /// If true, the head is held back until the first bytes of a streamed body are available (`postpone_output`). If
-    /// the body fails before, nothing is sent.
+    /// If true, the head is held back until 1,460 bytes of the response (on HTTP/2, any piece of the body) or the whole
+    /// response are available (`postpone_output`). If the body fails before, nothing is sent.
     pub postponed: bool,
     /// Rate limit (`limit_rate`); `None` for no limit.
     pub rate: Option<RateLimit>,
@@ -257,7 +257,8 @@ pub struct SentReport {
     pub pipelined: bool,
     /// Bytes of the request, head and body (`$request_length`).
     pub request_bytes: u64,
-    /// Time of the first byte sent, in microseconds of the process clock; 0 if it was sent when the exchange finished.
+    /// Time of the first byte sent, in microseconds of the process clock; 0 if nothing was sent, or if it was sent when
+    /// the exchange finished.
     pub first_us: u64,
 }
 

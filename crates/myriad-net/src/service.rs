@@ -179,7 +179,8 @@ pub enum ConnectionEvent {
     Accepted,
     /// The connection was closed.
     Closed,
-    /// The first part of a request head has arrived.
+    /// A part of an HTTP/1 request head has arrived, but not the whole head. Not reported for heads that arrive at
+    /// once.
     HeadBegan,
     /// A request head, of which a part had arrived, is complete or was abandoned.
     HeadEnded,
@@ -203,9 +204,9 @@ pub enum HandshakeFailure {
 /// Reason why a request head could not be read.
 #[derive(Debug)]
 pub enum Rejection {
-    /// The head is not valid HTTP.
+    /// The head is not valid HTTP, or exceeds a limit such as `large_client_header_buffers`.
     Malformed(ParseError),
-    /// The head did not arrive within `client_header_timeout`.
+    /// The head did not arrive within `client_header_timeout`, or arrived more slowly than `client_min_rate`.
     TimedOut,
 }
 
@@ -236,10 +237,11 @@ pub struct PreRoutingLimits {
 pub struct Http2Limits {
     /// `http2_max_concurrent_streams`: maximum number of concurrent requests on a connection; at least 1.
     pub streams: u32,
-    /// `http2_body_preread_size`: maximum number of request body bytes that a client may send before the service reads
-    /// the body; at most 2³¹-1.
+    /// `http2_body_preread_size`: maximum number of bytes of each request body that a client may send before the
+    /// service reads the body; at most 2³¹-1.
     pub preread: u32,
-    /// `http2_recv_buffer_size`: size of the read buffer of each worker, in bytes.
+    /// `http2_recv_buffer_size`: size of the read buffer of each worker, in bytes; raised to two maximum frames if
+    /// smaller.
     pub receive_buffer: usize,
     /// `keepalive_time`: age in milliseconds after which a connection accepts no further requests.
     pub keepalive_time_ms: u64,

@@ -42,7 +42,7 @@ impl ClientSocket {
         let _ = self.session.set(Box::new(RefCell::new(session)));
     }
 
-    /// Returns true if the TLS handshake is not complete, so that data being read is early data.
+    /// Returns true if there is a TLS session whose handshake is not complete, so that data being read is early data.
     pub(crate) fn is_early(&self) -> bool {
         self.session.get().is_some_and(|session| session.borrow().is_early())
     }
@@ -120,7 +120,8 @@ impl ClientSocket {
         })
     }
 
-    /// Ready once the client has closed its side or the connection has failed. Pending otherwise, even if data arrives.
+    /// Ready once the client has closed its side or the connection has failed. Pending otherwise; a close after
+    /// received bytes is not detected until these are read.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(session) = self.session.get() {
             return session.borrow_mut().poll_closed(&self.transport, cx);
@@ -154,7 +155,7 @@ impl ClientSocket {
     }
 }
 
-/// Writes once without waiting; for interim responses.
+/// Writes once without waiting; for interim responses, and for TLS alerts during the handshake.
 impl Write for &ClientSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(session) = self.session.get() {

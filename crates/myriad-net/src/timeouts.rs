@@ -2,18 +2,19 @@
 
 use crate::client_timeouts::MinRate;
 
-/// Timeouts of a connection, in milliseconds; 0 means no limit unless specified otherwise.
+/// Timeouts and limits of a connection. Times are in milliseconds; 0 means no limit unless specified otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// `keepalive_timeout`: maximum idle time of a connection; 0 closes it after the response.
     pub keepalive_ms: u64,
-    /// `keepalive_requests`: maximum number of requests per connection.
+    /// `keepalive_requests`: maximum number of requests per connection; 0 closes it after the first response, as 1
+    /// does.
     pub keepalive_requests: u32,
     /// `send_timeout`: maximum time in which the client accepts no bytes of a response.
     pub send_ms: u64,
     /// `lingering_time`: maximum total time of discarding input before a close; 0 if `lingering_close` is off.
     pub lingering_ms: u64,
-    /// `lingering_timeout`: maximum silence of the client while input is discarded.
+    /// `lingering_timeout`: maximum silence of the client while input is discarded; 0 counts as 1 ms.
     pub lingering_idle_ms: u64,
     /// True for `lingering_close always`: discards input even if none is expected.
     pub lingering_always: bool,

@@ -195,7 +195,8 @@ impl Transport {
         self.registered()?.poll_output(cx, again)
     }
 
-    /// Ready once the client has closed its side or the connection has failed. Pending otherwise, even if data arrives.
+    /// Ready once the client has closed its side or the connection has failed. Pending otherwise; a close after
+    /// received bytes is not detected until these are read.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let Ok(registered) = self.registered() else { return Poll::Ready(()) };
         let peeked = registered.poll_input(cx, |socket| {

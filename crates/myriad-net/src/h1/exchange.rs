@@ -40,7 +40,7 @@ struct RequestProperties {
     head_only: bool,
     http11: bool,
     keep_alive: bool,
-    /// Set if the request could not be parsed. The rest of the input is discarded, so that it does not cause a reset.
+    /// Set if the head was invalid or timed out. The rest of the input is discarded, so that it does not cause a reset.
     rejected: bool,
     bytes: u64,
 }
@@ -244,7 +244,8 @@ impl<S: Service> ExchangeParts<S> {
     }
 }
 
-/// Waits for the response of the service. Returns `None` if the client disconnects first.
+/// Waits for the response of the service. Returns `None` if the client disconnects first, which is not detected while
+/// the request body is incomplete.
 async fn wait<T>(
     mut future: Pin<Box<dyn Future<Output = Response<T>>>>,
     connection: &Connection,

@@ -14,8 +14,8 @@ use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
 
 pub(super) enum HeadResult {
-    /// The connection is to be closed without a response: the client closed it, a timeout expired, or the worker
-    /// drains.
+    /// The connection is to be closed without a response: the client closed it, a timeout expired before a request
+    /// began, the PROXY protocol header is invalid or late, or the worker drains.
     Closed,
     /// A complete request head. Bytes after the head remain in the input.
     Request(Box<RequestBuffers>),
@@ -70,7 +70,8 @@ struct HeadReader<'a, S: Service> {
     announced: bool,
     /// Set for the first request of the connection.
     first: bool,
-    /// Set once the deadline of `client_header_timeout` has been set for this head.
+    /// Set once the deadline of `client_header_timeout` has been set for this head; for the first head of a connection,
+    /// from the start.
     timed: bool,
     /// Registration of a partially received head; set once a part of it has arrived.
     began: Option<PartialHeadGuard<'a, S>>,

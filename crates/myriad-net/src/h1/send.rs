@@ -32,8 +32,8 @@ pub(super) struct SendProgress {
     pub(super) written: u64,
     pub(super) complete: bool,
     pub(super) client_closed: bool,
-    /// Time of the first written byte, in microseconds of the process clock; 0 if the response was written with one
-    /// `writev`.
+    /// Time of the first written byte, in microseconds of the process clock; 0 if nothing was written or the response
+    /// was written with one `writev`.
     pub(super) first_us: u64,
     /// Set if the client accepted no bytes for `send_timeout`.
     pub(super) timed_out: bool,

@@ -18,11 +18,12 @@ use crate::response::{Duplex, Tunnel};
 const BUFFER: usize = 16 * 1024;
 
 thread_local! {
-    /// Deadlines of the open tunnels (such as WebSockets) of this worker, set by [`close_tunnels`].
+    /// Deadlines of the open tunnels (such as WebSockets) and `stream` sessions of this worker, set by
+    /// [`close_tunnels`].
     static ENDS: RefCell<Vec<Weak<Deadline>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Closes the open tunnels (such as WebSockets) of this worker after `after_ms` milliseconds.
+/// Closes the open tunnels (such as WebSockets) and `stream` sessions of this worker after `after_ms` milliseconds.
 pub fn close_tunnels(after_ms: u64) {
     ENDS.with_borrow(|ends| {
         for end in ends.iter().filter_map(Weak::upgrade) {
@@ -31,7 +32,7 @@ pub fn close_tunnels(after_ms: u64) {
     });
 }
 
-/// Creates the deadline of a new tunnel; [`close_tunnels`] sets it.
+/// Creates the deadline of a new tunnel or `stream` session; [`close_tunnels`] sets it.
 pub(crate) fn tunnel_deadline() -> Rc<Deadline> {
     let end = Rc::new(Deadline::new());
     ENDS.with_borrow_mut(|ends| {

@@ -6,7 +6,8 @@
 
 use crate::memory_counters::{ANSWERS, CountedBytes, is_short};
 
-/// Number of buffered response bytes of an HTTP/2 connection from which no more body pieces are fetched.
+/// Number of buffered response bytes of an HTTP/2 connection from which no more body pieces are fetched, unless
+/// `CONNECTION_AMONG_MANY` applies.
 const CONNECTION: usize = 1 << 20;
 /// Limit of buffered response bytes of a connection while all connections of the worker buffer more than [`WORKER`]
 /// bytes, or the process is short of memory.

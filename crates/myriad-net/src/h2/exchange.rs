@@ -25,7 +25,8 @@ pub(super) struct Http2Exchange<T> {
     pub(super) is_head: bool,
     /// Size of the request head in bytes.
     pub(super) head_bytes: u64,
-    /// Queue through which the driver passes the request body to the service; `None` if the request has no body.
+    /// Queue through which the driver passes the request body to the service; `None` if the request has no body or is
+    /// malformed.
     pub(super) feed: Option<BodyFeed>,
     pub(super) stage: ExchangeStage<T>,
     /// Waker of the stream; created when the exchange first waits.

@@ -77,7 +77,7 @@ pub(super) struct QuicClient<S: Service> {
     withheld: Option<(Transmit, Vec<u8>)>,
     /// IP address under which the running handshake is counted by the handshake limits; `None` if it is not counted.
     pub(super) counted: Option<IpAddr>,
-    /// Deadline of the handshake; `None` once it is complete.
+    /// Deadline of the handshake; `None` once it is complete, or if `client_header_timeout` is 0.
     handshake_until: Option<Instant>,
     /// Maximum idle time of the connection (`keepalive_timeout`).
     idle: Duration,

@@ -5,12 +5,14 @@ use std::net::IpAddr;
 
 use myriad_http::client_network;
 
-/// Number of concurrent QUIC handshakes of a client network from which its clients must validate their addresses
-/// (Retry).
+/// Number of concurrent QUIC handshakes of a client network, on one listener of a worker, from which its clients must
+/// validate their addresses (Retry).
 const EASY: u32 = 64;
-/// Number of concurrent QUIC handshakes of all networks from which all clients must validate their addresses (Retry).
+/// Number of concurrent QUIC handshakes of all networks, on one listener of a worker, from which all clients must
+/// validate their addresses (Retry).
 const EASY_IN_ALL: u32 = 1024;
-/// Number of concurrent QUIC handshakes of a client network from which its further handshakes are refused.
+/// Number of concurrent QUIC handshakes of a client network from which further handshakes with validated addresses are
+/// refused; clients with other addresses still get a Retry.
 const MOST: u32 = 1024;
 
 /// Decision about a client that opens a QUIC connection.
@@ -24,7 +26,7 @@ pub(super) enum HandshakeDecision {
     Refuse,
 }
 
-/// Numbers of QUIC handshakes in progress, in total and per client network.
+/// Numbers of QUIC handshakes in progress on one listener of a worker, in total and per client network.
 #[derive(Debug, Default)]
 pub(super) struct HandshakeCounters {
     by_network: HashMap<IpAddr, u32>,

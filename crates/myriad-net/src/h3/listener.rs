@@ -37,7 +37,7 @@ use crate::test_panic::test_panic;
 use crate::tls::Refusal;
 
 /// Maximum number of rounds per poll of the listener's task, so that other tasks of the thread run. A round reads a
-/// batch of datagrams and processes the connections.
+/// batch of datagrams and processes the connections. Also the maximum number of sends per connection in a round.
 const ROUNDS: usize = 8;
 /// Minimum interval between stateless resets that a QUIC listener sends (RFC 9000 section 10.3.3).
 const RESET_INTERVAL: Duration = Duration::from_millis(1);

@@ -85,7 +85,7 @@ struct RelayListener {
 /// Result of sending a message to the inbox of another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InboxSendResult {
-    /// The message is in the inbox, or was dropped because the inbox is full.
+    /// The message is in the inbox, or was dropped, usually because the inbox is full.
     Done,
     /// The process has closed its inbox.
     Gone,
@@ -154,7 +154,8 @@ impl QuicRelay {
         (id, Arc::clone(&listener.reads))
     }
 
-    /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist.
+    /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist or has
+    /// closed its inbox.
     pub(super) fn forward(self: &Arc<Self>, listener: u64, owner: CidOwner, datagram: &Datagram) -> bool {
         let other = |other: &&OtherProcess| other.process.number == owner.process;
         let Some(inbox) = self.state().others.iter().find(other).map(|other| Arc::clone(&other.inbox)) else {
@@ -207,8 +208,8 @@ impl QuicRelay {
         }
     }
 
-    /// Determines for each listener whether this process reads its sockets. If another process is to read them, sends
-    /// it the permission.
+    /// Determines for each listener whether this process reads its sockets. If another process is to read sockets that
+    /// this process has read, sends it the permission.
     fn select_readers(self: &Arc<Self>, state: &mut State) {
         let State { own: Some(own), others, listeners, .. } = state else { return };
         if own.standing == Standing::Starting {

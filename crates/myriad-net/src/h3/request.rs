@@ -72,7 +72,8 @@ pub(super) struct RequestStream<T> {
     pub(super) receiving: bool,
     /// Set once a part of the request body has arrived.
     pub(super) has_body: bool,
-    /// Queue through which the request body is passed to the service; `None` if there is no body.
+    /// Queue through which the request body is passed to the service; `None` before the request is passed to it, and if
+    /// the request has no body or is malformed.
     pub(super) feed: Option<BodyFeed>,
     /// Number of body bytes in `feed` that the service has not read yet.
     pub(super) fed: u64,

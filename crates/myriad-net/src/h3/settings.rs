@@ -35,7 +35,8 @@ pub struct QuicSettings {
     pub idle_ms: u64,
     /// `client_min_rate`: minimum transfer rate, here applied to request heads.
     pub min_rate: MinRate,
-    /// `client_header_timeout`: maximum duration of a handshake, in milliseconds; 0 for no limit.
+    /// `client_header_timeout`: maximum duration of a handshake, and maximum age of a stream until its request is
+    /// passed to the service, in milliseconds; 0 for no limit.
     pub handshake_ms: u64,
 }
 

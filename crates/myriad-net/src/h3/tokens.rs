@@ -16,8 +16,8 @@ const SENT: u32 = 1;
 const BITS: u64 = 1 << 23;
 /// Number of bits that each used token sets in the Bloom filter.
 const MARKS: u64 = 8;
-/// Number of set bits (after about 720,000 tokens) above which the Bloom filter is cleared. All tokens issued before
-/// then become invalid.
+/// Number of set bits (after about 720,000 tokens) above which the Bloom filter is cleared. All tokens issued up to the
+/// newest token in it then become invalid.
 const FULL: u64 = BITS / 2;
 
 /// Key of address validation tokens, and the used tokens, of one process. A new process does not know which tokens were
@@ -62,7 +62,8 @@ struct Period {
     set: u64,
     /// Latest time of issue of the used tokens, in seconds since the Unix epoch.
     newest: u64,
-    /// Time in seconds since the Unix epoch when the filter was last cleared; tokens issued until then are invalid.
+    /// Latest time of issue, in seconds since the Unix epoch, of the tokens that the filter contained when it was last
+    /// cleared; tokens issued until then are invalid. 0 if it was not cleared.
     forgotten: u64,
 }
 

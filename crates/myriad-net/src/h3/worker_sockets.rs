@@ -49,7 +49,8 @@ impl QuicListenerShare {
         self.reads.load(Ordering::Acquire)
     }
 
-    /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist.
+    /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist or has
+    /// closed its inbox.
     pub(super) fn forward(&self, owner: CidOwner, datagram: &Datagram) -> bool {
         self.relay.forward(self.listener, owner, datagram)
     }

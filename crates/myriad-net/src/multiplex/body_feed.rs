@@ -154,7 +154,7 @@ impl BodyFeed {
         self.inner.state.borrow().failed == Some(BodyError::Timeout)
     }
 
-    /// Returns whether the body is known to be empty.
+    /// Returns true if the body is known to be empty.
     pub(crate) fn is_empty(&self) -> bool {
         let state = self.inner.state.borrow();
         state.announced == Some(0) || state.is_complete && state.received == 0

@@ -14,7 +14,8 @@ use crate::response_pacer::ResponsePacer;
 /// Maximum number of bytes read from a file at once for an HTTP/2 or HTTP/3 response.
 const FILE_PIECE: usize = 64 * 1024;
 
-/// Minimum number of bytes read from a file at once, even if fewer are requested.
+/// Minimum number of bytes read from a file at once, even if fewer are requested, unless the file or the rate limit
+/// leaves fewer.
 const SHORT_PIECE: usize = 4 * 1024;
 
 /// Rest of a response body that the driver of an HTTP/2 or HTTP/3 connection has not taken.
@@ -60,8 +61,8 @@ impl OutgoingBody {
     }
 
     /// Returns the next piece; `None` once the body is complete. Pending if none is available or the rate limit is
-    /// reached. From files, about `wanted` bytes are read: at least `SHORT_PIECE`, at most `FILE_PIECE`. Other pieces
-    /// can be longer.
+    /// reached. From files, about `wanted` bytes are read: at least `SHORT_PIECE` (unless the rate limit allows fewer),
+    /// at most `FILE_PIECE`. Other pieces can be longer.
     pub fn poll_piece(
         &mut self,
         wanted: usize,

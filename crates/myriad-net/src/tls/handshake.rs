@@ -33,19 +33,22 @@ pub(crate) enum HandshakeResult {
     Secure,
     /// The client sent data that is not TLS, such as plain HTTP.
     Plain,
-    /// The handshake failed. `None` if the client sent nothing or no valid PROXY protocol header.
+    /// The handshake failed. `None` if the client sent nothing (before it closed or timed out) or no valid PROXY
+    /// protocol header.
     Failed(Option<HandshakeError>),
 }
 
 /// Reason for a failed handshake.
 pub(crate) enum HandshakeError {
-    /// A protocol error: a malformed message, or no common parameters.
+    /// A TLS error: a malformed message, no common parameters, a rejected client certificate, or an alert from the
+    /// client.
     Protocol(rustls::Error),
     /// The handshake was aborted because its client network has too many handshakes in progress.
     TooMany,
     /// The time limit of the handshake expired.
     TimedOut,
-    /// The client closed the connection, validated an ACME challenge, or requested a server that rejects handshakes.
+    /// The client closed the connection, the connection failed, the client validated an ACME challenge, or it requested
+    /// a server that rejects handshakes.
     Aborted,
 }
 

@@ -177,7 +177,8 @@ impl TlsSession {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready once the client has closed its side or the connection has failed. Pending otherwise, even if data arrives.
+    /// Ready once the client has closed its side or the connection has failed. Pending otherwise; a close after
+    /// received bytes may not be detected until these are read.
     pub(crate) fn poll_closed(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             // A pipelined request is pending: a close after it is detected once the request has been read.

@@ -34,7 +34,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Passes a request to the service. Its head is in `around.head`.
+    /// Passes a request to the service, or rejects it if the client's address has changed. Its head is in
+    /// `around.head`.
     pub(super) fn request(
         &mut self,
         id: StreamId,
@@ -79,7 +80,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Creates the feed of a request body that is not complete. Returns its reader.
+    /// Creates the feed of a request body. Returns its reader.
     fn feed(&mut self, id: StreamId, around: &HubContext<'_, S>) -> BodyFeed {
         let expects = around.head.known(Known::Expect);
         let expects = expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));

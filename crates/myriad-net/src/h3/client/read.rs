@@ -344,7 +344,7 @@ impl<S: Service> QuicClient<S> {
         self.remove_if_over(id);
     }
 
-    /// Aborts a request whose head did not arrive within its time limit.
+    /// Aborts a request that exceeded `client_header_timeout` or `client_min_rate` before it was passed to the service.
     pub(super) fn on_head_timeout(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let reason = "client timed out";
         self.fail(

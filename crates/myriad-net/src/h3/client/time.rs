@@ -9,8 +9,8 @@ use super::{HubContext, QuicClient};
 use crate::h3::request::{RequestState, RequestStream};
 use crate::service::{HandshakeFailure, Service};
 
-/// Maximum time that a request waits for the end of its stream if its method usually has no body. After that it is
-/// passed to the service, which then reads its body.
+/// Maximum time, from the opening of its stream, that a request waits for the end of the stream if its method usually
+/// has no body. After that it is passed to the service, which then reads its body.
 const END_PATIENCE: Duration = Duration::from_millis(200);
 
 impl<S: Service> QuicClient<S> {
@@ -92,8 +92,8 @@ impl<S: Service> QuicClient<S> {
         self.held_until = Some(self.held_until.map_or(until, |known| known.min(until)));
     }
 
-    /// Aborts requests whose heads have not arrived within `client_header_timeout` or arrive slower than
-    /// `client_min_rate`.
+    /// Aborts requests that were not passed to the service within `client_header_timeout`, including delayed ones, or
+    /// whose heads arrive slower than `client_min_rate`.
     fn abort_late_heads(&mut self, around: &mut HubContext<'_, S>) {
         let rate = self.min_rate;
         let is_late = |stream: &RequestStream<S::ExchangeState>| {
