@@ -1,16 +1,19 @@
 //! Real WordPress with sixty posts, created by `scripts/site`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::process::run;
-use crate::{Place, Server, binary, workspace};
+use crate::{Place, Server, Visitor, binary, workspace};
 
 /// Running site: its files, its MariaDB, its php-fpm. Stopped and removed when its last handle is dropped.
 #[derive(Debug)]
 pub struct WordPress {
     place: Place,
+    /// Locked during a login of the administrator.
+    login: Mutex<()>,
 }
 
 impl WordPress {
@@ -31,13 +34,11 @@ impl WordPress {
     }
 
     fn create() -> Self {
-        let site = Self { place: Place::new() };
+        let site = Self { place: Place::new(), login: Mutex::new(()) };
         site.script("create");
         // WordPress accepts one comment per fifteen seconds and address, and tests run concurrently.
-        let plugins = site.root().join("wp-content/mu-plugins");
-        std::fs::create_dir_all(&plugins).expect("a folder for plugins");
         let text = "<?php add_filter('wp_is_comment_flood', '__return_false', 99);";
-        std::fs::write(plugins.join("quick-comments.php"), text).expect("a plugin");
+        site.write("wp-content/mu-plugins/quick-comments.php", text);
         site.script("start");
         site
     }
@@ -62,8 +63,44 @@ impl WordPress {
         self.folder().join("run/php.sock")
     }
 
+    /// Writes a file below the document root, and creates missing folders of its path. If the file exists, it is
+    /// replaced atomically: other tests of a shared site may request it at this moment, and an empty script has an
+    /// empty, cacheable response.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        replace(&self.root().join(name), &self.folder(), bytes.as_ref());
+    }
+
+    /// Logs in as the administrator with the form, like a browser; returns the client.
+    pub fn log_in(&self, server: &Server) -> Visitor {
+        let mut visitor = Visitor::new(server.port);
+        self.submit_login(|name, password| {
+            assert_eq!(visitor.get("/wp-login.php").status, 200);
+            assert!(visitor.has_cookie("wordpress_test_cookie"));
+            let form = [
+                ("log", name),
+                ("pwd", password),
+                ("wp-submit", "Log In"),
+                ("testcookie", "1"),
+                ("redirect_to", "/wp-admin/"),
+            ];
+            let answer = visitor.post("/wp-login.php", &form);
+            assert_eq!(answer.status, 302, "{}", answer.text());
+        });
+        assert!(visitor.has_cookie("wordpress_logged_in_"));
+        visitor
+    }
+
+    /// Calls a function that logs in with the name and the password of the administrator. Calls are serialized:
+    /// WordPress stores all sessions of a user in one value, which it reads and writes without a lock, so that of two
+    /// concurrent logins one can lose its session.
+    pub fn submit_login<T>(&self, log_in: impl FnOnce(&str, &str) -> T) -> T {
+        let _login = self.login.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, password) = self.administrator();
+        log_in(&name, &password)
+    }
+
     /// Returns name and password of the administrator.
-    pub fn administrator(&self) -> (String, String) {
+    fn administrator(&self) -> (String, String) {
         let secrets = self.place.read("site/site.env");
         let value = |name: &str| {
             let line = secrets.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
@@ -212,5 +249,47 @@ impl Drop for WordPress {
     fn drop(&mut self) {
         let mut command = Command::new(workspace().join("scripts/site"));
         let _ = command.arg("stop").arg(self.folder()).output();
+    }
+}
+
+/// Replaces a file atomically. The new contents are first written to a file in `staging`, a folder of the same file
+/// system.
+fn replace(path: &Path, staging: &Path, bytes: &[u8]) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let staged = staging.join(format!("staged-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+    std::fs::create_dir_all(path.parent().expect("a file in a folder")).expect("folders");
+    std::fs::write(&staged, bytes).expect("a staged file");
+    std::fs::rename(&staged, path).expect("a replaced file");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    #[test]
+    fn replaced_file_is_never_read_empty() {
+        let place = Place::new();
+        let file = place.path("html/scripts/index.php");
+        replace(&file, place.folder(), b"<?php");
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    replace(&file, place.folder(), b"<?php");
+                }
+            });
+            let is_whole = (0..2000).all(|_| fs::read(&file).is_ok_and(|bytes| bytes == b"<?php"));
+            is_done.store(true, Ordering::Relaxed);
+            assert!(is_whole, "the file was read while it was written");
+        });
+        let names =
+            fs::read_dir(place.folder()).expect("folder").map(|entry| entry.expect("entry").file_name());
+        assert!(
+            !names.into_iter().any(|name| name.to_string_lossy().starts_with("staged")),
+            "a staged file remains"
+        );
     }
 }

@@ -136,8 +136,7 @@ fn packed_sitemap_is_read_and_pages_of_other_sites_are_left_out() {
     );
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(map.as_bytes()).expect("packed");
-    std::fs::write(site.root().join("wp-content/uploads/map.xml.gz"), packed.finish().expect("packed"))
-        .expect("file");
+    site.write("wp-content/uploads/map.xml.gz", packed.finish().expect("packed"));
     let map = url(&server, "/wp-content/uploads/map.xml.gz");
     let warmed = warm(&server, &[&url(&server, "/"), "--sitemap", &map]);
     assert!(warmed.status.success(), "{}", told(&warmed));

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use myriad_tests::{Place, Request, Server, Visitor, WordPress, binary};
+use myriad_tests::{Place, Request, Server, WordPress, binary};
 
 /// Host name of the site, which WordPress permits in a network as well.
 const HOST: &str = "site.test";
@@ -301,11 +301,7 @@ fn hooks_of_a_shop_purge_the_pages_that_show_the_product() {
 fn administrators_see_a_notice_while_the_connection_to_myriad_is_broken() {
     let site = WordPress::alone();
     let server = site.serve_with_plugin();
-    let (name, password) = site.administrator();
-    let mut administrator = Visitor::new(server.port);
-    administrator.get("/wp-login.php");
-    let form = [("log", &*name), ("pwd", &*password), ("wp-submit", "Log In"), ("testcookie", "1")];
-    assert_eq!(administrator.post("/wp-login.php", &form).status, 302);
+    let mut administrator = site.log_in(&server);
     let mut screen = |target: &str| {
         let answer = administrator.get(target);
         assert_eq!(answer.status, 200, "{target}");

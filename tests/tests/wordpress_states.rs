@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use myriad_tests::{Answer, Request, Server, Visitor, WordPress, wait_for};
+use myriad_tests::{Answer, Request, Server, WordPress, wait_for};
 
 /// Plugins, each enabled by a file in the document root.
 const PLUGIN: &str = r"<?php
@@ -108,11 +108,7 @@ fn maintenance_is_shown_on_every_url_and_a_failure_is_not() {
     site.are(200, "<html");
     // After "Purge all pages" no page can replace the response of PHP.
     site.warm();
-    let (name, password) = site.site.administrator();
-    let mut editor = Visitor::new(site.server.port);
-    editor.get("/wp-login.php");
-    let form = [("log", &*name), ("pwd", &*password), ("wp-submit", "Log In"), ("testcookie", "1")];
-    editor.post("/wp-login.php", &form);
+    let mut editor = site.site.log_in(&site.server);
     let screen = editor.get("/wp-admin/options-general.php?page=myriad-cache").text();
     let link = screen.split("class=\"button\" href=\"").nth(1).and_then(|rest| rest.split('"').next());
     let link = link.expect("a button").replace("&#038;", "&").replace("&amp;", "&");

@@ -193,13 +193,7 @@ fn editors_and_authors_of_waiting_comments_get_their_pages_from_php() {
     let (site, server) = site();
     let reader = log_in(&server, "rita");
     assert!(!reader.has_cookie("wordpress_no_cache"), "a reader is served from the cache");
-    let (name, password) = site.administrator();
-    let mut visitor = Visitor::new(server.port);
-    visitor.get("/wp-login.php");
-    visitor.post(
-        "/wp-login.php",
-        &[("log", &name), ("pwd", &password), ("wp-submit", "Log In"), ("testcookie", "1")],
-    );
+    let mut visitor = site.log_in(&server);
     assert!(visitor.has_cookie("wordpress_no_cache"), "an administrator is not");
     let page = visitor.get("/wp-admin/profile.php").text();
     let link =

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use myriad_tests::{Answer, Request, Server, Visitor, WordPress};
+use myriad_tests::{Answer, Request, Server, WordPress};
 
 use super::{PREPARE, SHOWS, host, screenshot, seen};
 
@@ -154,13 +154,7 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
     assert!(why.contains("page not cut: is_user_logged_in in mu-plugins/shows.php"), "{why}");
     assert!(served(&server, &reader, "/contact/").text().contains("<p>Members</p>"));
     assert!(served(&server, &reader, "/colophon/").text().contains("<p>Readers</p>"));
-    let (name, password) = site.administrator();
-    let mut editor = Visitor::new(server.port);
-    editor.get("/wp-login.php");
-    editor.post(
-        "/wp-login.php",
-        &[("log", &name), ("pwd", &password), ("wp-submit", "Log In"), ("testcookie", "1")],
-    );
+    let mut editor = site.log_in(&server);
     for _ in 0..2 {
         let page = editor.get("/about/");
         assert_eq!(page.cache(), "BYPASS");

@@ -203,7 +203,7 @@ fn run_with_each_server(
 
 #[test]
 fn all_cache_functions_behave_as_wordpress_documents() {
-    for (server, printed) in run_with_each_server(&WordPress::shared(), "localhost", "api.php", &[]) {
+    for (server, printed) in run_with_each_server(&WordPress::alone(), "localhost", "api.php", &[]) {
         assert!(printed.ends_with(" checks") && !printed.contains('\n'), "{server}: {printed}");
     }
 }
@@ -216,7 +216,7 @@ fn results_are_those_of_wordpress_s_own_object_cache() {
             assert_eq!(printed, "20000 calls", "{host}, {server}");
         }
     };
-    run(&WordPress::shared(), "localhost");
+    run(&WordPress::alone(), "localhost");
     let network = WordPress::alone();
     network.make_network("network.test");
     run(&network, "network.test");
@@ -307,7 +307,7 @@ fn sites_see_nothing_of_each_other() {
         assert!(made_for(&server, host, "/second/").text().contains("<title>The second site"));
         assert!(!made_for(&server, host, "/").text().contains("<title>The second site"));
     }
-    let other = WordPress::shared();
+    let other = WordPress::alone();
     wordpress(&other, &["--install-object-cache", &redis.address]);
     let said = other.run_php("localhost", "echo var_export(wp_cache_get('k', 'g'), true); wp_cache_flush();");
     assert_eq!(said, "false");

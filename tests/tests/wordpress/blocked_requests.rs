@@ -40,16 +40,14 @@ const LEFT_BEHIND: [&str; 29] = [
 #[test]
 fn private_files_are_not_found() {
     let (site, server) = start();
-    std::fs::write(site.root().join(".htaccess"), "secret rules").expect("write");
+    site.write(".htaccess", "secret rules");
     let evil = "<?php echo 'owned';";
-    std::fs::write(site.root().join("wp-content/uploads/evil.php"), evil).expect("write");
+    site.write("wp-content/uploads/evil.php", evil);
     for name in ["x.php.txt", "x.php_old", "x.php copy", "x.php.1", "x.php5", "X.PHP.txt"] {
-        std::fs::write(site.root().join(name), evil).expect("write");
+        site.write(name, evil);
     }
     for name in LEFT_BEHIND {
-        let path = site.root().join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
-        std::fs::write(path, "secret rules").expect("write");
+        site.write(name, "secret rules");
         let answer = page(&server, &format!("/{name}"));
         assert_eq!(answer.status, 404, "{name}");
         assert!(!answer.text().contains("secret rules"), "{name}");
@@ -81,7 +79,7 @@ fn private_files_are_not_found() {
         assert!(!answer.text().contains("owned") && !answer.text().contains("secret rules"), "{target}");
     }
     for name in ["notes.php_.pdf", "a.place_.pdf", "paper.zip", "papers.tar.gz", "talk.key"] {
-        std::fs::write(site.root().join("wp-content/uploads").join(name), "a paper").expect("write");
+        site.write(&format!("wp-content/uploads/{name}"), "a paper");
         let answer = page(&server, &format!("/wp-content/uploads/{name}"));
         assert_eq!(
             (answer.status, &*answer.text()),
@@ -120,7 +118,7 @@ fn names_of_posts_are_refused_only_where_such_a_file_exists() {
 fn a_link_below_uploads_leads_only_to_what_its_owner_owns() {
     let (site, server) = start();
     let uploads = site.root().join("wp-content/uploads");
-    std::fs::write(uploads.join("real.txt"), "a paper").expect("write");
+    site.write("wp-content/uploads/real.txt", "a paper");
     let link = |name: &str, target: &std::path::Path| {
         let path = uploads.join(name);
         let _ = std::fs::remove_file(&path);

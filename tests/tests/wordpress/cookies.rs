@@ -9,7 +9,7 @@ fn visits(site: &WordPress) {
     let script = "<?php $names = explode('/', trim($_SERVER['PATH_INFO'], '/')); array_pop($names);
         foreach ($names as $name) if ($name === 'session') session_start(['cache_limiter' => '']); else setcookie($name, 'of-php', time() + 9000, '/');
         echo 'told: ', $_SERVER['HTTP_COOKIE'] ?? 'nothing', ' ', uniqid();";
-    std::fs::write(site.root().join("visits.php"), script).expect("write");
+    site.write("visits.php", script);
 }
 
 fn target(server: &Server, names: &str) -> String {

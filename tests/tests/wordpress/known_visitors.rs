@@ -2,12 +2,12 @@
 
 use myriad_tests::{Place, Request, Server, Visitor, WordPress, wait_for};
 
-use super::{administrator, browser, page, some_post, start};
+use super::{browser, page, some_post, start};
 
 #[test]
 fn logged_in_user_gets_own_page_and_others_do_not() {
     let (site, server) = start();
-    let mut admin = administrator(&site, &server);
+    let mut admin = site.log_in(&server);
     for _ in 0..2 {
         let own = admin.get("/");
         assert_eq!((own.status, own.cache()), (200, "BYPASS"));
@@ -23,6 +23,17 @@ fn logged_in_user_gets_own_page_and_others_do_not() {
     assert!(dashboard.text().contains("Dashboard"));
     let stranger = page(&server, "/wp-admin/");
     assert_eq!(stranger.status, 302, "a stranger is sent to the log-in page");
+}
+
+#[test]
+fn concurrent_logins_all_have_a_session() {
+    let (site, server) = start();
+    let pages: Vec<_> = std::thread::scope(|scope| {
+        let logins: Vec<_> = (0..8).map(|_| scope.spawn(|| site.log_in(&server))).collect();
+        let visitors: Vec<_> = logins.into_iter().map(|login| login.join().expect("a login")).collect();
+        visitors.into_iter().map(|mut visitor| visitor.get("/wp-admin/profile.php").status).collect()
+    });
+    assert_eq!(pages, [200; 8], "without a session, the response is a redirect to the log-in page");
 }
 
 #[test]
@@ -91,7 +102,7 @@ fn a_visitor_may_comment_and_sees_the_comment() {
 #[test]
 fn a_post_is_published_through_the_rest_interface() {
     let (site, server) = start();
-    let mut admin = administrator(&site, &server);
+    let mut admin = site.log_in(&server);
     let nonce = admin.get("/wp-admin/admin-ajax.php?action=rest-nonce").text();
     assert!(nonce.len() >= 10 && nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{nonce}");
     let slug = format!("published-by-a-test-{}", server.port);
@@ -114,7 +125,7 @@ fn a_post_is_published_through_the_rest_interface() {
 #[test]
 fn permalinks_are_saved_without_a_script_in_them() {
     let (site, server) = start();
-    let mut admin = administrator(&site, &server);
+    let mut admin = site.log_in(&server);
     let settings = admin.get("/wp-admin/options-permalink.php").text();
     assert!(settings.contains("permalink_structure"), "{settings}");
     assert!(!settings.contains("/index.php/"), "WordPress offers links with the script in them");
@@ -134,12 +145,11 @@ fn new_post(site: &WordPress, server: &Server, name: &str) -> (String, String) {
 
 /// Returns the output of a script in the site's folder; removes the script.
 fn run_script(site: &WordPress, server: &Server, name: &str, script: &str) -> String {
-    let file = site.root().join(name);
-    std::fs::write(&file, script).expect("write");
+    site.write(name, script);
     let answer =
         server.fetch(&browser(server, &format!("/{name}")).field("X-Requested-With", "XMLHttpRequest"));
     assert_eq!(answer.status, 200, "{name}: {}", answer.text());
-    std::fs::remove_file(&file).expect("remove");
+    std::fs::remove_file(site.root().join(name)).expect("remove");
     answer.text()
 }
 
@@ -173,10 +183,6 @@ fn a_post_that_is_trashed_or_made_private_is_gone() {
 fn commenter_without_cookie_sees_new_comment() {
     let (site, server) = start();
     let (id, post) = new_post(&site, &server, "commented");
-    let open = "<?php require 'wp-load.php'; update_option('comment_previously_approved', 0); \
-                update_option('comment_moderation', 0); echo 'open';";
-    let was = "<?php require 'wp-load.php'; update_option('comment_previously_approved', 1); echo 'was';";
-    run_script(&site, &server, "open.php", open);
     page(&server, &post);
     assert_eq!(page(&server, &post).cache(), "HIT");
     let mut visitor = Visitor::new(server.port);
@@ -189,7 +195,6 @@ fn commenter_without_cookie_sees_new_comment() {
         ("comment_parent", "0"),
     ];
     let answer = visitor.post("/wp-comments-post.php", &form);
-    run_script(&site, &server, "was.php", was);
     assert_eq!(answer.status, 302, "{}", answer.text());
     // WordPress deletes the cookie that it has not set; a browser then has none.
     assert!(answer.all("Set-Cookie").all(|cookie| cookie.contains("Max-Age=0")), "{:?}", answer.text());

@@ -14,7 +14,7 @@ mod tls_proxy;
 
 use std::sync::Arc;
 
-use myriad_tests::{Answer, Request, Server, Visitor, WordPress};
+use myriad_tests::{Answer, Request, Server, WordPress};
 
 fn start() -> (Arc<WordPress>, Server) {
     let site = WordPress::shared();
@@ -29,25 +29,6 @@ fn browser(server: &Server, target: &str) -> Request {
 
 fn page(server: &Server, target: &str) -> Answer {
     server.fetch(&browser(server, target))
-}
-
-/// Returns the administrator, logged in with the form like in a browser.
-fn administrator(site: &WordPress, server: &Server) -> Visitor {
-    let (name, password) = site.administrator();
-    let mut visitor = Visitor::new(server.port);
-    assert_eq!(visitor.get("/wp-login.php").status, 200);
-    assert!(visitor.has_cookie("wordpress_test_cookie"));
-    let form = [
-        ("log", name.as_str()),
-        ("pwd", &password),
-        ("wp-submit", "Log In"),
-        ("testcookie", "1"),
-        ("redirect_to", "/wp-admin/"),
-    ];
-    let answer = visitor.post("/wp-login.php", &form);
-    assert_eq!(answer.status, 302, "{}", answer.text());
-    assert!(visitor.has_cookie("wordpress_logged_in_"));
-    visitor
 }
 
 /// Returns the URL of a post in a category list: the newest posts on the home page may belong to another test, which

@@ -76,8 +76,7 @@ fn not_found_page_is_cached_briefly_despite_no_cache() {
     if !said.contains("private") {
         assert_eq!(page(&server, "/no-such-page-at-all/").cache(), "HIT");
     }
-    std::fs::write(site.root().join("gone.php"), "<?php http_response_code(404); echo 'gone';")
-        .expect("write");
+    site.write("gone.php", "<?php http_response_code(404); echo 'gone';");
     for status in ["MISS", "HIT"] {
         let gone = page(&server, "/gone.php");
         assert_eq!((gone.status, gone.cache(), &*gone.text()), (404, status, "gone"));

@@ -79,7 +79,7 @@ fn what_must_not_be_cached_is_not() {
 pub(crate) fn echo(site: &WordPress) {
     let script =
         "<?php foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value\\n\";";
-    std::fs::write(site.root().join("echo.php"), script).expect("write");
+    site.write("echo.php", script);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn nothing_that_a_visitor_makes_up_reaches_a_shared_page_and_everything_a_page_o
 fn page_varying_by_cookie_is_shared_by_all_anonymous_visitors() {
     let (site, server) = start();
     let script = "<?php header('Vary: Accept-Encoding, Cookie'); echo $_SERVER['HTTP_COOKIE'] ?? 'none';";
-    std::fs::write(site.root().join("varies.php"), script).expect("write");
+    site.write("varies.php", script);
     let request = browser(&server, &format!("/varies.php/{}", server.port));
     for (cookie, status) in [("_ga=1", "MISS"), ("_ga=2", "HIT"), ("theme=dark", "HIT")] {
         let answer = server.fetch(&request.clone().field("Cookie", cookie));
@@ -185,7 +185,7 @@ fn cache_directives_of_plugins_are_obeyed_and_hidden_from_visitors() {
         if ($surrogate && $asked === 'forbidden') { header('Surrogate-Control: no-store'); header('Cache-Control: max-age=60'); }
         header('X-LiteSpeed-Tag: a');
         echo isset($_SERVER['HTTP_X_LSCACHE']) ? 'a visitor says it' : 'fine';";
-    std::fs::write(site.root().join("says.php"), script).expect("write");
+    site.write("says.php", script);
     for (path, second) in [
         ("ls-public", "HIT"),
         ("ls-none", "MISS"),

@@ -87,16 +87,10 @@ fn pages_written_by_plugins_are_served_to_anonymous_visitors() {
         ("cache-enabler", "http-index.html"),
     ];
     for (folder, file) in files {
-        let place = site
-            .root()
-            .join("wp-content/cache")
-            .join(folder)
-            .join("127.0.0.1")
-            .join(format!("{name}-{folder}"));
-        fs::create_dir_all(&place).expect("folders");
+        let place = format!("wp-content/cache/{folder}/127.0.0.1/{name}-{folder}");
         let text = format!("<html>a page in a file of {folder}</html>");
-        fs::write(place.join(file), &text).expect("written");
-        fs::write(place.join(format!("{file}.gz")), gzipped(&text)).expect("written");
+        site.write(&format!("{place}/{file}"), &text);
+        site.write(&format!("{place}/{file}.gz"), gzipped(&text));
         let target = format!("/{name}-{folder}/");
         let get = |target: &str| browser(&server, target);
         let is_file =
@@ -160,7 +154,7 @@ fn sites_of_a_network_in_folders_share_the_files_of_one_wordpress() {
     let site = WordPress::shared();
     let server = set(&site, &["multisite=subdirectories"]);
     let evil = format!("evil-{}.php", server.port);
-    fs::write(site.root().join("wp-content/uploads").join(&evil), "<?php echo 'owned';").expect("write");
+    site.write(&format!("wp-content/uploads/{evil}"), "<?php echo 'owned';");
     let style = "/wp-includes/css/dist/block-library/style.min.css";
     let answer = page(&server, &format!("/blog-2{style}?ver=6"));
     assert!(answer.body == fs::read(site.root().join(&style[1..])).expect("file"));
@@ -191,7 +185,7 @@ fn security_headers_are_sent_exactly_once() {
     let script = "<?php if (str_contains($_SERVER['PATH_INFO'], 'deny')) header('X-Frame-Options: DENY'); \
                   if (str_contains($_SERVER['PATH_INFO'], 'policy')) header(\"Content-Security-Policy: frame-ancestors 'self' https://a.example\"); \
                   header('X-Content-Type-Options: nosniff'); echo 'words';";
-    fs::write(site.root().join("framed.php"), script).expect("write");
+    site.write("framed.php", script);
     let framed = |target: &str| {
         let answer = page(&server, target);
         let sniffing: Vec<_> = answer.all("X-Content-Type-Options").collect();
@@ -214,11 +208,7 @@ fn security_headers_are_sent_exactly_once() {
             assert_eq!(framed(&target), frames, "{target}");
         }
     }
-    fs::write(
-        site.root().join("wp-content/uploads/drawing.svg"),
-        "<svg xmlns='http://www.w3.org/2000/svg'/>",
-    )
-    .expect("write");
+    site.write("wp-content/uploads/drawing.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>");
     let drawing = page(&server, "/wp-content/uploads/drawing.svg?ver=1");
     assert!(drawing.field("Content-Security-Policy").is_some_and(|policy| policy.contains("sandbox")));
     assert_eq!(drawing.all("Cache-Control").collect::<Vec<_>>(), ["max-age=31536000", "immutable"]);

@@ -90,7 +90,7 @@ fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 
 fn site_with_https_address() -> std::sync::Arc<WordPress> {
     let site = WordPress::shared();
-    fs::write(site.root().join("wp-content/mu-plugins/https-address.php"), ADDRESS).expect("a plugin");
+    site.write("wp-content/mu-plugins/https-address.php", ADDRESS);
     site
 }
 
@@ -103,15 +103,16 @@ fn site_with_https_address_works_fully_through_tls_proxy() {
     let (status, _, form) = proxy.ask("/wp-login.php", &[]);
     assert!(status == 200 && form.contains("user_login"), "{status} {form}");
     assert!(form.contains("https://shop.example/wp-") && !form.contains("http://shop.example"), "{form}");
-    let (name, password) = site.administrator();
-    let form = [
-        format!("log={name}"),
-        format!("pwd={password}"),
-        "testcookie=1".to_owned(),
-        "redirect_to=https://shop.example/wp-admin/".to_owned(),
-    ];
-    let options: Vec<&str> = form.iter().flat_map(|pair| ["--data-urlencode", pair]).collect();
-    let (status, head, body) = proxy.ask("/wp-login.php", &options);
+    let (status, head, body) = site.submit_login(|name, password| {
+        let form = [
+            format!("log={name}"),
+            format!("pwd={password}"),
+            "testcookie=1".to_owned(),
+            "redirect_to=https://shop.example/wp-admin/".to_owned(),
+        ];
+        let options: Vec<&str> = form.iter().flat_map(|pair| ["--data-urlencode", pair]).collect();
+        proxy.ask("/wp-login.php", &options)
+    });
     assert_eq!((status, field(&head, "Location")), (302, Some("https://shop.example/wp-admin/")), "{body}");
     let (status, _, page) = proxy.ask("/wp-admin/", &[]);
     assert!(status == 200 && page.contains("wpadminbar"), "{status}");
@@ -133,7 +134,7 @@ fn site_with_https_address_works_fully_through_tls_proxy() {
 #[test]
 fn client_of_a_trusted_proxy_is_known_by_its_own_address_and_others_choose_none() {
     let site = site_with_https_address();
-    fs::write(site.root().join("who.php"), "<?php header('Cache-Control: no-store'); echo $_SERVER['REMOTE_ADDR'], ' ', $_SERVER['SERVER_PORT'], ' ', $_SERVER['HTTP_HOST'];").expect("a script");
+    site.write("who.php", "<?php header('Cache-Control: no-store'); echo $_SERVER['REMOTE_ADDR'], ' ', $_SERVER['SERVER_PORT'], ' ', $_SERVER['HTTP_HOST'];");
     let server = site.serve_with(&["--trusted-proxy", "127.0.0.1"]);
     let proxy = Proxy::start(&server);
     assert_eq!(proxy.ask("/who.php", &[]).2, format!("{CLIENT} 443 {HOST}"));
