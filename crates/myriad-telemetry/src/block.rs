@@ -8,11 +8,11 @@ use crate::settings::{Endpoint, ExporterConf};
 const LINES: &str =
     "valid directives: endpoint, trusted_certificate, header, interval, batch_size, batch_count";
 const ENDPOINT: &str = "write `endpoint localhost:4317;` for OTLP over gRPC, `endpoint http://localhost:4318/v1/traces;` for OTLP over HTTP";
-/// Maximum of `batch_size` multiplied by `batch_count`: the number of spans in the queue. A span has some kilobytes at
-/// most.
+/// Maximum of `batch_size` multiplied by `batch_count`: the number of spans in the queue. The total size of the queued
+/// spans is limited separately.
 const MOST_WAITING: usize = 1 << 20;
-/// Header names that `header` must not set: the exporter sets them itself, or they would change the framing of the
-/// message.
+/// Header names that `header` must not set, besides those that start with `grpc-`: the exporter sets them itself, or
+/// they would change the framing of the message.
 const OWN_FIELDS: [&str; 8] =
     ["connection", "content-length", "content-type", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 

@@ -13,11 +13,11 @@ pub(crate) struct ExporterConf {
     pub trusted: Option<Text>,
     /// `header`: header fields of requests to the collector, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// `interval`: maximum time between batches, in milliseconds.
+    /// `interval`: time after which a batch is sent although it is not full, in milliseconds; not 0.
     pub interval_ms: u64,
     /// `batch_size`: maximum number of spans of a batch.
     pub batch_size: usize,
-    /// `batch_count`: number of full batches that the queue holds.
+    /// `batch_count`: number of full batches that the queue holds, including the batch being sent.
     pub batch_count: usize,
 }
 
@@ -48,7 +48,8 @@ pub(crate) struct Propagation {
 pub(crate) struct OtelSettings {
     /// `otel_exporter`: collector of the spans; only in `http`.
     pub exporter: Option<ExporterConf>,
-    /// `otel_service_name`: name of this service in spans; `None` for the default, `unknown_service:myriad`.
+    /// `otel_service_name`: name of this service in spans; `None` for the attribute `service.name` of `resource`, or
+    /// without it `unknown_service:myriad`.
     pub service_name: Option<Text>,
     /// `otel_resource_attr`: names and values of attributes of this service; of several with the same name, the last
     /// applies.
@@ -57,7 +58,8 @@ pub(crate) struct OtelSettings {
     pub trace: Option<Text>,
     /// `otel_trace_context`: exchange of trace context with clients and origins.
     pub context: Propagation,
-    /// `otel_span_name`: name of the spans of requests; `None` for the name of the location.
+    /// `otel_span_name`: name of the spans of requests; `None` for the name of the location, or the method outside of
+    /// locations.
     pub span_name: Option<Text>,
     /// `otel_span_attr`: names and values of additional attributes of spans.
     pub attributes: Vec<(String, Text)>,

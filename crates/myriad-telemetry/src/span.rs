@@ -18,7 +18,7 @@ use crate::tracing_rules::TracingRules;
 const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];
 
 /// Returns the encoded span of a request: the attributes of nginx's module, those of `otel_span_attr`, the cache status
-/// and the class of robot.
+/// with its reason, and the class of the client (`$bot`).
 pub(crate) fn of(place: &TracingRules, traced: &RequestTrace, exchange: &mut Exchange) -> Vec<u8> {
     let Exchange { request, frame } = exchange;
     let name = name(place, request, frame);
@@ -98,8 +98,8 @@ fn add_response_attributes(span: &mut SpanWriter, request: &Request) {
     }
 }
 
-/// Adds the server's name (and its port, unless it is the default of the scheme), and the client's address and port, as
-/// reported by a trusted proxy if there is one.
+/// Adds the server's name, or the request's host if it has none (and its port, unless it is the default of the scheme),
+/// and the client's address and port, as reported by a trusted proxy if there is one.
 fn add_peer_attributes(span: &mut SpanWriter, request: &Request) {
     let name = &request.server().name;
     span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });

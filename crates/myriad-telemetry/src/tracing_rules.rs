@@ -30,7 +30,8 @@ pub(crate) struct TracingRules {
     pub rule: TraceCondition,
     /// `otel_trace_context`: exchange of trace context with clients and origins.
     pub context: Propagation,
-    /// `otel_span_name`: name of the spans of requests; `None` for the name of the location.
+    /// `otel_span_name`: name of the spans of requests; `None` (or an empty result) for the name of the location, or
+    /// the method outside of locations.
     pub name: Option<Template>,
     /// Name of the location; empty outside of locations.
     pub route: Box<[u8]>,

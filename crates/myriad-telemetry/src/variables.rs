@@ -7,8 +7,8 @@ use myriad_exchange::runtime::RowValue::Made;
 
 use crate::tracing_rules::traced;
 
-/// Variables with the trace identifiers of a request. They differ for each request, so rules that read them are
-/// evaluated for each request.
+/// Variables with the identifiers of a request's trace, span and parent span, and the parent's sampling flag. They
+/// differ for each request, so rules that read them are evaluated for each request.
 pub(crate) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("otel", "otel_trace_id", &[Moment], Made(trace_id)).yielding(),
     RequestVariable::new("otel", "otel_span_id", &[Moment], Made(span_id)).yielding(),

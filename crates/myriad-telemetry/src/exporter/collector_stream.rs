@@ -21,7 +21,7 @@ pub(super) enum CollectorStream {
 
 impl CollectorStream {
     /// Connects for HTTP/2, including the TLS handshake if the endpoint uses TLS. Returns an error if `end` passes
-    /// first, or if the TLS server does not negotiate HTTP/2.
+    /// first (the name lookup has no time limit), or if the TLS server does not negotiate HTTP/2.
     pub(super) fn connect(target: &CollectorTarget, end: Instant) -> io::Result<Self> {
         let stream = connect_tcp(&target.endpoint.host, target.endpoint.port, end)?;
         stream.set_nodelay(true)?;
@@ -42,7 +42,7 @@ impl CollectorStream {
         Ok(link)
     }
 
-    /// Sets the time limit of the following reads and writes to the time left until `end`. Returns `TimedOut` if it has
+    /// Sets the time limit of each following read or write to the time left until `end`. Returns `TimedOut` if it has
     /// passed.
     pub(super) fn wait_until(&self, end: Instant) -> io::Result<()> {
         let left = end.saturating_duration_since(Instant::now());

@@ -15,18 +15,20 @@ use super::target::{CollectorTarget, EXPORT_TIMEOUT, ExportFailure};
 
 /// URL path of the collector's gRPC method that receives spans.
 const PATH: &[u8] = b"/opentelemetry.proto.collector.trace.v1.TraceService/Export";
-/// Maximum size of a response head, and of a response message (which reports rejected spans), in bytes.
+/// Maximum size of a response head, in bytes.
 const MOST_HEAD: usize = 16 << 10;
+/// Maximum size of a response message (which reports rejected spans), and receive window of a stream, in bytes.
 const MOST_MESSAGE: usize = 64 << 10;
 /// Maximum number of bytes of a batch that are scheduled for one write to the connection.
 const AT_ONCE: usize = 64 << 10;
-/// gRPC statuses after which a batch may be retried (OTLP, "Failures"). [`EXHAUSTED`] is retried only if the collector
-/// sends a delay; without it the message is too long, and a retry would fail again.
+/// gRPC statuses after which a batch may be retried (OTLP, "Failures"). [`EXHAUSTED`] is retried only if the response
+/// has `grpc-status-details-bin`, which contains the delay; without it the message is too long, and a retry would fail
+/// again.
 const AGAIN: [u32; 6] = [1, 4, 10, 11, 14, 15];
 const EXHAUSTED: u32 = 8;
 
 /// Client that sends batches over gRPC. It keeps one connection open between batches; `None` before the first batch and
-/// after an error.
+/// after a connection error.
 #[derive(Default)]
 pub(super) struct GrpcExportClient(Option<GrpcConnection>);
 

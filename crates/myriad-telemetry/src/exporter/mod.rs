@@ -38,7 +38,7 @@ use thread::Shared;
 use trusted_authorities::TrustedAuthorities;
 
 /// Exporter of the spans of a configuration. Its thread starts with the first span, and exits once the configuration is
-/// dropped and its remaining spans have been sent.
+/// dropped and its remaining spans have been sent, or dropped because the collector is unavailable.
 pub(crate) struct Exporter {
     shared: Arc<Shared>,
     started: Once,
@@ -69,7 +69,7 @@ impl Exporter {
     }
 
     /// Queues the encoded spans of a request; drops and counts those for which the queue has no space. It blocks only
-    /// while the exporter thread holds the lock of the queue.
+    /// while another thread holds the lock of the queue.
     pub(crate) fn send(&self, spans: impl IntoIterator<Item = Vec<u8>>, log: &ErrorLog) {
         self.shared.queue.push(spans);
         self.started.call_once(|| {
@@ -99,7 +99,7 @@ impl Drop for Exporter {
     }
 }
 
-/// Sends the waiting spans before the process exits, and returns after at most `timeout`.
+/// Sends the waiting spans to available collectors before the process exits, and returns after at most `timeout`.
 pub fn finish(timeout: Duration) {
     let end = Instant::now() + timeout;
     let threads = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));

@@ -3,17 +3,17 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum total size of spans that wait to be sent, in bytes. It bounds the memory independently of the number of
-/// spans, because clients influence their size.
+/// Maximum total size of spans that wait to be sent, without the batch being sent, in bytes. It bounds the memory
+/// independently of the number of spans, because clients influence their size.
 const MOST_BYTES: usize = 16 << 20;
-/// Maximum size of a batch of spans, in bytes: gRPC receivers accept messages of 4 MB by default, and reject longer
-/// messages completely.
+/// Maximum size of a batch of several spans, in bytes; a larger span is sent alone: gRPC receivers accept messages of 4
+/// MB by default, and reject longer messages completely.
 const MOST_OF_BATCH: usize = 2 << 20;
 
 /// Bounded queue of encoded spans that wait to be sent to the collector.
 pub(super) struct SpanQueue {
     state: Mutex<State>,
-    /// Signalled when a batch is available or the queue is closed.
+    /// Signalled when the first span is queued, a full batch is available, or the queue is closed.
     wake: Condvar,
     batch: usize,
     max_spans: usize,
@@ -119,7 +119,7 @@ impl SpanQueue {
         self.state().in_flight = 0;
     }
 
-    /// Returns the number of waiting spans.
+    /// Returns the number of waiting spans, without those of the batch being sent.
     pub(super) fn waiting_spans(&self) -> usize {
         self.state().spans.len()
     }

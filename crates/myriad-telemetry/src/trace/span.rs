@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::trace::protobuf::{bytes, fixed32, fixed64, message, number};
 use myriad_exchange::trace_context::{SpanId, TraceId};
 
-/// Maximum length of an attribute's text, in bytes; longer texts are truncated.
+/// Maximum length of an attribute's text, a span's name and its `tracestate`, in bytes; longer texts are truncated.
 pub const LONGEST_TEXT: usize = 4096;
 
 /// Kind of a span in OpenTelemetry.
