@@ -55,8 +55,8 @@ pub struct Lifetime {
     /// Before this time, the origin allows the stale page during a refresh (`stale-while-revalidate`); equal to
     /// `fresh_until` if it does not.
     pub stale_updating_until: u64,
-    /// Before this time, the origin allows the stale page after a failed refresh (`stale-if-error`); equal to
-    /// `fresh_until` if it does not.
+    /// Before this time, the origin allows the stale page after a failed refresh (`stale-if-error`). At least
+    /// `stale_updating_until`; equal to `fresh_until` if the origin allows neither.
     pub stale_error_until: u64,
     /// True if the page must never be served stale.
     pub must_revalidate: bool,
@@ -72,7 +72,7 @@ pub struct Lifetime {
 
 impl Lifetime {
     /// Returns the time, in ms since the epoch, after which no rule allows this page to be served or validated, so that
-    /// it may be evicted before `inactive` expires.
+    /// it may be evicted before `inactive` expires; `u64::MAX` under `*_cache_revalidate`.
     pub fn useful_until(&self, rules: &CachePolicy) -> u64 {
         let by_origin = self.stale_error_until.max(self.stale_updating_until);
         let only_updating = UseStale { updating: true, ..UseStale::default() };
@@ -136,8 +136,9 @@ pub fn admit(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Adm
 /// with its new lifetime, or a refusal.
 ///
 /// `response` contains the fields of the 304 and the status of the stored page; its `no_cache`, `uses` and
-/// `usable_page` are ignored. A 304 without a validity renews the original validity of the page. After a refusal the
-/// page remains expired. nginx still serves it to this request, which is correct unless the refusal [protects
+/// `usable_page` are ignored. A 304 without a validity renews the original validity of the page, unless that was not
+/// from its fields and `*_cache_valid` or a heuristic defines a new one. After a refusal the page remains expired.
+/// nginx still serves it to this request, which is correct unless the refusal [protects
 /// visitors](StoreRefusal::protects_visitors).
 pub fn revalidated(
     response: &ResponseFacts<'_>,
@@ -192,11 +193,12 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Resu
     })
 }
 
-/// Returns the validity by `*_cache_negative` for a response with a listed status that forbids storing or has no
-/// validity; otherwise returns the refusal `why`.
+/// Returns the validity by `*_cache_negative` for a response with a listed status whose `Cache-Control` forbids
+/// storing, that is expired, or that has no validity; otherwise returns the refusal `why`.
 ///
 /// The page is never served stale, so that a page published later at the URL appears as soon as the validity expires.
-/// `X-Accel-Expires: 0` still prevents storing. Rules that protect visitors, including `private`, are checked before.
+/// `X-Accel-Expires: 0` and a `Surrogate-Control` that forbids storing still prevent it. Rules that protect visitors,
+/// including `private`, are checked before.
 fn negative(
     status: u16,
     why: StoreRefusal,
@@ -220,8 +222,8 @@ fn negative(
     })
 }
 
-/// Returns whether a response's LiteSpeed fields forbid sharing it: it is private or uncacheable, or varies by a cookie
-/// for groups of visitors (`X-LiteSpeed-Vary`) that is not part of the cache key.
+/// Returns whether a response's LiteSpeed fields forbid sharing it: it is private or uncacheable, or has
+/// `X-LiteSpeed-Vary`, which names a cookie for groups of visitors. The cache key is not checked for this cookie.
 fn is_litespeed_private(fields: &Fields) -> bool {
     if fields.has(Known::XLiteSpeedVary) {
         return true;

@@ -21,7 +21,8 @@ const ASSETS: usize = 64;
 const LONGEST: usize = 512;
 
 /// Returns values of `Link` fields for resources that the head of the page loads: style sheets, blocking scripts,
-/// preloads and preconnects. At most ten; none if a `<base>` precedes the end of the head.
+/// preloads (also of modules) and preconnects, in the first 64 KB. At most ten; none if a `<base>` precedes the tenth
+/// link and the end of the head.
 ///
 /// ```
 /// let page = b"<head><link rel='stylesheet' href='/a.css?ver=1&#038;x'><script src=/b.js></script></head>";
@@ -51,7 +52,7 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
 }
 
 /// Returns the addresses of the style sheets and scripts that a page loads, in the order of the page and without
-/// duplicates; at most 64. Addresses are absolute URLs or start with `/`; others are skipped.
+/// duplicates; at most 64, from the first 1 MB. Addresses are absolute URLs or start with `/`; others are skipped.
 pub fn page_assets(html: &[u8]) -> Vec<String> {
     let mut assets = Vec::new();
     each_tag(&html[..html.len().min(ASSETS_READ_AT_MOST)], |name, tag| {

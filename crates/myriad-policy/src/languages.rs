@@ -45,7 +45,7 @@ pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Smal
 }
 
 /// Appends the languages as an equivalent `Accept-Language` value in normalized form: equal weights are sorted by name,
-/// and each lower weight is replaced by 0.05 less than the previous, starting at 1.
+/// and each lower weight is replaced by 0.05 less than the previous, starting at 1; a weight of 0 remains 0.
 pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec<u8>) {
     languages.sort_by(|(weight, name), (other_weight, other)| {
         other_weight.cmp(weight).then_with(|| lower(name).cmp(lower(other)))
@@ -68,8 +68,9 @@ pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec
 }
 
 /// Returns the language of `offered` that the client prefers most by its `Accept-Language` values (lookup of RFC 4647
-/// §3.4): a range such as `en-GB` matches itself, then the ranges that result from cutting it at its hyphens (`en`).
-/// Returns `None` if no language matches, or the list is too long.
+/// §3.4): a range such as `en-GB` matches itself, then the ranges that result from cutting it at its hyphens (`en`). A
+/// language with `q=0` is not returned, and `*` matches none. Returns `None` if no language matches, or the list is too
+/// long.
 pub(crate) fn best<'o>(values: impl Iterator<Item = &'o [u8]>, offered: &'o [Box<[u8]>]) -> Option<&'o [u8]> {
     let list = ordered(values)?;
     let refused =

@@ -15,7 +15,7 @@ const NAMES_MAX: usize = 4;
 const BYTES_MAX: usize = 48;
 
 /// Returns the codings that a request accepts if Myriad generates none of them: in lower case, sorted and joined by
-/// commas. Returns `None` if the request has no `Accept-Encoding`, accepts a coding that Myriad generates or only
+/// commas. Returns `None` if the request has no `Accept-Encoding`, accepts a coding that Myriad generates, `*` or only
 /// identity, or if the list is invalid or too long.
 pub fn other_codings(request: &Fields) -> Option<Box<[u8]>> {
     let first = request.known(Known::AcceptEncoding)?;

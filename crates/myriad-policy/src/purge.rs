@@ -60,7 +60,7 @@ impl<'a> PurgeSubject<'a> {
     }
 
     /// Returns the two labels (hashes) by which purges find a page of this URL: that of its path, and that of the URL
-    /// with its query.
+    /// with its query (without a query, that of the path again).
     pub fn address(&self) -> [u64; 2] {
         [self.path_label(), self.label_to_purge()]
     }

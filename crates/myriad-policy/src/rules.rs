@@ -44,8 +44,8 @@ pub struct CachePolicy {
     /// `*_cache_invalidate`: effect of a response to an unsafe method on stored pages. `cache_rfc9111` implies
     /// [`Invalidate::Everything`].
     pub invalidate: Invalidate,
-    /// `*_cache_negative`: statuses, each with a validity in ms, that are stored even if the response forbids storing
-    /// or has no validity.
+    /// `*_cache_negative`: statuses, each with a validity in ms, that are stored even if `Cache-Control` forbids
+    /// storing (except `private`), the response is expired, or it has no validity.
     pub negative: Vec<(u16, u64)>,
     /// `*_hide_header`, in lower case: response fields that are not stored in the cache.
     pub hide: Vec<Box<[u8]>>,
@@ -116,7 +116,8 @@ pub struct AnnouncedSupport {
 pub struct ValidFor {
     /// Statuses to which the validity applies.
     pub status: StatusMatch,
-    /// Validity in ms; 0 means that the response is not stored.
+    /// Validity in ms; 0 means no validity, so that a response without a validity of its own is not stored (with
+    /// `cache_rfc9111`, except a 200 with a validator).
     pub ms: u64,
 }
 
@@ -245,10 +246,11 @@ pub enum Invalidate {
     /// No effect, as in nginx.
     #[default]
     Nothing,
-    /// The target page of a redirect must be fetched before it is served again.
+    /// The pages that a redirect names in `Location` and `Content-Location` must be fetched before they are served
+    /// again.
     Redirects,
-    /// As in RFC 9111: the page of the request's own URI is removed, and pages named by `Location` and
-    /// `Content-Location` are invalidated.
+    /// As in RFC 9111, for statuses from 200 to 399: the page of the request's own URI is removed, and pages named by
+    /// `Location` and `Content-Location` are invalidated.
     Everything,
 }
 

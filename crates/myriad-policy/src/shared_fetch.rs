@@ -64,8 +64,8 @@ impl SharedFetch {
         !self.on && !device_class && self.keyed.is_empty()
     }
 
-    /// Returns whether the request has cookies that a fetch for several clients does not send, because they are not in
-    /// the cache key.
+    /// Returns whether the request has cookies, and a fetch for several clients only sends those in the cache key. True
+    /// even if all are in the key.
     pub fn hides_cookies(&self, request: &Fields) -> bool {
         self.on && request.has(Known::Cookie) && !self.lists(b"cookie")
     }
@@ -134,8 +134,8 @@ impl SharedFetch {
     }
 
     /// Adds the `User-Agent` that represents the visitor's device class, or that of a desktop if neither the cache key
-    /// nor the stored page depends on the class. Returns true if the stored page varies by class and the browser is not
-    /// an ordinary desktop.
+    /// nor the stored page depends on the class. Returns true if the stored page varies by class, the cache key does
+    /// not depend on it, and the browser is not an ordinary desktop.
     fn push_browser(&self, request: &Fields, varies: &VaryRule, told: &mut Fields) -> bool {
         let by_class = varies.by_device();
         let class = if by_class || self.device { DeviceClass::of(request) } else { DeviceClass::Desktop };

@@ -11,7 +11,8 @@ pub enum StoreRefusal {
     PersonalRequest,
     /// The request had `Authorization` and the response does not allow sharing (RFC 9111 §3.5).
     Authorization,
-    /// `Cache-Control: private`, or LiteSpeed's equivalent; no directive overrides it.
+    /// `Cache-Control: private`, or a LiteSpeed field that forbids sharing (including any `X-LiteSpeed-Vary`); no
+    /// directive overrides it.
     Private,
     /// `Set-Cookie` with a personal cookie; no directive overrides it.
     PersonalCookie,
@@ -24,8 +25,8 @@ pub enum StoreRefusal {
     NoCache,
     /// `X-Accel-Expires: 0`.
     XAccelExpires,
-    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control` forbids storing, and support for it is announced to the
-    /// origin.
+    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control` forbids storing or defines a validity of 0, and support for
+    /// it is announced to the origin.
     Accelerator,
     /// `Cache-Control: no-store` or `no-cache`; with `cache_rfc9111`, only under the conditions of RFC 9111.
     CacheControl,
@@ -89,8 +90,9 @@ impl StoreRefusal {
         )
     }
 
-    /// Returns whether the reason concerns the page, independent of the visitor. The response then invalidates the
-    /// stored page, which must not be served stale any more.
+    /// Returns whether the reason concerns the page, independent of the visitor. A response with a status from 200 to
+    /// 499 may then invalidate the stored page ([`invalidates_stored_page`](crate::invalidates_stored_page)), which
+    /// must not be served stale any more.
     ///
     /// Other reasons concern only this request (its method, cookies, `Authorization`, count, or requested range) or the
     /// health of the origin. If they invalidated pages, any visitor could remove pages, and a failure would remove the

@@ -23,8 +23,9 @@ pub struct Freshness {
     pub must_revalidate: bool,
     /// Field or directive that defined the validity.
     pub source: ValiditySource,
-    /// Estimated time when the origin generated the response, in ms since the epoch (RFC 9111 §4.2.3). Always `Some`
-    /// under `cache_rfc9111`, otherwise only if the response has `Age`. `None` stands for the time of arrival.
+    /// Estimated time when the origin generated the response, in ms since the epoch (RFC 9111 §4.2.3). Under
+    /// `cache_rfc9111` always `Some`, except by `*_cache_negative`; otherwise only if the response has `Age`. `None`
+    /// stands for the time of arrival.
     pub born: Option<u64>,
 }
 

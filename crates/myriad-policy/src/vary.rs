@@ -28,7 +28,8 @@ pub enum VaryError {
     TooLong,
 }
 
-/// Error if a request's field values are too long for a variant key. The request must then bypass the cache.
+/// Error if a request's field values are too long for a variant key, or its `Accept-Language` has more than 16
+/// languages. The request must then bypass the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantTooLong;
 
@@ -102,14 +103,16 @@ impl VaryRule {
         self.names.is_empty()
     }
 
-    /// Returns the field names, in lower case and sorted.
+    /// Returns the field names, in lower case and sorted; `:device` and `:codings` stand for a device class and other
+    /// codings.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|name| &**name)
     }
 
     /// Appends the key of the variant that `request` selects to `out`; nothing if the rule is empty. The key is equal
     /// for requests whose field values are equivalent (they differ only in white space, or in the form of
-    /// `Accept-Language`), and distinct otherwise. Fails if the key would be longer than 8 KB; `out` is then unchanged.
+    /// `Accept-Language`), and distinct otherwise. Fails if the key would be longer than 8 KB, or `Accept-Language` has
+    /// more than 16 languages; `out` is then unchanged.
     pub fn write_variant(&self, request: &Fields, out: &mut Vec<u8>) -> Result<(), VariantTooLong> {
         let begin = out.len();
         for name in &self.names {

@@ -1,7 +1,7 @@
 //! Readable form of variant keys, for reports.
 
 /// Splits a variant key written by [`super::VaryRule::write_variant`] into field names with their values; `None` is a
-/// field that the request did not have. Stops at invalid bytes.
+/// field that the request did not have. Stops at invalid bytes, and at a device class, which has another form.
 pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     let mut fields = Vec::new();
     while let Some((name, value, rest)) = split_first_field(variant) {
