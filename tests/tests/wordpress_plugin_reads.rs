@@ -125,6 +125,18 @@ const CASES: &[Case] = &[
         "global $wpdb; return $wpdb->get_var(\"SELECT name FROM {$wpdb->posts} p, `{$wpdb->prefix}case_names` AS n WHERE n.id = p.ID OR n.id = 2 ORDER BY n.id LIMIT 1\");",
         "$wpdb->query(\"INSERT INTO {$wpdb->prefix}case_names (id, name) VALUES (2, 'x') ON DUPLICATE KEY UPDATE name = 'changed'\");",
     ),
+    // The first page computes the transient, so that the page of this case reads it only.
+    case(
+        "transient-of-another-page",
+        "return $cached();",
+        "delete_transient('case_list_1'); wp_update_post(['ID' => $ids[10], 'post_title' => 'Renamed']); \
+         $wpdb->update(\"{$wpdb->prefix}case_texts\", ['text' => 'cached'], ['id' => 1]);",
+    ),
+    case(
+        "transient-with-version",
+        "return $cached();",
+        "set_transient('case-transient-version', 2); wp_update_post(['ID' => $ids[10], 'post_title' => 'Renamed again']);",
+    ),
     case(
         "table-without-prefix",
         "global $wpdb; return $wpdb->get_var('SELECT COUNT(*) FROM case_external');",
@@ -135,7 +147,11 @@ const CASES: &[Case] = &[
 /// Definitions of posts and lists for the code of the cases.
 const HELPERS: &str = "global $wpdb; $ids = get_option('case_ids'); $list = function ($args) { \
     $query = new WP_Query($args + ['posts_per_page' => 3, 'ignore_sticky_posts' => 1]); \
-    return implode(' / ', wp_list_pluck($query->posts, 'post_title')); };";
+    return implode(' / ', wp_list_pluck($query->posts, 'post_title')); }; \
+    $cached = function () use ($ids) { global $wpdb; \
+    $name = 'case_list_' . (int) get_transient('case-transient-version'); $text = get_transient($name); \
+    if ($text === false) { $text = $wpdb->get_var(\"SELECT text FROM {$wpdb->prefix}case_texts WHERE id = 1\") . get_post($ids[10])->post_title; \
+    set_transient($name, $text, 3600); } return $text; };";
 
 const PREPARE: &str = "$ids = []; foreach (range(1, 20) as $n) $ids[] = wp_insert_post(['post_status' => 'publish', \
     'post_title' => \"Case post $n\", 'post_date' => sprintf('2026-01-%02d 00:00:00', $n)]); update_option('case_ids', $ids); \
@@ -146,6 +162,7 @@ const PREPARE: &str = "$ids = []; foreach (range(1, 20) as $n) $ids[] = wp_inser
     foreach ([\"{$wpdb->prefix}case_texts (id INT PRIMARY KEY, text TEXT, hits INT DEFAULT 0)\", \
     \"{$wpdb->prefix}case_names (id INT PRIMARY KEY, name TEXT)\", 'case_external (id INT)'] as $table) \
     $wpdb->query(\"CREATE TABLE $table\"); $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_texts (id, text) VALUES (1, 'first')\"); \
+    set_transient('case-transient-version', 1); \
     $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_names VALUES (2, 'first')\"); $wpdb->query('INSERT INTO case_external VALUES (1)');";
 
 /// Returns the plugin whose shortcode runs the code of a case.

@@ -70,6 +70,7 @@ class Myriad_Cache_Changes {
 		self::start_shop();
 		Myriad_Cache_Options::load();
 		Myriad_Cache_Writes::start();
+		Myriad_Cache_Transients::load();
 		Myriad_Cache_Foreign_Purges::start();
 		add_action( 'admin_init', array( 'Myriad_Cache_Queue', 'retry' ) );
 		if ( wp_doing_cron() ) {

@@ -44,6 +44,7 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Tags::add( 's' );
 		Myriad_Cache_Reads::start();
 		Myriad_Cache_Options::start();
+		Myriad_Cache_Transients::start();
 		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
 		add_filter( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );

@@ -60,7 +60,11 @@ class Myriad_Cache_Options {
 	 * @return mixed
 	 */
 	public static function note( $value, $name ) {
-		self::$read[ $name ] = true;
+		if ( 0 === strpos( $name, Myriad_Cache_Transients::OPTION ) ) {
+			Myriad_Cache_Transients::note( $name );
+		} else {
+			self::$read[ $name ] = true;
+		}
 		return $value;
 	}
 

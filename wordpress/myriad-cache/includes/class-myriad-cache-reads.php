@@ -93,9 +93,9 @@ class Myriad_Cache_Reads {
 	private static $traces = 0;
 
 	/**
-	 * Posts whose fields were read, as keys.
+	 * Posts whose fields were read, as keys, with numbers of additions as in `Myriad_Cache_Tags`.
 	 *
-	 * @var array<int, true>
+	 * @var array<int, int>
 	 */
 	private static $posts = array();
 
@@ -164,6 +164,35 @@ class Myriad_Cache_Reads {
 			Myriad_Cache_Tags::add( 'p' . $post_id );
 		}
 		self::$posts = array();
+	}
+
+	/**
+	 * Returns the present state of the reads, for since().
+	 *
+	 * @return array{0: int, 1: int} Number of the last addition, and number of posts in memory.
+	 */
+	public static function mark() {
+		return array( Myriad_Cache_Tags::next(), count( self::held_posts() ) );
+	}
+
+	/**
+	 * Returns the tags of what was read since a state.
+	 *
+	 * @param array{0: int, 1: int} $mark State.
+	 * @return string[] Tags with their site numbers.
+	 */
+	public static function since( $mark ) {
+		$posts = array_slice( array_keys( self::held_posts() ), $mark[1] );
+		foreach ( self::$posts as $post_id => $number ) {
+			if ( $number > $mark[0] ) {
+				$posts[] = $post_id;
+			}
+		}
+		$tags = Myriad_Cache_Tags::since( $mark[0] );
+		foreach ( array_unique( $posts ) as $post_id ) {
+			$tags[] = Myriad_Cache_Tags::named( 'p' . $post_id );
+		}
+		return $tags;
 	}
 
 	/**
@@ -242,7 +271,7 @@ class Myriad_Cache_Reads {
 			if ( is_multisite() && ms_is_switched() ) {
 				Myriad_Cache_Tags::add( 'p' . (int) $post_id );
 			} else {
-				self::$posts[ (int) $post_id ] = true;
+				self::$posts[ (int) $post_id ] = Myriad_Cache_Tags::next();
 			}
 		}
 		return $value;

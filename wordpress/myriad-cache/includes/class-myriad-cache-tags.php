@@ -24,7 +24,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     wTEXT    widgets of a kind; sb: sidebars oNAME    an option
  *     tplSLUG  a template; partSLUG: a part    adj12    adjacent posts of post 12; adj: within a term
  *     sm...    sitemaps                        mod      time of the last change of a post
- *     db.NAME  a table of a plugin
+ *     db.NAME  a table of a plugin             tr.NAME  a transient
  *
  * A page with more than FOLD_ABOVE tags has tags such as `p.all` (a change of any post) instead of the tags of single
  * objects.
@@ -103,18 +103,25 @@ class Myriad_Cache_Tags {
 	const NETWORK = 'wp0-s';
 
 	/**
-	 * Tags so far, as keys.
+	 * Tags so far, as keys, with the number of the addition that was their last.
 	 *
-	 * @var array<string, true>
+	 * @var array<string, int>
 	 */
 	private static $tags = array();
 
 	/**
 	 * Tags with their site numbers: of tables, and of other sites of the network whose content the page shows.
 	 *
-	 * @var array<string, true>
+	 * @var array<string, int>
 	 */
 	private static $others = array();
+
+	/**
+	 * Number of additions.
+	 *
+	 * @var int
+	 */
+	private static $added = 0;
 
 	/**
 	 * Adds a tag.
@@ -123,10 +130,33 @@ class Myriad_Cache_Tags {
 	 */
 	public static function add( $tag ) {
 		if ( is_multisite() && ms_is_switched() ) {
-			self::$others[ self::named( $tag ) ] = true;
+			self::$others[ self::named( $tag ) ] = self::next();
 		} else {
-			self::$tags[ $tag ] = true;
+			self::$tags[ $tag ] = self::next();
 		}
+	}
+
+	/**
+	 * Returns the number of the next addition.
+	 *
+	 * @return int
+	 */
+	public static function next() {
+		return ++self::$added;
+	}
+
+	/**
+	 * Returns the tags that were added, or added again, after an addition.
+	 *
+	 * @param int $mark Number of the addition.
+	 * @return string[] Tags with their site numbers.
+	 */
+	public static function since( $mark ) {
+		$is_later = static function ( $number ) use ( $mark ) {
+			return $number > $mark;
+		};
+		$own      = array_map( array( __CLASS__, 'named' ), array_map( 'strval', array_keys( array_filter( self::$tags, $is_later ) ) ) );
+		return array_merge( $own, array_keys( array_filter( self::$others, $is_later ) ) );
 	}
 
 	/**
@@ -135,7 +165,7 @@ class Myriad_Cache_Tags {
 	 * @param string $tag Tag in Myriad's format.
 	 */
 	public static function add_named( $tag ) {
-		self::$others[ $tag ] = true;
+		self::$others[ $tag ] = self::next();
 	}
 
 	/**
@@ -145,7 +175,12 @@ class Myriad_Cache_Tags {
 	 * @return bool
 	 */
 	public static function has( $tag ) {
-		return isset( self::$tags[ $tag ] ) && ! ( is_multisite() && ms_is_switched() );
+		if ( ! isset( self::$tags[ $tag ] ) || ( is_multisite() && ms_is_switched() ) ) {
+			return false;
+		}
+		// The caller would add it otherwise.
+		self::$tags[ $tag ] = self::next();
+		return true;
 	}
 
 	/**
@@ -197,6 +232,7 @@ class Myriad_Cache_Tags {
 	 * @return string[]
 	 */
 	public static function all() {
+		Myriad_Cache_Transients::finish();
 		Myriad_Cache_Reads::finish();
 		if ( self::note_request() ) {
 			Myriad_Cache_Notes::finish();

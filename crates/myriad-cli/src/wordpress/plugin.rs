@@ -67,6 +67,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-tables.php",
     "includes/class-myriad-cache-tags.php",
     "includes/class-myriad-cache-term-changes.php",
+    "includes/class-myriad-cache-transients.php",
     "includes/class-myriad-cache-writes.php",
     "languages/myriad-cache.pot",
 ];
