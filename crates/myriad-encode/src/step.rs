@@ -6,8 +6,8 @@ use std::mem::swap;
 use crate::EncodeError;
 use crate::error::encode_error;
 
-/// Window in bits with which brotli and zstd bodies are encoded as streams. 256 KB is enough for pages and limits a stream to about 1 MB of
-/// memory, instead of several MB with the default windows.
+/// Window in bits with which brotli and zstd bodies are encoded as streams. 256 KB is enough for pages and limits a
+/// stream to about 1 MB of memory, instead of several MB with the default windows.
 #[cfg_attr(
     not(any(feature = "brotli", feature = "zstd")),
     expect(dead_code, reason = "used by these codings")

@@ -49,8 +49,8 @@ pub struct Validity {
     /// Validity of a missing path in milliseconds (`open_file_cache_errors`).
     pub missing_ms: u64,
     /// Time in milliseconds after the last change of a path during which its entry is checked at each use: the path may
-    /// be in the middle of a change, and two changes within a clock tick cannot be distinguished. 0 disables this check;
-    /// it is 0 if the configuration sets a validity.
+    /// be in the middle of a change, and two changes within a clock tick cannot be distinguished. 0 disables this
+    /// check; it is 0 if the configuration sets a validity.
     pub settling_ms: u64,
 }
 

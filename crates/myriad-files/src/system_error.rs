@@ -37,7 +37,8 @@ impl SystemError {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
-    /// Returns true for the errors with status 404: no such file, not a directory, name too long. `log_not_found` controls the logging of such errors.
+    /// Returns true for the errors with status 404: no such file, not a directory, name too long. `log_not_found`
+    /// controls the logging of these errors.
     pub fn is_absence(self) -> bool {
         self.status() == 404
     }

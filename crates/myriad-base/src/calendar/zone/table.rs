@@ -32,8 +32,8 @@ impl TransitionTable {
         Some((Self { before: offset(0)?, entries }, footer.trim_ascii()))
     }
 
-    /// Returns true if `now_s` (seconds since the Unix epoch) is at or after the last entry, or if there are no entries:
-    /// the zone's rule then applies instead of the table.
+    /// Returns true if `now_s` (seconds since the Unix epoch) is at or after the last entry, or if there are no
+    /// entries: the zone's rule then applies instead of the table.
     pub(super) fn ends_before(&self, now_s: i64) -> bool {
         self.entries.last().is_none_or(|(at, _)| *at <= now_s)
     }
