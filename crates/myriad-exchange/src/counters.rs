@@ -20,9 +20,10 @@ pub struct Counters {
     pub begun: Counter,
     /// Requests finished, including those without a response.
     pub requests: Counter,
-    /// Stored pages served to requests, fresh or stale.
+    /// Stored pages served to requests: fresh, stale or revalidated.
     pub hits: Counter,
-    /// Requests for pages that had to be fetched, because no stored page existed or none could be served.
+    /// Requests that fetched a page, because no stored page existed or none could be served. Requests that waited for
+    /// the fetch of another request are not counted.
     pub misses: Counter,
     /// Number of requests sent to origins.
     pub fetches: Counter,
@@ -61,9 +62,9 @@ pub struct Snapshot {
     pub begun: u64,
     /// Number of requests finished ([`Counters::requests`]).
     pub requests: u64,
-    /// Number of stored pages served to requests, fresh or stale ([`Counters::hits`]).
+    /// Number of stored pages served to requests: fresh, stale or revalidated ([`Counters::hits`]).
     pub hits: u64,
-    /// Number of requests for pages that had to be fetched ([`Counters::misses`]).
+    /// Number of requests that fetched a page ([`Counters::misses`]).
     pub misses: u64,
     /// Number of requests sent to origins ([`Counters::fetches`]).
     pub fetches: u64,

@@ -70,8 +70,8 @@ fn count_common(request: &Request) {
     });
 }
 
-/// Returns the size of the sent body before compression by this server, in bytes; 0 if there was no body or it was not
-/// sent completely.
+/// Returns the size of the sent body before compression by this server, in bytes; 0 if it was not compressed, if there
+/// was no body, or if it was not sent completely.
 fn uncoded(request: &Request) -> u64 {
     let (sent, answered) = (&request.outcome.sent, &request.outcome.head);
     if sent.body_bytes == 0 || !sent.complete {

@@ -67,7 +67,7 @@ impl Pressure {
     }
 
     /// Records the memory limit, and the current stage of pressure. Returns the previous stage. Entering a higher stage
-    /// counts each stage in between.
+    /// counts it and each stage in between.
     pub fn note(&self, limit: Option<u64>, stage: PressureStage) -> PressureStage {
         self.limit.store(limit.unwrap_or(0), Relaxed);
         let before = PressureStage::from_number(self.stage.swap(stage as u8, Relaxed));

@@ -30,7 +30,7 @@ const LONGEST_LOG_WAIT: Duration = Duration::from_secs(1);
 
 /// State of a worker thread. Survives reloads.
 pub struct WorkerState {
-    /// Number of the worker, from 0.
+    /// Number of the worker, from 0; `usize::MAX` for a [`Self::detached`] state.
     pub number: usize,
     /// Cache of open files and their metadata, shared with the other workers.
     pub files: Arc<FileCache>,

@@ -33,7 +33,8 @@ impl BufferedBody {
         }
     }
 
-    /// Returns `$request_body_file`: the path of the temporary file; `None` for a body in memory.
+    /// Returns `$request_body_file`: the path of the temporary file; `None` for a body in memory, or if
+    /// the file has no name.
     pub fn file_name(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(_) => None,

@@ -17,7 +17,8 @@ pub struct CacheState {
     pub key: Vec<u8>,
     /// Stored stale page that is served if the origin fails.
     pub stale: Option<Page>,
-    /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` if no variable reads them.
+    /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` for other responses, and if no
+    /// variable reads them.
     pub origin_fields: Option<StoredFields>,
     /// Names of the request fields in `Vary` of the page, if the page was fetched for this request.
     pub varies: Option<Vec<u8>>,

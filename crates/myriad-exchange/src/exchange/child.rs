@@ -46,7 +46,8 @@ impl Request {
         self.received.lineage.get_or_insert_with(|| Box::new(Lineage::begun_at(began_ms)))
     }
 
-    /// Returns the state shared by the SSI pages of a client's request and its subrequests.
+    /// Returns the state shared by the SSI pages of a client's request and its subrequests; a new state if the request
+    /// has no lineage yet.
     pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_script::ssi::SsiState>> {
         self.received.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
     }
@@ -96,8 +97,9 @@ impl Exchange {
         Ok(piece)
     }
 
-    /// Creates an anonymous request for the same URL: GET, without cookies, starting at the server's rewrite rules with
-    /// no variables set. Its errors produce empty responses. Returns `None` if the target is not a valid path.
+    /// Creates an anonymous request for the same URL: GET, without cookies and the fields in [`NOT_FOR_SUBREQUESTS`],
+    /// starting at the server's rewrite rules with no variables set. Its errors produce empty responses. Returns `None`
+    /// if the target is not a valid path.
     pub fn anonymous_request(&mut self) -> Option<Box<Self>> {
         let mut anonymous = self.body_companion();
         let request = &mut anonymous.request;

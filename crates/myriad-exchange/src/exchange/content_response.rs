@@ -120,7 +120,8 @@ impl ContentResponse {
         self.length.or_else(|| self.body.length())
     }
 
-    /// Returns `Content-Type`, from the response or from its page.
+    /// Returns `Content-Type`, from the field `media_type` or from the page; `None` if it is only in `lines`, or
+    /// absent.
     pub fn media_type(&self) -> Option<&[u8]> {
         match (&self.media_type, &self.source) {
             (Some(media_type), _) => Some(media_type),
@@ -129,7 +130,7 @@ impl ContentResponse {
         }
     }
 
-    /// Returns the media type without parameters; empty if there is none.
+    /// Returns the media type without parameters; empty if [`Self::media_type`] returns `None`.
     pub fn bare_media_type(&self) -> &[u8] {
         let media_type = match (&self.media_type, &self.source) {
             (Some(media_type), _) => &**media_type,
@@ -140,7 +141,7 @@ impl ContentResponse {
     }
 
     /// Returns the coding and compression level of the body, which distinguish its entity tag from those of other
-    /// encodings of the same page.
+    /// encodings of the same page. Returns identity for a precompressed file, which has an entity tag of its own.
     pub fn encoding(&self) -> PageEncoding {
         let level = match (&self.source, self.coding) {
             (_, Coding::Identity) => 0,
@@ -197,7 +198,8 @@ impl ContentResponse {
         }
     }
 
-    /// Returns the value of a header field, from `lines` or from the page. `name` is in lower case.
+    /// Returns the value of a header field, from `lines` or from the page, but not from the field `media_type`. `name`
+    /// is in lower case.
     pub fn line(&self, name: &[u8]) -> Option<&[u8]> {
         let stored = match &self.source {
             ResponseSource::Page(page) => page.meta().lines(),
@@ -226,8 +228,8 @@ impl ContentResponse {
         EntityTag::from_origin(line_named(&self.lines, b"etag")?, self.coding)
     }
 
-    /// Returns the time of the last modification of the page or file, in seconds since the epoch; `None` if it is
-    /// unknown. `now_s` is needed to interpret dates with two-digit years.
+    /// Returns the time of the last modification, of the page or file or from `Last-Modified` in `lines`, in seconds
+    /// since the epoch; `None` if it is unknown. `now_s` is needed to interpret dates with two-digit years.
     pub fn modified_s(&self, now_s: u64) -> Option<u64> {
         match &self.source {
             ResponseSource::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),

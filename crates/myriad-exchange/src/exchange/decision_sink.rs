@@ -7,7 +7,7 @@ use myriad_conf::Span;
 pub struct ExplainedDecision {
     /// Kind of decision: `server`, `rule`, `location`, …
     pub topic: &'static str,
-    /// Condition that was checked; empty if the directive at `span` is sufficient.
+    /// Condition that was checked, or a log message; empty if the directive at `span` is sufficient.
     pub text: String,
     /// Result of the decision, as text; may be empty.
     pub outcome: String,

@@ -116,7 +116,8 @@ impl Request {
         if answered == 0 { errors } else { answered }
     }
 
-    /// Writes a message to the error log of the location, followed by nginx's description of the request.
+    /// Writes a message, followed by nginx's description of the request, to the error log of the location if its level
+    /// permits it; for clients in `debug_connection`, whatever the level.
     pub fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= LogLevel::Error) {
             sink.note("log", message.to_string(), String::new(), None);
@@ -139,7 +140,8 @@ impl Request {
         }
     }
 
-    /// Writes a debug message. `message` is called only if a log records debug messages.
+    /// Writes a debug message. `message` is called only if the location's log records debug messages, or
+    /// `debug_connection` is configured.
     pub fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
         if self.place().logs.errors.enabled(LogLevel::Debug) || !self.runtime().debugged.is_empty() {
             message(self, &|text| self.log(LogLevel::Debug, text));

@@ -8,8 +8,8 @@ use myriad_http::Known;
 use super::Request;
 use super::digits::address;
 
-/// Maximum length of a request line in an error log message, in bytes. nginx limits its messages to 2 KB
-/// (`NGX_MAX_ERROR_STR`).
+/// Maximum length of the request line, the URI, the host and the referrer in an error log message, in bytes each. nginx
+/// limits its messages to 2 KB (`NGX_MAX_ERROR_STR`).
 const SHOWN_LINE: usize = 2048;
 
 /// Description of a request for error log messages that are written later, when the request may have changed. One is

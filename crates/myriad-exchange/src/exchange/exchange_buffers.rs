@@ -11,7 +11,8 @@ const MAX_POOLED_CAPACITY: usize = 16 * 1024;
 /// Reusable buffers for the processing of a request, from a pool of each thread.
 #[derive(Default)]
 pub struct ExchangeBuffers {
-    /// Empty request head. Boxed, like `frame`, because an exchange is moved several times.
+    /// Request head, which may have the contents of an earlier request. Boxed, like `frame`, because an exchange is
+    /// moved several times.
     pub head: Box<RequestHead>,
     /// Buffer for the URI.
     pub uri: Vec<u8>,
@@ -37,7 +38,7 @@ pub fn take() -> ExchangeBuffers {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Empties the buffers and returns them to this thread's pool, unless it is full.
+/// Empties the buffers, except for the request head, and returns them to this thread's pool, unless it is full.
 pub fn recycle(mut scratch: ExchangeBuffers) {
     if let Some(frame) = &mut scratch.frame {
         frame.reset();
@@ -53,12 +54,12 @@ pub fn recycle(mut scratch: ExchangeBuffers) {
     });
 }
 
-/// Empties this thread's pool. Called on reload, because frames belong to a configuration.
+/// Empties this thread's pool of [`ExchangeBuffers`]. Called on reload, because frames belong to a configuration.
 pub fn clear_pool() {
     SCRATCH.with_borrow_mut(Vec::clear);
 }
 
-/// Calls `work` with an empty buffer from this thread's pool.
+/// Calls `work` with an empty buffer, which this thread reuses for later calls.
 pub fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
     let result = work(&mut buffer);

@@ -5,7 +5,7 @@
 pub struct ExplainedRequest {
     /// Request method.
     pub method: String,
-    /// Host of the URL; `None` means the name of the first server.
+    /// Host of the URL, followed by its port if the URL has one; `None` means the name of the first server.
     pub host: Option<String>,
     /// Port of the URL; `None` means the default port of the scheme.
     pub port: Option<u16>,

@@ -21,7 +21,8 @@ pub struct IncomingRequest {
     pub number: u32,
     /// Request line and header fields as received.
     pub head: Box<RequestHead>,
-    /// Time at which the request head was complete, in milliseconds of the process clock ([`myriad_net::clock`]).
+    /// Time at which the request head was complete, in milliseconds of the process clock ([`myriad_net::clock`]); for a
+    /// subrequest, the time at which it was created.
     pub at_ms: u64,
     /// Time at which the request head was complete, in microseconds of the process clock.
     pub at_us: u64,
@@ -86,7 +87,8 @@ impl Route {
 pub struct UriForm {
     /// True if the path as the client sent it contained `%` or `+`, and has not been rewritten or redirected since.
     pub escaped: bool,
-    /// True if a rewrite, `set $args` or an internal redirect changed the URI that the client sent.
+    /// True if a rewrite, `set $args` or an internal redirect changed the URI that the client sent, and for subrequests
+    /// with a URI of their own.
     pub changed: bool,
     /// True if a rewrite within the location produced the URI, which then need not start with the location's prefix.
     pub off_location: bool,

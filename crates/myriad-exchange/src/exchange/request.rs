@@ -200,7 +200,7 @@ impl Request {
 }
 
 impl Exchange {
-    /// Starts an exchange for a request. `head` is replaced by an empty head for reuse.
+    /// Starts an exchange for a request. `head` is replaced by a head for reuse, which may have old contents.
     pub fn begin(
         site: &Rc<Generation>,
         head: &mut RequestHead,

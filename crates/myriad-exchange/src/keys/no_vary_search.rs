@@ -23,7 +23,7 @@ static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Stores the `No-Vary-Search` rule of a response that is being stored, for its path; removes the previous rule if
-/// there is none.
+/// there is none. Does nothing unless `cache_no_vary_search` is on.
 pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) {
     if !cache.no_vary_search || rule.is_none() && !ANY.load(Ordering::Relaxed) {
         return;

@@ -31,7 +31,7 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     Ok(())
 }
 
-/// Returns the cache key of the page of a request, for explanations and purges.
+/// Writes the cache key of the page of a request as [`write`] does and returns it, for explanations and purges.
 pub fn of(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, EvalError> {
     let Exchange { request, frame } = exchange;
     write(request, frame, cache)?;

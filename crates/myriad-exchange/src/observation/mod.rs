@@ -37,7 +37,7 @@ pub struct SiteObservation {
     pub tops: Box<[Mutex<PageRankings>]>,
     /// Feed of live events.
     pub live: EventFeed,
-    /// Statistics of the last two weeks; `None` with `history off`.
+    /// Statistics of the last two weeks; `None` with `history off`, and before the observer thread has created them.
     pub history: Mutex<Option<History>>,
     /// Start time of the process, in milliseconds since the epoch.
     pub started_ms: u64,
@@ -71,7 +71,7 @@ pub struct WorkerObservation {
     pub shared: Arc<SiteObservation>,
     /// Sampling of cache hits for the rankings.
     hits: Sampling,
-    /// Sampling of responses that origins sent within a millisecond, for the rankings.
+    /// Sampling of misses that took less than a millisecond, for the rankings.
     quick: Sampling,
     /// Buffer for the URL of the request being recorded.
     url: RefCell<Vec<u8>>,

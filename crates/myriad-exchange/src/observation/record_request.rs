@@ -10,8 +10,9 @@ use crate::exchange::Request;
 /// Maximum length of a URL in rankings, in bytes. A longer URL is truncated and marked with `…`.
 const LONGEST_URL: usize = 512;
 
-/// Adds a finished request to the rankings of its worker. At high rates, only samples (with weights) of hits and of
-/// misses that took less than a millisecond are added; every other miss is added.
+/// Adds a finished request to the rankings of its worker. At high rates, only samples (with weights) are added of
+/// hits, of requests without cache and origin, and of misses that took less than a millisecond with a status below 500;
+/// every other miss is added.
 pub fn note(request: &Request) {
     let worker = &request.site.worker;
     let sight = &worker.observation;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// together.
 const MAX_SENDERS: usize = 64;
 
-/// Number of requests with `X-Forwarded-For` by address of the untrusted sender, since the process started.
+/// Number of requests to origins with `X-Forwarded-For`, by address of the untrusted sender, since the process started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
     /// Addresses with their counts; `None` is a client on a Unix socket.
@@ -17,12 +17,13 @@ pub struct SenderCounts {
     pub others: u64,
 }
 
-/// Counts of requests from untrusted proxies (clients that send `X-Forwarded-For`), shared by all workers.
+/// Counts of requests to origins from untrusted proxies (clients that send `X-Forwarded-For`), shared by all workers.
 #[derive(Debug, Default)]
 pub struct UntrustedProxies(Mutex<SenderCounts>);
 
 impl UntrustedProxies {
-    /// Counts a request to an origin that `sender` sent; `None` is a client on a Unix socket.
+    /// Counts a request to an origin caused by a request that the client `sender` sent; `None` is a client on a Unix
+    /// socket.
     pub fn count(&self, sender: Option<IpAddr>) {
         let mut counts = self.0.lock();
         if let Some((_, count)) = counts.senders.iter_mut().find(|(known, _)| *known == sender) {

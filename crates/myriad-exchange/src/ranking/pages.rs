@@ -57,7 +57,7 @@ pub struct RankedRequest<'a> {
     pub bytes: u64,
     /// Time at which it finished, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Details of a request that was not a cache hit; `None` for a hit.
+    /// Details of a request that was not a cache hit; `None` for a hit, and for a request without cache and origin.
     pub miss: Option<Miss>,
 }
 
@@ -204,7 +204,7 @@ pub struct PageRow {
     pub last_ms: u64,
     /// `$upstream_cache_status` of the last request that was not a cache hit; empty if all were hits.
     pub cache: &'static str,
-    /// Reason why the last such request was not a cache hit; empty if all were hits.
+    /// Reason of the last request that was not a cache hit; empty if all were hits.
     pub reason: &'static str,
     /// At most 8 reasons of misses with their numbers of requests, most frequent first.
     pub reasons: Vec<(&'static str, u64)>,

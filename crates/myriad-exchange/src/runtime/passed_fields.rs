@@ -24,9 +24,10 @@ impl OriginPlace {
         !is_for_heads && self.passes(known, name, false)
     }
 
-    /// Returns true if a response field is forwarded to the client. Fields of the connection never are; cookies only if
-    /// `own` is set, that is, if the response is for this client only. `X-Accel-*`, `Date` and `Server` are hidden
-    /// unless `*_pass_header` names them.
+    /// Returns true if a response field is forwarded to the client. `Content-Length` and fields of the connection or
+    /// the protocol never are; cookies only if `own` is set, that is, if the response is for this client only.
+    /// `X-Accel-*`, `Date`, `Server`, fields in `*_hide_header` and, with a cache, cache tags are hidden unless
+    /// `*_pass_header` names them.
     pub fn passes(&self, known: Option<Known>, name: &[u8], own: bool) -> bool {
         let listed = |list: &[Box<[u8]>]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
         match known {

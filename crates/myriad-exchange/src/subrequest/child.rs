@@ -3,8 +3,8 @@
 use crate::access_log;
 use crate::exchange::Exchange;
 
-/// Subrequest, and the number of bytes read from its response. Dropping it writes its access log line if
-/// `log_subrequest` is on.
+/// Subrequest, and the number of bytes read from its response. Dropping it counts its cache status, and writes its
+/// access log line if `log_subrequest` is on.
 pub(super) struct Child {
     /// Exchange of the subrequest.
     pub(super) exchange: Box<Exchange>,

@@ -6,8 +6,8 @@ use super::execution::note;
 use crate::access_log;
 use crate::exchange::{Exchange, SubrequestStart, pull_body};
 
-/// Number of bytes read of the response, so that the connection to the origin can be reused. A longer response is
-/// aborted.
+/// Maximum number of bytes read of the response, so that the connection to the origin can be reused. A longer response
+/// is aborted.
 const MAX_READ: u64 = 1 << 20;
 
 /// Runs a subrequest after the request `before` and discards its response. Writes one access log line for both, with

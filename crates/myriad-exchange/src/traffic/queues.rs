@@ -38,7 +38,7 @@ pub struct QueueSums {
     pub name: String,
     /// Number of requests that are waiting now.
     pub waiting: u64,
-    /// Sum of all waiting times, including those of rejected requests, in microseconds.
+    /// Sum of all finished waiting times, including those of rejected requests, in microseconds.
     pub waited_us: u64,
     /// Number of requests by outcome, in the order of [`QUEUE_ENDS`].
     pub ends: [u64; QUEUE_ENDS.len()],

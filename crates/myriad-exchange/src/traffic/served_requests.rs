@@ -34,7 +34,8 @@ pub struct Served<'a> {
     pub received: u64,
     /// Number of body bytes sent.
     pub body: u64,
-    /// Size of the sent body before compression by this server, in bytes; 0 if unknown.
+    /// Size of the sent body before compression by this server, in bytes; 0 if it was not compressed, or not sent
+    /// completely.
     pub uncoded: u64,
     /// Times from the request head to the first and to the last byte of the response, in microseconds.
     pub times_us: (u64, u64),

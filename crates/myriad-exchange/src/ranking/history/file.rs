@@ -10,8 +10,8 @@ use super::steps::{HEAD_BYTES, History, LENGTHS, offset};
 const MAGIC: &[u8; 8] = b"MYRIADHI";
 /// Version of the format, incremented when the meaning of records changes.
 const VERSION: u32 = 1;
-/// Maximum number of records with wrong checksums. A crash damages at most the few records being written (three at a
-/// time); if more are wrong, the whole file counts as damaged.
+/// Maximum number of records with a wrong checksum or time. A crash damages at most the few records being written
+/// (three at a time); if more are wrong, the whole file counts as damaged.
 const MAX_WRONG: usize = 8;
 
 /// Reason why a history file cannot be used.
