@@ -9,7 +9,8 @@ pub enum Severity {
     Error,
     /// Warning: the directive is accepted, but probably does not have the intended effect.
     Warning,
-    /// Hint: the directive may be intended, but deserves a check; reported when the configuration is tested (`-t`).
+    /// Hint: the directive may be intended, but deserves a check; reported only when the configuration is tested
+    /// (`-t`).
     Hint,
 }
 
@@ -45,8 +46,8 @@ pub struct Diagnostic {
 /// Further diagnostics with the same cause as this one, of which only the first is reported in full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepeatedDiagnostics {
-    /// Cause shared by diagnostics with different messages. If `None`, diagnostics with the same message have the same
-    /// cause.
+    /// Cause shared by diagnostics with different messages. If `None`, diagnostics with the same severity, message and
+    /// advice, and without related positions, have the same cause.
     pub cause: Option<&'static str>,
     /// Positions of the further diagnostics with the same cause.
     pub also: Vec<Span>,

@@ -8,7 +8,8 @@ use crate::{
     span::Span,
 };
 
-/// Maximum number of characters of a source line that are shown with a diagnostic.
+/// Maximum number of characters of a source line that are shown with a diagnostic. A message of more than four times
+/// this length is cut to three times; a name of more than half is not shown.
 const WIDTH: usize = 120;
 
 /// Maximum number of further positions that are listed for a diagnostic.

@@ -61,7 +61,8 @@ pub enum RewriteFlag {
     Last,
     /// Stop rewriting and stay in this location.
     Break,
-    /// Respond with 302. Also set without a flag if the replacement starts with `http://`, `https://` or `$scheme`.
+    /// Respond with 302. Also set for every flag except `permanent`, and without a flag, if the replacement starts with
+    /// `http://`, `https://` or `$scheme`.
     Redirect,
     /// Respond with 301.
     Permanent,

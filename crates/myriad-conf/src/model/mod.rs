@@ -42,7 +42,7 @@ pub struct Model {
     /// The `stream` block, if any. It has the same type as `http`, with its own servers (without locations), variables,
     /// upstream groups and log formats.
     pub stream: Option<HttpConf>,
-    /// Warnings and hints about the configuration, shown at start and by `-t`.
+    /// Warnings and hints about the configuration. Warnings are shown at start and by `-t`, hints only by `-t`.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -164,11 +164,12 @@ pub enum ServerName {
 #[derive(Clone, Debug)]
 pub struct ServerConf {
     /// `listen` directives; empty if the server has none, which means `*:80`, or `*:8000` if the process may not bind
-    /// port 80.
+    /// port 80. In `stream`, an empty list is an error.
     pub listens: Vec<ListenConf>,
     /// `server_name`: names of the server; `""` if not set.
     pub names: Vec<ServerName>,
-    /// First argument of `server_name`, for `$server_name` and redirects; empty if not set.
+    /// First argument of `server_name` without a leading dot, in lower case unless it is a regex; for `$server_name`
+    /// and redirects. Empty if not set.
     pub primary_name: Text,
     /// `acme_certificate`: certificate that is obtained by ACME; `None` if not set.
     pub acme: Option<AcmeCertificateConf>,

@@ -30,8 +30,8 @@ pub struct UpstreamServer {
     pub max_fails: u32,
     /// `fail_timeout=`, in ms: period in which failures are counted, and time for which the server is then not used.
     pub fail_timeout: u64,
-    /// `max_fail_timeout=`, in ms: maximum pause of a server that fails repeatedly, whose pauses grow up to it; 0 for
-    /// constant pauses.
+    /// `max_fail_timeout=`, in ms: maximum pause of a server that fails repeatedly, whose pauses grow up to it; 0, or a
+    /// value below `fail_timeout`, for constant pauses.
     pub max_fail_timeout: u64,
     /// `max_conns=`: maximum number of concurrent connections; 0 for no limit.
     pub max_conns: u32,
@@ -43,7 +43,7 @@ pub struct UpstreamServer {
     pub slow_start: u64,
     /// `drain`: true if the server only receives requests of sessions that are bound to it (`sticky`).
     pub drain: bool,
-    /// `route=`: name of the server for `sticky`.
+    /// `route=`: name of the server for `sticky`; `None` for the MD5 hash of its address.
     pub route: Option<String>,
     /// `resolve`: true if the name is resolved periodically, and servers are added and removed accordingly.
     pub resolve: bool,

@@ -13,7 +13,7 @@ pub struct CacheZoneConf {
     pub path: Text,
     /// `levels=1:2`: lengths of the names of nested folders, up to three, each 1 or 2; empty if not set.
     pub levels: Vec<u8>,
-    /// `keys_zone=NAME:SIZE`: size of the index of stored pages.
+    /// `keys_zone=NAME:SIZE`: size of the index of stored pages, which limits their number on disk.
     pub keys_zone_size: u64,
     /// `memory=` (only in Myriad): maximum size of the pages in memory; `None` if not set.
     pub memory: Option<u64>,
@@ -23,19 +23,19 @@ pub struct CacheZoneConf {
     pub min_free: u64,
     /// `inactive=`: pages are evicted after this time without use.
     pub inactive: u64,
-    /// `use_temp_path=`.
+    /// `use_temp_path=`: value as written; without effect.
     pub use_temp_path: bool,
-    /// `loader_files=`.
+    /// `loader_files=`: maximum number of files that the loader reads per iteration.
     pub loader_files: u64,
-    /// `loader_sleep=`.
+    /// `loader_sleep=`: pause between iterations of the loader.
     pub loader_sleep: u64,
-    /// `loader_threshold=`.
+    /// `loader_threshold=`: maximum duration of an iteration of the loader.
     pub loader_threshold: u64,
-    /// `manager_files=`.
+    /// `manager_files=`: maximum number of files that the manager removes per iteration.
     pub manager_files: u64,
-    /// `manager_sleep=`.
+    /// `manager_sleep=`: pause between iterations of the manager.
     pub manager_sleep: u64,
-    /// `manager_threshold=`.
+    /// `manager_threshold=`: maximum duration of an iteration of the manager.
     pub manager_threshold: u64,
     /// `max_fetches=` (only in Myriad): maximum number of concurrent requests to origins for pages of the zone, at
     /// least 1.

@@ -35,8 +35,8 @@ pub struct DirectiveFamily {
 /// The span is the start of the block.
 pub type ExamineBlock = fn(&Settings, Span, &mut Vec<Diagnostic>);
 
-/// Function that checks a location after its directives have been read, but before those of nested locations, and adds
-/// diagnostics.
+/// Function that checks a location after its directives have been read, and adds diagnostics. The location has no
+/// rewrite steps and no nested locations yet.
 pub type ExamineLocation = fn(&LocationConf, &mut Vec<Diagnostic>);
 
 /// Function that checks the whole `http` block after all its directives have been read, and adds diagnostics.

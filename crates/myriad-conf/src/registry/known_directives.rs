@@ -258,7 +258,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
 ];
 
 /// Prefixes of unsupported directives and variables, for modules with many of them: module, reason, and prefixes
-/// separated by spaces. No directive of Myriad has one of these prefixes.
+/// separated by spaces. Directives of Myriad take precedence, such as `proxy_connect_timeout`.
 const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("lua-nginx-module", NO_SCRIPTS, "lua_"),
     ("njs", NO_SCRIPTS, "js_"),
@@ -302,8 +302,8 @@ pub(crate) fn known(name: &str) -> Option<KnownDirective> {
     by_name.get(name).copied().or_else(|| of_family(name))
 }
 
-/// Returns the module of an unsupported variable by its prefix, and the reason or alternative; `None` if it is not
-/// known.
+/// Returns the module of an unsupported variable by its prefix or suffix, and the reason or alternative; `None` if it
+/// is not known.
 pub fn module_of_variable(name: &str) -> Option<(&'static str, &'static str)> {
     of_family(name).map(|known| (known.module, known.reason))
 }

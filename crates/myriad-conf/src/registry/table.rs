@@ -107,7 +107,9 @@ impl Registry {
         self.protocols.iter().find(|language| language.protocol == protocol)
     }
 
-    /// Returns the rows of all supported directives, by family and in the order of its rows.
+    /// Returns the rows of the registry, including those of directives that are rejected
+    /// ([`DirectiveStatus::Refused`]): first those without a protocol prefix, by family, then those of each origin
+    /// protocol.
     pub fn directives(&self) -> &[Directive] {
         &self.directives
     }
@@ -139,21 +141,23 @@ impl Registry {
         rows.iter().map(|index| &self.directives[*index])
     }
 
-    /// Returns whether a word is the name of a directive, including unsupported ones.
+    /// Returns whether a word is the name of a directive, including unsupported ones; false for `include`, which has no
+    /// row.
     pub(crate) fn is_known(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
             || known(name).is_some()
             || BuildFeature::missing_for_directive(name).is_some()
     }
 
-    /// Returns the directive with the most similar name, if any; supported directives are preferred.
+    /// Returns the directive with the most similar name, if any; directives of the registry are preferred to those of
+    /// known modules.
     pub(crate) fn nearest_directive(&self, name: &str) -> Option<&str> {
         nearest(name, self.directives.iter().map(|directive| &*directive.name))
             .or_else(|| nearest(name, known_directives::all().map(|directive| directive.name)))
     }
 
-    /// Returns the rows of all directives for the documentation: supported ones, then names that are only known in
-    /// order to be rejected.
+    /// Returns the rows of all directives for the documentation: `include`, the rows of the registry, then names that
+    /// are only known in order to be rejected.
     pub fn rows(&self) -> Vec<DirectiveRow> {
         let implemented = self.directives.iter().map(|directive| DirectiveRow {
             name: directive.name.clone().into_owned(),
@@ -189,14 +193,14 @@ impl Registry {
 pub struct DirectiveRow {
     /// Name of the directive.
     pub name: String,
-    /// Family, or for an unsupported directive its module.
+    /// Family, or the module of a directive that is not in the registry.
     pub family: &'static str,
-    /// Allowed contexts in the notation of nginx's manual; empty for an unsupported directive.
+    /// Allowed contexts in the notation of nginx's manual; empty for a directive that is not in the registry.
     pub contexts: String,
     /// Default value of the directive.
     pub default: DefaultValue,
     /// Support status of the directive, compared with nginx.
     pub status: DirectiveStatus,
-    /// Description of the directive; empty for an unsupported one.
+    /// Description of the directive; empty if it is not in the registry.
     pub doc: &'static str,
 }

@@ -254,8 +254,8 @@ fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Returns the first argument, a file name. Rejects values that start with `engine:` or `store:`, which OpenSSL would
-/// load.
+/// Returns the first argument, a file name or `data:` and its content. Rejects values that start with `engine:` or
+/// `store:`, which OpenSSL would load.
 fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
     for scheme in ["engine:", "store:"] {
@@ -285,8 +285,8 @@ fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses the versions of `ssl_protocols`. Returns two flags: TLS 1.2 enabled, TLS 1.3 enabled. `before` contains the
-/// flags set by earlier directives of this level.
+/// Parses the versions of `ssl_protocols` or `*_ssl_protocols`. Returns two flags: TLS 1.2 enabled, TLS 1.3 enabled.
+/// `before` contains the current flags, which are ignored for the first directive of a level.
 pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result<(bool, bool), Diagnostic> {
     let words = [("SSLv2", 0), ("SSLv3", 0), ("TLSv1", 0), ("TLSv1.1", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)];
     let (mut tls12, mut tls13) = if args.first { (false, false) } else { before };
@@ -303,7 +303,8 @@ pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result
     if tls12 || tls13 { Ok((tls12, tls13)) } else { Err(args.invalid(0, "TLSv1.2, TLSv1.3 or both")) }
 }
 
-/// Parses the arguments of `ssl_certificate_cache`: `off` (`None`), or `max=N` with optional `inactive=` and `valid=`.
+/// Parses the arguments of `ssl_certificate_cache` or `*_ssl_certificate_cache`: `off` (`None`), or `max=N` with
+/// optional `inactive=` and `valid=`.
 pub(super) fn cache_of_certificates(args: &Arguments<'_>) -> Result<Option<CertificateCache>, Diagnostic> {
     const MUST_BE: &str = "off, or max=number [inactive=time] [valid=time]";
     if args.len() == 1 && args.bytes(0) == b"off" {

@@ -48,8 +48,8 @@ impl Survey {
 
     /// Returns the model, which contains the warnings and hints.
     ///
-    /// # Errors
-    /// Returns the diagnostics if at least one of them is an error; at most 50, and the number of the rest.
+    /// # Errors Returns the diagnostics without hints if at least one of them is an error; at most 50, and the number
+    /// of further errors. If there are more than 50, warnings are omitted.
     pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
         let Self { model, findings, uncounted, .. } = self;
         let mut findings = merge_repeats(findings);
@@ -97,7 +97,8 @@ fn has_errors(findings: &[Diagnostic]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Removes diagnostics beyond the first `most`, warnings and hints before errors. Returns the number of errors removed.
+/// Removes diagnostics beyond the first `most`, warnings before errors. If there are errors, also removes all hints.
+/// Returns the number of errors removed.
 pub(super) fn truncate(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
     if has_errors(findings) {
         // Hints are only useful for a valid configuration.

@@ -42,7 +42,8 @@ pub enum BodyInFile {
 pub struct MinRate {
     /// Minimum rate in bytes per second, at least 1.
     pub rate: u64,
-    /// `grace=`: total time spent waiting for the client from which on the rate is checked, in milliseconds.
+    /// `grace=`: length of a measurement interval, in milliseconds spent waiting for the client; the rate is checked at
+    /// the end of each interval.
     pub grace: u64,
     /// `pressure`: true if the rate is only checked while a worker uses more than three quarters of its connections or
     /// memory is short.
@@ -108,7 +109,7 @@ pub struct ClientSettings {
     pub lingering_time: u64,
     /// `lingering_timeout`: maximum time between two reads of a lingering close.
     pub lingering_timeout: u64,
-    /// `reset_timedout_connection`: true if a connection is reset after a timeout.
+    /// `reset_timedout_connection`: true if a connection is reset after a timeout, and for status 444.
     pub reset_timedout_connection: bool,
     /// `tcp_nodelay`; without effect.
     pub tcp_nodelay: bool,

@@ -56,7 +56,7 @@ pub enum ErrorPageCode {
 /// `error_page` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorPage {
-    /// Statuses of errors for which the page is sent, 300 to 599.
+    /// Statuses of errors for which the page is sent, 300 to 599 except 499.
     pub codes: Vec<u16>,
     /// Status with which the page is sent.
     pub answer: ErrorPageCode,

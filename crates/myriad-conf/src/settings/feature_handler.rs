@@ -31,7 +31,7 @@ impl FeatureHandler {
 }
 
 impl PartialEq for FeatureHandler {
-    /// Returns whether both handlers originate from the same directive.
+    /// Returns whether both handlers originate from the same directive and have the same prefix.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.plan, &other.plan) && self.prefix == other.prefix
     }

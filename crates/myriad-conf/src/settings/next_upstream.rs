@@ -2,8 +2,9 @@
 
 /// `*_next_upstream` with `_tries` and `_timeout`: conditions for retrying a request on the next server of a group.
 ///
-/// A failed connection attempt can always be repeated. A request that was sent is only retried if its method is
-/// idempotent or `non_idempotent` is set, and if its body is in memory.
+/// A failed connection attempt or TLS handshake can always be repeated, if its condition (`error` or `timeout`) is set.
+/// A request that was sent is only retried if its method is idempotent or `non_idempotent` is set, and if its body can
+/// be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextUpstream {
     /// `error`: the connection failed or could not be opened.

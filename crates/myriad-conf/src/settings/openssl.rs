@@ -32,7 +32,7 @@ const WITHOUT_EFFECT: [&str; 21] = [
 
 type TlsVersion = u8;
 
-/// Settings that `ssl_conf_command Options` changes; `None` if not mentioned.
+/// Settings that `ssl_conf_command Options` changes; `None` (or false) if not mentioned.
 #[derive(Debug, Default)]
 struct OpensslOptions {
     session_ticket: Option<bool>,
@@ -145,8 +145,8 @@ impl TlsSettings {
 }
 
 impl OriginTlsSettings {
-    /// Applies the OpenSSL commands that correspond to directives. Other commands (about cipher suites and groups)
-    /// remain in `commands`.
+    /// Applies the OpenSSL commands about protocol versions and removes them from `commands`, and `Options`, which are
+    /// only checked. Other commands (about cipher suites and groups) remain.
     ///
     /// # Errors
     /// Returns an error for an unknown option or version, or if no supported version remains.

@@ -12,7 +12,8 @@ pub enum SessionCache {
     Stored {
         /// Name of the cache; servers that use the same name share it.
         name: String,
-        /// Maximum number of sessions: 4000 per megabyte, as in nginx.
+        /// Maximum number of sessions, at least 1: for `shared` 4000 per megabyte, as in nginx; for `builtin` the given
+        /// number, or 20480.
         sessions: u32,
     },
 }
@@ -67,9 +68,10 @@ pub struct CertificateCache {
 /// TLS settings of a level for clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// `ssl`: true if every `listen` of the server uses TLS.
+    /// `ssl`: true if every `listen` of the server without `quic` uses TLS (QUIC always does).
     pub on: bool,
-    /// `ssl_certificate`: files with a certificate and its chain, in PEM.
+    /// `ssl_certificate`: files with a certificate and its chain, in PEM; a value may contain variables, or the PEM
+    /// text after `data:`.
     pub certificates: Vec<Text>,
     /// `ssl_certificate_key`: files with keys in PEM, in the order of the certificates.
     pub keys: Vec<Text>,
@@ -117,7 +119,8 @@ pub struct TlsSettings {
     pub ticket_keys: Vec<Text>,
     /// `ssl_stapling`: true if OCSP responses about the server's certificates are sent to clients.
     pub stapling: bool,
-    /// `ssl_stapling_file`: file with an OCSP response in DER; `None` if not set.
+    /// `ssl_stapling_file`: file with an OCSP response in DER, used for the first certificate if `ssl_stapling` is on;
+    /// `None` if not set.
     pub stapling_file: Option<Text>,
     /// `ssl_stapling_responder`: URL that replaces the one in the certificate; `None` if not set.
     pub stapling_responder: Option<Text>,
@@ -129,6 +132,7 @@ pub struct TlsSettings {
     pub certificate_compression: bool,
     /// `ssl_certificate_cache`: cache of certificates whose names contain variables; `None` for `off`.
     pub certificate_cache: Option<CertificateCache>,
-    /// `ssl_conf_command`: names and values of OpenSSL commands.
+    /// `ssl_conf_command`: names and values of OpenSSL commands; in a resolved server only those about cipher suites
+    /// and groups, or unknown ones.
     pub commands: Vec<(Text, Text)>,
 }
