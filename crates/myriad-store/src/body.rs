@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use myriad_disk::StoredBody;
 use smallvec::SmallVec;
 
-/// Maximum size of one segment of a body in memory, in bytes.
+/// Maximum size of a segment into which a received or read body is copied, in bytes.
 ///
 /// Most bodies fit into one segment, which is sent as one `writev` entry. A large body is several segments, and needs
 /// no contiguous allocation.

@@ -35,7 +35,7 @@ pub(crate) struct ObjectParts<M: Metadata> {
     pub(crate) now: u64,
 }
 
-/// Number of bits for the hit counter of an object, and its maximum.
+/// Number of bits for the hit counter of an object.
 const HITS_BITS: u32 = 30;
 const HITS: u32 = (1 << HITS_BITS) - 1;
 /// Maximum number of hits that are counted for the eviction queue until it takes them.
@@ -43,7 +43,8 @@ const MAX_UNSEEN: u32 = 3;
 
 /// Size of a cache line, in bytes.
 const LINE: usize = 64;
-/// Number of cache lines after the fixed part that are prefetched. The processor's own prefetching follows after these.
+/// Maximum number of cache lines that are prefetched after the fixed part of an object, and of an encoding. The
+/// processor's own prefetching follows after these.
 const PREFETCHED_LINES: usize = 12;
 
 /// Reads one byte of each of the first [`PREFETCHED_LINES`] cache lines, to load them into the processor's cache.
@@ -247,7 +248,7 @@ impl<M: Metadata> Object<M> {
         M::labels(self.meta(), each);
     }
 
-    /// Returns the body as the origin sent it. No bytes are copied.
+    /// Returns the original body, as opposed to its alternative encodings. No bytes are copied.
     pub fn body(&self) -> Body {
         match self.separate_body() {
             Some(body) => body.clone(),
@@ -322,7 +323,7 @@ impl<M: Metadata> Object<M> {
         now < self.fixed().updating_until.load(Relaxed)
     }
 
-    /// Returns the number of look-ups and claims that found the object.
+    /// Returns the number of look-ups that found the object, and of claims that found it usable; at most 2³⁰ - 1.
     pub fn hits(&self) -> u32 {
         self.fixed().hits.load(Relaxed) & HITS
     }

@@ -9,9 +9,9 @@ const WHY_BITS: u32 = 1;
 /// Reason why the pages of a key are not stored any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalReason {
-    /// A purge removed the key.
+    /// A purge or a removal by key removed the key, or a purge removed one of its variants.
     Purged,
-    /// The key was evicted, or had no request within `inactive`.
+    /// The key was evicted, or had no hit within `inactive`.
     Evicted,
 }
 
@@ -33,7 +33,7 @@ impl RemovedKeys {
         self.0[slot_index(hash)].store(word, Relaxed);
     }
 
-    /// Returns the reason for which a key was removed; `None` if it is not recorded any more.
+    /// Returns the reason for which a key was removed; `None` if none is recorded, or not any more.
     pub(crate) fn of(&self, hash: u128) -> Option<RemovalReason> {
         let word = self.0[slot_index(hash)].load(Relaxed);
         let why = if word & 1 == 1 { RemovalReason::Evicted } else { RemovalReason::Purged };

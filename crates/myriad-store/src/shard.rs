@@ -85,7 +85,8 @@ pub(crate) enum FlightRole {
     /// The body is too long for memory: claims do not join but return [`Claim::Pass`](crate::Claim::Pass), and the
     /// object is stored only if the body was written to disk.
     Oversized,
-    /// A purge covers the flight: further requests do not find it, and the object may not be stored.
+    /// A purge covers the flight, or purges are not retained for it any more: further requests do not find it, and the
+    /// object may not be stored.
     Purged,
 }
 
@@ -96,7 +97,8 @@ pub(crate) struct FlightRecord<M: Metadata> {
     pub(crate) role: FlightRole,
     /// Set if the object can be stored. Cleared if the body is too long for memory and is not written to disk.
     pub(crate) may_store: bool,
-    /// Labels of the URL being fetched (hashes by which purges find it); `None` if the request did not name them.
+    /// Labels of the URL being fetched (hashes by which purges find it); `None` if they are unknown, or if purges of
+    /// another URL may cover the flight as well.
     pub(crate) address: Option<[u64; 2]>,
     /// Response head; `None` before it has arrived.
     pub(crate) head: Option<Arc<M>>,

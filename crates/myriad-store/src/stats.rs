@@ -3,7 +3,7 @@
 /// Statistics of a zone at one moment. Counters start at the creation of the zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneStats {
-    /// Number of stored keys.
+    /// Number of keys with objects in memory.
     pub keys: usize,
     /// Number of objects in memory; each variant of a key is an object.
     pub objects: usize,
@@ -15,11 +15,11 @@ pub struct ZoneStats {
     /// Current memory limit in bytes: the configured limit, or less under memory pressure
     /// ([`crate::Zone::set_pressure_limit`]).
     pub limit_bytes: usize,
-    /// Number of look-ups and claims that found an object.
+    /// Number of look-ups that found an object, and of claims that found a usable one.
     pub hits: u64,
     /// Number of look-ups by `get` that found no object.
     pub misses: u64,
-    /// Number of objects that were stored.
+    /// Number of objects that were stored in memory, including those read from disk.
     pub stored: u64,
     /// Number of keys evicted because of the memory limit.
     pub evictions: u64,

@@ -51,7 +51,8 @@ impl<M: Metadata> Variants<M> {
         }
     }
 
-    /// Removes and returns the object at `position`. The last remaining object is not removed; returns `None` then.
+    /// Removes and returns the object at `position`. Returns `None` for the last remaining object, which is not
+    /// removed, and if there is none at `position`.
     pub(crate) fn take(&mut self, position: usize) -> Option<Object<M>> {
         let Self::Several(objects) = self else { return None };
         if objects.len() < 2 || position >= objects.len() {

@@ -73,7 +73,8 @@ impl<M: Metadata> FlightLead<M> {
         self.end_stream();
     }
 
-    /// Stores an object that was read from disk, so that it is not written again, and ends the flight.
+    /// Stores an object that was read from disk, without writing it to disk again, and ends the flight. Waiting
+    /// requests receive it even if it could not be stored.
     pub(crate) fn store_loaded(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.release();
@@ -101,7 +102,7 @@ impl<M: Metadata> FlightLead<M> {
     }
 
     /// Stores the object and ends the exclusive fetch of its key in one step, so that no other request starts a fetch
-    /// in between. Sends the object to waiting requests.
+    /// in between. Sends the object to waiting requests, even if it could not be stored.
     pub(crate) fn store(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         // The object is made of the received pieces, so their reserved bytes are reused for the object.
         self.zone.finish_arriving(self.charged);

@@ -22,15 +22,15 @@ pub enum Abort {
 pub enum FlightHead<M: Metadata> {
     /// The response may be stored: read its body with `poll_chunk`, from the first byte on.
     Head(Arc<M>),
-    /// The complete object is available: newly stored, or the previous object after a revalidation.
+    /// The complete object is available: newly fetched (stored or not), or the previous object after a revalidation.
     Object(Object<M>),
     /// The response is another variant of the key than this request needs: call [`crate::Zone::claim`] again.
     Mismatch,
     /// The response may not be shared between clients: fetch separately.
     Uncacheable,
-    /// The origin sent no usable response.
+    /// The origin sent no usable response, or failed while it sent the body.
     Failed(FetchFailure),
-    /// The writer was dropped before the response head arrived: call [`crate::Zone::claim`] again.
+    /// The writer was dropped, or a page could not be read from its file: call [`crate::Zone::claim`] again.
     Aborted,
 }
 
@@ -96,7 +96,7 @@ pub enum NotStored {
     Purged,
     /// A fetch that started later has stored its object already.
     Superseded,
-    /// The body is longer than the limits permit.
+    /// The body is too long for memory, and is not written to disk.
     Oversized,
     /// The zone's memory limit has not enough space.
     OverCap,
@@ -107,8 +107,8 @@ pub enum NotStored {
 pub enum CollectState {
     /// The body is collected in memory, and will be stored when it is complete.
     Ok,
-    /// The body is too long for memory. It is passed on as fast as its slowest reader reads: call
-    /// [`crate::BodyWriter::poll_capacity`] before each push.
+    /// The body is too long for memory, or the memory limit has no space for it. It is passed on as fast as its slowest
+    /// reader reads: call [`crate::BodyWriter::poll_capacity`] before each push.
     Oversized,
 }
 

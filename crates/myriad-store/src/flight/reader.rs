@@ -61,8 +61,8 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(head)
     }
 
-    /// Returns the length of the whole body that the origin announced, in bytes; `None` before the head has arrived, or
-    /// if the origin announced none.
+    /// Returns the length of the whole body, in bytes: as the origin announced it, or of a complete object. `None`
+    /// before the head has arrived, if the origin announced none, or after a failure.
     pub fn announced(&self) -> Option<u64> {
         match &self.flight.state.lock().phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.announced,

@@ -33,7 +33,7 @@ impl<M: Metadata> FlightWriter<M> {
     }
 
     /// Returns the sequence number at the start of this fetch, which will be the object's generation. Purges with
-    /// higher numbers cover the object.
+    /// higher numbers may cover the object.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }
@@ -145,7 +145,7 @@ pub struct BodyWriter<M: Metadata> {
 
 impl<M: Metadata> BodyWriter<M> {
     /// Returns the sequence number at the start of this fetch, which will be the object's generation. Purges with
-    /// higher numbers cover the object.
+    /// higher numbers may cover the object.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }

@@ -138,7 +138,7 @@ impl<B: AsRef<[u8]>> PageMarks<B> {
     }
 
     /// Calls `each` with each label of the page (hashes by which purges find it): of its path, of its URL with query
-    /// (if it has one) and of its tags, or a common label for pages with too many tags.
+    /// (if it has one) and of its stored tags, and a common label of pages with too many tags.
     pub fn labels(&self, each: &mut dyn FnMut(u64)) {
         let subject = self.subject();
         each(subject.path_label());

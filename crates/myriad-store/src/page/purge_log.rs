@@ -36,7 +36,7 @@ impl PurgeSource {
 pub struct PurgeLogEntry {
     /// Time of the purge, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Kind of the purge: `url`, `tag`, `wildcard`, `regex`, `host`, `key` or `all`.
+    /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key` or `all` (also for all pages of a host).
     pub kind: &'static str,
     /// Readable description of the purged pages, truncated to 500 bytes.
     pub what: String,

@@ -286,7 +286,8 @@ fn log_event(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     }
 }
 
-/// Returns the index of a coding among a page's encodings, for gzip that of the fast level.
+/// Returns the index of a coding among a page's encodings; for gzip, and for identity, which has none, that of gzip at
+/// the fast level.
 pub fn encoding_index(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,

@@ -35,20 +35,23 @@ pub struct ClaimOptions {
 pub enum Claim<M: Metadata> {
     /// An object that the function `usable` of the claim accepts is stored.
     Hit(Object<M>),
-    /// No fetch is in progress: the caller becomes the leader, must fetch the object, and others wait for it.
+    /// No fetch that the request may join is in progress: the caller becomes the leader, must fetch the object, and
+    /// others wait for it.
     Lead(FlightWriter<M>),
     /// A fetch of another request is in progress, and this is a reader of it.
     Wait(FlightReader<M>),
-    /// The key was uncacheable or too long for memory recently (hit-for-miss): fetch without waiting for others.
-    /// [`Zone::fetch_unshared`] returns a writer, in case the response can be stored this time.
+    /// The key was uncacheable or too long for memory recently (hit-for-miss), or a body too long for memory is
+    /// arriving: fetch without waiting for others. [`Zone::fetch_unshared`] returns a writer, in case the response can
+    /// be stored this time.
     Pass,
 }
 
 impl<M: Metadata> Zone<M> {
     /// Finds a usable object or a fetch in progress, or makes the caller the leader of a new fetch, in one atomic step.
     ///
-    /// Each key (each variant, once the selector is known) has at most one leader that is younger than `lock_age_ms`.
-    /// `usable` decides under the shard's lock whether a stored object may be used, for example `|o| o.is_fresh(now)`.
+    /// Each key (each variant, once the selector is known) has at most one leader that is younger than `lock_age_ms`,
+    /// except after purges that may cover its fetch. `usable` decides under the shard's lock whether a stored object
+    /// may be used, for example `|o| o.is_fresh(now)`.
     pub fn claim(
         &self,
         key: KeyRef<'_>,

@@ -149,7 +149,8 @@ impl<M: Metadata> Zone<M> {
         (!is_loading).then(|| self.begin_flight(&mut shard, key, NewFlight::load(now)).into_lead())
     }
 
-    /// Removes the entry of a page from memory, if the page is still stored, because its file turned out to be missing.
+    /// Removes the entry of a page, with all its variants, from memory, if the page is still stored, because its file
+    /// turned out to be missing.
     pub fn forget(&self, page: &Object<M>) {
         let key = self.key_of(page);
         let removed = {

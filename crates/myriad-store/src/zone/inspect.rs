@@ -132,7 +132,8 @@ impl<M: Metadata> Zone<M> {
         pages.filter_map(|page| self.disk_only_page(page)).collect()
     }
 
-    /// Returns true if a soft purge covers the object, even if it has not been applied to the object yet.
+    /// Returns true if a soft purge covers the object and has not been applied to it yet. Purges that were applied have
+    /// changed [`Object::fresh_until`].
     pub fn is_made_stale(&self, object: &Object<M>) -> bool {
         self.inner.purges.peek_verdict(object.last_purge_applied(), object.key(), object.meta())
             == PurgeVerdict::Stale

@@ -30,7 +30,8 @@ use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 /// Maximum number of shards of a zone. With the few threads of a worker process, 64 locks are rarely contended.
 const MAX_SHARDS: usize = 64;
 
-/// Minimum memory limit per shard, in bytes. A zone with less memory gets fewer shards, which limits their overhead.
+/// Part of the memory limit for one shard, in bytes; the number of shards is rounded up to a power of two. A zone with
+/// less memory gets fewer shards, which limits their overhead.
 const SHARD_BYTES: usize = 256 << 10;
 
 /// Divisor of the memory limit: the part reserved for notes about keys (request counts, marks as uncacheable).
@@ -38,8 +39,8 @@ const NOTES_PART: usize = 64;
 
 /// Named cache. Cloning returns another handle of the same cache, which survives reloads if the caller retains it.
 ///
-/// All shards share one memory limit, which is never exceeded: bytes are reserved before they are used. If memory is
-/// short, keys are evicted or the new object is not stored.
+/// All shards share one memory limit, which is only exceeded after it was reduced: bytes are reserved before they are
+/// used. If memory is short, keys are evicted or the new object is not stored.
 pub struct Zone<M: Metadata> {
     inner: Arc<Inner<M>>,
 }

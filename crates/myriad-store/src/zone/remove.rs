@@ -61,8 +61,8 @@ impl<M: Metadata> Zone<M> {
         in_memory.max(on_disk)
     }
 
-    /// Removes all objects, in memory and on disk, and returns their number. Results of fetches in progress are not
-    /// stored. The shards are cleared one after another.
+    /// Removes all objects, in memory and on disk, and returns their approximate number. Results of fetches in progress
+    /// are not stored. The shards are cleared one after another.
     pub fn clear(&self) -> usize {
         // Pages with lower numbers that the recovery finds later were stored before this call, and are ignored.
         let sequence = self.inner.sequence.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
