@@ -130,7 +130,7 @@ impl ContentResponse {
         }
     }
 
-    /// Returns the media type without parameters; empty if [`Self::media_type`] returns `None`.
+    /// Returns the media type without parameters; empty if [`Self::media_type()`] returns `None`.
     pub fn bare_media_type(&self) -> &[u8] {
         let media_type = match (&self.media_type, &self.source) {
             (Some(media_type), _) => &**media_type,

@@ -88,7 +88,7 @@ pub struct UriForm {
     /// True if the path as the client sent it contained `%` or `+`, and has not been rewritten or redirected since.
     pub escaped: bool,
     /// True if a rewrite, `set $args` or an internal redirect changed the URI that the client sent, and for subrequests
-    /// with a URI of their own.
+    /// of another URI.
     pub changed: bool,
     /// True if a rewrite within the location produced the URI, which then need not start with the location's prefix.
     pub off_location: bool,
