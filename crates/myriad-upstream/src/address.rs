@@ -20,7 +20,8 @@ pub enum AddressError {
     NoPath,
     /// The port is missing or is not a number from 1 to 65535.
     Port,
-    /// The host is neither an IP address nor a name that could be resolved.
+    /// The host is not an IP address ([`PeerAddress::parse`]), or a name that cannot be resolved
+    /// ([`PeerAddress::resolve`]).
     Host(String),
 }
 
@@ -49,7 +50,8 @@ impl PeerAddress {
         Ok(Self::Tcp(SocketAddr::new(ip, port)))
     }
 
-    /// Parses like [`PeerAddress::parse`], but resolves a name with the resolver of the system. Returns all its addresses.
+    /// Parses like [`PeerAddress::parse`], but resolves a name with the resolver of the system. Returns all its
+    /// addresses.
     ///
     /// The call blocks, so it must only be used while loading the configuration.
     pub fn resolve(text: &str, default_port: Option<u16>) -> Result<Vec<Self>, AddressError> {

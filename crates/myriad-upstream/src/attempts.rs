@@ -13,9 +13,10 @@ use crate::peer_counts::FinishedAttempt;
 /// Attempt to get a response from a single peer. Times are in milliseconds from the start of the attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
-    /// Address of the peer, or the name of the group if no peer was available (`$upstream_addr`).
+    /// Address of the peer; without a peer, the name of the group, or the host name that could not be resolved
+    /// (`$upstream_addr`).
     pub address: Arc<str>,
-    /// Name of the group that contains the peer.
+    /// Name of the group; for a host name that could not be resolved, that name.
     pub group: Arc<str>,
     /// Start time of the attempt, in units of [`clock::now`].
     began: u64,
@@ -38,7 +39,7 @@ pub struct Attempt {
     pub fatal: bool,
     /// True if the connection was reused.
     pub reused: bool,
-    /// True for the first attempt after an internal redirect of the request to another group.
+    /// True for the first attempt of a later fetch for the same client request, as after an internal redirect.
     pub after_redirect: bool,
     /// Value of the `Set-Cookie` field that identifies the peer to the client; `None` without `sticky cookie`.
     pub set_cookie: Option<Vec<u8>>,
@@ -59,7 +60,7 @@ pub struct Attempts(Rc<AttemptList>);
 struct AttemptList {
     /// Most requests have a single attempt.
     attempts: RefCell<SmallVec<[Attempt; 1]>>,
-    /// Set if the next attempt is the first with another group, after an internal redirect.
+    /// True if the next attempt is the first of a later fetch for the same client request.
     next_changes_group: Cell<bool>,
 }
 
@@ -99,7 +100,7 @@ impl Attempts {
         self.0.attempts.borrow().last().is_some_and(|attempt| attempt.fatal)
     }
 
-    /// Marks the next attempt as the first with another group; no effect if the list is empty.
+    /// Marks the next attempt as the first of another fetch, as after an internal redirect, unless the list is empty.
     pub(crate) fn enter_group(&self) {
         self.0.next_changes_group.set(!self.0.attempts.borrow().is_empty());
     }

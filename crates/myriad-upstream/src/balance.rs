@@ -30,7 +30,8 @@ pub(crate) struct Weights {
 #[derive(Debug)]
 struct Weight {
     current: i64,
-    /// Effective weight of the peer: decreases with each failure and increases by one with each choice.
+    /// Effective weight of the peer: decreases with each failure, and increases by one with each choice up to the
+    /// configured weight.
     effective: i64,
 }
 
@@ -159,8 +160,8 @@ impl PeerSelection<'_> {
         self.is_eligible(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
     }
 
-    /// Returns whether a peer may get requests apart from its number of connections: not down, draining, failing or
-    /// tried.
+    /// Returns whether a peer may get requests apart from its number of connections: not down, draining, unhealthy or
+    /// tried, and not failing (unless it is the only peer).
     fn is_eligible(&self, index: usize, tried: &TriedPeers) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         !state.ordered.drains(peer) && self.is_alive(index, tried)
@@ -277,7 +278,8 @@ impl PeerSelection<'_> {
     }
 
     /// Returns a peer of the server that follows the key on the hash ring, by round robin between its addresses.
-    /// Servers without a usable peer are skipped. `None` for an empty key.
+    /// Servers without a usable peer are skipped. `None` for an empty key, or if none of the next 21 points of the ring
+    /// has a usable peer.
     fn by_consistent_hash(&self, weights: &mut Weights, tried: &TriedPeers, key: &[u8]) -> Option<usize> {
         let ring = self.peers.ring.as_ref().filter(|_| !key.is_empty())?;
         let start = ring.find(key);

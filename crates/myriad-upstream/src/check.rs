@@ -109,7 +109,7 @@ impl Group {
     /// Sets the rules of the checks of all current and future peers; empty if the peers are not checked.
     ///
     /// Every worker calls this when its configuration starts. Returns `true` for one worker, which must run the checks
-    /// for all.
+    /// for all, unless `rules` is empty.
     pub fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         self.roster.begin_checks(rules)
     }

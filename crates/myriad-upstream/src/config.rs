@@ -19,7 +19,7 @@ pub struct GroupConfig {
     /// Name of the `upstream` block; without a block, the host or address of the target. The health of peers is stored
     /// under this name.
     pub name: String,
-    /// Peers in the order of the configuration.
+    /// Peers with fixed addresses: those of the `state` file, then those of the configuration, in order.
     pub peers: Vec<PeerConfig>,
     /// Balancing algorithm.
     pub balance: Balance,
@@ -65,8 +65,8 @@ impl GroupConfig {
     ///
     /// `http_idle` is the maximum number of idle HTTP connections to a peer for each worker if the block has no
     /// `keepalive`. `resolver` resolves the names with `resolve`; its number is the timeout in milliseconds. All other
-    /// names are resolved now, which blocks. Invalid names and names without an address are reported in `errors`.
-    /// Relative paths start at `prefix`.
+    /// names are resolved now, which blocks. `errors` reports invalid names, names without an address, a missing `zone`
+    /// or `resolver` for `resolve`, and an invalid `state` file. Relative paths start at `prefix`.
     pub fn from_upstream(
         upstream: &UpstreamConf,
         http_idle: usize,
@@ -139,8 +139,8 @@ fn zone(
     })
 }
 
-/// Reads the servers of a `state` file; empty if the file does not exist, or if it is unreadable, which `errors`
-/// reports.
+/// Reads the servers of a `state` file; empty if the file does not exist, or if it is unreadable or invalid, which
+/// `errors` reports.
 fn state(zone: &GroupZone, upstream: &UpstreamConf, errors: &mut Vec<Diagnostic>) -> Vec<GroupServer> {
     let Some(path) = &zone.state else { return Vec::new() };
     let read = match std::fs::read_to_string(path) {
@@ -231,7 +231,7 @@ pub struct KeepAlive {
     /// Maximum number of idle FastCGI connections to a peer, 0 for none (`keepalive`). The limit applies to the whole
     /// process, so it should be at most half of php-fpm's children.
     pub connections: usize,
-    /// Maximum number of idle HTTP connections to a peer for each worker, 0 for none (`keepalive`).
+    /// Maximum number of idle HTTP or memcached connections to a peer for each worker, 0 for none (`keepalive`).
     pub http: usize,
     /// Maximum number of requests per connection (`keepalive_requests`).
     pub requests: u32,

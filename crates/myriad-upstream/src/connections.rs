@@ -23,7 +23,8 @@ pub trait WorkerConnections {
     fn make_descriptors(&self);
 }
 
-/// Counter and limit of a worker's connections to origins, active and idle. Clones share the counter.
+/// Counter and limit of a worker's connections to origins, active and idle, except idle FastCGI connections, which all
+/// workers share. Clones share the counter.
 ///
 /// The limit is below that of all connections of the worker, so that slow fetches leave connections for clients with
 /// cached responses.
@@ -70,7 +71,8 @@ impl Connections {
     }
 
     /// Takes a slot, in queue order and within `timeout_ms`. `make_room` closes an idle connection and returns whether
-    /// there was one. Returns an error after the timeout, or immediately if the worker has no connection left.
+    /// there was one. Returns an error after the timeout, or immediately if the worker has reached `worker_connections`
+    /// and `make_room` closes none.
     pub(crate) async fn take(
         &self,
         make_room: impl Fn() -> bool,

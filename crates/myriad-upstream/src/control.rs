@@ -16,7 +16,7 @@ use crate::roster::Roster;
 use crate::server_change::{ServerChange, ServerSnapshot, is_route};
 use crate::servers::GroupServer;
 
-/// Maximum number of servers in a group, including those that administrators add.
+/// Number of servers of a group, including configured ones, from which on administrators cannot add servers.
 const MAX_SERVERS: usize = 4096;
 
 /// Handle to view and control the peers of a group at run time.
@@ -39,15 +39,16 @@ impl GroupControl {
         self.0.name()
     }
 
-    /// Returns the state of the peers of `server`, or of all peers if `None`, in the order of the configuration.
-    /// `server` is the name in the configuration or an address.
+    /// Returns the state of the peers of `server`, or of all peers if `None`, in the order of the configuration; peers
+    /// of names resolved at run time are last. `server` is the name in the configuration or an address.
     pub fn peers(&self, server: Option<&str>) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
         peers.snapshots(now).filter(|peer| server.is_none_or(|server| peer.is_of(server))).collect()
     }
 
     /// Applies an order to the peers of `server`, or to all peers if `None`, and returns their new state; empty if the
-    /// server does not exist. `Up` also resets the failures of a peer, so that it is used immediately.
+    /// server does not exist. `Up` also resets the failures of a peer, so that it is used immediately unless health
+    /// checks exclude it.
     pub fn order(&self, server: Option<&str>, order: PeerOrder) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
         let named: Vec<bool> =
@@ -76,14 +77,15 @@ impl GroupControl {
         self.0.zombies()
     }
 
-    /// Returns the number of waiting requests, the maximum, and the number of rejected requests; `None` without
-    /// `queue`.
+    /// Returns the number of waiting requests, the maximum, and the number of requests rejected because the queue was
+    /// full; `None` without `queue`.
     pub fn queue(&self) -> Option<(usize, u32, u64)> {
         let (line, most) = (self.0.wait_queue.as_ref()?, self.0.queue_limit?);
         Some((line.len(), most, self.0.edited.overflows.load(Relaxed)))
     }
 
-    /// Resets the request and response counters of the peers, and the number of requests that the queue rejected.
+    /// Resets the counters, average times and downtime of the peers and their health checks, and the number of requests
+    /// that the queue rejected.
     pub fn reset_counts(&self) {
         self.0.peers().states.iter().for_each(|state| state.reset_counts());
         self.0.edited.overflows.store(0, Relaxed);
@@ -107,7 +109,8 @@ impl GroupControl {
         snapshots
     }
 
-    /// Adds a server, which gets requests immediately. Requires `zone`; the error is the reason why it was not added.
+    /// Adds a server, which gets requests immediately, or once its name is resolved. Requires `zone`; the error is the
+    /// reason why it was not added.
     pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let address = change.server.as_deref().unwrap_or_default();
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
@@ -126,8 +129,8 @@ impl GroupControl {
         })
     }
 
-    /// Changes parameters of the server with this identifier. A change of `down` or `drain` removes administrator
-    /// orders for its peers.
+    /// Changes the address or parameters of the server with this identifier. A change of `down` or `drain` removes
+    /// administrator orders for its peers and resets their failures.
     pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
         self.reject_resolved_peer(id)?;

@@ -35,7 +35,8 @@ pub struct DialOptions {
     pub affinity: Affinity,
     /// Local address of the connection (`proxy_bind`), with port 0 for any port; `None` for any address.
     pub bind: Option<SocketAddr>,
-    /// Timeout for connecting in milliseconds, which applies again to the preface and to TLS (`proxy_connect_timeout`).
+    /// Timeout in milliseconds for each of these steps: wait for a connection slot of the worker, connecting, preface,
+    /// TLS handshake (`proxy_connect_timeout`).
     pub connect_ms: u64,
     /// Enables TCP keepalive probes (`proxy_socket_keepalive`).
     pub keepalive: bool,
@@ -65,7 +66,7 @@ pub struct DialedConnection<T> {
     timing: DialTiming,
 }
 
-/// Response times for `least_time`; dropping the connection records the time of the last byte.
+/// Response times for `least_time`; dropping the connection records the time of the last byte, unless it has failed.
 #[derive(Debug)]
 struct DialTiming {
     active: ActiveRequest,
@@ -261,7 +262,8 @@ impl ProbeTarget {
 }
 
 impl DialOptions {
-    /// Sends the preface (such as a PROXY protocol header) to a peer and performs the TLS handshake.
+    /// Enables TCP keepalive, sends the preface (such as a PROXY protocol header) and performs the TLS handshake, each
+    /// if configured.
     async fn handshake(
         &self,
         mut stream: PeerStream,

@@ -58,8 +58,8 @@ struct StoredServers {
 impl EditedServers {
     /// Returns the initial servers of a group with their identifiers, and the next identifier.
     ///
-    /// Earlier changes are restored if the configuration is the same as at the time of the change, or if the servers of
-    /// a `state` file are the same as the changed servers.
+    /// In a group with `zone`, earlier changes are restored if the configuration is the same as at the time of the
+    /// change, or if the servers of a `state` file are the same as the changed servers.
     pub(crate) fn initial_servers(
         &self,
         configured: &[GroupServer],

@@ -53,13 +53,14 @@ pub enum ErrorKind {
     /// The origin reported that it did not process the request, so even a non-idempotent request can be sent again
     /// (`error`).
     Refused,
-    /// The response is not HTTP, FastCGI or CGI (`invalid_header`).
+    /// The response violates its protocol, or its FastCGI stderr contains a text of `fastcgi_catch_stderr`
+    /// (`invalid_header`).
     InvalidHead,
     /// The response head exceeds its buffer (`invalid_header`).
     TooLargeHead,
-    /// The TLS handshake failed, or the certificate does not match the origin (`error`).
+    /// The TLS handshake failed, or the certificate of the origin is not trusted (`error`).
     Tls,
-    /// Every peer is down, failing or full (`error`).
+    /// No peer is usable, or the queue for peers is full or timed out (`error`).
     NoLivePeer,
     /// Every usable peer has its maximum number of requests (`max_conns`), and this request may not wait in the queue.
     Busy,
@@ -71,7 +72,7 @@ pub enum ErrorKind {
     Limited(u16),
     /// The worker has reached its maximum number of connections to origins, or in total (`worker_connections`).
     NoConnection,
-    /// The client's request body was aborted; this is not a failure of the origin and is never retried.
+    /// The request body was aborted or has a wrong length; this is not a failure of the origin and is never retried.
     RequestBody(BodyError),
 }
 
@@ -153,8 +154,7 @@ impl OriginError {
     }
 
     /// Returns the status of the error response: 504 after a timeout, 503 without a free connection of this worker, the
-    /// given status if the request was withheld, the status of the client's error if its body was aborted, otherwise
-    /// 502.
+    /// given status if the request was withheld, [`BodyError::status`] if the request body failed, otherwise 502.
     pub fn status(&self) -> u16 {
         match &self.kind {
             ErrorKind::Timeout => 504,

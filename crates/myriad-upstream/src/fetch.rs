@@ -34,7 +34,7 @@ impl Group {
     ///
     /// `pool` belongs to this worker. The response may arrive before the request body is sent completely: reading the
     /// response body continues the upload. Dropping the future or an incomplete body closes the connection (over
-    /// HTTP/2, resets the stream). The error is that of the last attempt.
+    /// HTTP/2, resets the stream). The error is that of the last attempt, or "no live upstreams" if no peer is left.
     pub async fn fetch(
         &self,
         pool: &HttpPool,
@@ -136,8 +136,9 @@ impl Group {
         error
     }
 
-    /// Updates the health of the peer after an attempt. As in nginx, errors, timeouts and invalid heads are always
-    /// failures; statuses only if they allow a retry with another peer, but never 403 and 404.
+    /// Updates the health of the peer after an attempt. As in nginx, errors, timeouts and invalid heads are failures,
+    /// except errors of the request body and of this worker's limits; statuses only if they allow a retry with another
+    /// peer, but never 403 and 404.
     fn record_health(
         &self,
         chosen: &SelectedPeer,

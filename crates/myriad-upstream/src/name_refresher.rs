@@ -12,8 +12,8 @@ use crate::resolved_server::{ResolvedServers, members};
 use crate::resolver::{ResolveError, ResolverConfig};
 use crate::roster::Roster;
 
-/// Minimum validity of a resolution result in milliseconds, which protects name servers. [`MAX_VALID_MS`] is the
-/// maximum: a task detects after at most this time that its group was dropped.
+/// Minimum delay in milliseconds between two resolutions of a name, which protects name servers. [`MAX_VALID_MS`] is
+/// the maximum: a task detects after at most this time that its group was dropped.
 const MIN_VALID_MS: u64 = 1000;
 const MAX_VALID_MS: u64 = 3_600_000;
 /// Validity in milliseconds of the result that a name does not exist, without `valid=`, as in nginx.
@@ -108,8 +108,8 @@ impl NameRefresher {
         self.lost = lost;
     }
 
-    /// Applies a resolution result to the group and returns its validity in milliseconds; `None` if the server has been
-    /// removed.
+    /// Applies a resolution result to the group and returns the delay in milliseconds before the next resolution;
+    /// `None` if the server has been removed.
     ///
     /// As in nginx, a name that does not exist has no peers; after any other failure, the peers remain.
     fn apply_result(&mut self, roster: &Roster, found: Result<ResolvedServers, ResolveError>) -> Option<u64> {

@@ -60,10 +60,11 @@ pub struct PeerSnapshot {
     pub unavailable: u64,
     /// Counters of the peer's health checks (`health_check`).
     pub checks: CheckCounts,
-    /// Total time in milliseconds in which failures or checks made the peer unavailable.
+    /// Time in milliseconds in which failures or checks made the peer unavailable since the last reset, including the
+    /// current unavailability.
     pub downtime_ms: u64,
-    /// Start of the current unavailability due to failures or checks, in milliseconds since the epoch; `None` if there is
-    /// none, as for a peer that is `down`.
+    /// Start of the current unavailability due to failures or checks, in milliseconds since the epoch; `None` if there
+    /// is none, as for a peer that is `down`.
     pub down_since_ms: Option<u64>,
     /// Time when the peer was last chosen, in milliseconds since the epoch; `None` if it was never chosen.
     pub selected_ms: Option<u64>,
@@ -134,7 +135,7 @@ pub(crate) struct PeerState {
     /// [`clock::now`].
     checked: AtomicU64,
     active: AtomicU32,
-    /// Time when the peer last became usable again, in the units of [`clock::now`]; 0 for never.
+    /// Start of the last slow start, in the units of [`clock::now`]; 0 for never, as without `slow_start`.
     recovered: AtomicU64,
     /// Moving average of the time up to each [`MeasuredUntil`] event in milliseconds; 0 before the first measurement.
     average_times_ms: [AtomicU32; 3],
@@ -256,8 +257,8 @@ impl PeerState {
     /// Returns the estimated response time in milliseconds, as in nginx's `least_time`.
     ///
     /// The average is halved for each `fail_timeout` (plus one second) in which the peer was not chosen, so that a slow
-    /// peer is tried again. Values are rounded up to steps of 20 ms, so that similar peers count as equal; values above
-    /// 5 s are 5 s.
+    /// peer is tried again; with `inflight`, the average age of active requests is the minimum. Values are rounded up
+    /// to steps of 20 ms, so that similar peers count as equal; values above 5 s are 5 s.
     pub(crate) fn estimated_time(&self, moment: MeasuredUntil, config: &PeerConfig, now: u64) -> u32 {
         let mut ms = self.average_ms(moment).load(Relaxed);
         let idle_ms = now.saturating_sub(self.checked.load(Relaxed));
@@ -328,7 +329,8 @@ impl PeerState {
         self.downtime.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets the traffic counters and average times of the peer; active requests and health do not change.
+    /// Resets the counters, average times and past downtime of the peer, and the counters of its health checks; active
+    /// requests and health do not change.
     pub(crate) fn reset_counts(&self) {
         for count in [&self.requests, &self.failures, &self.unavailable] {
             count.store(0, Relaxed);

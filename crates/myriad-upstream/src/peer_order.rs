@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crate::config::PeerConfig;
 
-/// Order of an administrator for a peer; overrides the configuration until the next order.
+/// Order of an administrator for a peer; overrides the configuration until the next order, or until a change of the
+/// server's `down` or `drain` at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerOrder {
     /// The peer gets its normal share of requests, even if it is configured with `down` or `drain`.

@@ -61,7 +61,7 @@ impl PeerStates {
         Self::default()
     }
 
-    /// Removes all states that no group uses, and closes the idle connections of removed peers.
+    /// Removes all states that no group uses, and closes the idle FastCGI connections of removed peers.
     pub fn prune(&self) {
         self.lock().retain(|_, state| Arc::strong_count(state) > 1);
         self.names().retain(|_, known| Arc::strong_count(known) > 1);
@@ -83,8 +83,8 @@ impl PeerStates {
         self.names().entry((group.to_owned(), host.to_owned())).or_default().clone()
     }
 
-    /// Returns the sticky sessions of a group in a zone of `bytes` bytes. Existing sessions are retained, unless the
-    /// zone is smaller than before.
+    /// Returns the sticky sessions of a group in a zone of `bytes` bytes. Existing sessions are retained; if they
+    /// exceed the zone, the least recently used are evicted.
     pub fn sessions(&self, group: &str, zone: &str, bytes: u64) -> Arc<Sessions> {
         let mut all = self.all_sessions();
         let made = || Arc::new(Sessions::new(bytes));

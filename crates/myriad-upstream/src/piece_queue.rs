@@ -19,7 +19,7 @@ impl PieceQueue {
         Self::default()
     }
 
-    /// Creates a queue with a single piece.
+    /// Creates a queue with a single piece; empty if the piece is empty.
     pub(crate) fn of(piece: Bytes) -> Self {
         Self { first: piece, rest: VecDeque::new() }
     }

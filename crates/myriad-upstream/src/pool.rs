@@ -78,8 +78,8 @@ impl<C: Reusable + 'static> IdlePool<C> {
         Self(Arc::new(Mutex::new(IdleConnections { idle: HashMap::default(), sweep_scheduled: false })))
     }
 
-    /// Removes and returns a pooled connection that is open and has no unread input; connections that fail this test
-    /// are closed. `None` if no connection is left.
+    /// Removes and returns a pooled connection that is not expired, is open and has no unread input; connections that
+    /// fail this test are closed. `None` if no connection is left.
     pub(crate) fn take(&self, key: PoolKey) -> Option<Pooled<C>> {
         let (now, slept) = (clock::now(), clock::sleep_count());
         let mut shelf = lock(&self.0);

@@ -19,7 +19,7 @@ pub struct OriginRequest {
     /// Protocol, with the encoded request head.
     pub protocol: Protocol,
     /// Request method. A response to `HEAD` has no body; a request that is not idempotent is not repeated once it may
-    /// have reached a peer.
+    /// have reached a peer, unless [`Self::retry`] permits it (`non_idempotent`).
     pub method: Method,
     /// Body of the request.
     pub body: RequestPayload,
@@ -39,8 +39,8 @@ pub struct OriginRequest {
     /// TLS parameters for the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`), not for FastCGI; `None` without
     /// TLS.
     pub tls: Option<Rc<OriginTls>>,
-    /// If true, the request waits in the queue of a group whose peers are all busy; otherwise it fails with
-    /// [`ErrorKind::Busy`].
+    /// If true, the request waits in the queue of a group whose peers are all busy (without `queue`, it fails);
+    /// otherwise it fails with [`ErrorKind::Busy`].
     ///
     /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
     pub queues: bool,
@@ -120,7 +120,8 @@ pub enum RequestPayload {
 /// Timeouts of the steps of a request to an origin, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Maximum time to establish a connection (`*_connect_timeout`).
+    /// Maximum time of each step to a usable connection: wait for a connection slot of the worker, connecting, TLS
+    /// handshake (`*_connect_timeout`).
     pub connect_ms: u64,
     /// Maximum time between two successful writes (`*_send_timeout`).
     pub send_ms: u64,
@@ -146,8 +147,8 @@ pub trait UpstreamObserver {
     /// partial lines.
     fn stderr(&self, peer: &PeerAddress, text: &[u8], phase: Phase);
 
-    /// Returns whether `text` on stderr, received before the response head, invalidates the response
-    /// (`fastcgi_catch_stderr`).
+    /// Returns whether `text` on stderr invalidates the response (`fastcgi_catch_stderr`): before the response head,
+    /// the attempt fails; later, it is recorded as a fatal error.
     fn invalidates(&self, text: &[u8]) -> bool {
         let _ = text;
         false
@@ -156,7 +157,7 @@ pub trait UpstreamObserver {
     /// Called for a protocol violation of the origin after which the response is still used.
     fn warning(&self, peer: &PeerAddress, text: &str);
 
-    /// Called for an interim response of the origin (102 or 103, RFC 9110 §15.2); the number of calls is limited.
+    /// Called for each interim response of the origin (RFC 9110 §15.2) except 100 and 101, at most 32 per attempt.
     fn interim(&self, head: &ResponseHead) {
         let _ = head;
     }

@@ -28,7 +28,7 @@ pub use zone::{ResolverCounts, ResolverZone};
 /// Maximum number of names in the cache of a resolver; the least recently used name is evicted. Clients may influence
 /// which names are resolved.
 const MAX_NAMES: u64 = 1024;
-/// Maximum number of concurrent DNS queries of a worker.
+/// Maximum number of names that a resolver of a worker looks up at the same time.
 const MAX_QUERIES: usize = 256;
 
 type ResolveResult = Result<Arc<[IpAddr]>, ResolveError>;

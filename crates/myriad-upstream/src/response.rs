@@ -21,7 +21,8 @@ use crate::stream::CountedStream;
 
 /// Response of an origin: its head, and a body to be read.
 pub struct OriginResponse {
-    /// Head, as sent by the origin.
+    /// Head sent by the origin, without repetitions of fields that may occur only once; without `Transfer-Encoding`
+    /// over FastCGI, SCGI and uwsgi.
     pub head: ResponseHead,
     /// Body without framing, read from the origin on demand.
     ///
@@ -118,7 +119,8 @@ const SINGULAR: [Known; 9] = [
     Known::XAccelRedirect,
 ];
 
-/// Removes repetitions of [`SINGULAR`] fields, which recipients could interpret differently, and calls `warn` for each.
+/// Removes repetitions of [`SINGULAR`] fields, which recipients could interpret differently, and calls `warn` once for
+/// each repeated name.
 pub(crate) fn keep_first(head: &mut ResponseHead, warn: impl Fn(&str)) {
     for name in SINGULAR {
         if !head.fields.is_repeated(name) {

@@ -77,7 +77,7 @@ pub(crate) struct RosterState {
 /// Current server of the group.
 #[derive(Clone, Debug)]
 pub(crate) struct RosterServer {
-    /// Identifier of the server in its group, never reused.
+    /// Identifier of the server in its group, not reused until a reload changes the configured servers.
     pub(crate) id: u64,
     pub(crate) server: GroupServer,
     /// Addresses to which the server's name resolves now, and the shared result from which a group starts after a
@@ -161,8 +161,8 @@ impl Roster {
         }
     }
 
-    /// Sets the health checks, unless they are already set. Returns whether the caller is the first and must run the
-    /// checks.
+    /// Sets the health checks, unless they are already set. Returns whether the caller must run them: it is the first,
+    /// and `rules` is not empty.
     pub(crate) fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         let mut is_first = false;
         // Other workers block here, so that they use no peer before its health is initialized.

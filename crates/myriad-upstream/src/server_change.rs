@@ -70,7 +70,7 @@ pub(crate) fn is_route(text: &str) -> bool {
 /// Current configuration of a server of a group. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSnapshot {
-    /// Identifier in the group, never reused while the process runs.
+    /// Identifier in the group, not reused until a reload changes the configured servers.
     pub id: u64,
     /// Address or name of the server.
     pub server: String,
@@ -90,9 +90,10 @@ pub struct ServerSnapshot {
     pub route: Option<String>,
     /// True for a backup (`backup`).
     pub backup: bool,
-    /// True if the server gets no requests, according to the configuration or an order of an administrator.
+    /// True if the server is configured to get no requests. For a peer of a name, an order of an administrator
+    /// overrides the configuration; for other servers, orders are not included.
     pub down: bool,
-    /// True if the server gets only requests with its `sticky` identifier, by the configuration or an order.
+    /// True if the server gets only requests with its `sticky` identifier; orders are included as in `down`.
     pub drain: bool,
     /// Identifier and name of the server whose name resolved to this address; `None` for a server itself.
     pub parent: Option<(u64, String)>,

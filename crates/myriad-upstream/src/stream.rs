@@ -90,8 +90,8 @@ pub(crate) trait Reusable {
     /// Returns whether the connection is open and has no pending input: both a closed connection and unexpected bytes
     /// make it readable.
     ///
-    /// `polled` means that the runtime has polled the connection since it became idle. A system call is then only
-    /// needed if the runtime has seen an event; otherwise it is always needed.
+    /// `polled` means that the runtime has polled the connection since it became idle. For TCP without TLS, a system
+    /// call is then only needed if the runtime has seen an event; otherwise it is always needed.
     fn is_reusable(&mut self, polled: bool) -> bool;
 }
 

@@ -20,7 +20,7 @@ use crate::timer::ProgressTimeout;
 /// Maximum number of buffers passed to one `writev` call.
 const MAX_SLICES: usize = 16;
 
-/// Maximum number of request body bytes queued before a write, excluding the last piece.
+/// Number of queued bytes, including the head, from which on no piece of a streamed body is added before a write.
 const MAX_GATHERED: usize = 16 * 1024;
 
 /// Framing of the request body on the connection.
@@ -47,11 +47,11 @@ pub(crate) enum UploadError {
     Write(io::Error),
     /// The peer accepted no bytes within the send timeout.
     Timeout,
-    /// The client aborted the request body, or it could not be read.
+    /// The client aborted the request body, it could not be read, or its length differs from the announced one.
     Body(BodyError),
 }
 
-/// Request that is being sent to an origin. Buffers the head and at most some pieces of the body.
+/// Request that is being sent to an origin. Buffers the head and at most some pieces of a streamed body.
 pub(crate) struct Upload {
     wire: UploadFraming,
     queue: PieceQueue,

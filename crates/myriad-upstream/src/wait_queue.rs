@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Queue of requests that wait for the same resource (a free peer or connection), shared by workers. Clones refer to
-/// the same queue.
+/// Queue of requests that wait for the same resource (a free peer or connection). Clones refer to the same queue;
+/// workers may share it.
 #[derive(Clone, Debug, Default)]
 pub struct WaitQueue(Arc<Inner>);
 

@@ -71,7 +71,7 @@ struct Fields {
 
 impl PoolStatus {
     /// Parses the response of php-fpm to `pm.status_path` with `?json`. Fails if the text is too long or not such a
-    /// status, or if idle and active children do not add up to the total.
+    /// status, if idle and active children do not add up to the total, or if the total is not from 1 to 65,535.
     pub fn parse(text: &[u8]) -> Result<Self, NoPoolStatus> {
         if text.len() > MAX_BYTES {
             return Err(NoPoolStatus(format!("the status is longer than {MAX_BYTES} bytes")));
