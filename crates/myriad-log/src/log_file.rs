@@ -61,7 +61,8 @@ impl LogFile {
     /// Appends bytes. Uses one system call if the system accepts all bytes, so that lines of several processes do not
     /// mix. If the last line was truncated, starts a new line first.
     ///
-    /// # Errors The write failed, for example because the disk is full.
+    /// # Errors
+    /// The write failed, for example because the disk is full.
     pub fn append(&self, bytes: &[u8]) -> Result<(), PartialWrite> {
         let file = Arc::clone(&self.file.lock());
         if self.ends_within_line.swap(false, Relaxed) && (&*file).write_all(b"\n").is_err() {

@@ -34,7 +34,8 @@ enum SyslogSocket {
 impl Syslog {
     /// Resolves the address of the server. Blocks during the resolution.
     ///
-    /// # Errors The name cannot be resolved.
+    /// # Errors
+    /// The name cannot be resolved.
     pub fn new(conf: SyslogConf) -> io::Result<Self> {
         let address = match &conf.server {
             SyslogServer::Unix(_) => None,

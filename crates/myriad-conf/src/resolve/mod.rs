@@ -32,7 +32,8 @@ use survey::{MAX_FINDINGS, truncate};
 
 /// Checks a parsed configuration against the registry and resolves it. Errors of all files are reported together.
 ///
-/// # Errors Returns the diagnostics, as [`Survey::into_model`] does, if at least one of them is an error.
+/// # Errors
+/// Returns the diagnostics, as [`Survey::into_model`] does, if at least one of them is an error.
 pub fn build(parsed: &ParsedConfiguration, registry: &Registry) -> Result<Model, Vec<Diagnostic>> {
     survey(parsed, registry).into_model()
 }

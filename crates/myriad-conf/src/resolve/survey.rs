@@ -48,7 +48,8 @@ impl Survey {
 
     /// Returns the model, which contains the warnings and hints.
     ///
-    /// # Errors Returns the diagnostics without hints if at least one of them is an error; at most 50, and the number
+    /// # Errors
+    /// Returns the diagnostics without hints if at least one of them is an error; at most 50, and the number
     /// of further errors. If there are more than 50, warnings are omitted.
     pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
         let Self { model, findings, uncounted, .. } = self;
