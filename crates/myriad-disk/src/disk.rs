@@ -143,8 +143,9 @@ impl DiskStore {
         self.purges.forgotten_through()
     }
 
-    /// Shuts the tier down: waits up to `patience` for queued writes, writes the snapshot of the file index for the
-    /// next start, and releases the writer lease. Nothing is written after this.
+    /// Shuts the tier down: waits up to twice `patience` for queued jobs, writes the snapshot of the file index for the
+    /// next start, and releases the writer lease. Nothing is written after this, and nothing after the wait if another
+    /// process has taken the lease.
     ///
     /// The key of a page that could not be written in time is logged as purged, so that its outdated file is not served
     /// after the restart.

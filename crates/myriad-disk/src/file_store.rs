@@ -25,7 +25,8 @@ use crate::quarantine::Quarantine;
 /// Number of locks ("stripes") over which keys are distributed, so that two threads do not change files of one key at
 /// the same time.
 const STRIPES: usize = 64;
-/// Maximum number of files that one eviction skips because their pages have been served from memory since.
+/// Maximum number of files that one eviction skips because their pages have been served from memory since, or deletes
+/// because they are already marked as removed.
 const MAX_SKIPPED: usize = 64;
 
 /// Files of a zone, their index, and the conditions for changing them (writer lease, health, limits).

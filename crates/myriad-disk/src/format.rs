@@ -36,7 +36,8 @@ pub(crate) const PIECE: u64 = 256 << 10;
 /// Reason why a page file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatError {
-    /// The file belongs to another program, another format version, or a folder with another hash seed.
+    /// The file belongs to another program, another format version, a folder with another hash seed, or its metadata
+    /// cannot be parsed.
     Foreign,
     /// The file is shorter or longer than its header requires.
     Length,

@@ -22,8 +22,8 @@ pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(NAME)
 }
 
-/// Returns the seed of a folder. A folder without a seed gets `own`. If the folder cannot be used now, returns `own`,
-/// which is written to the folder later unless the folder has another seed then.
+/// Returns the seed of a folder. A folder without a valid seed gets `own`. If the folder cannot be used now, returns
+/// `own`, which is written to the folder later unless the folder has another seed then.
 pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     let shared = || {
         create_folder(root)?;

@@ -10,8 +10,8 @@ use crate::options::{Clock, ClockReferenceFn, DiskEvent, DiskEventHandler};
 
 /// Pause of all writes to the folder after a failed write, in milliseconds.
 const RETRY_MS: u64 = 1000;
-/// Time without a failed write after which the folder is reported as working again, in milliseconds. A disk that
-/// repeatedly runs full is therefore reported once.
+/// Time without a failed file operation, after a successful write, after which the folder is reported as working again,
+/// in milliseconds. A disk that repeatedly runs full is therefore reported once.
 const RECOVERY_MS: u64 = 10_000;
 
 /// State of a zone's folder: whether it can be written, and the failures to report.

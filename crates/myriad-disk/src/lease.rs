@@ -180,9 +180,9 @@ impl WriterLease {
         true
     }
 
-    /// Writes the seed of this run into a folder that has none. Returns an error, and changes nothing, if the folder
-    /// has another or an unreadable seed, because its files need that seed. Must be called while the purge log is
-    /// locked.
+    /// Writes the seed of this run into a folder that has none or a damaged one. Returns an error, and does not change
+    /// the folder, if it has another seed, which its files need, or its seed cannot be read. With another seed, the
+    /// lease is released. Must be called while the purge log is locked.
     pub(crate) fn store_seed(&self, files: &FolderLayout, health: &FolderHealth) -> io::Result<()> {
         let error = match hash_seed::read(&files.root) {
             Ok(Some(seed)) if seed == files.seed => return Ok(()),

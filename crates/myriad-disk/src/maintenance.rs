@@ -28,7 +28,8 @@ const SLOW: Duration = Duration::from_secs(1);
 const SNAPSHOT: Duration = Duration::from_mins(5);
 /// Number of files whose existence is checked per round if folders cannot be watched.
 const FILES_PER_STEP: u32 = 1000;
-/// Maximum number of files deleted per round after the limits were reduced.
+/// Maximum number of files evicted in one check of the limits, and of files marked as removed that are deleted per
+/// round.
 const REMOVALS_PER_STEP: u64 = 1000;
 
 /// Progress of the maintenance tasks that take several rounds.
@@ -63,7 +64,7 @@ fn sweep_step_len(slots: u32, inactive_ms: u64, pause: Duration) -> u32 {
     (u64::from(slots) / stretches.max(1)).clamp(64, 50_000) as u32
 }
 
-/// Returns true if the time `at` has passed or is unset, and sets it to `after` from now.
+/// Returns true if the time `at` has passed or is unset, and then sets it to `after` from now.
 fn is_due(at: &mut Option<Instant>, after: Duration) -> bool {
     let now = Instant::now();
     if at.is_some_and(|at| now < at) {

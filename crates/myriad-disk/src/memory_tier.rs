@@ -8,11 +8,12 @@ use crate::file_index::IndexedFile;
 
 /// Memory tier of a zone, as the disk tier calls it. During calls, the disk tier holds no lock except that of a key.
 pub trait MemoryTier: MemoryPurges {
-    /// Returns the time of the last hit of a key's pages in memory, in milliseconds; `None` if none is in memory.
+    /// Returns the time of the last use of a key's pages in memory (hit, storing or reading from a file), in
+    /// milliseconds; `None` if none is in memory.
     fn last_used(&self, hash: u128) -> Option<u64>;
     /// Returns the maximum number of variants per key.
     fn max_variants(&self) -> usize;
-    /// Returns the variants of a key in memory: low half of [`crate::variant_hash`], and last hit in seconds since the
+    /// Returns the variants of a key in memory: low half of [`crate::variant_hash`], and last use in seconds since the
     /// epoch.
     fn variants_used(&self, hash: u128) -> Vec<(u32, u32)>;
     /// Drops the pages of a key from memory, because its file was removed.
@@ -27,10 +28,11 @@ pub trait MemoryTier: MemoryPurges {
     /// Queues writes of pages whose encodings or validity have changed since they were written, as far as they are due
     /// at `now` (milliseconds).
     fn write_changed(self: Arc<Self>, now: u64);
-    /// Queues writes of some pages of the write backlog. Returns false if the backlog had none.
+    /// Queues writes of some pages of the write backlog. Returns false if the backlog had none, or writing is not
+    /// possible now.
     fn write_backlog(self: Arc<Self>) -> bool;
     /// Loads the page in a file into memory without a request for it, after a restart. Returns false if the memory for
-    /// such pages is used up.
+    /// such pages is used up, or the read queue is full.
     fn warm(self: Arc<Self>, name: FileName, hash: u128, now: u64) -> bool;
     /// Returns the sequence number that the next fetch or purge will get.
     fn sequence(&self) -> u64;
@@ -55,8 +57,8 @@ pub trait MemoryPurges: Send + Sync {
     fn end_count(&self, exact: &ExactPurge) -> usize;
     /// Removes and returns the pages in memory that soft purges have covered since the last call.
     fn take_softened(&self) -> Vec<SoftPurgedPage>;
-    /// Returns the verdict of the purges of keys and labels with numbers above `since` on a page. Rules are not
-    /// checked.
+    /// Returns the verdict of the purges of keys and labels with numbers above `since` on a page, which these purges
+    /// count. Rules are not checked.
     fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> PurgeVerdict;
     /// Returns the verdict of the purges with numbers above `since` on the page in a file, and the number of the newest
     /// purge. Purges with numbers above `count` count the page; none if `count` is `None`.
@@ -71,7 +73,8 @@ pub trait MemoryPurges: Send + Sync {
     fn newest_rule_before(&self, number: u64) -> u64;
     /// Returns the highest number up to which purges by rule have been checked against all pages in memory.
     fn checked_in_memory(&self) -> u64;
-    /// Returns the sequence number of the oldest fetch in progress whose result may be stored.
+    /// Returns the sequence number of the oldest fetch in progress whose result may be stored; `u64::MAX` if there is
+    /// none.
     fn oldest_flight(&self) -> u64;
     /// Returns true if so many purges are active that slow fetches must not prevent their removal.
     fn is_crowded(&self) -> bool;

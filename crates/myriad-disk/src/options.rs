@@ -64,8 +64,8 @@ pub enum DiskEvent {
     Quarantined {
         /// Former path of the quarantined file.
         path: PathBuf,
-        /// True if the file is retained in quarantine; false if it was deleted, because it is too long or cannot be
-        /// moved.
+        /// True if the file is retained in quarantine; false if it was deleted, because it is too long, cannot be
+        /// moved, or free space is below `min_free`.
         is_kept: bool,
         /// Reason why the file is invalid.
         why: crate::FormatError,
@@ -140,18 +140,19 @@ impl fmt::Debug for DiskOptions {
 pub struct DiskStats {
     /// Number of files in the index.
     pub files: usize,
-    /// Disk space of files and of writes in progress, in bytes (multiples of 4 KB).
+    /// Disk space of files (including those that count as removed but are not deleted yet) and of writes in progress,
+    /// in bytes (multiples of 4 KB).
     pub bytes: u64,
     /// Set once the search at startup has found all files.
     pub recovered: bool,
-    /// Number of pages read from files.
+    /// Number of page and marker files read for requests, or to load pages after a restart.
     pub reads: u64,
     /// Number of pages written to files.
     pub writes: u64,
     /// Number of pages not written to files because too many were pending, they were evicted from memory before, no
     /// space was left, or writing failed.
     pub dropped: u64,
-    /// Number of files removed to free space.
+    /// Number of files removed to free space, or as variants beyond the maximum per key.
     pub evictions: u64,
     /// Number of files removed because their pages had no request within `inactive`.
     pub expired: u64,

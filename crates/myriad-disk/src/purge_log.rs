@@ -49,7 +49,7 @@ pub(crate) struct PurgeLog {
     at: u64,
     /// Length of the log file in bytes, including the zeros at its end.
     len: u64,
-    /// Purges of this process that must survive a restart.
+    /// Purges active in this process (its own, of former runs and of other processes) that must survive a restart.
     pub(crate) book: PurgeSet,
     /// First sequence number of this start; 0 until it is known.
     pub(crate) epoch: u64,

@@ -139,8 +139,8 @@ impl Purges {
         Ok(())
     }
 
-    /// Queues an active purge for the log, after which its files are removed or marked. The future completes after
-    /// that.
+    /// Queues an active purge for the log. The future completes once it is logged and, for a purge of keys and labels,
+    /// its files are marked; files covered by a rule are found later.
     pub(crate) fn purge(
         self: &Arc<Self>,
         record: PurgeRecord,

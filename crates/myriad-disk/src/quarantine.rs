@@ -16,6 +16,7 @@ const MAX_FILES: usize = 100;
 /// Maximum number of bytes of files in quarantine, unless `max_size` divided by [`PART`] is less. They do not count
 /// towards `max_size`.
 const MAX_BYTES: u64 = 64 << 20;
+/// Divisor of `max_size` for the maximum number of bytes in quarantine.
 const PART: u64 = 16;
 /// Maximum number of existing files in the quarantine folder that are examined. Further files were not written by this
 /// program.

@@ -298,7 +298,8 @@ impl Recovery {
         }
     }
 
-    /// Deletes a file whose fetch has number `from` or a higher one. Returns true if the file was deleted.
+    /// Deletes a file whose fetch has number `from` or a higher one. Returns true if the file has such a number; it
+    /// remains marked as removed if it cannot be deleted.
     fn remove_if_newer(&self, name: FileName, from: u64) -> bool {
         let header = read::open(&self.file_store.files, name)
             .map_err(ReadFailure::from)

@@ -62,7 +62,8 @@ impl DiskStore {
     }
 
     /// Reads everything except body and encodings of the page in a file. Returns `None` if the file is unreadable,
-    /// invalid, a marker or purged.
+    /// invalid, a marker, or from before the zone was cleared, or has more than 64 MB besides the body. Other hard
+    /// purges are not checked.
     pub fn read_head(&self, name: FileName) -> Option<PageHead> {
         let file = read::open(&self.file_store.files, name).ok()?;
         let (header, len) = read::header(&self.file_store.files, &file).ok()?;

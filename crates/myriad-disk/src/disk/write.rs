@@ -201,7 +201,8 @@ impl DiskStore {
         self.backlog.take(self.file_store.pool.free_write_slots())
     }
 
-    /// Counts a page of the backlog as dropped, because memory evicted it before it could be written.
+    /// Counts a page of the backlog as dropped, because memory evicted it before it could be written, unless its key
+    /// has a file.
     pub fn note_backlog_dropped(&self, hash: u128) {
         // Not counted if the key has a file: it was in the backlog twice.
         if self.file_store.file_index.lock().files_of_hash(hash).next().is_none() {

@@ -10,8 +10,9 @@ use crate::file_labels::mark_of;
 const LABEL_PAIRS_SCANNED: usize = 32;
 
 /// Number of labels (hashes by which purges find a page) that the size of a file entry in `keys_zone` includes: those
-/// of its URL. Each further [`LABELS_PER_SHARE`] labels, of about 32 bytes each, count as one more file.
+/// of its URL.
 const FREE_LABELS: usize = 2;
+/// Number of further labels of a file, of about 32 bytes each, that count as one more file.
 const LABELS_PER_SHARE: usize = 4;
 
 /// Returns the number of additional files that a file with this number of labels counts as.

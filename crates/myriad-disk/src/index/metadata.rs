@@ -3,8 +3,8 @@
 /// Parsed purge rule: returns true if the rule covers an object with this key and metadata.
 pub type PurgePredicate<M> = Box<dyn Fn(&[u8], <M as Metadata>::MetaView<'_>) -> bool + Send + Sync>;
 
-/// Metadata that a caller stores with every object.
 /// Caller's metadata of an object, such as status and headers of the response.
+///
 /// A value outside an object owns its texts. In an object, the texts are stored between key and body, in the same
 /// allocation: a separate allocation would cost memory for each of a million objects, and time for each hit.
 pub trait Metadata: Sized + Send + Sync + 'static {

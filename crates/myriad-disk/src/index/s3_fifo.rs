@@ -44,9 +44,9 @@ struct EvictionSlot<T> {
 /// Queue that contains a value: S3-FIFO has one for new values and a main queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Values not hit since they were inserted.
+    /// Values that have not been checked for eviction since they were inserted.
     New,
-    /// Values that were hit while they were new, or inserted again soon after their eviction.
+    /// Values that had hits when they were checked while new, or were inserted again soon after their eviction.
     Main,
 }
 
@@ -144,7 +144,7 @@ impl<T> S3Fifo<T> {
         self.pages.get_mut(page)?.get_mut(at)?.value.as_mut()
     }
 
-    /// Counts `times` hits on the value at an index, and returns the value; `None` for a vacant index.
+    /// Counts `times` hits on the value at an index that has been used, and returns the value; `None` if it is vacant.
     pub fn hit(&mut self, index: u32, times: u8) -> Option<&mut T> {
         let slot = self.slot_mut(index);
         slot.uses = slot.uses.saturating_add(times).min(MAX_USES);

@@ -6,8 +6,9 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Maximum load of the hash table before it grows: four fifths of its entries.
+/// Numerator of the maximum load of the hash table before it grows: four fifths of its entries are used.
 const MAX_LOAD_NUMERATOR: usize = 4;
+/// Denominator of the maximum load of the hash table.
 const MAX_LOAD_DENOMINATOR: usize = 5;
 /// Number of parts of a table after it has grown, of which one is new: it grows by a third. Doubling would leave half
 /// of it unused for a long time.

@@ -1,4 +1,4 @@
-//! Budget of a zone's memory: a count of bytes that never exceeds its limit.
+//! Budget of a zone's memory: a count of bytes that exceeds its limit only after the limit was reduced.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 #[derive(Debug)]
 pub struct ZoneBudget {
     used: AtomicUsize,
-    /// Number of bytes for bodies that are being received, counted separately from `used`.
+    /// Number of bytes for bodies that are being received, which `used` includes once they are reserved.
     arriving: AtomicUsize,
     limit: AtomicUsize,
 }

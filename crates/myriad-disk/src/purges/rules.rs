@@ -15,10 +15,11 @@ use crate::read;
 
 /// Maximum number of soft-purged files marked as stale per step.
 const SOFT_PURGED_PER_STEP: usize = 512;
-/// Limits of one step of the check of files against purges by rule: slots of the file index examined, files read,
-/// duration.
+/// Maximum number of slots of the file index examined per step of the check of files against purges by rule.
 const SLOTS_PER_STEP: u32 = 1 << 16;
+/// Number of files checked against purges by rule after which a step ends.
 const FILES_PER_STEP: usize = 4096;
+/// Duration after which a step of the check of files against purges by rule ends.
 const STEP_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Purges {

@@ -226,8 +226,8 @@ impl<M: Metadata> LivePurges<M> {
         exact.count.load(Relaxed)
     }
 
-    /// Adds `count` pages, removed by their key or labels, to the oldest purge of this kind that names them and is
-    /// still counting.
+    /// Adds `count` pages, removed or made stale by their key or labels, to the oldest purge of this kind that names
+    /// them and is still counting.
     pub fn note_found(&self, key: Option<u128>, labels: &[u64], purge: PurgeKind, count: usize) {
         let in_force = self.in_force.read();
         let mut counting = in_force.counting.iter().filter(|exact| exact.purge == purge);

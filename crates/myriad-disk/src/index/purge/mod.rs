@@ -4,11 +4,11 @@
 //!   of keys and labels --> in force: checked at look-ups, when a fetch completes, when a file is read
 //!   by rule, of all    --> in force --> every stored page was checked: counted
 //!                             '---- no older fetch is in progress, every file was checked ---------'--> forgotten
+//! ```
+//!
 //! Each purge gets a number from the sequence that also numbers fetches. It covers pages whose fetch began before it,
-//! independent of clocks. An object that remains records the number of the newest purge applied to it, so each purge is
-//! applied once.
-//! independent of clocks. An object that no purge covers records the newest purge that was applied to it, so each purge
-//! is applied only once.
+//! independent of clocks. An object that remains records the number of the newest purge that it was checked against, so
+//! each purge is applied once.
 //!
 //! | file | contents |
 //! |---|---|

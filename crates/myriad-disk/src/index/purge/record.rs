@@ -13,7 +13,9 @@ pub(super) const MAX_PER_RECORD: usize = 4096;
 
 /// First byte of the payload of a record in the purge log: purge of keys and labels.
 pub(super) const EXACT: u8 = 0;
+/// First byte of the payload of a record in the purge log: purge by rule.
 pub(super) const RULE: u8 = 1;
+/// First byte of the payload of a record in the purge log: purge of everything.
 pub(super) const ALL: u8 = 2;
 
 /// Purge by rule, or of everything.

@@ -147,13 +147,14 @@ impl fmt::Debug for PurgeFuture {
     }
 }
 
-/// Completed purge by rule or of everything, whose pages have all been counted; returned by `Zone::maintain_purges`.
+/// Purge by rule or of everything, with the number of its pages. Those that `Zone::maintain_purges` returns are
+/// complete; those of [`LivePurges::unreported`](crate::index::LivePurges::unreported) may still be counting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedPurge {
     /// Name that the caller gave the purge.
     pub name: Arc<str>,
     /// Number of the purge in the sequence of all fetches and purges of the zone.
     pub number: u64,
-    /// Number of pages that were removed or made stale.
+    /// Number of pages that were removed or made stale so far.
     pub count: usize,
 }
