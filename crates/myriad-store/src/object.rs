@@ -37,6 +37,7 @@ pub(crate) struct ObjectParts<M: Metadata> {
 
 /// Number of bits for the hit counter of an object.
 const HITS_BITS: u32 = 30;
+/// Maximum of the hit counter of an object.
 const HITS: u32 = (1 << HITS_BITS) - 1;
 /// Maximum number of hits that are counted for the eviction queue until it takes them.
 const MAX_UNSEEN: u32 = 3;

@@ -16,6 +16,7 @@ pub struct StoredLifetime {
 
 /// Number of bits for the freshness lifetime in milliseconds, enough for two million years.
 const VALID_BITS: u32 = 56;
+/// Maximum freshness lifetime that is stored, in milliseconds; longer ones are cut to it.
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
 const SOURCES: [ValiditySource; 7] = [
     ValiditySource::XAccelExpires,

@@ -6,8 +6,9 @@ use crate::page::ProxiedFacts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredProxiedFacts(u8);
 
-/// Bits for `expired`: one is set if `Expires` is present, the next if it is in the past.
+/// Bit that is set if `Expires` is present.
 const EXPIRES: u8 = 1;
+/// Bit that is set if `Expires` is in the past.
 const EXPIRED: u8 = 2;
 
 impl StoredProxiedFacts {

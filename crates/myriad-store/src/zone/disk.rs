@@ -57,8 +57,9 @@ impl<M: Metadata> Zone<M> {
         Some(self.tier()?.disk.stats())
     }
 
-    /// Shuts the disk tier down: waits up to `patience` until stored pages are written, and writes the snapshot of the
-    /// file index for the next start. Nothing is written after this.
+    /// Shuts the disk tier down: waits up to twice `patience` until stored pages are written, and writes the snapshot
+    /// of the file index for the next start, unless another process has taken the writer lease. Nothing is written
+    /// after this.
     pub fn close_disk(&self, patience: Duration) {
         if let Some(tier) = self.tier() {
             tier.disk.wake_maintenance();

@@ -25,6 +25,7 @@ const AT_ONCE: usize = 64 << 10;
 /// has `grpc-status-details-bin`, which contains the delay; without it the message is too long, and a retry would fail
 /// again.
 const AGAIN: [u32; 6] = [1, 4, 10, 11, 14, 15];
+/// gRPC status `RESOURCE_EXHAUSTED`.
 const EXHAUSTED: u32 = 8;
 
 /// Client that sends batches over gRPC. It keeps one connection open between batches; `None` before the first batch and

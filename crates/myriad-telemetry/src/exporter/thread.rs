@@ -18,6 +18,7 @@ use super::{grpc, http};
 /// Delay before a batch of spans is sent to the collector for the second time. It doubles after each further failure,
 /// up to [`LONGEST_REST`].
 const FIRST_REST: Duration = Duration::from_secs(1);
+/// Maximum delay between two attempts to send a batch.
 const LONGEST_REST: Duration = Duration::from_secs(30);
 
 /// State shared by an exporter of spans and its thread.
