@@ -171,8 +171,8 @@ pub(crate) fn coding_of(index: u8) -> Coding {
     }
 }
 
-/// Sorts the compressed versions of a page by coding, then by level, highest first: their order in the store has no
-/// meaning for readers.
+/// Sorts the compressed versions of a page by coding (`zstd`, `gzip`, `br`), then by level, lowest first: their order
+/// in the store has no meaning for readers.
 fn in_order(mut encodings: Vec<EncodingReport>) -> Vec<EncodingReport> {
     encodings.sort_by(|one, other| (&other.coding, one.level).cmp(&(&one.coding, other.level)));
     encodings

@@ -10,11 +10,11 @@ use super::scope::ApiScope;
 use crate::purge::own_host;
 use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 
-/// Maximum number of inspections (explanations of a request) that all workers perform at the same time. Further
-/// requests are rejected.
+/// Maximum number of API calls, explanations of a request (`inspect`) and metrics pages that are executed at the same
+/// time, over all workers. Further ones are rejected with 503.
 const MAX_INSPECTIONS: usize = 4;
 
-/// Access rights of a client that the `api` or `dashboard` admits.
+/// Access rights of a client that an administrative page (`api`, `dashboard`, `metrics`) admits.
 pub(crate) struct ClientRights {
     /// True if the configuration restricts the location by address or password.
     pub has_access_rules: bool,
@@ -72,7 +72,8 @@ pub(crate) fn explained_answer(request: &Request, directive: &'static str, text:
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }
 
-/// Permit for an inspection; dropping it frees its share of [`MAX_INSPECTIONS`].
+/// Permit for an API call, an explanation of a request or a metrics page; dropping it frees its share of
+/// [`MAX_INSPECTIONS`].
 pub(crate) struct InspectionPermit;
 
 static INSPECTIONS: AtomicUsize = AtomicUsize::new(0);

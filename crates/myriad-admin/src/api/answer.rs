@@ -11,7 +11,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
 
-/// Returns replies as an object whose member `name` is the list: `{"pages":[…],"next":"…"}`.
+/// Returns replies as an object whose member `name` is the list: `{"pages":[…],"next":"…"}`. An error gives status 400,
+/// or 500 with the replies before it.
 pub(crate) fn list_answer(name: &str, replies: Vec<AdminReply>) -> PhaseStep {
     let (mut items, mut next) = (Vec::new(), None);
     for reply in replies {
@@ -26,7 +27,8 @@ pub(crate) fn list_answer(name: &str, replies: Vec<AdminReply>) -> PhaseStep {
     json_answer(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
 }
 
-/// Returns the response for the only reply in the list: its JSON, or status 400 if it is an error.
+/// Returns the response for the first reply: its JSON, or status 400 if it is an error. Further replies (the end) are
+/// ignored; without any reply the status is 500.
 pub(crate) fn single_answer(replies: Vec<AdminReply>) -> PhaseStep {
     match replies.into_iter().next() {
         Some(AdminReply::Error(why)) => ApiRejection::new(400, &why).answer(),

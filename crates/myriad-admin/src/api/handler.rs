@@ -388,7 +388,7 @@ async fn change_upstream(exchange: &mut Exchange) -> Result<Asked, ApiRejection>
     Ok(Asked::ChangeUpstream(change))
 }
 
-/// Reads the request body, whose length the server limits. Returns a rejection if it is incomplete.
+/// Reads the request body. Returns a rejection if it is incomplete or longer than [`MOST_REQUEST_BYTES`].
 async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, ApiRejection> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());

@@ -35,8 +35,9 @@ impl Handler for MetricsHandler {
     }
 }
 
-/// Returns the format for a client: OpenMetrics if `Accept` lists a supported version with a weight above 0, otherwise
-/// Prometheus text. Other weights are ignored, because a client that lists OpenMetrics can parse it.
+/// Returns the format for a client: OpenMetrics if `Accept` lists it, without a version or with a supported one, and
+/// with a weight above 0; otherwise Prometheus text. Other weights are ignored, because a client that lists OpenMetrics
+/// can parse it.
 fn form(accept: &[u8]) -> MetricsFormat {
     let named = |range: &[u8]| {
         let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);

@@ -18,7 +18,7 @@ impl PeerMetrics<'_> {
     }
 }
 
-/// Appends the metrics of upstream groups and their servers.
+/// Appends the metrics of upstream servers, of their PHP-FPM pools, and of origin queues.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let peers = peers(now);
     let mut family =

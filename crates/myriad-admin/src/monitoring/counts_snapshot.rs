@@ -10,7 +10,8 @@ use myriad_policy::CacheStatus;
 /// Number of kinds of requests: one per cache status, in the order of the enum, then requests without a cache status.
 pub(super) const KINDS: usize = CacheStatus::ALL.len() + 1;
 
-/// All counters of requests and connections since the start of the worker process, at one moment.
+/// Counters of requests and connections at one moment, since the start of the worker process; or the differences
+/// between two such snapshots ([`Self::since`]).
 #[derive(Clone, Debug, Default)]
 pub(super) struct CountsSnapshot {
     pub at_ms: u64,

@@ -17,7 +17,7 @@ const PAUSE_MS: u64 = 5_000;
 /// Content codings in the order of output.
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Number of stored bodies and their total bytes, for each of [`CODINGS`].
+/// Number of bodies in memory and their total bytes, for each of [`CODINGS`].
 type CodingTotals = [(u64, u64); CODINGS.len()];
 
 /// State of the scans that count stored bodies by content coding, by zone name.
@@ -32,8 +32,8 @@ struct ZoneScan {
 }
 
 impl ZoneScans {
-    /// Continues the scan of a zone for stored bodies by content coding. Returns the result of the last complete scan
-    /// and its time; an empty list and `None` before the first.
+    /// Continues the scan of the memory of a zone for bodies by content coding. Returns the result of the last complete
+    /// scan and its time; an empty list and `None` before the first.
     pub(super) fn step(&mut self, zone: &PageZone, now_ms: u64) -> (Vec<EncodingTotal>, Option<u64>) {
         let round = self.0.entry(zone.zone.name().to_owned()).or_default();
         round.step(zone, now_ms);

@@ -24,7 +24,7 @@ const MOST_ORIGINS: usize = 200;
 /// Interval since the last tick (live event), in milliseconds, above which a tick does not include the purges in
 /// between.
 const MAX_PURGE_GAP_MS: u64 = 3_000;
-/// Number of purges that are retained for slow readers of live events.
+/// Maximum number of purges that are retained for slow readers of live events.
 const LAST_PURGES: usize = 100;
 
 /// State of the observer thread, which publishes live events and records the history. No request waits for this thread.

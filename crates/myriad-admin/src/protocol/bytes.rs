@@ -21,7 +21,8 @@ pub fn escape_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// Reverts [`escape_bytes`].
+/// Converts each `\xNN` back to a byte. It reverts [`escape_bytes`], except for bytes that contained the text `\xNN`
+/// before.
 pub fn unescape_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

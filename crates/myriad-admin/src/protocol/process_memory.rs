@@ -14,7 +14,7 @@ pub struct ProcessMemoryReport {
     pub stage: String,
     /// Number of times that each stage was entered.
     pub begun: BegunStages,
-    /// Number of pages that zones evicted from memory because of memory pressure; they remain on disk.
+    /// Number of pages that zones evicted from memory because of memory pressure; those with a file remain on disk.
     pub evicted_pages: u64,
     /// Number of idle connections that were closed because of memory pressure.
     pub closed_idle: u64,

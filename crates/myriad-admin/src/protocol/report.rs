@@ -38,7 +38,7 @@ pub struct MemoryReport {
     pub keys: usize,
     /// Current size in bytes, including overhead.
     pub bytes: u64,
-    /// Maximum size in bytes (`memory=`).
+    /// Current maximum size in bytes: `memory=`, or less under memory pressure.
     pub limit_bytes: u64,
     /// Number of cache keys that were evicted to stay within the limit.
     pub evicted: u64,
@@ -52,7 +52,7 @@ pub struct MemoryReport {
 pub struct DiskReport {
     /// Current number of cache files.
     pub files: usize,
-    /// Current size in bytes, in blocks of 4 KB.
+    /// Current size in bytes; each file counts as whole blocks of 4 KB.
     pub bytes: u64,
     /// Maximum size in bytes (`max_size=`); `None` for no limit.
     pub limit_bytes: Option<u64>,
@@ -180,7 +180,7 @@ pub struct PageReport {
     pub stale_error_until_ms: u64,
     /// True if a refresh is in progress.
     pub updating: bool,
-    /// Number of cache hits since the page was loaded into memory.
+    /// Number of cache hits since the page was loaded into memory; 0 if it is only on disk.
     pub hits: u64,
     /// Cache tags of the page, by which it can be purged.
     pub tags: Vec<String>,
@@ -188,7 +188,7 @@ pub struct PageReport {
     pub tier: Tier,
     /// Size of the uncompressed body, in bytes.
     pub bytes: u64,
-    /// Size of the page in memory, in bytes.
+    /// Size of the page in memory, in bytes; 0 if it is only on disk.
     pub memory_bytes: u64,
     /// Compressed versions of the body.
     pub encodings: Vec<EncodingReport>,

@@ -8,12 +8,13 @@ use crate::protocol::monitoring::{
     HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest,
 };
 
-/// Maximum length of an administration request, including its line feed, in bytes: enough for a thousand long URLs.
+/// Maximum length in bytes of an administration request (a line of the control socket with its line feed, or the body
+/// of an API request): enough for a thousand long URLs.
 pub const MOST_REQUEST_BYTES: usize = 1 << 20;
-/// Maximum number of URLs, tags and patterns in a purge request.
+/// Maximum number of purges in one request: each URL, tag, pattern and host counts as one, and so does `all`.
 pub const MOST_PURGES: usize = 10_000;
 
-/// Maximum length of the pattern `match` in lists of pages and tags, in bytes.
+/// Maximum length of the pattern `match` of a list of pages, in bytes.
 const MOST_PATTERN_BYTES: usize = 1024;
 
 /// Request over the control socket: a line of JSON such as `{"pages":{"zone":"pages"}}`.

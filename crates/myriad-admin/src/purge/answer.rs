@@ -11,7 +11,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
 
-/// Format of the response to a purge, which depends on the server that the purging plugin supports.
+/// Format of the response to a purge, which depends on the server that the purging plugin supports. The status for "no
+/// page was found" applies only to the purge of a URL or a key.
 #[derive(Clone, Copy)]
 pub(crate) enum PurgeAnswerFormat {
     /// As nginx's purge module for a location that purges: 404 if no page was found.
@@ -36,7 +37,7 @@ impl PurgeAnswerFormat {
     }
 }
 
-/// Returns the response to a purge of the cache key `key` that was executed.
+/// Returns the response to an executed purge; `kind` and `key` are its kind and its text, such as the cache key.
 pub(crate) fn purge_answer(
     form: PurgeAnswerFormat,
     style: PurgeStyle,

@@ -13,7 +13,7 @@ use myriad_net::clock::{now_ms, wall_ms};
 use myriad_store::page::key::of_other_codings;
 use myriad_store::page::{PageZone, PurgeLogEntry, PurgeSource, purge_predicate};
 
-/// Maximum length of the description of a purge in the log, in bytes.
+/// Maximum length of the description of a purge in the log, in bytes, without the `...` after a truncated one.
 const LONGEST_NAME: usize = 500;
 
 /// Number of stored pages that one batch checks against pattern purges.
@@ -29,7 +29,8 @@ pub enum PurgeResult {
     /// The purge is complete for all known pages, at least this many. It also applies to files of a previous process,
     /// which are still being scanned.
     AtLeast(usize),
-    /// The purge is in effect. Its pages are removed and counted in the background; the count is logged.
+    /// The purge is in effect. Its pages are removed (or made stale) and counted in the background; the count is
+    /// logged.
     Accepted,
 }
 
@@ -98,7 +99,8 @@ pub async fn run(
     Ok(outcome)
 }
 
-/// Executes the purges that the response of an origin requests. Purges by URL or tag are combined into one.
+/// Executes the purges that the response of an origin requests. Its hard purges by URL or tag are combined into one,
+/// and its soft ones into another.
 pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), PurgeFailure> {
     for soft in [false, true] {
         let of_kind = || commands.iter().filter(|command| command.soft == soft);
@@ -259,7 +261,7 @@ pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     }
 }
 
-/// Truncates the description of a purge to `LONGEST_NAME` bytes for the log.
+/// Truncates the description of a purge to `LONGEST_NAME` bytes for the log, and marks it with `...`.
 pub fn shorten_name(name: &mut String) {
     if name.len() > LONGEST_NAME {
         let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);

@@ -31,7 +31,8 @@ struct TrafficCount {
 /// Traffic counting rules common to all locations of a configuration.
 #[derive(Default)]
 struct TrafficRules {
-    /// Maximum total size of the filter keys that clients can choose, in bytes per worker.
+    /// Maximum total size of the names that clients can choose (hosts, filter keys, origins outside of `upstream`
+    /// blocks), in bytes per worker.
     size: u64,
     most_nodes: MaxNodes,
     buckets: Arc<[u64]>,

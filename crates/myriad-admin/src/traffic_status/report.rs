@@ -10,15 +10,15 @@ use myriad_exchange::traffic::{self, TrafficKey, TrafficKind, TrafficSums};
 use myriad_store::page::PageZone;
 use myriad_upstream::PeerConfig;
 
-/// Time of the first compilation of a configuration in this process, in milliseconds since the epoch; reported as start
-/// time.
+/// Time of the first compilation of a configuration with `vhost_traffic_status_zone` in this process, in milliseconds
+/// since the epoch; reported as start time.
 pub(super) static BEGAN_MS: LazyLock<u64> = LazyLock::new(myriad_net::clock::wall_ms);
 
 /// Traffic counts summed over all workers, and general data of the process.
 pub(super) struct TrafficReport<'a> {
     pub(super) request: &'a Request,
     pub(super) shown: &'a DisplaySettings,
-    /// Current time, in milliseconds since the epoch.
+    /// Current time, in milliseconds of the process clock ([`myriad_net::clock::now_ms`]).
     pub(super) now_ms: u64,
     pub(super) began_ms: u64,
     pub(super) connections: Snapshot,

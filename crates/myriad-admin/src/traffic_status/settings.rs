@@ -21,7 +21,8 @@ pub(super) enum DisplayFormat {
 pub(super) struct TrafficZoneConf {
     /// Name of the zone, which only appears in reports.
     pub name: String,
-    /// Maximum total size of the filter keys that clients can choose, in bytes per worker.
+    /// Maximum total size of the names that clients can choose (hosts, filter keys, origins outside of `upstream`
+    /// blocks), in bytes per worker.
     pub size: u64,
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// and `pid`.
 const STATES: &[&str] =
     &["active", "idle", "current", "processing", "size", "max_size", "cold", "used", "free", "id", "pid"];
-/// Maximum number of API objects whose reset is recorded, above which further resets are ignored. The number of objects
+/// Maximum number of API objects whose reset is recorded; resets of further objects are ignored. The number of objects
 /// depends only on the configuration.
 const MOST: usize = 16 * 1024;
 

@@ -21,8 +21,9 @@ impl Node {
         Self::Object(members(value))
     }
 
-    /// Returns the JSON value. `fields` are the members to include, in a collection those of each object; `None` for
-    /// all. With an empty list, a collection is returned as the names of its objects.
+    /// Returns the JSON value. `fields` are the members to include, in a collection or list those of each object;
+    /// `None` for all. They do not affect a directory. With an empty list, a collection is returned as the names of its
+    /// objects.
     pub(super) fn into_value(self, fields: Option<&[String]>) -> Value {
         let keep = |members: Map<String, Value>| -> Map<String, Value> {
             let wanted = |name: &String| fields.is_none_or(|fields| fields.contains(name));

@@ -10,7 +10,7 @@ use crate::protocol::PageReport;
 pub struct TopsReport {
     /// Ranking: `requests`, `misses`, `slow`, `bytes`.
     pub by: String,
-    /// Start of the counting interval, which is ten to twenty minutes long, in milliseconds since the epoch.
+    /// Start of the counting interval, which is at most twenty minutes long, in milliseconds since the epoch.
     pub since_ms: u64,
     /// End of the counting interval, in milliseconds since the epoch.
     pub to_ms: u64,
@@ -22,7 +22,7 @@ pub struct TopsReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TopPage {
-    /// URL as sent by the client, at most 512 bytes.
+    /// URL with the target as sent by the client; if it is longer than 512 bytes, truncated and marked with `…`.
     pub url: String,
     /// Value by which the page is ranked: number of requests or misses, milliseconds of the slowest response, or bytes.
     pub count: f64,
@@ -123,13 +123,15 @@ pub struct PurgeEvent {
     pub at_ms: u64,
     /// Name of the cache zone.
     pub zone: String,
-    /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`.
+    /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`; a purge of a host is also `all`.
     pub kind: String,
-    /// Description of the purged pages, as in the error log; at most 500 bytes.
+    /// Description of the purged pages, as in the error log; if it is longer than 500 bytes, truncated and marked with
+    /// `...`.
     pub what: String,
     /// True for a soft purge: the pages become stale instead of being removed.
     pub soft: bool,
-    /// Source of the purge: `request` (HTTP), `origin` (a response header), `administrator` (command line or API).
+    /// Source of the purge: `request` (a purge request, or an unsafe method that invalidates a page), `origin` (a
+    /// response header), `administrator` (command line or API).
     pub by: String,
     /// Number of purged pages; `None` while they are being searched.
     pub pages: Option<u64>,
@@ -147,7 +149,7 @@ pub struct TagsReport {
     pub tags: Vec<TagReport>,
     /// Number of scanned pages.
     pub looked_at: u64,
-    /// True if all pages were scanned.
+    /// True if all pages were scanned and all their tags counted.
     pub complete: bool,
 }
 
@@ -194,16 +196,16 @@ pub struct InspectReport {
     pub method: String,
     /// Name of the server that would answer; `None` if none was selected.
     pub server: Option<String>,
-    /// Location whose handler would produce the content.
+    /// Location whose handler would produce the content; `None` if no location applies.
     pub location: Option<String>,
     /// Cache zone that the location uses; `None` without a cache.
     pub zone: Option<String>,
-    /// Cache key; `None` if the request may not read the cache.
+    /// Cache key; `None` without a cache, or if the response is neither read from the cache nor stored.
     pub key: Option<String>,
     /// `yes` if the request may read the cache, otherwise `no: ` and the reason; `None` without a cache.
     pub read: Option<String>,
-    /// Description of whether and how long the response would be stored in the cache; `None` if a page is already
-    /// stored.
+    /// Description of whether and how long the response would be stored in the cache; `None` without a cache, or if a
+    /// stored page would be used.
     pub store: Option<String>,
     /// All decisions of the routing in order.
     pub lines: Vec<InspectedLine>,
@@ -221,6 +223,6 @@ pub struct InspectedLine {
     pub text: String,
     /// Result of the directive; may be empty.
     pub outcome: String,
-    /// Position in the configuration, such as `nginx.conf:12`.
+    /// Position in the configuration, such as `nginx.conf:12`; `None` if the decision is not caused by a directive.
     pub at: Option<String>,
 }

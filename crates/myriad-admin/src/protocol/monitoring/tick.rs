@@ -30,7 +30,7 @@ pub struct LiveTick {
     pub memory: MemoryTick,
     /// Servers of upstream groups, at most 200.
     pub origins: Vec<PeerReport>,
-    /// Queues of upstream groups (`origin_queue`).
+    /// Queues of requests that wait for origins (`origin_queue`).
     pub queues: Vec<QueueReport>,
     /// Cache zones.
     pub zones: Vec<ZoneTick>,
@@ -121,7 +121,8 @@ pub struct QueueReport {
     pub asking: u32,
     /// Requests in the queue.
     pub waiting: u64,
-    /// Maximum number of concurrent requests that the queue currently permits; `None` before the first request.
+    /// Current maximum number of concurrent requests to the origin, for the location whose request entered the queue
+    /// last; `None` before the first request.
     pub limit: Option<u32>,
 }
 
