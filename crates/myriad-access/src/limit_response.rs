@@ -10,7 +10,7 @@ pub struct LimitResponse {
     pub status: u16,
     /// `limit_*_log_level`: log level of a rejection.
     pub level: LogLevel,
-    /// `limit_*_dry_run`: excess requests are logged but admitted.
+    /// `limit_*_dry_run`: excess requests are logged, but neither rejected nor delayed.
     pub dry_run: bool,
 }
 

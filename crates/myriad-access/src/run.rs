@@ -29,12 +29,12 @@ struct GateProgress {
     /// Status of the rejection by a check; `None` if no check has rejected the request. 401 takes precedence, because
     /// its response contains a challenge.
     refused: Option<u16>,
-    /// Values of `WWW-Authenticate` for a 401 response.
+    /// Values of `WWW-Authenticate` for a 401 response, or of `Proxy-Authenticate` for a 407 response to CONNECT.
     challenges: Vec<Vec<u8>>,
 }
 
-/// Runs the checks of a location. Returns [`PhaseStep::Enter`] if the request is admitted. With `--explain`, reports
-/// the checks without running them.
+/// Runs the checks of a location. Returns [`PhaseStep::Enter`] if the request is admitted, an error if it is rejected,
+/// and a wait if a check has to wait. With `--explain`, reports the checks without running them.
 pub fn begin(exchange: &mut Exchange, gate: &Arc<AccessGate>) -> PhaseStep {
     // The result depends on the client and on rates, which the shortcut does not record: the next equal request must
     // not reuse it.

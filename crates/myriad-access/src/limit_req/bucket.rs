@@ -2,8 +2,8 @@
 
 /// One request in the unit of buckets and rates: thousandths of a request.
 const REQUEST: u64 = 1000;
-/// Maximum distance by which the clock may go back without effect, in milliseconds. If it goes back by more, it has
-/// been set.
+/// Maximum distance by which the clock may go back without effect, in milliseconds (if it goes back by more, it has
+/// been set); also the minimum time without a request after which a bucket may be removed.
 const WAVERING_MS: u64 = 60_000;
 
 /// Leaky bucket that counts the requests of one `limit_req` key.
@@ -11,7 +11,7 @@ const WAVERING_MS: u64 = 60_000;
 pub(super) struct Bucket {
     /// Requests in excess of the rate, in thousandths of a request.
     excess: u64,
-    /// Time of the last update, in milliseconds since the epoch.
+    /// Time of the last update, in milliseconds of the process clock.
     last_ms: u64,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct RequestTable {
     buckets: Mutex<Lru<Box<[u8]>, Bucket>>,
 }
 
-/// Rate and burst of one `limit_req`, in thousandths of a request.
+/// Rate, burst and delay of one `limit_req`, in thousandths of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     /// Permitted requests per second, in thousandths of a request.

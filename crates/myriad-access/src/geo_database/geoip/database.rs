@@ -67,7 +67,7 @@ pub struct City<'a> {
     pub latitude: i32,
     /// Longitude of the city, in ten-thousandths of a degree.
     pub longitude: i32,
-    /// Metro (DMA) code and telephone area code in the United States; 0 elsewhere.
+    /// Metro (DMA) code and telephone area code in the United States; 0 elsewhere, and for a database without codes.
     pub codes: (u32, u32),
 }
 

@@ -6,9 +6,9 @@ use myriad_conf::settings::Settings;
 /// Compiled `origin_backoff`: pauses after failed fetches, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BackoffRules {
-    /// Pause after the first failed fetch of a page, in milliseconds.
+    /// Pause after the first failed fetch of a page, in milliseconds, before the random variation of ±20%.
     pub first_ms: u64,
-    /// Maximum pause after further failures, in milliseconds.
+    /// Maximum pause after further failures, in milliseconds, before the random variation of ±20%.
     pub max_ms: u64,
 }
 

@@ -60,7 +60,8 @@ pub enum LimitedQuery {
 }
 
 /// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin now: it has no query,
-/// is not GET or HEAD, is a subrequest, is not counted, or is within the limit.
+/// is not GET or HEAD, is a subrequest, is not counted, is within the limit, or bypasses the cache (beyond the limit it
+/// then has the lowest priority in the queue).
 pub fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
     let Exchange { request, frame } = exchange;
     let QueryLimit { rules, passes, unless, logged } = request.place().features.get()?;
