@@ -8,8 +8,8 @@ use crate::acme::issuers;
 use crate::certificates::files::is_tls_file;
 use crate::peers::{client_rules, origin};
 
-/// Returns the names of all TLS files in a configuration (certificates, keys, passwords, CA certificates and so on),
-/// except those with variables.
+/// Returns the names of the TLS files that a configuration uses (certificates, keys, passwords, CA certificates and so
+/// on), except those with variables.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
     let servers = model.servers().map(|server| &server.settings);
     let own = servers.flat_map(|settings| {

@@ -50,7 +50,7 @@ impl CertificateSlot {
     }
 
     /// Replaces the certificate. `text` contains the chain and the private key in PEM. Returns an error, without
-    /// effect, if the key does not match or the certificate lacks a name of the order.
+    /// effect, if one of them cannot be read, the key does not match, or the certificate lacks a name of the order.
     pub fn fill(&self, text: &[u8]) -> Result<Arc<CertificateInfo>, AcmeError> {
         let refuse = |why: &str| AcmeError::Protocol(format!("the certificate {why}"));
         let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();

@@ -55,7 +55,8 @@ pub fn challenge_certificate(
     certificate(key, "ACME challenge", &[&names, &acme_identifier], now_s, CHALLENGE_DAYS)
 }
 
-/// Creates a self-signed certificate in DER for tests, valid for `days` days from `now_s`.
+/// Creates a self-signed certificate in DER, valid from one day before `now_s` (seconds since the Unix epoch) until
+/// `days` days after it.
 pub fn self_signed(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],

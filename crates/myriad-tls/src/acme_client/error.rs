@@ -14,7 +14,7 @@ pub enum AcmeError {
     },
     /// The authority responded with a problem document (RFC 8555 section 6.7).
     Problem(AcmeProblem),
-    /// The authority's response violates the protocol; the text says how.
+    /// A response of the authority violates the protocol, or a certificate with its key is unusable; the text says how.
     Protocol(String),
     /// The authority could not validate a name.
     Validation {

@@ -21,15 +21,16 @@ use crate::acme_client::error::AcmeError;
 
 /// Maximum duration of an HTTPS request to an ACME authority, including redirects.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Maximum time for connecting to all addresses of an ACME authority's host together.
+/// Maximum time for connecting to all addresses of a host together; also the maximum duration of an OCSP query over all
+/// addresses of the responder.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum number of addresses of a host to which a connection is tried.
 const MOST_ADDRESSES: usize = 4;
 /// Maximum size of a response body of an ACME authority in bytes. A certificate chain has some kilobytes.
 const LARGEST: usize = 1 << 20;
-/// Maximum size of a response head of an ACME authority in bytes.
+/// Maximum size of a response head of an ACME authority or OCSP responder, in bytes.
 const LARGEST_HEAD: usize = 16_384;
-/// Value of the `User-Agent` field in requests to authorities.
+/// Value of the `User-Agent` field in requests to authorities and OCSP responders.
 const AGENT: &str = concat!("Myriad/", env!("CARGO_PKG_VERSION"));
 /// Maximum number of redirects that a GET follows; all must lead to https.
 const MOST_REDIRECTS: u32 = 5;

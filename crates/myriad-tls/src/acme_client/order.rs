@@ -360,7 +360,7 @@ fn alternate_url(link: &[u8]) -> Option<&str> {
 }
 
 /// Queries renewal information: the suggested window, and the delay in seconds before the next query. `None` if the
-/// authority does not provide it.
+/// authority does not provide it, or the certificate has no identifier for it.
 pub(crate) fn renewal_information(
     client: &AcmeClient,
     certificate: &CertificateInfo,

@@ -13,7 +13,8 @@ const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
 
 /// Reason why an OCSP responder returned no response.
 pub(crate) enum ResponderError {
-    /// The connection to the responder failed; the text is the reason.
+    /// No complete HTTP response was received, for example because of an invalid URL, an unresolved name, a timeout or
+    /// a response that is too large; the text is the reason.
     Connection(String),
     /// The reply is not an OCSP response; the text is the reason.
     Reply(String),

@@ -69,7 +69,8 @@ pub struct OcspStaple {
     pub question: StapleRequest,
     /// Number that changes whenever the response is replaced or removed.
     number: AtomicU64,
-    /// Expiry of the current response, in seconds since the Unix epoch; `i64::MAX` if there is none.
+    /// Expiry of the current response, in seconds since the Unix epoch; `i64::MAX` if there is none or it does not
+    /// expire.
     until_s: AtomicI64,
     shown: Mutex<Option<Arc<[u8]>>>,
     /// IP address of the responder that responded last, which is tried first.

@@ -7,7 +7,6 @@
 //! ```
 //! Only responders named in a trusted path or in `ssl_ocsp_responder` are queried, so certificates of unknown CAs cause
 //! no queries.
-//! authority causes no query.
 
 use std::collections::HashMap;
 use std::fmt;

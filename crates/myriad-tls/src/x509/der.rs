@@ -75,7 +75,8 @@ pub struct DerValue<'a> {
     pub whole: &'a [u8],
 }
 
-/// Reader of a sequence of DER values from untrusted bytes. Never panics. A value that is rejected is not consumed.
+/// Reader of a sequence of DER values from untrusted bytes. Never panics. A value with an unexpected tag or an invalid
+/// length is not consumed.
 #[derive(Clone, Copy, Debug)]
 pub struct DerReader<'a> {
     rest: &'a [u8],

@@ -24,13 +24,13 @@ pub enum VerifyError {
     RevocationListNotYetValid,
     /// A revocation list has expired.
     RevocationListExpired,
-    /// The chain consists of one self-signed certificate, which is not trusted.
+    /// The first certificate of the chain is self-signed and not trusted.
     SelfSigned,
     /// The chain ends with a self-signed certificate that is not trusted.
     SelfSignedInChain,
     /// The chain does not lead to a trusted CA, at most `ssl_verify_depth` intermediate CAs away.
     NoLocalIssuer,
-    /// The chain has only one certificate, and its issuer is not trusted.
+    /// The issuer of the first certificate is neither trusted nor in the chain.
     FirstNotVerified,
     /// The chain has more certificates, or needs more verified signatures, than supported.
     TooLong,
