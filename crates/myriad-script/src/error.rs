@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ScriptError {
     /// Message without file and line, in nginx's wording if nginx has this error.
     pub message: String,
-    /// Byte offset of the error in the compiled text.
+    /// Byte offset of the error in the compiled text; 0 if it is not known.
     pub offset: usize,
     /// Position of the error in a list: [`crate::StepSource::tag`], or the index of a line or text. `None` for a single
     /// text.
@@ -53,16 +53,17 @@ impl std::error::Error for ScriptError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// A regular expression failed: it exceeded the match or memory limit, or the subject is not valid UTF-8.
+    /// A regular expression failed: it exceeded the match or memory limit, the subject is not valid UTF-8, or a pattern
+    /// that is compiled at run time (SSI) is invalid.
     Regex {
         /// Regular expression as written.
         pattern: String,
         /// Error message of PCRE2.
         reason: String,
     },
-    /// The value of a variable depends on itself.
+    /// The value of a variable depends on itself, or on more than 100 nested variables.
     Cycle {
-        /// Name of the variable that depends on itself, without `$`.
+        /// Name of the variable at which the evaluation ended, without `$`.
         variable: String,
     },
     /// `rewrite` produced an empty URI.
@@ -81,8 +82,9 @@ pub enum EvalError {
     },
 }
 
-/// Maximum number of bytes that `set`, `rewrite`, `return` and `if` produce from variables. nginx has no such limit; it
-/// prevents memory exhaustion by a value that is doubled in each of ten rounds of rewriting.
+/// Maximum number of bytes that `set`, `rewrite`, `return`, `if` and function calls such as `set_md5` produce from
+/// variables. nginx has no such limit; it prevents memory exhaustion by a value that is doubled in each of ten rounds
+/// of rewriting.
 pub const MOST_TEXT: usize = 1 << 20;
 
 impl fmt::Display for EvalError {

@@ -34,7 +34,7 @@ pub struct ScopeReads {
     pub builtins: BTreeSet<Builtin>,
     /// True if the scope reads values that exist only after the rules have run: variables of `set`, or regex captures.
     pub made_by_rules: bool,
-    /// True if the scope calls a function that varies with the time or with random bytes.
+    /// True if the scope calls a function whose value varies with the time, random bytes or earlier calls.
     pub varies: bool,
 }
 

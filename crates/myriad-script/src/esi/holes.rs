@@ -52,7 +52,7 @@ impl PageHoles {
     }
 
     /// Returns the binary form: numbers in little-endian, byte strings after their length. It is empty if the page has
-    /// neither holes nor ESI properties.
+    /// no holes, is not for known visitors, and has no reason (`why`).
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.for_known_visitors && self.holes.is_empty() && self.why.is_none() {
