@@ -92,8 +92,8 @@ impl AcceptEncoding {
 
     /// Returns the quality of `coding` in thousandths; 0 means "not acceptable".
     ///
-    /// If the field does not name identity, its quality is 0.001: identity is acceptable, but every named coding is
-    /// preferred.
+    /// If the field does not name identity and does not contain `*;q=0`, the quality of identity is 0.001: identity is
+    /// acceptable, but almost every other acceptable coding is preferred.
     pub fn quality(self, coding: Coding) -> u16 {
         self.quality[coding as usize]
     }

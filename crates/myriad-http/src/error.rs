@@ -24,17 +24,19 @@ pub enum ParseError {
     HeaderTooLarge,
     /// The head has more fields than `max_headers` allows.
     TooManyFields,
-    /// A field contains NUL or another control byte (RFC 9110 §5.5).
+    /// A field contains NUL or another control byte except a tab in a value (RFC 9110 §5.5).
     ControlByte,
     /// A carriage return without a line feed after it (RFC 9112 §2.2).
     BareCarriageReturn,
-    /// The field name is not a token: it is empty, or has white space in it or before the colon (RFC 9112 §5.1).
+    /// The field name is not a token: for instance, it is empty, or has white space in it or before the colon (RFC 9112
+    /// §5.1); or it has an upper-case letter in HTTP/2 or HTTP/3.
     InvalidFieldName,
     /// A field line has no colon (RFC 9112 §5).
     MissingColon,
     /// A line starts with white space: the obsolete continuation of the previous field (RFC 9112 §5.2).
     ObsoleteFold,
-    /// An HTTP/1.1 request has no `Host` field (RFC 9112 §3.2).
+    /// A request of any version except HTTP/1.0 has no `Host` field, or in HTTP/2 and HTTP/3 neither it nor
+    /// `:authority` (RFC 9112 §3.2).
     MissingHost,
     /// `Host` is not a valid host and port (RFC 9110 §7.2).
     InvalidHost,
@@ -44,7 +46,8 @@ pub enum ParseError {
     HostMismatch,
     /// The message has both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, rule 3).
     LengthAndEncoding,
-    /// `Content-Length` is not a decimal number below 2⁶³ (RFC 9110 §8.6).
+    /// `Content-Length` is not a decimal number below 2⁶³ (RFC 9110 §8.6), or an HTTP/2 request without a body
+    /// announces one.
     InvalidLength,
     /// `Transfer-Encoding` is not exactly `chunked` (RFC 9112 §6.1).
     UnknownTransferEncoding,
@@ -58,13 +61,15 @@ pub enum ParseError {
     /// A line of the chunked coding ends with LF instead of CRLF, or chunk data is not followed by CRLF (RFC 9112
     /// §7.1).
     InvalidChunkEnd,
-    /// A chunk extension exceeds the limit of the decoder or violates the grammar (RFC 9112 §7.1.1).
+    /// A chunk extension violates the grammar (RFC 9112 §7.1.1), or extensions, padding and leading zeros of chunk
+    /// sizes exceed the limit of the decoder.
     InvalidChunkExtension,
     /// The trailer section exceeds the limit of the decoder (RFC 9112 §7.1.2).
     TrailerTooLarge,
     /// A pseudo-field is missing, unknown, repeated, malformed, or follows a regular field (RFC 9113 §8.3).
     InvalidPseudoField,
-    /// The message has a field that is specific to HTTP/1 connections (RFC 9113 §8.2.2).
+    /// An HTTP/2 or HTTP/3 message has a field that is specific to HTTP/1 connections, or `TE` other than `trailers`
+    /// (RFC 9113 §8.2.2).
     ConnectionField,
     /// The status line of a response is malformed (RFC 9112 §4).
     InvalidStatusLine,

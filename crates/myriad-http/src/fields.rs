@@ -161,8 +161,8 @@ impl Fields {
             .map(|entry| self.value_of(entry))
     }
 
-    /// Returns the values of the fields that the variable `$http_NAME` of nginx reads, in order. `name` has underscores
-    /// for hyphens; an underscore in a field name matches too, which requires `underscores_in_headers`.
+    /// Returns the values of the fields that the variable `$http_NAME` of nginx reads, in order. `name` is `NAME` with
+    /// hyphens for underscores; an underscore in a field name matches such a hyphen too.
     pub fn variable_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
         self.entries

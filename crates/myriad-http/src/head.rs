@@ -32,7 +32,7 @@ impl HttpVersion {
     }
 }
 
-/// Head of a request: method, target, version and fields, and the bytes as received.
+/// Head of a request: method, target, version and fields, and in HTTP/1 the bytes as received.
 #[derive(Clone, Debug, Default)]
 pub struct RequestHead {
     pub(crate) method: Method,
@@ -153,18 +153,20 @@ impl RequestHead {
         self.version
     }
 
-    /// Returns the request line without its terminator: nginx's `$request`.
+    /// Returns the request line without its terminator: nginx's `$request`. In HTTP/2 and HTTP/3, it is built from the
+    /// pseudo-fields.
     pub fn request_line(&self) -> &[u8] {
         self.slice(&(0..self.line_len))
     }
 
-    /// Returns the head as received, from the method to the empty line at its end.
+    /// Returns the head as received, from the method to the empty line at its end; in HTTP/2 and HTTP/3, only the
+    /// request line.
     pub fn raw(&self) -> &[u8] {
         self.slice(&(0..self.head_len))
     }
 
     /// Returns the size of the received head in bytes (nginx's `$request_length` without the body); in HTTP/2, that of
-    /// its header block.
+    /// its header block, and in HTTP/3, only that of the request line.
     pub fn wire_len(&self) -> u32 {
         self.wire_len
     }

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 /// Response to a request with a `Range` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeAction {
-    /// Send the complete representation: the unit is not bytes, there are more than `max_ranges` ranges, or the ranges
-    /// together have more bytes than the representation.
+    /// Send the complete representation: the unit is not bytes, there are more than `max_ranges` ranges, several ranges
+    /// together have more bytes than the representation, or the representation is empty.
     Ignore,
     /// Send 416 with `Content-Range: bytes */length`: the field is malformed, or all its ranges are outside the
     /// representation.

@@ -1,6 +1,7 @@
 //! Limit for cancelled requests ("rapid reset") in HTTP/2 and HTTP/3.
 
-/// Number of requests on an HTTP/2 connection that the client may still cancel (protection against rapid resets).
+/// Number of requests on an HTTP/2 or HTTP/3 connection that the peer may still waste: by a reset, or by an error that
+/// causes one (protection against rapid resets).
 ///
 /// No clock is used: each completed request adds one, up to the initial number. Normal use of a connection never
 /// reaches the limit, whatever its age.

@@ -15,7 +15,7 @@ pub use scheme::after_scheme;
 /// Reason why a request target or host is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriError {
-    /// The target has none of the forms of RFC 9112 §3.2.
+    /// The target has none of the forms of RFC 9112 §3.2, or contains user information.
     InvalidTarget,
     /// A `%` is not followed by two hexadecimal digits.
     InvalidEscape,
@@ -23,7 +23,7 @@ pub enum UriError {
     Nul,
     /// The path leaves the root by `..`, as in `/../a`.
     AboveRoot,
-    /// The host is empty or contains an invalid byte (RFC 3986 §3.2.2).
+    /// The host is empty, or contains an invalid byte or two consecutive dots (RFC 3986 §3.2.2).
     InvalidHost,
     /// The port is not a number from 0 to 65535.
     InvalidPort,

@@ -11,7 +11,7 @@ use crate::{Fields, ParseError};
 /// Terminator of a chunked body without trailers.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Maximum total length in bytes of the extensions of a chunk. Longer extensions only waste CPU time of the recipient.
+/// Maximum value of [`ChunkedDecoder::extension`]. Longer extensions only waste CPU time of the recipient.
 const EXTENSION_LIMIT: u16 = 1024;
 
 /// Limits of the trailer section of a chunked body: 8 KB and 100 fields.
@@ -72,8 +72,8 @@ pub struct ChunkedDecoder {
     /// In a size line: the chunk size as far as it is parsed. In data: number of bytes of the chunk that are still
     /// expected.
     left: u64,
-    /// Number of bytes in chunk extensions so far, reduced by the amount of data received since; limited by
-    /// `EXTENSION_LIMIT`.
+    /// Number of bytes in chunk extensions, padding and leading zeros of all chunks so far, reduced by the amount of
+    /// data received since; limited by `EXTENSION_LIMIT`.
     extension: u16,
     trailer: Option<Box<Trailer>>,
 }

@@ -85,8 +85,8 @@ impl AbuseBudget {
         Ok(())
     }
 
-    /// Records a received piece of a body that is passed on, whatever its length; this compensates for the frame that
-    /// carried it.
+    /// Records a piece of a body, of any length, that was received and is passed on, or that was sent completely. The
+    /// peer may send two further frames for it.
     pub(super) fn record_useful_piece(&mut self) {
         self.frames = FRAMES.min(self.frames + 2);
     }

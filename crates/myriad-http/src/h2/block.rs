@@ -22,7 +22,8 @@ impl PartialHeaderBlock {
         Self { opening, bytes: fragment.to_vec(), frames: 0, depends_on_itself: selfish }
     }
 
-    /// Appends the fragment of a `CONTINUATION` frame. Fails if all fragments together have more than `most` bytes.
+    /// Appends the fragment of a `CONTINUATION` frame. Fails if all fragments together have more than `most` bytes, or
+    /// after more than [`CONTINUATIONS`] frames.
     pub(super) fn extend(&mut self, fragment: &[u8], most: usize) -> Result<(), ConnectionError> {
         self.frames += 1;
         self.bytes.extend_from_slice(fragment);

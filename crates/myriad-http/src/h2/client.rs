@@ -81,7 +81,7 @@ pub enum RequestFailure {
     Refused,
     /// The origin reset the stream with this error code.
     Reset(u32),
-    /// The response head exceeds the limit of the request.
+    /// The response head or the trailers exceed the limit of the request, or have more than 1000 fields.
     TooLarge,
     /// The response head or the trailers are malformed.
     Malformed(ParseError),

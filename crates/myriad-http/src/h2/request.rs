@@ -227,8 +227,8 @@ pub(crate) fn check_value(value: &[u8]) -> Result<(), ParseError> {
     }
 }
 
-/// Returns whether a field is valid in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): it is well-formed, and
-/// neither a pseudo-field nor specific to a connection.
+/// Returns whether a field is valid in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): it is well-formed, and is
+/// neither a pseudo-field nor `Connection`, `Keep-Alive`, `Transfer-Encoding` or `Upgrade`.
 pub(crate) fn is_trailer(name: &[u8], value: &[u8]) -> bool {
     check_name(name, true).is_ok()
         && check_value(value).is_ok()

@@ -60,7 +60,8 @@ pub struct RequestReader {
     stream: u64,
     state: RequestReaderState,
     part: MessagePart,
-    /// Number of missing bytes of the request body; `None` if `Content-Length` did not announce it.
+    /// Length of the request body less that of all DATA frames whose head has arrived, in bytes; `None` if
+    /// `Content-Length` did not announce it.
     announced: Option<u64>,
 }
 
@@ -197,7 +198,8 @@ impl RequestReader {
         }
     }
 
-    /// Returns the number of missing bytes of the request body; `None` if `Content-Length` did not announce it.
+    /// Returns the length of the request body less that of all DATA frames whose head has arrived, in bytes; `None` if
+    /// `Content-Length` did not announce it.
     pub fn announced(&self) -> Option<u64> {
         self.announced
     }

@@ -22,8 +22,8 @@ pub struct ProxyHeader {
 pub enum HeaderParseStatus {
     /// More bytes are needed. Not returned once [`LONGEST`] bytes are available.
     Partial,
-    /// Length of the header in bytes, and the header; `None` if the connection is from the balancer itself, or its
-    /// address family is not supported.
+    /// Length of the header in bytes, and the header; `None` if the connection is from the balancer itself, or is
+    /// neither IPv4 nor IPv6, or not a stream.
     Complete(usize, Option<Box<ProxyHeader>>),
 }
 

@@ -54,7 +54,8 @@ impl Http2Client {
         Some(id)
     }
 
-    /// Queues a piece of a request body; with `end`, the last. Does nothing if the stream is closed.
+    /// Queues a piece of a request body; with `end`, the last. Does nothing if the stream is closed or the last piece
+    /// is already queued.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
         let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) else { return };
         if !data.is_empty() {

@@ -42,7 +42,8 @@ impl Http2Server {
         true
     }
 
-    /// Queues a piece of a response body; with `end`, the last. Does nothing if the stream is closed.
+    /// Queues a piece of a response body; with `end`, the last. Does nothing if the stream is closed or the last piece
+    /// is already queued.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
         let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) else { return };
         if !data.is_empty() {
@@ -52,7 +53,7 @@ impl Http2Server {
     }
 
     /// Queues trailer fields that complete a response after its body (RFC 9113 §8.1). Does nothing if the stream is
-    /// closed.
+    /// closed or the last piece of the body is already queued.
     pub fn send_trailers(&mut self, stream: u32, fields: Fields) {
         if let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) {
             found.end_queued = true;
@@ -93,8 +94,8 @@ impl Http2Server {
         }
     }
 
-    /// Returns whether a further piece of the response body should be read: no data is queued and the windows are open.
-    /// Returns false if the stream is closed.
+    /// Returns whether a further piece of the response body should be read: the head was sent, no data is queued and
+    /// the windows are open. Returns false if the stream is closed or the last piece is queued.
     pub fn wants_body(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {

@@ -3,7 +3,8 @@
 /// Reason why a field section cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum QpackError {
-    /// The section is malformed or refers to missing table entries. The connection must be closed.
+    /// The section is malformed or refers to missing table entries, or too many streams wait for table entries. The
+    /// connection must be closed.
     Broken,
     /// A name or value, or all of them together, exceed the limit passed to the decoder.
     TooLarge,
