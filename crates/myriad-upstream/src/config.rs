@@ -242,7 +242,7 @@ pub struct KeepAlive {
     /// Maximum idle time of a FastCGI connection in milliseconds; `timeout_ms` applies if it is shorter. An idle
     /// connection occupies a php-fpm child that cannot serve other connections.
     pub fastcgi_timeout_ms: u64,
-    /// True if connection reuse is not configured explicitly. An HTTP/2 connection is then probed when it is idle for
+    /// True if the target is not an `upstream` block. An HTTP/2 connection is then probed when it is idle for
     /// the first time, to detect an origin that no longer reads after its first response.
     pub is_implicit: bool,
 }

@@ -40,7 +40,7 @@ impl Phase {
 pub enum ErrorKind {
     /// The connection could not be established (`error`).
     Connect,
-    /// Connecting, sending or reading timed out (`timeout`).
+    /// Connecting, the TLS handshake, sending or reading timed out (`timeout`).
     Timeout,
     /// The origin closed the connection prematurely (`error`).
     Closed,
@@ -64,8 +64,8 @@ pub enum ErrorKind {
     NoLivePeer,
     /// Every usable peer has its maximum number of requests (`max_conns`), and this request may not wait in the queue.
     Busy,
-    /// This server withholds the request from its origin for now (`origin_queue`); the value is the status of the
-    /// response.
+    /// This server withholds the request from its origin for now (`origin_queue`, `memory_limit`); the value is the
+    /// status of the response.
     NotSent(u16),
     /// This server withholds the request because its client exceeds a limit (`limit_req ... origin_only`); the value is
     /// the status of the response.
