@@ -21,17 +21,19 @@ pub struct ResponseFacts<'a> {
     pub authorization: bool,
     /// True if the request to the origin had a personal cookie (login, cart: `personal_cookies`).
     pub personal: bool,
-    /// True if the request to the origin had a cookie that is not part of the cache key.
+    /// True if the origin received a `Cookie` field that shared fetches would omit: it may contain cookies outside the
+    /// cache key.
     pub cookies: bool,
-    /// True if a `*_no_cache` condition is neither empty nor `0`.
+    /// True if a `*_no_cache` condition is neither empty nor `0` or cannot be evaluated, or the response redirects
+    /// internally (`X-Accel-Redirect`).
     pub no_cache: bool,
     /// True if the requested range is part of the cache key (`slice`), so that a 206 is stored as a page of its own.
     pub piece: bool,
     /// Number of requests with the cache key so far, including this request (`*_cache_min_uses`).
     pub uses: u64,
-    /// True if a page with a status below 500 is stored under the cache key and is fresh or within its grace period.
+    /// True if the request has a stored page with a status below 500, fresh or stale; its grace period does not matter.
     pub usable_page: bool,
-    /// True if [`is_large_request`](crate::is_large_request) is true for the request to the origin.
+    /// True if [`is_large_request`](crate::is_large_request) is true for the client's request.
     pub large_request: bool,
     /// Time between the request to the origin and the response head, in ms (RFC 9111 §4.2.3).
     pub delay_ms: u64,

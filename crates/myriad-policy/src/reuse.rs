@@ -9,8 +9,8 @@ pub struct StoredFacts {
     pub lifetime: Lifetime,
     /// True if the page has an `ETag` of the origin or a `Last-Modified`, so that the origin can validate it.
     pub validators: bool,
-    /// True if the page was invalidated (RFC 9111 §4.4): it must be fetched before it is served again, but may still be
-    /// served if that fetch fails.
+    /// True if the page was invalidated (RFC 9111 §4.4), or by a soft purge whose time is unknown: it must be fetched
+    /// before it is served again, but may still be served if that fetch fails.
     pub invalid: bool,
 }
 

@@ -21,7 +21,8 @@ pub enum StoreRefusal {
     SetCookie,
     /// `Vary: *`, or field names in `Vary` that are too long to store.
     Vary,
-    /// A `*_no_cache` condition is true.
+    /// A `*_no_cache` condition is true or cannot be evaluated, or the response redirects internally
+    /// (`X-Accel-Redirect`).
     NoCache,
     /// `X-Accel-Expires: 0`.
     XAccelExpires,
@@ -34,7 +35,7 @@ pub enum StoreRefusal {
     Expired,
     /// Neither the response nor `*_cache_valid` defines a validity.
     NoValidity,
-    /// Server error (5xx) while a usable page is stored.
+    /// Server error (5xx) while a page with a status below 500 is stored.
     ServerError,
     /// The status reports an error in the request (400, 405, 411 to 417, 431, 501) and is not listed in
     /// `*_cache_valid`.

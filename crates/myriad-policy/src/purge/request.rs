@@ -11,9 +11,12 @@ use super::{PurgeCommand, PurgeTarget, Tags};
 /// | no `X-Purge-Method` | the URL; with a trailing `*`: all URLs with this prefix; with a trailing `.*`, or a `\` or `^`: the regex; `/purgeall`: the host |
 /// | `X-Purge-Method: default` | the URL; with a trailing `*`: all URLs with this prefix; `/purgeall`: the host |
 /// | `X-Purge-Method: exact` | the URL |
-/// | `X-Purge-Method: regex`, `X-Purge-Regex: PATTERN` | the host's URLs that match |
+/// | `X-Purge-Regex: PATTERN` | the host's URLs that match |
+/// | `X-Purge-Method: regex` without it | the host's URLs that start with a match of the target as a regex |
 /// | `X-Purge-Method: tags` with `X-Cache-Tags-Pattern`, a regex | pages with such a tag |
-/// | `Surrogate-Key`, `Cache-Tag`, `xkey`, `xkey-purge`, `X-Cache-Tags` | pages with one of the tags |
+/// | `Surrogate-Key`, `Cache-Tag`, `xkey`, `xkey-purge`, `xkey-softpurge`, `X-Cache-Tags`, `X-LiteSpeed-Tag` | pages with one of the tags |
+///
+/// A row with `X-Purge-Method` (except `default`) applies first, then `X-Purge-Regex`, tags, and the URL.
 ///
 /// `X-VC-Purge-Method` is another plugin's name for `X-Purge-Method`. The purge is soft under the conditions of
 /// [`is_soft`].

@@ -15,9 +15,9 @@ pub struct ProxiedFacts {
     pub no_store: bool,
     /// Set if `Cache-Control` contains `private`.
     pub private: bool,
-    /// Set if `Last-Modified` is present.
+    /// Set if `Last-Modified` is present and a valid date.
     pub has_last_modified: bool,
-    /// Set if `ETag` is present.
+    /// Set if `ETag` is present and valid.
     pub has_etag: bool,
 }
 

@@ -14,7 +14,7 @@ const MAX_TEXT_LEN: usize = 500;
 pub enum PurgeSource {
     /// A PURGE request, or a request with an unsafe method that invalidates a page (RFC 9111 section 4.4).
     Request,
-    /// A response of the origin, by a header field.
+    /// The origin: a header field of its response, or a file of `cache_maintenance`.
     Origin,
     /// An administrator, through the control socket or the API.
     Administrator,

@@ -11,7 +11,7 @@ pub struct TextParts<'a> {
     pub marks: PageMarks<&'a [u8]>,
     /// Media type without parameters, in lower case.
     pub media_type: &'a [u8],
-    /// `Last-Modified` as the origin sent it; empty if absent.
+    /// `Last-Modified` as the origin sent it; empty if absent or not a date.
     pub last_modified: &'a [u8],
     /// Reason phrase; empty if it is the standard phrase of the status.
     pub reason: &'a str,

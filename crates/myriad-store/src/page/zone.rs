@@ -40,11 +40,13 @@ pub struct PageFacts {
     pub modified_s: u64,
     /// Set if the origin sent the page compressed: the page may then be sent compressed even with `gzip off`.
     pub origin_encoded: bool,
-    /// Set if the page may not be transformed (`Cache-Control: no-transform`).
+    /// Set if the page may not be transformed: it has `Cache-Control: no-transform`, or a content coding that was not
+    /// removed.
     pub no_transform: bool,
     /// Freshness lifetime of the page and grace after it, with their source.
     pub stored_lifetime: StoredLifetime,
-    /// Set if the page has `Location` or `Refresh`, which `proxy_redirect` may rewrite for each client.
+    /// Set if the page has `Location` or `Refresh`, and its protocol has a directive (`proxy_redirect`) that may
+    /// rewrite them for each client.
     pub redirects: bool,
     /// Facts on which `gzip_proxied` depends.
     pub stored_proxied: StoredProxiedFacts,
