@@ -51,8 +51,9 @@ impl CacheControl {
     /// Parses the values of all `Cache-Control` fields, in order.
     ///
     /// Names are case-insensitive; arguments are tokens or quoted strings (RFC 9111 §5.2). Of several values for a
-    /// time, the first counts (RFC 9111 §4.2.1 permits this). A time that is not a number counts as 0, which makes the
-    /// response stale; a time above 2³¹ counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are ignored.
+    /// time, the first counts (RFC 9111 §4.2.1 permits this). A time that is not a number counts as 0, so that
+    /// `max-age` makes the response stale; a time above 2³¹ counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are
+    /// ignored.
     ///
     /// A `;` or white space between directives separates them like a comma, although the grammar does not allow it.
     /// nginx parses `max-age=60; public` in this way, and a `private` or `no-store` after such a separator must not be
@@ -70,7 +71,7 @@ impl CacheControl {
     /// Parses the values of a targeted field such as `CDN-Cache-Control` (RFC 9213), a structured field.
     ///
     /// Returns `None` if the field is empty or has a syntax error, or if a known directive has a value of the wrong
-    /// type. The whole field must then be ignored.
+    /// type, except `?0`, which disables any directive. The whole field must then be ignored.
     pub fn parse_targeted<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let text = values.into_iter().collect::<Vec<_>>().join(&b", "[..]);
         let members = structured::dictionary(&text).filter(|members| !members.is_empty())?;

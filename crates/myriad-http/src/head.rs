@@ -21,7 +21,7 @@ pub enum HttpVersion {
 }
 
 impl HttpVersion {
-    /// Returns the name for request lines, status lines and `$server_protocol`.
+    /// Returns the name for request lines and `$server_protocol`. Status lines always have `HTTP/1.1`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http10 => "HTTP/1.0",
@@ -242,7 +242,7 @@ impl ResponseHead {
         self.fields.known(name)
     }
 
-    /// Resets the head to status 200 without fields. Retains the allocated memory.
+    /// Resets the head to status 200 without reason phrase and fields. Retains the allocated memory.
     pub fn clear(&mut self) {
         self.status = 200;
         self.reason.clear();

@@ -34,14 +34,15 @@ pub struct Attempt {
     pub bytes_received: u64,
     /// Number of body bytes received (`$upstream_response_length`).
     pub response_length: u64,
-    /// True if the application reported a fatal error: the response may be incomplete although it was terminated
-    /// properly.
+    /// True if the FastCGI application reported a fatal error, on stderr or by its exit status: the response may be
+    /// incomplete although it was terminated properly.
     pub fatal: bool,
     /// True if the connection was reused.
     pub reused: bool,
     /// True for the first attempt of a later fetch for the same client request, as after an internal redirect.
     pub after_redirect: bool,
-    /// Value of the `Set-Cookie` field that identifies the peer to the client; `None` without `sticky cookie`.
+    /// Value of the `Set-Cookie` field that identifies the peer to the client; `None` without `sticky cookie` or
+    /// without a response.
     pub set_cookie: Option<Vec<u8>>,
 }
 

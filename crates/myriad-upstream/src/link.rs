@@ -195,8 +195,8 @@ impl Link {
             && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io)
     }
 
-    /// Handles output of the application on stderr, received in this phase: passes it to the observer, and records a fatal error if it contains
-    /// one.
+    /// Handles output of the application on stderr, received in this phase: passes it to the observer, and records a
+    /// fatal error if it contains one of PHP's or a text of `fastcgi_catch_stderr`.
     pub(crate) fn stderr(&mut self, text: &[u8], phase: Phase) {
         if self.fatal_errors.push(text) || self.is_invalidated_by(text) {
             self.log.fatal();

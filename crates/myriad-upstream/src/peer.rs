@@ -22,13 +22,13 @@ use crate::wait_queue::{self, WaitQueue};
 /// State of a peer for status pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerSnapshot {
-    /// Name of the peer's server in the configuration.
+    /// Name of the peer's server in the configuration, or the target of its service record.
     pub name: String,
     /// Address of the peer.
     pub address: PeerAddress,
     /// Number of active requests to the peer.
     pub active: u32,
-    /// Number of requests since the start of the process or the last reset.
+    /// Number of times the peer was chosen for a request since the start of the process or the last reset.
     pub requests: u64,
     /// Number of failed attempts since the start of the process or the last reset.
     pub failures: u64,
@@ -53,8 +53,8 @@ pub struct PeerSnapshot {
     pub traffic: PeerTraffic,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns`).
     pub max_conns: u32,
-    /// Moving averages of the times to connect, to the start of the response and to its end, in milliseconds; 0 without
-    /// a measurement yet.
+    /// Moving averages of the times to connect (only in `stream`), to the head or first byte of the response, and to
+    /// its end, in milliseconds; 0 without a measurement.
     pub took_ms: [u32; 3],
     /// Number of times failures made the peer unavailable.
     pub unavailable: u64,
@@ -443,7 +443,7 @@ impl PeerState {
 struct Downtime {
     /// Start of the current period, in the units of [`clock::now`]; 0 if there is none, as for a peer that is `down`.
     since: u64,
-    /// Total length of the past periods, in milliseconds.
+    /// Total length of the past periods since the last reset, in milliseconds.
     total_ms: u64,
 }
 

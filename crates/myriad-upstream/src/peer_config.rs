@@ -7,7 +7,8 @@ use crate::address::PeerAddress;
 pub struct PeerConfig {
     /// Address of the peer.
     pub address: PeerAddress,
-    /// Name of the server in the configuration; a server with several addresses has several peers of the same name.
+    /// Name of the server in the configuration, or the target of its service record; a server with several addresses
+    /// has several peers of the same name.
     pub name: String,
     /// Weight of the peer, at least 1 (`weight`).
     pub weight: u32,

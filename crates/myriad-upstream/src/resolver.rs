@@ -81,7 +81,7 @@ impl Resolver {
         waited.unwrap_or(Err(ResolveError::TimedOut))
     }
 
-    /// Returns the DNS query in progress for a name, or starts one. Fails if too many queries are in progress.
+    /// Returns the look-up in progress for a name, or starts one. Fails if too many names are being looked up.
     fn pending(&self, name: String) -> Result<Rc<PendingQuery>, ResolveError> {
         let mut all = self.0.pending.borrow_mut();
         if let Some(pending) = all.get(&name) {

@@ -34,8 +34,7 @@ pub fn parse_response(
 
 /// Parses field lines at the start of `buf`, up to and including the empty line, and appends them to `out`.
 ///
-/// The rules are those of [`parse_response`]; also used for the heads of CGI responses. `out` only changes if the block
-/// is complete.
+/// The rules are those of [`parse_response`]. `out` only changes if the block is complete.
 pub fn parse_field_block(
     buf: &[u8],
     limits: &HeadLimits,

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum ResolveError {
     /// The text is not a valid name.
     NoName,
-    /// Too many DNS queries are in progress.
+    /// Too many names are being looked up.
     Busy,
     /// No name server has responded in time.
     TimedOut,

@@ -29,15 +29,15 @@ pub struct ResolverZone {
 /// Snapshot of the query counters of a resolver zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolverCounts {
-    /// Number of queries for addresses.
+    /// Number of look-ups of addresses; the A and AAAA queries for a name are one look-up.
     pub names: u64,
-    /// Number of queries for services (SRV records).
+    /// Number of look-ups of services (SRV records).
     pub services: u64,
-    /// Number of queries by the code of the response (RFC 1035), 0 to 5.
+    /// Number of look-ups by the code of the response (RFC 1035), 0 to 5; 3 also if the name has no records.
     pub codes: [u64; 6],
-    /// Number of queries without a response in time.
+    /// Number of look-ups without a response in time, or cancelled.
     pub timed_out: u64,
-    /// Number of queries that failed for reasons other than a timeout or a response code from 0 to 5.
+    /// Number of look-ups that failed for reasons other than a timeout or a response code from 0 to 5.
     pub unknown: u64,
 }
 
@@ -82,7 +82,7 @@ impl ResolverZone {
         all.into_iter().chain(&self.codes).for_each(|count| count.store(0, Relaxed));
     }
 
-    /// Counts the start of a query for addresses, or with `is_service` for a service (SRV records).
+    /// Counts the start of a look-up of addresses, or with `is_service` of a service (SRV records).
     pub(crate) fn begin_query(&self, is_service: bool) -> QueryInProgress<'_> {
         let count = if is_service { &self.services } else { &self.names };
         count.fetch_add(1, Relaxed);
@@ -100,11 +100,11 @@ impl ResolverZone {
     }
 }
 
-/// DNS query in progress. Dropping it without a result counts a timeout.
+/// Look-up in progress. Dropping it without a result counts a timeout.
 pub(crate) struct QueryInProgress<'a>(Option<&'a ResolverZone>);
 
 impl QueryInProgress<'_> {
-    /// Counts the result of the query.
+    /// Counts the result of the look-up.
     pub(crate) fn finish<T>(mut self, answer: &Result<T, ResolveError>) {
         if let Some(zone) = self.0.take() {
             zone.count(answer);
