@@ -21,8 +21,8 @@ pub struct ResponseFacts<'a> {
     pub authorization: bool,
     /// True if the request to the origin had a personal cookie (login, cart: `personal_cookies`).
     pub personal: bool,
-    /// True if the origin received a `Cookie` field that shared fetches would omit: it may contain cookies outside the
-    /// cache key.
+    /// True if the request has `Cookie` and the origin received it unmodified, so that it may contain cookies outside
+    /// the cache key.
     pub cookies: bool,
     /// True if a `*_no_cache` condition is neither empty nor `0` or cannot be evaluated, or the response redirects
     /// internally (`X-Accel-Redirect`).

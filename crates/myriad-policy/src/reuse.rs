@@ -34,10 +34,10 @@ pub enum RefreshFailure {
 ///
 /// ```text
 ///   fresh, not invalid -----------------------------------> Serve(Hit)
-///   expired, not invalid
-///           -- another request refreshes, stale allowed --> Serve(Updating)
+///   expired, not invalid, stale allowed
+///           -- another request refreshes -----------------> Serve(Updating)
 ///           -- no refresh, background update allowed -----> ServeStaleAndRefresh
-///           -- else --------------------------------------> Fetch --- fails, stale allowed --> Serve(Stale)
+///   else -------------------------------------------------> Fetch --- fails, stale allowed --> Serve(Stale)
 ///                                                                 `-- fails ------------------> PassFailure
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
