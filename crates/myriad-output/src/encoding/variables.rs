@@ -7,7 +7,7 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Answer;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// `$gzip_ratio`: compression ratio of the response; no value if it was sent in another coding.
+/// `$gzip_ratio`: compression ratio of the response; no value if it was not sent in this coding, or without a body.
 pub(super) const GZIP: &[RequestVariable] = &[RequestVariable::new(
     "gzip",
     "gzip_ratio",

@@ -11,9 +11,10 @@ pub(crate) const LONGEST_PROFILE: usize = 64 << 10;
 /// Decoded image with the properties that encoders need.
 pub(crate) struct DecodedImage {
     pub pixels: Pixels,
-    /// Set if the file had a palette: the image is a drawing rather than a photograph.
+    /// Set if the file had a palette, which is assumed of every GIF: the image is a drawing rather than a photograph.
     pub has_palette: bool,
-    /// ICC color profile of the image; `None` if the colors are sRGB.
+    /// ICC color profile to preserve; `None` if there is none, or if it is for sRGB, for other colors than RGB, or
+    /// longer than `LONGEST_PROFILE`.
     pub profile: Option<Vec<u8>>,
 }
 

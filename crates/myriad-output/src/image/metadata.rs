@@ -14,9 +14,10 @@ use crate::image::size::ImageSize;
 pub struct ImageMetadata {
     /// Size of the image as stored, before the rotation by the orientation.
     pub size: ImageSize,
-    /// Orientation for display (Exif's `Orientation`), from 1 to 8; 1 for none.
+    /// Orientation for display of a JPEG image (Exif's `Orientation`), from 1 to 8; 1 for none, and for other formats.
     pub orientation: u8,
-    /// Set if more than a twentieth of the file is metadata, such as Exif, XMP and previews.
+    /// Set if more than a twentieth of a JPEG file is metadata, such as Exif, XMP and previews; false for other
+    /// formats.
     pub laden: bool,
 }
 

@@ -76,9 +76,9 @@ pub struct ImageRequest {
     pub transparency: bool,
     /// JPEG quality, from 1 to 100; encoding fails with 0.
     pub jpeg_quality: u8,
-    /// WebP quality, from 1 to 100.
+    /// WebP quality, from 1 to 100; lossy encoding fails with 0.
     pub webp_quality: u8,
-    /// AVIF quality, from 1 to 100.
+    /// AVIF quality, from 1 to 100; encoding fails with 0.
     pub avif_quality: u8,
     /// Formats to which the image may be converted, in order of preference. The input format is kept if the image is
     /// smaller in none of them.

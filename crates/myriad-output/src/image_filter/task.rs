@@ -18,7 +18,8 @@ pub(super) enum ImageTask {
 }
 
 impl ImageFilter {
-    /// Evaluates the settings for a request; `None` if a side or an angle is invalid, or a text cannot be evaluated.
+    /// Evaluates the settings for a request; `None` if a side is invalid, if an angle is invalid and no size is
+    /// configured, or if a text cannot be evaluated.
     pub(super) fn wanted(&self, exchange: &mut Exchange) -> Option<ImageTask> {
         let shaping = match &self.rule {
             ImageRule::Test => return Some(ImageTask::Test),

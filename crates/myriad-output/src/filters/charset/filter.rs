@@ -27,7 +27,8 @@ struct Charset {
     source: Option<Template>,
     /// `override_charset`: responses that specify a charset are converted too.
     override_named: bool,
-    /// `charset_types`: media types to which the charset is added.
+    /// `charset_types`: media types to which the charset is added. With `override_charset`, a response that specifies a
+    /// charset is converted whatever its type.
     types: TypeSet,
     /// Set if the filter may convert bodies: a source charset or `override_charset`, and a `charset_map`, are
     /// configured.
@@ -96,7 +97,8 @@ impl Filter<Exchange> for Charset {
         true
     }
 
-    /// Adds the charset to the media type, and converts the body if its known charset differs.
+    /// Adds the charset to the media type, and converts the body if its known charset differs. If it cannot be
+    /// converted, or the status is 301 or 302, the response is unchanged.
     fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let Some(media_type) = answer.media_type() else { return };
         let (bare, named) = split(media_type);
@@ -129,8 +131,8 @@ impl Filter<Exchange> for Charset {
 }
 
 impl Charset {
-    /// Converts the body. Returns false, so that the response stays unchanged, if it is compressed or no table exists,
-    /// which is logged.
+    /// Converts the body. Returns false, so that the response stays unchanged, if no table exists, which is logged, or
+    /// if the body is compressed and both charsets are configured.
     fn convert(&self, request: &Request, answer: &mut ContentResponse, from: &[u8], to: &[u8]) -> bool {
         let known = self.charsets.contains(from) && self.charsets.contains(to);
         if known && is_packed(answer) {
