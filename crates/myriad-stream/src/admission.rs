@@ -26,8 +26,9 @@ pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
     Ok(counted)
 }
 
-/// Counts a session in each zone of `limit_conn` whose key is not empty. The error is the status to close the session
-/// with, if the limit of a zone is exceeded.
+/// Counts a session in each zone of `limit_conn` whose key has 1 to 255 bytes. The error is the status to close the
+/// session with: 500 if a key cannot be evaluated, 503 if the limit of a zone is exceeded (not with
+/// `limit_conn_dry_run`).
 fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
     let SessionLimits { zones, level, dry_run } = &session.server().limits;
     let mut held = Vec::with_capacity(zones.len());

@@ -306,7 +306,8 @@ impl StreamCompiler<'_> {
         Some(rules.with_resolver(resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms))))
     }
 
-    /// Compiles the TLS settings for connections to the peers of a server; `None` without `proxy_ssl`.
+    /// Compiles the TLS settings for connections to the peers of a server; `None` without `proxy_ssl`, or after an
+    /// error, which is recorded.
     fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
         let target = own.pass.as_ref().filter(|_| own.uses_tls)?;
         let origin = settings.stream_origin()?;

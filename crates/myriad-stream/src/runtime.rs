@@ -107,7 +107,7 @@ pub(crate) enum StreamContent {
     Return(Template),
     /// Passes the connection to another listening socket (`pass`).
     Pass(Template),
-    /// `proxy_pass` to an `upstream` block or a fixed address.
+    /// `proxy_pass` to an `upstream` block, a fixed address, or a host name that was resolved at the start.
     Group(Arc<StreamGroup>),
     /// `proxy_pass` with variables.
     Named(Template),
@@ -132,7 +132,7 @@ impl StreamRuntime {
         by_name.into_values().cloned().collect()
     }
 
-    /// Returns the resolver settings of the `stream` block.
+    /// Returns the resolver settings of the `stream` block and of its servers, each once.
     pub fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         &self.resolvers
     }

@@ -90,12 +90,14 @@ impl StreamSession {
         }
     }
 
-    /// Returns the IP address of the client, or that reported by a trusted proxy; `None` on a unix socket.
+    /// Returns the IP address that a trusted proxy reported, otherwise that of the client; `None` if the client uses a
+    /// unix socket and no address was reported.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.real.get().map_or_else(|| self.connection.peer.ip(), |real| Some(real.ip()))
     }
 
-    /// Returns the address and port of the client, or those reported by a trusted proxy; `None` on a unix socket.
+    /// Returns the address and port that a trusted proxy reported, otherwise those of the client; `None` if the client
+    /// uses a unix socket and no address was reported.
     pub(crate) fn client_socket(&self) -> Option<SocketAddr> {
         self.real.get().or(match self.connection.peer {
             ClientAddress::Inet(peer) => Some(peer),

@@ -141,7 +141,8 @@ pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>
     })
 }
 
-/// Evaluates `proxy_upload_rate` or `proxy_download_rate` in bytes per second; 0 (no limit) if the value is invalid.
+/// Evaluates `proxy_upload_rate` or `proxy_download_rate` in bytes per second; 0 (no limit) if the value is invalid or
+/// cannot be evaluated.
 pub(crate) fn eval_rate(session: &StreamSession, rate: &Template) -> u64 {
     let text = session.eval(rate).unwrap_or_default();
     myriad_conf::number::parse_size(&text).unwrap_or(0)

@@ -195,7 +195,8 @@ pub(crate) fn log_no_handler(session: &StreamSession) -> u16 {
     500
 }
 
-/// Sends the text of `return` to the client, for at most `proxy_timeout`. Returns the status of the session.
+/// Sends the text of `return` to the client, for at most `proxy_timeout`. Returns the status of the session: 500 if the
+/// text cannot be evaluated, otherwise 200, even if sending failed.
 async fn send_text(session: &StreamSession, client: &mut RawClient, text: &myriad_script::Template) -> u16 {
     let Ok(text) = session.eval(text) else { return 500 };
     let limit = Duration::from_millis(session.server().settings.timeout.max(1));

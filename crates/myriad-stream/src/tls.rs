@@ -102,7 +102,8 @@ pub(crate) async fn tls_handshake(
     verify_client_certificate(session)
 }
 
-/// Checks by OCSP that the client certificate is not revoked, if the server requires it (`ssl_ocsp`).
+/// Queries by OCSP whether the client certificate is revoked, if the server requires it (`ssl_ocsp`), and stores the
+/// result for [`verification_result`].
 async fn check_revocation(session: &StreamSession) {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     let asked = session.tls().zip(session.server().clients.as_ref());

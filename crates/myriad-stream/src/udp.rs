@@ -144,7 +144,8 @@ impl UdpListener {
         }
     }
 
-    /// Passes a received datagram to its session, or starts a session for it.
+    /// Passes a received datagram to its session, or starts a session for it. Drops the datagram if the queue of the
+    /// session is full or no connection slot is free.
     fn dispatch(&self, ends: DatagramAddresses, datagram: QueuedDatagram) {
         let known = self.open.borrow().get(&ends).cloned();
         let Some(session) = known else { return self.start_session(ends, datagram) };
@@ -394,7 +395,8 @@ impl UdpRelay<'_> {
         silence.poll_expired(cx).map(|()| RelayEvent::Silence)
     }
 
-    /// Returns true if `proxy_responses` is set and the peer has sent the expected number of datagrams.
+    /// Returns true if the session is complete: the peer has sent the datagrams that `proxy_responses` expects, and the
+    /// client has sent `proxy_requests` datagrams, if that is set. False without `proxy_responses`.
     fn is_done(&self) -> bool {
         let settings = &self.session.server().settings;
         let are_all = settings.requests == 0 || self.requests >= settings.requests;

@@ -32,7 +32,7 @@ struct MatchBlock {
     span: Span,
     /// `send`: bytes sent to the peer; empty for none.
     send: Vec<u8>,
-    /// `expect`: what the response must contain; `None` if no response is expected.
+    /// `expect`: what the response must contain; `None` if the response is not checked.
     expect: Option<ExpectSetting>,
 }
 

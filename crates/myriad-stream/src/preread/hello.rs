@@ -16,11 +16,11 @@ const LONGEST_NAME: usize = 255;
 /// Values read from a TLS client hello, for `$ssl_preread_*` variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrereadHello {
-    /// Requested server name (`$ssl_preread_server_name`); empty if there is none.
+    /// Requested server name (`$ssl_preread_server_name`); empty if there is none or it is not a valid host name.
     pub server_name: Vec<u8>,
     /// ALPN protocols, separated by commas (`$ssl_preread_alpn_protocols`).
     pub alpn: Vec<u8>,
-    /// Highest TLS version that the client supports (`$ssl_preread_protocol`).
+    /// Highest TLS or SSL version that the client supports (`$ssl_preread_protocol`); empty if no version is known.
     pub protocol: &'static str,
 }
 
@@ -147,8 +147,8 @@ fn alpn_protocols(mut content: HelloReader<'_>) -> Option<Vec<u8>> {
     Some(joined)
 }
 
-/// Returns the highest known version of a list, or `otherwise` if it has none. Unknown versions are ignored, because
-/// clients add random ones (RFC 8701).
+/// Returns the highest known version of a list, or `otherwise` if it has none; `None` if the list is malformed. Unknown
+/// versions are ignored, because clients add random ones (RFC 8701).
 fn highest_version(mut content: HelloReader<'_>, otherwise: u16) -> Option<u16> {
     let length = content.byte()?;
     let mut list = HelloReader(content.take(length.into())?);
