@@ -35,7 +35,7 @@ pub(super) struct NameInFolder<'a> {
 
 impl DavTarget {
     /// Returns the target of `uri` by the settings of the request's location. Returns 404 if its last part is not a
-    /// valid file name.
+    /// valid file name, and 500 if the path cannot be evaluated.
     pub(super) fn of(exchange: &mut Exchange, uri: &[u8]) -> DavResult<Self> {
         let Exchange { request, frame } = exchange;
         let (mut path, mut root) = (Vec::new(), Vec::new());

@@ -12,7 +12,7 @@ pub(super) enum PageInsert {
     BuiltIn,
     /// Response to a subrequest for a URI of this server; a URI without a leading slash is relative to the directory.
     Subrequest(Text),
-    /// Contents of a file; a relative path is below the server's prefix.
+    /// Contents of a file; a relative path is below the prefix folder of the process (`-p`).
     Local(Text),
 }
 

@@ -9,7 +9,8 @@ use myriad_script::Template;
 use super::settings::{OpenFileSettings, PrecompressedSettings, StaticMode, SymlinkSettings};
 use myriad_exchange::runtime::{SettingsCompiler, Symlinks};
 
-/// Time for which the existence and metadata of a file are cached without `open_file_cache`, in milliseconds.
+/// Time for which the existence and metadata of a file are cached without `open_file_cache`, in milliseconds; with it,
+/// the maximum time for which the absence of a file is cached unless `open_file_cache_errors` is on.
 const FILE_TESTS_VALID_MS: u64 = 1000;
 /// Time after a change of a file during which each request checks it again, without `open_file_cache`, in milliseconds.
 const SETTLING_MS: u64 = 2000;

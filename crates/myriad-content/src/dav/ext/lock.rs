@@ -29,7 +29,8 @@ pub(in crate::dav) enum ChangeScope {
     Below,
 }
 
-/// Returns the lock tokens in `If` and `Lock-Token` of a request (RFC 4918 sections 10.4, 10.5).
+/// Returns the lock tokens that start with `urn:` in `If` and `Lock-Token` of a request (RFC 4918 sections 10.4, 10.5).
+/// Tokens of this server always do.
 fn tokens(request: &Request) -> Vec<&str> {
     let fields = request.received.head.fields();
     let values = fields.get_all(b"if").chain(fields.get_all(b"lock-token"));
@@ -184,7 +185,7 @@ fn lock_response(exchange: &Exchange, status: u16, lock: &Lock) -> ContentRespon
     answer
 }
 
-/// UNLOCK: removes a lock. Returns 409 if it does not exist.
+/// UNLOCK: removes a lock. Returns 400 if the request has no token, 409 if the path has no lock with this token.
 pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let target = match DavTarget::of(exchange, &uri) {
