@@ -2,7 +2,7 @@
 
 use myriad_script::Template;
 
-/// Parameter of one `fastcgi_param` or `proxy_set_header` directive.
+/// Parameter of one directive such as `fastcgi_param`, `scgi_param` or `proxy_set_header`.
 #[derive(PartialEq)]
 pub(crate) struct Param {
     /// Name of the parameter or header field.

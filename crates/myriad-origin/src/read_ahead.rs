@@ -36,8 +36,9 @@ pub struct ReadAheadLimits {
     pub rate: u64,
 }
 
-/// Reads a body ahead of its reader. `length` is the length that the origin declared, if any. A body that is already
-/// complete and fits into memory is returned as a whole: it needs no task and can be compressed at once.
+/// Reads a body ahead of its reader. `length` is the length that the origin declared, if any. Without a rate limit, a
+/// body that is already complete and fits into memory is returned as a whole: it needs no task and can be compressed at
+/// once.
 pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: ReadAheadLimits) -> ResponseBody {
     let mut state = State::default();
     if ahead.rate == 0 {
@@ -199,7 +200,8 @@ async fn next(
     .await
 }
 
-/// Adds a piece to the memory queue, or to the file if memory is full or the file contains unread data.
+/// Adds a piece to the memory queue, or to the file (if it is enabled) when memory is full or the file contains unread
+/// data. Discards the piece if the reader was dropped.
 async fn store_piece(piece: Bytes, ahead: ReadAheadLimits, shared: &Shared) -> Result<(), BodyError> {
     let (file, at) = {
         let mut state = shared.borrow_mut();

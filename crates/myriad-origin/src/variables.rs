@@ -125,7 +125,8 @@ fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
     })
 }
 
-/// Returns the fields of the origin's response to this request; `None` if a stored page is served.
+/// Returns the fields of the origin's response to this request; `None` if a stored page is served or no response has
+/// arrived yet.
 fn head(request: &Request) -> Option<&Fields> {
     let is_stored = request.cache.origin_fields.is_some();
     Some(&request.origin.as_ref().filter(|_| !is_stored)?.head.as_ref()?.fields)

@@ -10,7 +10,7 @@ use crate::group;
 use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
-/// Operations that differ between the protocols with a CGI environment (FastCGI, SCGI, uwsgi).
+/// Operations that differ between SCGI and uwsgi.
 pub(crate) trait CgiProtocol: Send + Sync {
     /// Returns the configured environment parameters.
     fn environment(&self) -> &CgiPlace;
@@ -28,7 +28,7 @@ pub(crate) trait CgiProtocol: Send + Sync {
     ) -> Result<ProtocolRequest, MakeError>;
 }
 
-/// Protocol with a CGI environment, with its settings in a location.
+/// SCGI or uwsgi, with its settings in a location.
 pub(crate) struct CgiOrigin<P>(pub P);
 
 impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {

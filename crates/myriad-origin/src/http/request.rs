@@ -87,7 +87,7 @@ fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
 }
 
 /// Writes the `Host` field. HTTP/1.1 requires it (RFC 9112 section 3.2), so an empty configured value is replaced by
-/// the host of the URL.
+/// the host of the URL; with HTTP/1.0 the field is omitted.
 fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     let before = head.len();

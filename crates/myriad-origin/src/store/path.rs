@@ -8,7 +8,7 @@ use myriad_files::{PathResolution, as_path};
 use myriad_log::LogLevel;
 
 /// Returns the path of the file for `*_store` and the rules for following symbolic links. `None`, with an error log
-/// entry, if the path does not name a file or contains `..`.
+/// entry, if the path cannot be evaluated, does not name a file, or contains `..` or NUL.
 pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf, PathResolution)> {
     let Exchange { request, frame } = exchange;
     let mut path = Vec::new();
