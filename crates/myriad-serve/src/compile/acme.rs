@@ -11,8 +11,8 @@ use super::RuntimeCompiler;
 use myriad_exchange::runtime::AcmePlan;
 
 impl RuntimeCompiler<'_> {
-    /// Returns the slot that holds the ACME certificate of a server; `None` without `acme_certificate`. Servers that
-    /// request the same certificate share a slot, which survives reloads.
+    /// Returns the slot that holds the ACME certificate of a server; `None` without `acme_certificate`, or if its
+    /// issuer is not defined. Servers that request the same certificate share a slot, which survives reloads.
     pub(super) fn acme_slot(&mut self, server: &ServerConf) -> Option<Arc<CertificateSlot>> {
         let log = self.error_log(&self.http.settings.log.error);
         let state = (self.environment.prefix, self.environment.tls_files);
@@ -20,8 +20,8 @@ impl RuntimeCompiler<'_> {
         self.environment.retained.acme.slot(server, self.http, state, warn)
     }
 
-    /// Returns the tasks of the ACME agents (issuers and the certificates to obtain from each); `None` if no server
-    /// uses an `acme_issuer`.
+    /// Returns the tasks of the ACME agents (issuers and the certificates to obtain from each); `None` if the
+    /// configuration defines no `acme_issuer`.
     pub(super) fn acme_plan(&mut self) -> Option<Box<AcmePlan>> {
         let http = self.http;
         if http.acme_issuers.is_empty() {

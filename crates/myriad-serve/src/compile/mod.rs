@@ -76,9 +76,10 @@ pub(crate) struct RetainedState {
 
 /// Inputs for compiling a configuration, besides its parsed form (the model).
 pub(crate) struct CompileEnvironment<'a> {
-    /// Folder against which relative paths are resolved.
+    /// Folder against which other relative paths are resolved, such as those of logs and cache zones.
     pub prefix: &'a Path,
-    /// Folder of the main configuration file: password files with relative names are relative to it.
+    /// Folder of the main configuration file, to which relative names of password, certificate and key files and of
+    /// lookup tables are relative.
     pub folder: &'a Path,
     /// Contents of certificate and key files.
     pub tls_files: &'a TlsFiles,

@@ -64,8 +64,8 @@ impl<'a> RuntimeCompiler<'a> {
         self.value_or_error(config).map_or(ServerTls::None, |config| ServerTls::Terminates(Arc::new(config)))
     }
 
-    /// Returns the stapled OCSP response of each certificate of a server, in the order of `ssl_certificate`; empty
-    /// unless responses are to be fetched (`ssl_stapling on` without `ssl_stapling_file`).
+    /// Returns the holder of the stapled OCSP response of each certificate of a server, in the order of
+    /// `ssl_certificate`; empty unless responses are to be fetched (`ssl_stapling on` without `ssl_stapling_file`).
     fn staples(&mut self, server: &Settings, settings: &TlsSettings) -> Vec<Option<Arc<OcspStaple>>> {
         if !settings.stapling || settings.stapling_file.is_some() {
             return Vec::new();
@@ -107,7 +107,8 @@ impl<'a> RuntimeCompiler<'a> {
         self.value_or_error(key).flatten()
     }
 
-    /// Returns the rules for verifying client certificates of a server; `None` if it requests none.
+    /// Returns the rules for verifying client certificates of a server; `None` if it requests none, or after an error,
+    /// which is recorded.
     pub(super) fn client_rules(&mut self, server: &ServerConf) -> Option<Arc<ClientRules>> {
         let rules = ClientRules::of(&server.settings.tls, self.tls_files());
         let rules = self.value_or_error(rules).flatten()?;

@@ -13,7 +13,7 @@ use myriad_exchange::responses::redirect;
 use myriad_exchange::runtime::{ErrorPage, ErrorTarget};
 
 /// Returns the step for an error: an internal redirect to its `error_page`, a redirect of the client, or the built-in
-/// page.
+/// page; for a subrequest whose errors have no body, the status alone.
 pub(super) fn error_step(exchange: &mut Exchange, status: u16) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

@@ -92,7 +92,7 @@ fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
 }
 
 /// Appends a part of the request that the rules read to `out`. Returns false if the request cannot use a stored routing
-/// result: it has a cookie that the rules read, a repeated header, or too many bytes.
+/// result: it has any `Cookie` field although the rules read cookies, a repeated header, or too many bytes.
 fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     let fields = request.received.head.fields();
     let value = match part {

@@ -33,6 +33,7 @@ pub struct InheritedResources {
     pub sources: Vec<SourceFile>,
     /// Folder against which relative paths of the configuration are resolved.
     pub prefix: PathBuf,
-    /// Folder of the main configuration file, to which names of password files are relative.
+    /// Folder of the main configuration file, to which relative names of password, certificate and key files are
+    /// relative.
     pub folder: PathBuf,
 }
