@@ -124,7 +124,8 @@ impl ServerGeneration {
         }
     }
 
-    /// Returns the user and the limits that a new worker process applies before it reads the configuration.
+    /// Returns the user, limits, working directory and sandbox setting that a new worker process applies before it
+    /// reads the configuration.
     pub(crate) fn confinement(&self) -> Confinement {
         Confinement {
             account: self.account.clone(),
@@ -135,8 +136,8 @@ impl ServerGeneration {
         }
     }
 
-    /// Returns whether the running worker process of `self` can also run `next`: its user, limits and environment are
-    /// unchanged.
+    /// Returns whether the running worker process of `self` can also run `next`: its user, limits, working directory,
+    /// sandbox setting and environment are unchanged.
     pub(crate) fn shares_process_with(&self, next: &Self) -> bool {
         self.confinement() == next.confinement() && self.main.env == next.main.env
     }
@@ -155,7 +156,7 @@ impl ServerGeneration {
     }
 
     /// Returns the file to which a daemon redirects standard error: its first error log. Returns `None` without `daemon
-    /// on`, or if that log is standard error.
+    /// on`, or if that log is not a file (standard error, syslog).
     pub(crate) fn terminal_substitute(&self) -> Option<OwnedFd> {
         let log = self.main.error_logs.first().filter(|_| self.is_daemon())?;
         let path = self.origin.paths.complete(log.target.bytes());

@@ -64,15 +64,15 @@ impl HandedFiles {
         Self(Arc::new(packed))
     }
 
-    /// Parses the files of the configuration. Returns `None` for bytes that [`HandedFiles::pack`] did not write.
+    /// Parses both lists of files. Returns `None` for bytes that [`HandedFiles::pack`] did not write.
     pub(crate) fn unpack(&self) -> Option<UnpackedFiles> {
         let mut reader = PayloadReader { rest: &self.0 };
         Some([reader.list(PayloadReader::file)?, reader.list(PayloadReader::file)?])
     }
 }
 
-/// Payload of [`crate::control::MessageKind::Confine`]: user and limits that a worker process applies before it reads
-/// the configuration.
+/// Payload of [`crate::control::MessageKind::Confine`]: user, limits and working directory that a worker process
+/// applies before it reads the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
     /// Account that the process changes to; `None` to remain with the present one.

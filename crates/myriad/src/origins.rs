@@ -68,7 +68,8 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
     warnings
 }
 
-/// Returns the origins on this machine: servers of `upstream` blocks, and targets without variables.
+/// Returns the origins on this machine: servers of `upstream` blocks, except those with `down` or `resolve`, and
+/// targets without variables.
 fn origins(http: &HttpConf) -> Vec<NamedOrigin> {
     let servers = http
         .upstreams

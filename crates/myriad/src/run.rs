@@ -291,7 +291,7 @@ fn send(origin: &ConfigurationSource, request: SignalRequest) -> ExitCode {
     exit_code(sent)
 }
 
-/// Returns the running preset, unless the command line selects a configuration.
+/// Returns the holder of the running preset; `None` if it does not run, or if the command line selects a configuration.
 fn running_preset(options: &ServerOptions) -> Result<Option<LockHolder>, String> {
     match SelectedServer::of(options) {
         SelectedServer::Preset(prefix) => holder_or_error(&prefix),

@@ -118,13 +118,15 @@ fn preset_pid_file(prefix: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Returns the process ID in a pid file; `None` if the file cannot be read or no such process runs.
+/// Returns the process ID in a pid file; `None` if the file cannot be read, no such process runs, or this user may not
+/// signal it.
 fn running(pid_file: &Path) -> Option<Pid> {
     let pid = pidfile::read(pid_file).ok()?;
     rustix::process::test_kill_process(pid).is_ok().then_some(pid)
 }
 
-/// Returns an error unless the process runs this program: an outdated pid file may contain the ID of any process.
+/// Returns an error unless the process runs a program with the file name of this one: an outdated pid file may contain
+/// the ID of any process.
 fn check_is_ours(pid: Pid) -> Result<(), String> {
     let name = |path: PathBuf| {
         let name = path.file_name()?.to_string_lossy().into_owned();

@@ -30,7 +30,8 @@ impl ReloadState {
         self.pending.as_ref().is_some_and(|pending| pending.pid == pid)
     }
 
-    /// Drops the pending configuration and closes the sockets that were opened for it.
+    /// Drops the pending configuration and closes the sockets that were opened for it. A reload that was requested
+    /// meanwhile is dropped as well.
     pub(super) fn abandon(&mut self) {
         if let Some(pending) = self.pending.take() {
             pending.next.listeners.discard_fresh();
