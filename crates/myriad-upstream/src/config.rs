@@ -56,7 +56,7 @@ pub struct NamedServers {
     pub servers: Vec<NamedServer>,
     /// Resolver of the names (`resolver`).
     pub resolver: Arc<ResolverConfig>,
-    /// Timeout of a query in milliseconds (`resolver_timeout`).
+    /// Timeout of the look-up of a name in milliseconds (`resolver_timeout`).
     pub timeout_ms: u64,
 }
 

@@ -56,7 +56,7 @@ pub enum ErrorKind {
     /// The response violates its protocol, or its FastCGI stderr contains a text of `fastcgi_catch_stderr`
     /// (`invalid_header`).
     InvalidHead,
-    /// The response head exceeds its buffer (`invalid_header`).
+    /// The response head exceeds its buffer or has too many fields (`invalid_header`).
     TooLargeHead,
     /// The TLS handshake failed, or the certificate of the origin is not trusted (`error`).
     Tls,

@@ -325,7 +325,7 @@ fn take_idle(
 
 /// Reason why a request over a connection returned no response.
 enum ExchangeFailure {
-    /// The peer had closed the idle connection before it read the request.
+    /// A reused connection failed before any byte of the response arrived: the peer had probably closed it.
     Stale,
     Origin(OriginError),
 }

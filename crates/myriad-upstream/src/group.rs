@@ -52,7 +52,7 @@ pub(crate) struct PickedPeer {
     pub(crate) active: ActiveRequest,
 }
 
-/// Peer in the list from which it was chosen.
+/// Chosen peer: its index, and the list of peers from which it was chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct SelectedPeer {
     peers: Arc<Peers>,

@@ -68,7 +68,7 @@ pub struct PeerSnapshot {
     pub down_since_ms: Option<u64>,
     /// Time when the peer was last chosen, in milliseconds since the epoch; `None` if it was never chosen.
     pub selected_ms: Option<u64>,
-    /// Number of idle connections to the peer in the pools of all workers.
+    /// Number of idle connections to the peer in the pools of all workers, without HTTP/2.
     pub idle: usize,
 }
 
@@ -125,7 +125,8 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct PeerState {
     /// Identifier of the state in connection pools, never reused.
     pub(crate) id: u64,
-    /// Number of failures of the peer since the last successful attempt after a pause (`max_fails`).
+    /// Number of failures of the peer since the last reset: by a successful attempt after a pause, a recovery in health
+    /// checks, an order `Up`, or a request that found no usable peer (`max_fails`).
     fails: AtomicU32,
     /// Number of consecutive failures in the first attempt after a pause (`fail_timeout`); each doubles the next pause.
     failed_retries: AtomicU32,
@@ -151,7 +152,7 @@ pub(crate) struct PeerState {
     downtime: Mutex<Downtime>,
     /// Request and response counters.
     pub(crate) counts: PeerCounts,
-    /// Number of idle connections to the peer in the pools of all workers.
+    /// Number of idle connections to the peer in the pools of all workers, without HTTP/2.
     pub(crate) idle: Arc<AtomicUsize>,
     /// Order of an administrator that overrides the configuration.
     pub(crate) ordered: CurrentOrder,

@@ -171,8 +171,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Idle HTTP and memcached connections of a worker. They remain registered with the worker's runtime, so each worker
-/// has its own pool. Idle connections count towards the worker's [`Connections`].
+/// Idle HTTP/1 and memcached connections and all HTTP/2 connections of a worker. They remain registered with the
+/// worker's runtime, so each worker has its own pool. They count towards the worker's [`Connections`].
 #[derive(Clone, Debug)]
 pub struct HttpPool {
     pub(crate) idle: IdlePool<CountedStream>,

@@ -51,7 +51,7 @@ struct CachedName {
     until: u64,
 }
 
-/// DNS query in progress, shared by the requests that wait for it.
+/// Look-up of a name in progress, shared by the requests that wait for it.
 #[derive(Debug, Default)]
 struct PendingQuery {
     answer: RefCell<Option<ResolveResult>>,

@@ -28,7 +28,7 @@ const MAX_GATHERED: usize = 16 * 1024;
 pub(crate) enum UploadFraming {
     /// STDIN records, terminated by an empty record.
     FastCgi,
-    /// No framing; the request head contains the length.
+    /// No framing: the request head contains the length of the body, or the request has none.
     Plain,
     /// Chunked coding (RFC 9112 §7.1).
     Chunked,

@@ -5,7 +5,7 @@ use crate::{Fields, HttpVersion, Known, Method, ParseError, RequestHead, Respons
 /// Framing of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// No body.
+    /// No body: the request has neither `Content-Length` nor `Transfer-Encoding`.
     None,
     /// Body of this length in bytes; 0 if the client sent `Content-Length: 0`.
     Length(u64),

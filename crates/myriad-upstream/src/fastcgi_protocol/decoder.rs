@@ -42,14 +42,14 @@ pub struct EndRequest {
     pub protocol_status: ProtocolStatus,
 }
 
-/// Protocol violation, in nginx's words for the error log.
+/// Protocol violation by a FastCGI application; the text is nginx's if nginx detects the violation too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FastCgiError {
     /// The version byte is not 1.
     Version(u8),
     /// A record type that a responder must not send.
     RecordType(u8),
-    /// A record for another request identifier than ours.
+    /// A record with a request identifier other than [`REQUEST_ID`].
     RequestId(u16),
     /// An END_REQUEST record shorter than its fixed eight bytes.
     EndLength(u16),
