@@ -43,8 +43,8 @@ impl From<String> for ConfigFinding {
     }
 }
 
-/// Writes each line of a message to the log. If `aloud`, warnings and errors are also written to standard error, in
-/// nginx's format.
+/// Writes each line of a message to the log. If `aloud`, warnings and errors are also written to standard error in
+/// nginx's format, unless the log itself writes them there.
 pub fn report(log: &ErrorLog, level: LogLevel, message: &str, aloud: bool) {
     for line in message.lines() {
         log.write(level, None, format_args!("{line}"));

@@ -185,7 +185,7 @@ impl DenialReader<'_> {
         self.add(item, regex.map(FilePattern::File), access);
     }
 
-    /// Adds `RewriteRule PATTERN - [F]`, if it has no condition.
+    /// Adds a rule `RewriteRule PATTERN -` with the flag `F` or `G`. Other rules, and negated patterns, are ignored.
     fn rule(&mut self, item: &ApacheItem) {
         let flags = item.words.get(2..).unwrap_or_default().join("").to_ascii_uppercase();
         let flags = flags.trim_matches(['[', ']']).split(',').map(str::trim);

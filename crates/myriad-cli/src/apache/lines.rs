@@ -128,8 +128,9 @@ fn joined(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Splits a line into words. A word that starts with a quote ends at the next such quote. A backslash escapes only a
-/// quote.
+/// Splits a line into words. A word that starts with a quote ends at the next such quote; a backslash in it escapes
+/// only such a quote, and `\\` stays as it is. In other words, a backslash before a space is kept, and the space does
+/// not end the word.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let (mut words, mut letters) = (Vec::new(), text.chars().peekable());
     loop {

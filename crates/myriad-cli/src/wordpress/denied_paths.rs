@@ -233,7 +233,8 @@ fn url_path(folder: &str) -> String {
     if folder.is_empty() { "/".to_owned() } else { format!("/{folder}/") }
 }
 
-/// Parses the `.htaccess` of a folder. If it cannot be read, the folder is denied, as in Apache.
+/// Parses the `.htaccess` of a folder. If it cannot be read, the folder is denied, as in Apache, except the document
+/// root.
 fn read(text: io::Result<Vec<u8>>, folder: &str) -> AccessDenials {
     match text {
         Ok(text) => parse(&String::from_utf8_lossy(&text), folder),

@@ -83,7 +83,8 @@ const CLOCK: &str = "15s";
 /// Length of a secret, in bytes.
 const SECRET_BYTES: usize = 32;
 
-/// Returns the hash of the secret of a site's plugin, in hexadecimal digits; `None` if the plugin is not installed.
+/// Returns the hash of the secret of a site's plugin, in hexadecimal digits; `None` if the plugin is not installed, or
+/// the stored hash cannot be read or is invalid.
 pub(super) fn hash_of(prefix: &Path, zone: &str) -> Option<String> {
     let text = read_named(&prefix.join("plugins").join(zone), 1 << 10).ok()?;
     let hash = String::from_utf8(text).ok()?.trim().to_owned();

@@ -46,8 +46,8 @@ pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     }
 }
 
-/// Creates the prefix and its folders. Other users cannot open the folder of the logs, because URLs in logs may contain
-/// keys that reset passwords.
+/// Creates the prefix and its folders. Users other than the owner and its group cannot open the folder of the logs,
+/// because URLs in logs may contain keys that reset passwords.
 pub fn prepare(prefix: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(prefix)?;
     DirBuilder::new().recursive(true).mode(0o750).create(logs(prefix))?;

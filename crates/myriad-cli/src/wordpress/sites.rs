@@ -23,7 +23,7 @@ pub struct SiteLine {
     pub(super) place: String,
     /// Host names.
     pub names: Vec<String>,
-    /// Document root.
+    /// Folder of the site: the document root, or a folder that contains it.
     pub root: PathBuf,
     /// Address of php-fpm in the form of `--php`.
     pub php: String,

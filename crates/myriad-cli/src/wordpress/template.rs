@@ -115,7 +115,8 @@ impl SiteOptions {
         ])
     }
 
-    /// Returns the number of children of a pool of php-fpm.
+    /// Returns the number of children of a pool of php-fpm: that of `--php-children`, otherwise that of the pool's
+    /// configuration, otherwise [`php_children::UNKNOWN`].
     fn children_of(&self, php: &str) -> u32 {
         self.children.or_else(|| php_children::of_running(php)).unwrap_or(php_children::UNKNOWN)
     }
