@@ -1,7 +1,8 @@
 //! Histogram of durations in a few hundred bytes. It has four buckets per octave, so that a percentile has an error of
 //! at most a fifth.
 
-/// Number of buckets of the histogram. The last one extends to 2^34 microseconds, close to five hours.
+/// Number of buckets of the histogram. The last one contains all durations from some seven hours (1.5 * 2^34
+/// microseconds) on.
 const BUCKETS: usize = 4 * 25;
 /// Binary logarithm of the duration in microseconds below which all durations share the first bucket.
 const SHORTEST: u32 = 10;

@@ -52,7 +52,7 @@ impl InstalledPhp {
 pub struct PhpWorkerSize {
     /// Memory of one worker process, in bytes.
     pub bytes: u64,
-    /// Number of measured workers; 0 if the size is assumed.
+    /// Number of measured workers; 1 if the option `--worker` sets the size, 0 if the size is assumed.
     pub measured: u32,
 }
 

@@ -46,7 +46,7 @@ fn sysctl(facts: &MachineFacts) -> ConfigFile {
 }
 
 /// Returns the limit of open files for a program: for 16,384 connections per core, two each (the connection, and a file
-/// or an origin connection).
+/// or an origin connection), and some more; at least 65,536 and at most 1,048,576.
 fn descriptors(facts: &MachineFacts) -> u64 {
     (u64::from(facts.cores.max(1)) * 16384 * 2 + 4096).clamp(65_536, 1 << 20)
 }

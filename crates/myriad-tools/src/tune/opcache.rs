@@ -31,8 +31,8 @@ pub(crate) fn sizes(facts: &MachineFacts) -> MemorySizes {
     MemorySizes { opcache, strings, files: table, jit: jit(facts), ..MemorySizes::default() }
 }
 
-/// Returns the memory for the JIT compiler's machine code, in bytes; 0 to disable the compiler, on machines below 2 GB
-/// and before PHP 8.1.
+/// Returns the memory for the JIT compiler's machine code, in bytes; 0 to disable the compiler, on machines below 1900
+/// MB, before PHP 8.1 and without php-fpm.
 fn jit(facts: &MachineFacts) -> u64 {
     let is_ripe = facts.php.as_ref().is_some_and(|php| php.version >= (8, 1));
     match facts.memory {

@@ -12,7 +12,8 @@ const LONGEST: usize = 2048;
 #[derive(Clone, Debug, Default)]
 pub struct RequestCounter {
     counts: HashMap<String, u64>,
-    /// Number of log lines that were not counted.
+    /// Number of log lines that contain no request to count. Requests beyond the maximum number of targets are not
+    /// included.
     skipped_lines: u64,
 }
 
@@ -30,7 +31,7 @@ impl RequestCounter {
         }
     }
 
-    /// Returns the number of log lines that were not counted.
+    /// Returns the number of log lines that contain no request to count.
     pub fn passed_over(&self) -> u64 {
         self.skipped_lines
     }

@@ -148,7 +148,8 @@ fn resolved_path(pid: Option<u32>, path: &str) -> PathBuf {
     folder.map_or_else(|| path.into(), |folder| folder.join(path))
 }
 
-/// Returns the layout of the site in the folder `root`; an error text if it contains no WordPress or cannot be read.
+/// Returns the layout of the site in the folder `root`; an error text if it contains no WordPress or no readable
+/// `wp-config.php`, or if its path contains a line break.
 fn checked_layout(root: &Path) -> Result<SiteLayout, String> {
     let shown = root.display();
     let layout =

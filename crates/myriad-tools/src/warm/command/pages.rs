@@ -75,7 +75,7 @@ fn is_done(page: &PageReport, options: &WarmOptions) -> bool {
         && options.encodings.iter().all(|name| page.encodings.iter().any(|made| made.coding == *name))
 }
 
-/// Returns the stored pages of the site; those of all sites without a URL.
+/// Returns the stored pages of the site, or of all sites without a URL; at most [`MOST_STORED`].
 fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let host = options.site.as_ref().map(|site| site.host().to_owned());
