@@ -1,6 +1,6 @@
 //! `Accept-Encoding` (RFC 9110 §12.5.3), and the content codings that Myriad generates.
 
-/// Content coding of a stored body (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
+/// Content coding of a body that Myriad sends or stores, or none (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Coding {

@@ -56,7 +56,7 @@ pub struct PeerSnapshot {
     /// Moving averages of the times to connect (only in `stream`), to the head or first byte of the response, and to
     /// its end, in milliseconds; 0 without a measurement.
     pub took_ms: [u32; 3],
-    /// Number of times failures made the peer unavailable.
+    /// Number of times failures made the peer unavailable since the start of the process or the last reset.
     pub unavailable: u64,
     /// Counters of the peer's health checks (`health_check`).
     pub checks: CheckCounts,

@@ -43,7 +43,8 @@ pub(crate) struct Roster {
     pub(crate) names_changed: Arc<Notify>,
     /// Maximum number of requests in the queue; `None` without `queue`.
     pub(crate) queue_limit: Option<u32>,
-    /// Servers edited by administrators; after a reload, the group of the same name starts with them.
+    /// Servers edited by administrators; after a reload, the group of the same name starts with them, unless its
+    /// configured servers have changed.
     pub(crate) edited: Arc<EditedServers>,
     /// Number of the roster, which increases with each group that is created, so that newer configurations have higher
     /// numbers.
