@@ -30,7 +30,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::path_walk;
 use crate::pidfile::reason;
 
-/// Maximum number of attempts to take the lock: a command that tests it holds it for a moment.
+/// Maximum number of attempts to take the lock, which a command that tests it holds for a moment, and to read the lock
+/// file, which is empty for a moment while it is written.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Prefix of the line with the numbers of reloads.

@@ -17,7 +17,8 @@ const MAX_REGEX: usize = 16 << 10;
 const MAX_EXCEPTIONS: usize = 4 << 10;
 /// Total length of the denials of a site, in bytes, above which the whole folder of denied files is denied instead.
 const MAX_DENIALS: usize = 256 << 10;
-/// Total length of the denials of a site, in bytes, above which further denials are skipped.
+/// Total length of the denials of a site, and of the exceptions of an access module, in bytes, above which further ones
+/// are skipped.
 const MAX_TOTAL: usize = 2 * MAX_DENIALS;
 /// Maximum total length of the exceptions of a site, in bytes.
 const MAX_ALL_EXCEPTIONS: usize = 128 << 10;

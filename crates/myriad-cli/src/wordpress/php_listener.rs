@@ -22,7 +22,8 @@ use crate::pidfile::reason;
 
 /// Maximum time for connecting, and for a response.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Maximum time for all tests. A single address takes less, unless its name is resolved slowly.
+/// Maximum time for all tests of addresses, and also for the resolution of all names. A single address takes less,
+/// unless its name is resolved slowly.
 const TOTAL: Duration = Duration::from_secs(6);
 /// Maximum number of addresses that are tested at once.
 const PARALLEL: usize = 128;

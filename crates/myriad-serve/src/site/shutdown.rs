@@ -12,7 +12,8 @@ use myriad_exchange::runtime::Runtime;
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum time that the shutdown waits for trace spans to be sent.
 const SPANS_PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum time that [`RunningSite::halt`] waits for trace spans to be sent, and for log lines to be written.
+/// Maximum time that [`RunningSite::halt`] waits for each of these: trace spans to be sent, pages to be written to
+/// disk, and log lines to be written.
 const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
 impl RunningSite {

@@ -28,7 +28,7 @@ use myriad_exchange::worker::{Generation, WorkerState};
 
 /// Interval at which a worker removes outdated entries from zones and file caches, and flushes log buffers.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
-/// Maximum time for logging the exchanges that are aborted at shutdown.
+/// Maximum time for logging the exchanges, or the UDP sessions of `stream`, that are aborted at shutdown.
 pub(super) const ABORT_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of cache keys that one sweep of a zone checks for inactive pages.
 const SWEEP_BUDGET: usize = 4096;

@@ -9,8 +9,8 @@ use crate::log_stats::logged_request::LoggedRequest;
 use crate::log_stats::page;
 use crate::log_stats::top_counter::TopCounter;
 
-/// Maximum number of keys (pages, addresses, error messages) of each kind that are counted; above it, the rarest are
-/// dropped.
+/// Maximum number of keys (pages, client addresses) of each kind that are counted; above it, the rarest are dropped.
+/// For user agents the maximum is a quarter of it, for groups of error messages a sixteenth.
 const MOST: usize = 16_384;
 /// Maximum number of user agents that are stored per client address.
 const AGENTS: usize = 3;

@@ -3,7 +3,8 @@
 use crate::generation::ServerGeneration;
 use myriad_cli::instance::ReloadCounts;
 
-/// Log line of a reload that failed, so that the previous configuration remains in use.
+/// Log line, and status for the init system, of a reload that failed, so that the previous configuration remains in
+/// use.
 pub(super) const NOT_TAKEN: &str = "the new configuration was rejected: the previous one remains in effect";
 
 /// State of reloads.

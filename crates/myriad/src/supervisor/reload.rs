@@ -19,7 +19,7 @@ use crate::handover::encode_paths;
 use myriad_cli::pidfile::reason;
 use myriad_cli::report::ConfigFinding;
 
-/// Log message of a reload that succeeded.
+/// Log line, and status for the init system, of a reload that succeeded.
 const TAKEN: &str = "the new configuration is in effect";
 
 impl Supervisor {

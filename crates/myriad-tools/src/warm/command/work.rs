@@ -30,7 +30,7 @@ const UNREACHABLE: u32 = 5;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct WarmCounts {
     asked: usize,
-    /// Pages that PHP generated.
+    /// Pages that PHP generated, or confirmed as unchanged (`X-Cache` is MISS, EXPIRED or REVALIDATED).
     made: usize,
     /// Pages for which a stale response was sent and that were refreshed in the background.
     renewed: usize,
