@@ -11,6 +11,9 @@ if ( ! defined( 'ABSPATH' ) ) {
 
 /**
  * Remembers the names of all options that any page has read. A change of another option affects no stored page.
+ *
+ * The filter that reports reads is called two thousand times for a page, which takes 3% of its time. So each page is recorded only at
+ * its first rendering, and again after changes by staff, cron or commands, which may have added a block or a plugin to it.
  */
 class Myriad_Cache_Options {
 
@@ -18,6 +21,16 @@ class Myriad_Cache_Options {
 	 * Option with the names.
 	 */
 	const READ = 'myriad_cache_options_read';
+
+	/**
+	 * Option with the recorded pages: seven hexadecimal digits for each, preceded by a comma.
+	 */
+	const PAGES = 'myriad_cache_options_pages';
+
+	/**
+	 * Maximum number of recorded pages. A further one begins a new list.
+	 */
+	const MOST_PAGES = 2000;
 
 	/**
 	 * Maximum number of names. With more, every option counts as read.
@@ -30,6 +43,20 @@ class Myriad_Cache_Options {
 	 * @var bool
 	 */
 	private static $is_early = false;
+
+	/**
+	 * True if this page is recorded.
+	 *
+	 * @var bool
+	 */
+	private static $is_recording = false;
+
+	/**
+	 * This page in the list of recorded pages.
+	 *
+	 * @var string
+	 */
+	private static $page = '';
 
 	/**
 	 * Names that this page has read, as keys.
@@ -46,10 +73,24 @@ class Myriad_Cache_Options {
 	}
 
 	/**
-	 * Starts to record names, while a page is generated.
+	 * Starts to record names, while a page is generated, if the page is not recorded yet.
 	 */
 	public static function start() {
-		add_filter( 'pre_option', array( __CLASS__, 'note' ), PHP_INT_MAX, 2 );
+		$uri        = isset( $_SERVER['REQUEST_URI'] ) ? (string) $_SERVER['REQUEST_URI'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is hashed only.
+		self::$page = ',' . substr( md5( $uri ), 0, 7 );
+		if ( self::$is_early && false === strpos( (string) get_option( self::PAGES ), self::$page ) ) {
+			self::$is_recording = true;
+			add_filter( 'pre_option', array( __CLASS__, 'note' ), PHP_INT_MAX, 2 );
+		}
+	}
+
+	/**
+	 * Forgets which pages are recorded, after a change other than by a visitor.
+	 */
+	public static function forget_pages() {
+		if ( '' === Myriad_Cache_Actor::visit() && '' !== (string) get_option( self::PAGES ) ) {
+			update_option( self::PAGES, '', false );
+		}
 	}
 
 	/**
@@ -60,32 +101,42 @@ class Myriad_Cache_Options {
 	 * @return mixed
 	 */
 	public static function note( $value, $name ) {
-		if ( 0 === strpos( $name, Myriad_Cache_Transients::OPTION ) ) {
-			Myriad_Cache_Transients::note( $name );
-		} else {
-			self::$read[ $name ] = true;
-		}
+		self::$read[ $name ] = true;
 		return $value;
 	}
 
 	/**
-	 * Stores the names that are not known yet.
+	 * Stores the names that are not known yet, and that the page is recorded.
 	 */
 	public static function finish() {
+		if ( ! self::$is_recording ) {
+			return;
+		}
+		self::$is_recording = false;
 		remove_filter( 'pre_option', array( __CLASS__, 'note' ), PHP_INT_MAX );
 		$names = array_filter( array_map( 'strval', array_keys( self::$read ) ), array( __CLASS__, 'is_visible' ) );
 		$known = get_option( self::READ );
 		$known = is_array( $known ) ? $known : array();
-		$new   = array_diff( $names, $known );
-		if ( ! $new ) {
-			return;
+		if ( array_diff( $names, $known ) ) {
+			self::add( $names );
 		}
+		wp_cache_delete( self::PAGES, 'options' );
+		$pages = (string) get_option( self::PAGES );
+		update_option( self::PAGES, strlen( $pages ) < self::MOST_PAGES * strlen( self::$page ) ? $pages . self::$page : self::$page, false );
+	}
+
+	/**
+	 * Adds names to the stored ones.
+	 *
+	 * @param string[] $names Names.
+	 */
+	private static function add( $names ) {
 		// Another request may have added names in the meantime.
 		wp_cache_delete( self::READ, 'options' );
 		$known = get_option( self::READ );
 		$known = is_array( $known ) ? $known : array();
 		$new   = array_diff( $names, $known );
-		if ( count( $known ) <= self::MOST ) {
+		if ( $new && count( $known ) <= self::MOST ) {
 			update_option( self::READ, array_merge( $known, array_values( $new ) ), false );
 		}
 	}

@@ -250,6 +250,9 @@ class Myriad_Cache_Queue {
 		}
 		self::$tags = array();
 		self::$urls = array();
+		if ( $tags ) {
+			Myriad_Cache_Options::forget_pages();
+		}
 		if ( count( $tags ) + count( $urls ) > self::MOST ) {
 			$tags = array( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) );
 			$urls = array();

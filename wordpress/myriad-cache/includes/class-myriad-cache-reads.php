@@ -363,6 +363,7 @@ class Myriad_Cache_Reads {
 			return $sql;
 		}
 		Myriad_Cache_Tables::note( $sql );
+		Myriad_Cache_Transients::note( $sql );
 		if ( self::is_own_sql() ) {
 			return $sql;
 		}

@@ -13,8 +13,8 @@ if ( ! defined( 'ABSPATH' ) ) {
  * Gives pages that read a transient the tags of the objects from which it was computed, although they do not read these objects.
  *
  * While a page is generated, the tags that are added between the read of a missing transient and its storage belong to the transient. They
- * are stored next to it. A page is valid at most as long as the transients that it reads, and a transient that is stored or deleted by
- * another request than a page view purges the pages that read it.
+ * are stored next to it. A transient without tags contains data from elsewhere, such as a feed: a page that reads it is valid at most as long.
+ * A transient that is stored or deleted by another request than a page view purges the pages that read it.
  *
  * With a persistent object cache WordPress does not report reads of transients, and this class does nothing.
  */
@@ -31,10 +31,14 @@ class Myriad_Cache_Transients {
 	const TAGS = 'myriad_tags_';
 
 	/**
-	 * Transients that do not affect pages: locks, data of this plugin, and versions in the names of transients of WooCommerce, which change
-	 * with each order.
+	 * Transients that do not affect pages (locks, sessions, data of this plugin), and those of WordPress that contain only data of the theme.
 	 */
-	const INNER = '/^(?:timeout_|myriad_|doing_cron$|_?wc_session)/';
+	const INNER = '/^(?:myriad_|doing_cron$|_?wc_session|global_styles|wp_(?:styles_for_blocks|core_block_css_files|theme_files_patterns)|theme_roots$|settings_errors$|health-check-)/';
+
+	/**
+	 * Name of a transient in SQL.
+	 */
+	const IN_SQL = "/'_transient_(?:timeout_)?([^'\\\\]+)'/";
 
 	/**
 	 * Transients with a version that plugins compare with other transients. WooCommerce changes it with each order, so that it is no tag.
@@ -66,13 +70,6 @@ class Myriad_Cache_Transients {
 	private static $stored = array();
 
 	/**
-	 * True if a transient with a version was read.
-	 *
-	 * @var bool
-	 */
-	private static $has_version = false;
-
-	/**
 	 * True while a page is generated.
 	 *
 	 * @var bool
@@ -96,17 +93,20 @@ class Myriad_Cache_Transients {
 	}
 
 	/**
-	 * Records that a transient is read.
+	 * Records the transients that SQL reads. Transients without expiry need no SQL, because they are loaded with all options.
 	 *
-	 * @param string $option Name of its option.
+	 * @param string $sql SQL.
 	 */
-	public static function note( $option ) {
-		$name = substr( $option, strlen( self::OPTION ) );
-		if ( self::$is_page && preg_match( self::VERSION, $name ) ) {
-			self::$has_version = true;
-		} elseif ( self::$is_page && ! isset( self::$read[ $name ] ) && ! preg_match( self::INNER, $name ) ) {
+	public static function note( $sql ) {
+		$found = array();
+		if ( ! self::$is_page || false === strpos( $sql, self::OPTION ) || ! preg_match_all( self::IN_SQL, $sql, $found ) ) {
+			return;
+		}
+		foreach ( $found[1] as $name ) {
 			// The first read counts: set_transient() reads the option again.
-			self::$read[ $name ] = Myriad_Cache_Reads::mark();
+			if ( ! isset( self::$read[ $name ] ) && ! preg_match( self::INNER, $name ) ) {
+				self::$read[ $name ] = Myriad_Cache_Reads::mark();
+			}
 		}
 	}
 
@@ -157,37 +157,24 @@ class Myriad_Cache_Transients {
 	}
 
 	/**
-	 * Tags the page with the tags of its transients, limits its validity to theirs, and stores the tags of new transients.
+	 * Tags the page with the tags of its transients, limits its validity, and stores the tags of new transients.
 	 */
 	public static function finish() {
 		if ( ! self::$is_page ) {
 			return;
 		}
 		self::$is_page = false;
-		$autoloaded    = wp_load_alloptions();
-		$names         = array_map( 'strval', array_keys( self::$read ) );
+		self::store_tags();
+		$names = array_map( 'strval', array_keys( self::$read ) );
+		$lists = $names ? self::load_tags( $names ) : array();
 		foreach ( $names as $name ) {
+			$list = isset( $lists[ self::tags_of( $name ) ] ) ? $lists[ self::tags_of( $name ) ] : null;
 			Myriad_Cache_Tags::add( self::tag( $name ) );
-			// Autoloaded transients do not expire.
-			$expires = isset( $autoloaded[ self::OPTION . $name ] ) ? 0 : (int) get_option( self::OPTION . 'timeout_' . $name );
-			if ( $expires > 0 ) {
-				Myriad_Cache_Page::limit( max( self::LEAST, $expires - time() ) );
+			foreach ( preg_split( '/ /', (string) $list, -1, PREG_SPLIT_NO_EMPTY ) as $tag ) {
+				Myriad_Cache_Tags::add_named( $tag );
 			}
-		}
-		$earlier = array_diff( $names, array_map( 'strval', array_keys( self::$stored ) ) );
-		$lists   = self::load_tags( $earlier );
-		foreach ( preg_split( '/ /', implode( ' ', $lists ), -1, PREG_SPLIT_NO_EMPTY ) as $tag ) {
-			Myriad_Cache_Tags::add_named( $tag );
-		}
-		if ( self::$has_version && count( $lists ) < count( $earlier ) ) {
-			// Another request than a shared page computed a transient, and no purge reports that its version has changed.
-			Myriad_Cache_Page::limit( self::LEAST );
-		}
-		foreach ( self::$stored as $name => list( $tags, $lifetime ) ) {
-			if ( count( $tags ) > self::MOST ) {
-				Myriad_Cache_Page::limit( self::LEAST );
-			} else {
-				set_transient( self::tags_of( (string) $name ), implode( ' ', $tags ), $lifetime > 0 ? $lifetime : MONTH_IN_SECONDS );
+			if ( '' === (string) $list ) {
+				self::limit( $name, null === $list );
 			}
 		}
 		self::$read   = array();
@@ -195,21 +182,55 @@ class Myriad_Cache_Transients {
 	}
 
 	/**
-	 * Returns the tags of transients that earlier pages computed.
+	 * Limits the validity of the page because of a transient without tags.
+	 *
+	 * @param string $name       Name.
+	 * @param bool   $is_unknown True if another request than a shared page computed it. Then no purge reports that its version has changed.
+	 */
+	private static function limit( $name, $is_unknown ) {
+		$autoloaded = wp_load_alloptions();
+		if ( $is_unknown && preg_grep( self::VERSION, array_keys( $autoloaded ) ) ) {
+			Myriad_Cache_Page::limit( self::LEAST );
+			return;
+		}
+		// Autoloaded transients do not expire.
+		$expires = isset( $autoloaded[ self::OPTION . $name ] ) ? 0 : (int) get_option( self::OPTION . 'timeout_' . $name );
+		if ( $expires > 0 ) {
+			Myriad_Cache_Page::limit( max( self::LEAST, $expires - time() ) );
+		}
+	}
+
+	/**
+	 * Stores the tags of the transients that this page computed.
+	 */
+	private static function store_tags() {
+		foreach ( self::$stored as $name => list( $tags, $lifetime ) ) {
+			if ( count( $tags ) > self::MOST ) {
+				Myriad_Cache_Page::limit( self::LEAST );
+			} else {
+				set_transient( self::tags_of( (string) $name ), implode( ' ', $tags ), $lifetime > 0 ? $lifetime : MONTH_IN_SECONDS );
+			}
+		}
+	}
+
+	/**
+	 * Returns the tags of transients that pages have computed.
 	 *
 	 * @param string[] $names Names.
-	 * @return string[] Tags of each of these transients that has some, separated by spaces.
+	 * @return array<string, string> Tags, separated by spaces, by tags_of() of each name; without transients that other requests computed.
 	 */
 	private static function load_tags( $names ) {
 		global $wpdb;
-		if ( ! $names ) {
-			return array();
-		}
 		$options = array();
 		foreach ( $names as $name ) {
 			$options[] = self::OPTION . self::tags_of( $name );
 		}
 		$places = implode( ',', array_fill( 0, count( $options ), '%s' ) );
-		return $wpdb->get_col( $wpdb->prepare( "SELECT option_value FROM {$wpdb->options} WHERE option_name IN ($places)", $options ) ); // phpcs:ignore WordPress.DB -- one query instead of one for each transient.
+		$lists  = array();
+		// phpcs:ignore WordPress.DB -- one query instead of one for each transient.
+		foreach ( $wpdb->get_results( $wpdb->prepare( "SELECT option_name, option_value FROM {$wpdb->options} WHERE option_name IN ($places)", $options ) ) as $row ) {
+			$lists[ substr( $row->option_name, strlen( self::OPTION ) ) ] = $row->option_value;
+		}
+		return $lists;
 	}
 }
