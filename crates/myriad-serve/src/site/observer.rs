@@ -147,8 +147,8 @@ impl ObserverThread {
         }
     }
 
-    /// Applies the `history` setting of the configuration, and tries to open the file if it is not open yet: another
-    /// process may have locked it.
+    /// Applies the `history` setting of the configuration, and tries to open the file if it is not open yet (another
+    /// process may have locked it), unless opening it has failed for another reason.
     fn update_history_file(&mut self) {
         let storage = self.config.lock().storage.clone();
         if self.history.storage.as_ref() != Some(&storage) {
@@ -183,7 +183,7 @@ impl ObserverThread {
 /// State of the history file and its setting.
 #[derive(Default)]
 struct HistoryState {
-    /// Setting for which the file was opened; `None` before the first configuration.
+    /// Setting that was last applied; `None` before the first configuration.
     storage: Option<HistoryStorage>,
     file: Option<HistoryFile>,
     /// True if the history file cannot be opened; the error has been logged.

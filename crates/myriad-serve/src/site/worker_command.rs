@@ -33,7 +33,8 @@ pub(super) enum WorkerCommand {
     },
     /// After this time, close connections that still use an earlier configuration.
     EndStragglers(Duration),
-    /// The stage of memory pressure has changed: free idle resources.
+    /// The stage of memory pressure has changed, or a memory check has found it above `Normal` again: free idle
+    /// resources.
     FreeMemory(PressureStage),
     /// Pass all access log lines to the writer threads, which then close the log files whose paths contain variables.
     /// The next line opens such a file again.
