@@ -105,7 +105,8 @@ fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     }
 }
 
-/// Returns the body for the client, read ahead if `on`. As in nginx, `*_limit_rate` only applies with read-ahead.
+/// Returns the body for the client, read ahead if `on`. A body that must be read completely even if the client
+/// disconnects is read ahead by one byte otherwise. As in nginx, `*_limit_rate` only applies with `on`.
 fn buffered(
     exchange: &mut Exchange,
     origin: &OriginPlace,

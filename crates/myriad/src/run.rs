@@ -121,8 +121,8 @@ fn print(text: &[u8]) -> Result<Option<ConfigurationSource>, String> {
     Ok(None)
 }
 
-/// Returns the log that is used until the configuration names another: the file of `-e`, created immediately as in
-/// nginx.
+/// Returns the log that is used until the configuration names another: the file `error_log` of `paths`, created
+/// immediately as in nginx. If it cannot be opened, nothing is logged; this is reported only if `was_asked_for` (`-e`).
 fn early_log(paths: &ServerPaths, was_asked_for: bool) -> ErrorLog {
     let Some(path) = &paths.error_log else { return ErrorLog::new(Vec::new()) };
     match logs::open(path) {

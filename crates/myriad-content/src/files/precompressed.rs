@@ -20,8 +20,8 @@ pub(super) struct PrecompressedFile {
     pub varies: bool,
 }
 
-/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`. If one is found, `path` becomes its path. The uncompressed file need
-/// not exist, as in nginx.
+/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`. If one is found that may be sent to this client, `path` becomes its
+/// path. The uncompressed file need not exist, as in nginx.
 pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> PrecompressedFile {
     let place = request.place();
     let mut packed = PrecompressedFile::default();

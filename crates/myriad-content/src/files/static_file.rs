@@ -367,7 +367,8 @@ fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -
 }
 
 /// Returns the best encoding of a small file that the client accepts and that exists; `None` to send it uncompressed. A
-/// missing better encoding is created once in the background.
+/// missing better encoding is created once in the background. If none exists, one with gzip is created immediately for
+/// contents of up to [`INLINE`] bytes, if the client accepts it.
 fn best_encoding(
     request: &Request,
     entry: &Arc<PathEntry>,

@@ -11,8 +11,8 @@ use super::settings::ResolverSettings;
 /// Default port of name servers.
 const DNS: u16 = 53;
 
-/// Returns the resolver of a level; `None` without `resolver`. A name server that cannot be resolved is reported in
-/// `errors`.
+/// Returns the resolver of a level; `None` without `resolver`, or if none of its name servers can be resolved. A name
+/// server that cannot be resolved is reported in `errors`.
 pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Option<ResolverConfig> {
     let resolver = settings.feature::<ResolverSettings>().name_servers.as_ref()?;
     let mut servers: Vec<SocketAddr> = Vec::new();
