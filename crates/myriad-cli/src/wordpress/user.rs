@@ -129,7 +129,8 @@ fn groups(sites: &[SiteRights<'_>]) -> Vec<Option<String>> {
     groups
 }
 
-/// Returns the user of PHP: that of the pool, otherwise the owner of the socket or of the site's folder.
+/// Returns the user of PHP: that of the pool, otherwise the owner of the socket or of the site's folder, otherwise
+/// `www-data` if it exists, or `nobody`.
 fn of_php(sites: &[SiteRights<'_>]) -> UserChoice {
     let of_pool = |site: &SiteRights<'_>| {
         let user = site.pool.as_ref()?.user.clone()?;

@@ -142,7 +142,7 @@ fn many_children(facts: &StackFacts, report: CheckReport<'_>) {
     }
 }
 
-/// Checks that Myriad sends no more concurrent requests to php-fpm than it has children.
+/// Checks that the maximum number of concurrent requests that Myriad sends to php-fpm is the number of its children.
 fn assumed_children(facts: &StackFacts, report: CheckReport<'_>) {
     let (assumed, children) = match (&facts.assumed_children, &facts.most_children) {
         (Ok(Some(assumed)), Ok(children)) => (*assumed, *children),
