@@ -15,9 +15,10 @@ use myriad_policy::{EntityTag, StoredValidators, if_range_holds};
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Request;
 
-/// Returns the ranges that the client receives. `Ignore` means the complete response: without `Range` in bytes, if its
-/// ranges are too many or `max_ranges` is 0, if the response does not support ranges or its length is unknown, if
-/// `If-Range` does not hold, or for several ranges of a stream. Must be called before the response is changed.
+/// Returns the ranges that the client receives. `Ignore` means the complete response: without a `Range` in bytes, if
+/// its ranges are too many or longer in total than the response, if `max_ranges` is 0, if the response does not support
+/// ranges or its length is unknown, if `If-Range` does not hold, or for several ranges of a stream. Must be called
+/// before the response is changed.
 pub(crate) fn plan(
     request: &Request,
     answer: &ContentResponse,

@@ -141,8 +141,8 @@ impl DenialReader<'_> {
         }
     }
 
-    /// Returns whether Apache would read the contents of an `<IfModule>`. If they are skipped and contain access rules,
-    /// this is reported.
+    /// Returns whether the contents of an `<IfModule>` are read, as [`ApacheWalk::has_module`] decides. Reports a
+    /// section with access rules that is left out because its module is unknown; other remarks are discarded.
     fn has_module(&mut self, item: &ApacheItem) -> bool {
         let known = self.walk.remarks.len();
         let is_read = self.walk.has_module(item);

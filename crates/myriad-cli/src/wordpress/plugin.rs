@@ -253,8 +253,9 @@ fn keep_hash(hashes: &WritableFolder, zone: &str, secret: &str) -> io::Result<Op
     Ok(previous)
 }
 
-/// Restores the previous hash, because the new secret could not be written and the plugin still has the old one.
-/// Returns the error of writing.
+/// Restores the hash of the previous secret after the plugin could not be written, so that the plugin in place can
+/// still connect. Removes the file of the hash if `previous` is `None`. Always returns an error: `failed`, the error of
+/// writing the plugin, with a remedy if the restoration also fails.
 fn restore_hash(
     hashes: &WritableFolder,
     zone: &str,

@@ -91,7 +91,8 @@ impl DiskStore {
     }
 
     /// Adds a file that was just read to the file index, or records its use. Returns `None` if the file must not be
-    /// served, because it has been removed or its index entry belongs to another page.
+    /// served: it has been removed or is about to be, or its index entry has another generation. In the latter case,
+    /// the file is marked for removal unless it was replaced during the read.
     fn note_read(&self, name: FileName, key_hash: u128, loaded: &LoadedFile, now: u64) -> Option<()> {
         let file_store = &self.file_store;
         let main = FileName::of_key(&loaded.key);

@@ -85,9 +85,9 @@ pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     }
 }
 
-/// Pushes the client's header fields as `HTTP_*` (RFC 3875 section 4.1.18), except `Transfer-Encoding`, those that a
-/// configured parameter replaces, and those that the purpose of the fetch omits. `Proxy` is never forwarded:
-/// applications interpret `HTTP_PROXY` as a proxy setting.
+/// Pushes header fields as `HTTP_*` (RFC 3875 section 4.1.18): the client's, or those that replace them in a shared
+/// fetch. `Transfer-Encoding`, fields that a configured parameter replaces, and fields that the purpose of the fetch
+/// omits are left out. `Proxy` is never forwarded: applications interpret `HTTP_PROXY` as a proxy setting.
 fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>, params: &mut impl Pairs) {
     let fields = purpose.fields(&exchange.request);
     let mut name = Vec::with_capacity(64);

@@ -50,7 +50,7 @@ pub(super) struct IncludeInProgress {
 
 /// Result of a complete include, which the page must apply.
 pub(super) enum IncludeResult {
-    /// The page has nothing to do.
+    /// No further action: the response, if any, has already been sent as part of the page.
     Nothing,
     /// The response was empty: the text of the stub block is to be sent, processed in the exchange of the subrequest.
     Stub(Box<Exchange>, Bytes),
