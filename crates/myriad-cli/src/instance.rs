@@ -195,7 +195,7 @@ pub fn holder(prefix: &Path) -> io::Result<Option<LockHolder>> {
             return Ok(Some(holder));
         }
     }
-    Err(io::Error::other("the process that holds the lock has not written its process ID yet"))
+    Err(io::Error::other("the process that holds the lock has not written a valid process ID"))
 }
 
 /// Returns the server that holds the lock of a folder; `None` if none does. Returns an error text with a remedy for the

@@ -48,7 +48,9 @@ pub enum FormatError {
 impl std::fmt::Display for FormatError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Foreign => "the file has another format version",
+            Self::Foreign => {
+                "the file is of another program, format version or hash seed, or its metadata is invalid"
+            }
             Self::Length => "the file is truncated or too long",
             Self::Damaged => "the file is damaged",
         })

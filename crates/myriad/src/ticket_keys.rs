@@ -45,7 +45,7 @@ impl TicketKeys {
         }
         self.remove_expired(now_s());
         if record.len() > LARGEST || (self.0.len() >= MOST && !self.0.contains_key(&lifetime_s)) {
-            return Err("a worker process sent too many session ticket keys");
+            return Err("a worker process sent too many session ticket keys, or one that is too long");
         }
         self.0.insert(lifetime_s, record);
         Ok(())

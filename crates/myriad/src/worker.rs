@@ -39,7 +39,7 @@ use myriad_tls::TicketKeyStore;
 pub(crate) const ARGUMENT: &str = "--worker";
 
 /// Error text for an invalid message payload of the supervisor.
-const NO_CONFIGURATION: &str = "the supervisor sent no configuration";
+const NO_CONFIGURATION: &str = "the supervisor sent no valid configuration";
 
 /// Signals that a worker ignores. They would terminate the process; a worker receives them only from the terminal that
 /// it shares with the supervisor.

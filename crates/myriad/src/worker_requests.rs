@@ -19,7 +19,7 @@ pub(crate) fn store_file(generations: &[&ServerGeneration], payload: &[u8]) -> R
     let is_named = generations.iter().any(|generation| generation.state.contains(&path));
     if !is_named || bytes.len() > LARGEST {
         return Err(format!(
-            "a worker process requested to store \"{}\", which is not allowed",
+            "a worker process requested to store \"{}\", which is not allowed, or too much data",
             path.display()
         ));
     }

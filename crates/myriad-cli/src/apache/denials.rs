@@ -204,7 +204,8 @@ impl DenialReader<'_> {
                 Err("the file has more than 64 sections and rules".to_owned())
             }
             Ok(name) if name.regex("/").is_none() => {
-                Err("its regular expression uses syntax that is not supported here".to_owned())
+                Err("its regular expression is too long, or uses syntax that is not supported here"
+                    .to_owned())
             }
             told => told,
         };

@@ -32,7 +32,7 @@ impl TrustedAuthorities {
         };
         let (store, certificates) = roots::usable_roots(&bytes);
         if certificates.is_empty() {
-            return Err("the file contains no CA certificate".to_owned());
+            return Err("no usable CA certificate was found".to_owned());
         }
         Ok(Self { store, certificates })
     }

@@ -23,7 +23,7 @@ impl SecretScanner {
     /// If the kernel does not allow a process to read its own memory.
     pub fn count(&self) -> usize {
         let memory = File::open("/proc/self/mem").expect("the memory of this process");
-        let maps = fs::read_to_string("/proc/self/maps").expect("what of it is there");
+        let maps = fs::read_to_string("/proc/self/maps").expect("the memory map of this process");
         maps.lines().filter_map(writable_range).map(|(start, end)| self.count_in(&memory, start, end)).sum()
     }
 

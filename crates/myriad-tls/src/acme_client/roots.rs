@@ -60,7 +60,7 @@ fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, AcmeError> {
         usable_roots(&text).1.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
     if usable.is_empty() {
         return Err(AcmeError::Refused(
-            "the file named by ssl_trusted_certificate contains no CA certificate".to_owned(),
+            "the CA bundle (ssl_trusted_certificate, or that of the system) contains no usable CA certificate".to_owned(),
         ));
     }
     Ok(usable)

@@ -87,7 +87,7 @@ fn freshness(page: &PageReport) -> String {
     }
     let fetching = if page.updating { ", being refreshed" } else { "" };
     if page.fresh_until_ms == 0 {
-        return format!("no: soft purged{fetching}");
+        return format!("no: soft purged or invalidated{fetching}");
     }
     let since = duration(page.now_ms - page.fresh_until_ms);
     format!("no: expired {since} ago, at {}{fetching}", moment(page.fresh_until_ms))
@@ -184,6 +184,6 @@ mod tests {
         let stale = PageReport { fresh_until_ms: 1_795_219_251_000, ..sample() };
         assert!(page(&stale).contains("no: expired 10s ago, at 2026-11-21 00:00:51 UTC\n"));
         let purged = PageReport { fresh_until_ms: 0, updating: true, ..sample() };
-        assert!(page(&purged).contains("no: soft purged, being refreshed\n"));
+        assert!(page(&purged).contains("no: soft purged or invalidated, being refreshed\n"));
     }
 }

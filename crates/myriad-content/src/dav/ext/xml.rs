@@ -119,7 +119,7 @@ fn elements(body: &[u8], mut found: impl FnMut(&[PropertyName], &str)) -> Result
             let (tag, after) = tag(&rest[1..])?;
             rest = after;
             if is_root_closed || path.len() >= DEEPEST {
-                return Err("too many elements");
+                return Err("elements are nested too deeply, or follow the root element");
             }
             let (tag, closes) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
             let (name, own) = attributes(tag)?;
