@@ -20,6 +20,7 @@ function myriad_cache_forget() {
 	$wpdb->query( "DELETE FROM {$wpdb->options} WHERE option_name LIKE '\\_transient\\_%myriad\\_tags\\_%'" ); // phpcs:ignore WordPress.DB -- their names are not known.
 }
 
+delete_site_option( 'myriad_cache_noise' );
 if ( is_multisite() ) {
 	foreach ( get_sites( array( 'fields' => 'ids', 'number' => 0 ) ) as $myriad_cache_site ) { // phpcs:ignore WordPress.Arrays.ArrayDeclarationSpacing.AssociativeArrayFound
 		switch_to_blog( $myriad_cache_site );

@@ -15,9 +15,14 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Actor {
 
 	/**
-	 * Capabilities of subscribers and customers.
+	 * Capabilities of people who manage content or settings. Members, students and customers have none of them.
 	 */
-	const MINOR = array( 'read', 'level_0', 'subscriber', 'customer', 'exist' );
+	const STAFF = array( 'edit_posts', 'edit_pages', 'manage_options', 'manage_categories', 'moderate_comments', 'list_users', 'manage_woocommerce', 'edit_products', 'view_shop_reports' );
+
+	/**
+	 * Actions of checkouts.
+	 */
+	const CHECKOUTS = array( 'woocommerce_checkout_order_processed', 'woocommerce_store_api_checkout_order_processed', 'woocommerce_new_order', 'edd_complete_purchase' );
 
 	/**
 	 * Requests that the screens of wp-admin send without an action of the user.
@@ -53,7 +58,7 @@ class Myriad_Cache_Actor {
 	}
 
 	/**
-	 * Returns whether a user above subscriber is logged in. Before the user is determined, the result is false.
+	 * Returns whether a user with a capability of staff is logged in. Before the user is determined, the result is false.
 	 *
 	 * @return bool
 	 */
@@ -62,30 +67,39 @@ class Myriad_Cache_Actor {
 			return false;
 		}
 		$user = wp_get_current_user();
-		return $user->exists() && ( is_super_admin( $user->ID ) || array_diff( array_keys( array_filter( (array) $user->allcaps ) ), self::MINOR ) );
+		return $user->exists() && ( is_super_admin( $user->ID ) || array_intersect( array_keys( array_filter( (array) $user->allcaps ) ), self::STAFF ) );
 	}
 
 	/**
-	 * Returns whether the request is a page view, or a script request of a page, by a visitor.
+	 * Returns whether the request may write counters: requests of visitors, and requests of staff that change no settings.
 	 *
-	 * Checkouts are not: they are requests of WooCommerce with an action of their own.
-	 *
-	 * @return string `view`, `script`, or an empty string for all other requests.
+	 * @return string `view` for a page view of a visitor, `script` for a script request of a page, `form` for others; empty for commands,
+	 *                cron, checkouts, and changes by staff, whose writes always count.
 	 */
 	public static function visit() {
-		if ( self::is_command_line() || wp_doing_cron() || self::is_staff() ) {
+		if ( self::is_command_line() || wp_doing_cron() || array_filter( self::CHECKOUTS, 'did_action' ) ) {
 			return '';
 		}
-		if ( in_array( self::method(), array( 'GET', 'HEAD' ), true ) && ! wp_doing_ajax() ) {
-			return 'view';
+		if ( self::is_staff() ) {
+			return self::changes_settings() ? '' : 'form';
 		}
-		$is_checkout = preg_match( '/checkout|order|payment/i', self::argument( 'wc-ajax' ) . self::argument( 'action' ) . self::argument( 'rest_route' ) . ( isset( $_SERVER['REQUEST_URI'] ) ? $_SERVER['REQUEST_URI'] : '' ) ); // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
-		$is_script   = wp_doing_ajax() || ( defined( 'REST_REQUEST' ) && REST_REQUEST ) || '' !== self::argument( 'wc-ajax' );
-		return $is_script && ! $is_checkout ? 'script' : '';
+		if ( wp_doing_ajax() || ( defined( 'REST_REQUEST' ) && REST_REQUEST ) || defined( 'WC_DOING_AJAX' ) ) {
+			return 'script';
+		}
+		return in_array( self::method(), array( 'GET', 'HEAD' ), true ) ? 'view' : 'form';
 	}
 
 	/**
-	 * Returns whether a user above subscriber, or a command, changes settings: with any method, or by a link that contains a nonce.
+	 * Returns whether the request changes the site on behalf of staff: a command, cron, or a change of settings or content.
+	 *
+	 * @return bool
+	 */
+	public static function is_managing() {
+		return wp_doing_cron() || self::changes_settings();
+	}
+
+	/**
+	 * Returns whether staff, or a command, changes settings or content: with any method, or by a link that contains a nonce.
 	 *
 	 * Requests that open screens send on their own do not count.
 	 *

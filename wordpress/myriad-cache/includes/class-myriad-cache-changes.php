@@ -345,7 +345,8 @@ class Myriad_Cache_Changes {
 	 * @param string $option Name.
 	 */
 	public static function network_option( $option ) {
-		if ( is_multisite() && ! preg_match( self::INNER_OPTIONS, $option ) && Myriad_Cache_Actor::changes_settings() ) {
+		$may_manage = ( defined( 'WP_CLI' ) && WP_CLI ) || 'cli' === PHP_SAPI || is_super_admin();
+		if ( is_multisite() && ! preg_match( self::INNER_OPTIONS, $option ) && $may_manage && Myriad_Cache_Actor::changes_settings() ) {
 			Myriad_Cache_Queue::add_network();
 		}
 	}

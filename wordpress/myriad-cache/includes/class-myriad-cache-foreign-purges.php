@@ -29,8 +29,6 @@ class Myriad_Cache_Foreign_Purges {
 		'cache_enabler_clear_complete_cache',
 		'cache_enabler_clear_site_cache',
 		'breeze_clear_all_cache',
-		'swcfpc_purge_cache',
-		'wphb_clear_page_cache',
 		'kinsta_clear_all_cache',
 		'wpo_cache_flush',
 		'rt_nginx_helper_purge_all',
@@ -47,6 +45,14 @@ class Myriad_Cache_Foreign_Purges {
 		'w3tc_flush_post',
 		'wpfc_clear_post_cache_by_id',
 		'cache_enabler_clear_page_cache_by_post',
+	);
+
+	/**
+	 * Actions that purge the post or the addresses in their argument, or the site without one.
+	 */
+	const ANY = array(
+		'swcfpc_purge_cache',
+		'wphb_clear_page_cache',
 	);
 
 	/**
@@ -67,6 +73,9 @@ class Myriad_Cache_Foreign_Purges {
 		}
 		foreach ( self::POST as $action ) {
 			add_action( $action, array( __CLASS__, 'post' ) );
+		}
+		foreach ( self::ANY as $action ) {
+			add_action( $action, array( __CLASS__, 'any' ) );
 		}
 		foreach ( self::URL as $action ) {
 			add_action( $action, array( __CLASS__, 'url' ) );
@@ -90,14 +99,32 @@ class Myriad_Cache_Foreign_Purges {
 	}
 
 	/**
+	 * Purges a post, addresses or the site.
+	 *
+	 * @param mixed $selection Number of a post, addresses, or nothing.
+	 */
+	public static function any( $selection = null ) {
+		if ( is_numeric( $selection ) && $selection > 0 ) {
+			self::post( $selection );
+		} elseif ( is_array( $selection ) && $selection ) {
+			array_map( array( __CLASS__, 'url' ), $selection );
+		} else {
+			Myriad_Cache_Changes::site();
+		}
+	}
+
+	/**
 	 * Returns whether WordPress itself called `clean_post_cache()`.
 	 *
 	 * @return bool
 	 */
 	private static function is_core_call() {
+		$function = new ReflectionFunction( 'clean_post_cache' );
+		$includes = dirname( (string) $function->getFileName() );
+		$admin    = dirname( $includes ) . DIRECTORY_SEPARATOR . 'wp-admin';
 		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 12 ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the action does not name the caller.
 			if ( 'clean_post_cache' === $frame['function'] && isset( $frame['file'] ) ) {
-				return 0 === strpos( $frame['file'], ABSPATH . WPINC ) || 0 === strpos( $frame['file'], ABSPATH . 'wp-admin' );
+				return 0 === strpos( $frame['file'], $includes . DIRECTORY_SEPARATOR ) || 0 === strpos( $frame['file'], $admin . DIRECTORY_SEPARATOR );
 			}
 		}
 		return true;

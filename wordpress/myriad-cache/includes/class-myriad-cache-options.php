@@ -88,7 +88,7 @@ class Myriad_Cache_Options {
 	 * Forgets which pages are recorded, after a change other than by a visitor.
 	 */
 	public static function forget_pages() {
-		if ( '' === Myriad_Cache_Actor::visit() && '' !== (string) get_option( self::PAGES ) ) {
+		if ( Myriad_Cache_Actor::is_managing() && '' !== (string) get_option( self::PAGES ) ) {
 			update_option( self::PAGES, '', false );
 		}
 	}
@@ -119,6 +119,12 @@ class Myriad_Cache_Options {
 		$known = is_array( $known ) ? $known : array();
 		if ( array_diff( $names, $known ) ) {
 			self::add( $names );
+			wp_cache_delete( self::READ, 'options' );
+			$known = get_option( self::READ );
+			if ( ! is_array( $known ) || array_diff( $names, $known ) ) {
+				// Another request stored its names at the same time: the next rendering records the page.
+				return;
+			}
 		}
 		wp_cache_delete( self::PAGES, 'options' );
 		$pages = (string) get_option( self::PAGES );

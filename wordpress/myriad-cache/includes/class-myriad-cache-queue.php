@@ -75,6 +75,13 @@ class Myriad_Cache_Queue {
 	private static $fields = array();
 
 	/**
+	 * True if the last purge of this request failed.
+	 *
+	 * @var bool
+	 */
+	private static $has_failed = false;
+
+	/**
 	 * True once the request has ended. Then PHP may have destroyed the connection to the database.
 	 *
 	 * @var bool
@@ -208,7 +215,7 @@ class Myriad_Cache_Queue {
 	 * Purges before the header of the response is sent. A failure is retried at the end of the request.
 	 */
 	public static function before_header() {
-		if ( did_action( 'init' ) && ! self::$is_finished ) {
+		if ( did_action( 'init' ) && ! self::$is_finished && self::may_send() ) {
 			self::flush();
 		}
 	}
@@ -227,8 +234,39 @@ class Myriad_Cache_Queue {
 	 * Purges at the end of the request. The response is complete only afterwards.
 	 */
 	public static function finish() {
-		self::flush();
+		if ( self::may_send() ) {
+			self::flush();
+		}
 		self::$is_finished = true;
+	}
+
+	/**
+	 * Returns whether the queue may be sent now. A visitor waits for a failed purge only once in RETRY seconds.
+	 *
+	 * @return bool False if the last attempt has just failed, and the request only writes what visits write. Then the tags are stored.
+	 */
+	private static function may_send() {
+		$pending = get_option( self::PENDING );
+		$is_down = is_array( $pending ) && isset( $pending['tried'] ) && time() - $pending['tried'] < self::RETRY;
+		if ( ! $is_down || ( ! self::$has_failed && '' === Myriad_Cache_Actor::visit() ) ) {
+			return true;
+		}
+		Myriad_Cache_Writes::resolve();
+		self::resolve();
+		$tags = array_unique( array_merge( isset( $pending['tags'] ) ? (array) $pending['tags'] : array(), array_map( 'strval', array_keys( self::$tags ) ) ) );
+		$urls = array_unique( array_merge( isset( $pending['urls'] ) ? (array) $pending['urls'] : array(), array_map( 'strval', array_keys( self::$urls ) ) ) );
+
+		self::$tags = array();
+		self::$urls = array();
+		if ( count( $tags ) + count( $urls ) <= self::MOST ) {
+			$pending['tags'] = array_values( $tags );
+			$pending['urls'] = array_values( $urls );
+		} else {
+			$pending['tags'] = array( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) );
+			$pending['urls'] = array();
+		}
+		update_option( self::PENDING, $pending, true );
+		return false;
 	}
 
 	/**
@@ -263,6 +301,8 @@ class Myriad_Cache_Queue {
 			return array( 'pages' => 0 );
 		}
 		$told = self::send( $tags, $urls );
+
+		self::$has_failed = is_wp_error( $told );
 		self::keep( $told, $tags, $urls, is_array( $pending ) );
 		self::$is_hard = false;
 		return $told;

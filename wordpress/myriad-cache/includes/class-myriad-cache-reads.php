@@ -359,7 +359,7 @@ class Myriad_Cache_Reads {
 	 */
 	public static function note_sql( $sql ) {
 		global $wpdb;
-		if ( ! self::$is_noting || ! is_string( $sql ) || ! preg_match( '/^[\s(]*(?:SELECT|WITH)\b/i', $sql ) ) {
+		if ( ! self::$is_noting || ! is_string( $sql ) || ! preg_match( Myriad_Cache_Sql::READ, $sql ) ) {
 			return $sql;
 		}
 		Myriad_Cache_Tables::note( $sql );

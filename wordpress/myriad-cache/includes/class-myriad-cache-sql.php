@@ -12,7 +12,8 @@ if ( ! defined( 'ABSPATH' ) ) {
 /**
  * Finds the tables that a statement reads or writes, and the columns that it writes.
  *
- * It is no complete parser. Where it is uncertain, it returns too many tables, which costs a purge, never too few.
+ * It is no complete parser. Where it is uncertain, it returns too many tables, which costs a purge. It misses names behind the
+ * first MOST bytes.
  */
 class Myriad_Cache_Sql {
 
@@ -24,7 +25,19 @@ class Myriad_Cache_Sql {
 	/**
 	 * Statements that change data.
 	 */
-	const WRITE = '/^[\s(]*(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|LOAD|ALTER|DROP|RENAME)\b/i';
+	const WRITE = '~^(?:[\s(]|/\*.*?\*/)*(?:WITH\b.*?\)\s*)?(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|LOAD|ALTER|DROP|RENAME)\b~is';
+
+	/**
+	 * Statements that read data.
+	 */
+	const READ = '~^(?:[\s(]|/\*.*?\*/)*(?:SELECT|WITH)\b~is';
+
+	/**
+	 * In place of columns: all columns of deleted rows, unknown columns, and a changed or emptied table.
+	 */
+	const ROWS    = '-';
+	const UNKNOWN = '*';
+	const TABLE   = '!';
 
 	/**
 	 * Text literals and comments. The last literal may be cut off.
@@ -130,7 +143,7 @@ class Myriad_Cache_Sql {
 				$is_before = false;
 			} elseif ( ',' === $token ) {
 				$is_before = ! empty( $is_list[ $depth ] );
-			} elseif ( isset( self::BEFORE_TABLE[ $word ] ) && ! ( 'UPDATE' === $word && ( 'KEY' === $last || 'FOR' === $last ) ) ) {
+			} elseif ( isset( self::BEFORE_TABLE[ $word ] ) && ! self::is_no_table( $word, $last, isset( $tokens[ $at + 1 ] ) ? $tokens[ $at + 1 ] : '' ) ) {
 				$is_before         = true;
 				$is_list[ $depth ] = true;
 			} elseif ( isset( self::AFTER_TABLES[ $word ] ) ) {
@@ -152,11 +165,27 @@ class Myriad_Cache_Sql {
 	}
 
 	/**
+	 * Returns whether a word of BEFORE_TABLE does not precede a table: `ON DUPLICATE KEY UPDATE`, `FOR UPDATE`, the functions `REPLACE()`
+	 * and `INSERT()`.
+	 *
+	 * @param string $word Word, in capitals.
+	 * @param string $last Word before it, in capitals.
+	 * @param string $next Token after it.
+	 * @return bool
+	 */
+	private static function is_no_table( $word, $last, $next ) {
+		if ( 'UPDATE' === $word ) {
+			return 'KEY' === $last || 'FOR' === $last;
+		}
+		return '(' === $next && in_array( $word, array( 'REPLACE', 'INSERT', 'TRUNCATE' ), true );
+	}
+
+	/**
 	 * Returns the tables and columns that a statement writes.
 	 *
 	 * @param string $sql Statement.
-	 * @return array{tables: string[], columns: string[]}|null Null if it writes nothing. The columns are `*` if rows
-	 *                                                         are deleted, or if the columns are unknown.
+	 * @return array{tables: string[], columns: string[]}|null Null if it writes nothing. The only column is ROWS, UNKNOWN or TABLE if the
+	 *                                                         statement names none.
 	 */
 	public static function write( $sql ) {
 		$verb = array();
@@ -167,7 +196,7 @@ class Myriad_Cache_Sql {
 		$columns = strlen( $sql ) > self::MOST ? array() : self::columns( strtoupper( $verb[1] ), $tokens );
 		return array(
 			'tables'  => array_keys( self::tables_in( $tokens ) ),
-			'columns' => $columns ? $columns : array( '*' ),
+			'columns' => $columns ? $columns : array( self::UNKNOWN ),
 		);
 	}
 
@@ -176,11 +205,11 @@ class Myriad_Cache_Sql {
 	 *
 	 * @param string   $verb   First word, in capitals.
 	 * @param string[] $tokens Tokens.
-	 * @return string[] Names; empty if they are unknown.
+	 * @return string[] Names, ROWS or TABLE; empty if they are unknown.
 	 */
 	private static function columns( $verb, $tokens ) {
 		if ( ! in_array( $verb, array( 'INSERT', 'UPDATE', 'REPLACE' ), true ) ) {
-			return array();
+			return array( 'DELETE' === $verb ? self::ROWS : self::TABLE );
 		}
 		$columns = array();
 		$is_set  = false;
@@ -191,7 +220,7 @@ class Myriad_Cache_Sql {
 				$depth += '(' === $token ? 1 : -1;
 			} elseif ( 'SET' === $word || ( 'UPDATE' === $word && 'UPDATE' !== $verb ) ) {
 				$is_set = true;
-			} elseif ( 'WHERE' === $word || 'LIMIT' === $word ) {
+			} elseif ( 0 === $depth && ( 'WHERE' === $word || 'LIMIT' === $word ) ) {
 				$is_set = false;
 			} elseif ( '=' === $token && $is_set && 0 === $depth && $at > 0 ) {
 				$columns[ trim( $tokens[ $at - 1 ], '`' ) ] = true;

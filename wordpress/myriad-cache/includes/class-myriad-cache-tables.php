@@ -57,10 +57,10 @@ class Myriad_Cache_Tables {
 	}
 
 	/**
-	 * Returns the site of a table, and its name without the prefix of the site.
+	 * Returns the site of a table, its name without the prefix of the site, and true if it has such a prefix.
 	 *
 	 * @param string $table Name in the database.
-	 * @return array{0: int, 1: string}
+	 * @return array{0: int, 1: string, 2: bool}
 	 */
 	private static function split( $table ) {
 		global $wpdb;
@@ -68,9 +68,12 @@ class Myriad_Cache_Tables {
 		$name  = 0 === strncasecmp( $table, $base, strlen( $base ) ) ? substr( $table, strlen( $base ) ) : $table;
 		$found = array();
 		if ( ! is_multisite() ) {
-			return array( get_current_blog_id(), $name );
+			return array( get_current_blog_id(), $name, $name !== $table || '' === $base );
 		}
-		return $name !== $table && preg_match( '/^([0-9]+)_(.+)$/D', $name, $found ) ? array( (int) $found[1], $found[2] ) : array( get_main_site_id(), $name );
+		if ( $name !== $table && preg_match( '/^([0-9]+)_(.+)$/D', $name, $found ) ) {
+			return array( (int) $found[1], $found[2], true );
+		}
+		return array( get_main_site_id(), $name, $name !== $table );
 	}
 
 	/**
@@ -80,8 +83,11 @@ class Myriad_Cache_Tables {
 	 * @return string Tag with the site number; empty for tables without tags.
 	 */
 	public static function tag( $table ) {
-		list( $site, $name ) = self::split( $table );
-		return self::is_reported( $name ) ? '' : Myriad_Cache_Tags::of_site( $site, 'db.' . Myriad_Cache_Tags::field( strtolower( $name ) ) );
+		global $wpdb;
+		list( $site, $name, $is_ours ) = self::split( $table );
+
+		$is_people = $table === $wpdb->users || $table === $wpdb->usermeta; // They may have other names.
+		return $is_people || ( $is_ours && self::is_reported( $name ) ) ? '' : Myriad_Cache_Tags::of_site( $site, 'db.' . Myriad_Cache_Tags::field( strtolower( $name ) ) );
 	}
 
 	/**

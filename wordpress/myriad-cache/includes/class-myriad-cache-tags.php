@@ -165,6 +165,11 @@ class Myriad_Cache_Tags {
 	 * @param string $tag Tag in Myriad's format.
 	 */
 	public static function add_named( $tag ) {
+		$own = 'wp' . get_current_blog_id() . '-';
+		if ( 0 === strpos( $tag, $own ) && ! ( is_multisite() && ms_is_switched() ) ) {
+			self::add( substr( $tag, strlen( $own ) ) );
+			return;
+		}
 		self::$others[ $tag ] = self::next();
 	}
 
@@ -242,7 +247,7 @@ class Myriad_Cache_Tags {
 		if ( is_multisite() ) {
 			array_unshift( $tags, self::NETWORK );
 		}
-		return self::bounded( array_merge( $tags, array_keys( self::$others ) ) );
+		return self::bounded( array_values( array_unique( array_merge( $tags, array_keys( self::$others ) ) ) ) );
 	}
 
 	/**

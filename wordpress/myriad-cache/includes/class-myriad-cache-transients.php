@@ -33,7 +33,7 @@ class Myriad_Cache_Transients {
 	/**
 	 * Transients that do not affect pages (locks, sessions, data of this plugin), and those of WordPress that contain only data of the theme.
 	 */
-	const INNER = '/^(?:myriad_|doing_cron$|_?wc_session|global_styles|wp_(?:styles_for_blocks|core_block_css_files|theme_files_patterns)|theme_roots$|settings_errors$|health-check-)/';
+	const INNER = '/^(?:myriad_|doing_cron$|_?wc_session|global_styles|woocommerce_blocks_asset_api_script_data|wp_(?:styles_for_blocks|core_block_css_files|theme_files_patterns)|theme_roots$|settings_errors$|health-check-)/';
 
 	/**
 	 * Name of a transient in SQL.
@@ -90,10 +90,25 @@ class Myriad_Cache_Transients {
 	 */
 	public static function start() {
 		self::$is_page = ! wp_using_ext_object_cache();
+		foreach ( self::$is_page ? preg_grep( '/^_transient_(?!timeout_)/', array_keys( wp_load_alloptions() ) ) : array() as $option ) {
+			add_filter( 'pre_transient_' . substr( $option, strlen( self::OPTION ) ), array( __CLASS__, 'note_loaded' ), PHP_INT_MAX, 2 );
+		}
 	}
 
 	/**
-	 * Records the transients that SQL reads. Transients without expiry need no SQL, because they are loaded with all options.
+	 * Records that a transient without expiry is read, which is loaded with all options.
+	 *
+	 * @param mixed  $value Value.
+	 * @param string $name  Name.
+	 * @return mixed
+	 */
+	public static function note_loaded( $value, $name ) {
+		self::note_name( (string) $name );
+		return $value;
+	}
+
+	/**
+	 * Records the transients that SQL reads.
 	 *
 	 * @param string $sql SQL.
 	 */
@@ -103,10 +118,18 @@ class Myriad_Cache_Transients {
 			return;
 		}
 		foreach ( $found[1] as $name ) {
-			// The first read counts: set_transient() reads the option again.
-			if ( ! isset( self::$read[ $name ] ) && ! preg_match( self::INNER, $name ) ) {
-				self::$read[ $name ] = Myriad_Cache_Reads::mark();
-			}
+			self::note_name( $name );
+		}
+	}
+
+	/**
+	 * Records the first read of a transient: set_transient() reads the option again.
+	 *
+	 * @param string $name Name.
+	 */
+	private static function note_name( $name ) {
+		if ( self::$is_page && ! isset( self::$read[ $name ] ) && ! preg_match( self::INNER, $name ) && ! preg_match( self::VERSION, $name ) ) {
+			self::$read[ $name ] = Myriad_Cache_Reads::mark();
 		}
 	}
 
@@ -126,12 +149,12 @@ class Myriad_Cache_Transients {
 	}
 
 	/**
-	 * Purges the pages that read a transient, unless a page view of a visitor deleted it.
+	 * Purges the pages that read a transient, if cron, a command, a checkout or a change by staff deleted it.
 	 *
 	 * @param string $name Name.
 	 */
 	public static function deleted( $name ) {
-		if ( ! self::$is_page && ! preg_match( self::INNER, $name ) && ! preg_match( self::VERSION, $name ) && 'view' !== Myriad_Cache_Actor::visit() ) {
+		if ( ! preg_match( self::INNER, $name ) && ! preg_match( self::VERSION, $name ) && '' === Myriad_Cache_Actor::visit() ) {
 			Myriad_Cache_Queue::add( self::tag( $name ) );
 		}
 	}
@@ -189,6 +212,9 @@ class Myriad_Cache_Transients {
 	 */
 	private static function limit( $name, $is_unknown ) {
 		$autoloaded = wp_load_alloptions();
+		if ( false === get_option( self::OPTION . $name ) ) {
+			return;
+		}
 		if ( $is_unknown && preg_grep( self::VERSION, array_keys( $autoloaded ) ) ) {
 			Myriad_Cache_Page::limit( self::LEAST );
 			return;

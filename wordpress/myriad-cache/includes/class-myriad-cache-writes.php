@@ -12,21 +12,30 @@ if ( ! defined( 'ABSPATH' ) ) {
 /**
  * Purges the pages that read a table, after the table was written.
  *
- * Page views write as well: counters, statistics, sessions, logs. The columns that they write are learned, and later writes of these
- * columns by visitors purge nothing; pages that read such a table have a short validity instead. Writes by users above
- * subscriber, cron, WP-CLI and checkouts, and of other columns, always purge.
+ * Page views write as well: counters, statistics, sessions, logs. The columns that several of them write are learned, and later
+ * writes of these columns by visits purge nothing; pages that read such a table have a short validity instead. Changes by staff, cron,
+ * WP-CLI and checkouts, and writes of other columns, always purge.
  */
 class Myriad_Cache_Writes {
 
 	/**
-	 * Option with the columns that visits write: `table.column` => number of visits, at most LEARNED.
+	 * Option, of the network if there is one, with the columns that visits write: `table.column` => points, at most LEARNED.
 	 */
 	const NOISE = 'myriad_cache_noise';
 
 	/**
-	 * Number of script requests of visitors after which a column counts as noise. Page views count as LEARNED.
+	 * Points from which a column is learned.
 	 */
 	const LEARNED = 10;
+
+	/**
+	 * Points of a visit by kind: three page views or ten script requests teach a column, forms none.
+	 */
+	const POINTS = array(
+		'view'   => 4,
+		'script' => 1,
+		'form'   => 0,
+	);
 
 	/**
 	 * Maximum number of columns that are learned.
@@ -104,7 +113,7 @@ class Myriad_Cache_Writes {
 	 * @return array<string, int>
 	 */
 	private static function noise() {
-		$noise = get_option( self::NOISE );
+		$noise = get_site_option( self::NOISE );
 		return is_array( $noise ) ? $noise : array();
 	}
 
@@ -122,25 +131,27 @@ class Myriad_Cache_Writes {
 		$known = $noise;
 		foreach ( $written as $table => $columns ) {
 			$is_noise = '' !== $visit;
-			foreach ( array_keys( $columns ) as $column ) {
-				$name  = $table . '.' . $column;
-				$count = isset( $noise[ $name ] ) ? (int) $noise[ $name ] : 0;
-				if ( 'view' === $visit ) {
-					$count = self::LEARNED;
-				} elseif ( 'script' === $visit && $count < self::LEARNED ) {
-					++$count;
+			foreach ( array_keys( '' === $visit ? array() : $columns ) as $column ) {
+				$name   = $table . '.' . $column;
+				$before = isset( $noise[ $name ] ) ? (int) $noise[ $name ] : 0;
+				$points = min( self::LEARNED, $before + self::POINTS[ $visit ] );
+				if ( Myriad_Cache_Sql::TABLE === (string) $column || ( ! isset( $noise[ $name ] ) && count( $noise ) >= self::MOST ) ) {
+					$is_noise = false;
+					continue;
 				}
-				$is_noise = $is_noise && $count >= self::LEARNED;
-				if ( '' !== $visit && ( isset( $noise[ $name ] ) || count( $noise ) < self::MOST ) ) {
-					$noise[ $name ] = $count;
+				if ( $points > 0 ) {
+					$noise[ $name ] = $points;
 				}
+				// The write that teaches the column purges as well: pages stored before have a long validity.
+				$is_noise = $is_noise && $before >= self::LEARNED;
 			}
 			if ( ! $is_noise ) {
 				Myriad_Cache_Queue::add_named( Myriad_Cache_Tables::tag( (string) $table ) );
 			}
 		}
 		if ( $noise !== $known ) {
-			update_option( self::NOISE, $noise, true );
+			update_site_option( self::NOISE, $noise );
+			self::$noisy = null;
 		}
 	}
 }
