@@ -235,13 +235,13 @@ fn changes_purge_pages_of_plugins_that_read_them_by_any_function() {
     check_cases(&site, &server);
 }
 
-/// Plugin with a table that has settings (`text`) and a counter (`hits`), as plugins for redirects have. Each page view
-/// and each script request with `count` increments the counter, `settings=TEXT` changes the setting of the site and the
-/// text. A shortcode shows the text, another one an option.
+/// Plugin with a table that has settings (`text`) and a counter (`hits`), as plugins for redirects have. Each request with
+/// `count` increments the counter, and a form with `settings` changes the text. One shortcode shows the text, another one
+/// an option.
 const COUNTER: &str = r#"<?php
 add_action('template_redirect', function () {
     global $wpdb;
-    $wpdb->query("UPDATE {$wpdb->prefix}counted SET hits = hits + 1 WHERE id = 1");
+    if (isset($_REQUEST['count'])) $wpdb->query("UPDATE {$wpdb->prefix}counted SET hits = hits + 1 WHERE id = 1");
 });
 add_action('init', function () {
     global $wpdb;
@@ -271,6 +271,43 @@ fn serve_counter() -> (WordPress, Server) {
     (site, server)
 }
 
+/// Statements with the tables and columns that they write; `null` for statements that write nothing.
+const STATEMENTS: &[(&str, &str, &str)] = &[
+    ("SELECT a FROM x, `y` AS z JOIN db.w ON w.a = z.a, v WHERE b = 'FROM no'", "x y w v", "null"),
+    ("/* plugin */ SELECT 1 FROM (a, b) UNION SELECT 2 FROM c FOR UPDATE", "a b c", "null"),
+    ("INSERT INTO t (a, b) VALUES (1, 'x') ON DUPLICATE KEY UPDATE c = c + 1", "t", "c a b"),
+    (
+        "UPDATE t SET a = REPLACE(a, 'b', 'c'), d = (SELECT e FROM u WHERE f = 1), g = 2 WHERE h = 3",
+        "t u",
+        "a d g",
+    ),
+    ("/* plugin */ DELETE FROM t WHERE a = 1", "t", "-"),
+    ("WITH c AS (SELECT 1 FROM u) DELETE FROM t", "u t", "-"),
+    ("INSERT t VALUES (1)", "t", "*"),
+    ("TRUNCATE t", "t", "!"),
+    ("ALTER TABLE t ADD COLUMN a INT", "t", "!"),
+];
+
+#[test]
+fn tables_and_written_columns_are_found_in_sql() {
+    let site = WordPress::alone();
+    let _server = site.serve_with_plugin();
+    for (sql, tables, columns) in STATEMENTS {
+        let hex: String = sql.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let code = format!(
+            "$sql = hex2bin('{hex}'); echo implode(' ', Myriad_Cache_Sql::tables($sql)), '|', \
+             isset(Myriad_Cache_Sql::write($sql)['columns']) ? implode(' ', Myriad_Cache_Sql::write($sql)['columns']) : 'null';"
+        );
+        assert_eq!(site.run_php(HOST, &code).trim(), format!("{tables}|{columns}"), "{sql}");
+    }
+}
+
+/// Sends a request that PHP handles and that increments the counter.
+fn count(server: &Server, request: Request) {
+    let answer = server.fetch(&request.host(HOST).field("Cookie", "NO_CACHE=1"));
+    assert_eq!(answer.status, 200);
+}
+
 /// Checks that the page of a shortcode is stored and shows `content`.
 fn assert_stored(server: &Server, name: &str, content: &str) {
     shown(server, name, None);
@@ -280,14 +317,19 @@ fn assert_stored(server: &Server, name: &str, content: &str) {
 #[test]
 fn counters_of_page_views_purge_nothing_and_other_columns_do() {
     let (site, server) = serve_counter();
-    // Three views write the counter, so that it is known as one.
-    for _ in 0..3 {
-        shown(&server, "setting", Some("NO_CACHE=1"));
-    }
     assert_stored(&server, "counted", "first");
-    for _ in 0..3 {
-        shown(&server, "setting", Some("NO_CACHE=1"));
+    // Each of the three views that teach the counter purges, because the stored page is valid for a day.
+    for number in 1..=3 {
+        count(&server, Request::get("/case-setting/?count=1"));
+        assert_ne!(shown(&server, "counted", None).1, "HIT", "view {number}");
+        assert_stored(&server, "counted", "first");
     }
+    count(&server, Request::get("/case-setting/?count=1"));
+    assert_eq!(shown(&server, "counted", None).1, "HIT");
+    // Forms of visitors write the counter too: anybody can send them.
+    let form =
+        Request::post("/case-setting/", "count=1").field("Content-Type", "application/x-www-form-urlencoded");
+    count(&server, form);
     assert_eq!(shown(&server, "counted", None).1, "HIT");
     site.run_php(
         HOST,

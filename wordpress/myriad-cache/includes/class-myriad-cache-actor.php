@@ -10,12 +10,12 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Distinguishes changes by people who manage the site from writes that page views cause, such as counters.
+ * Distinguishes changes by staff, cron and commands from writes that page views cause, such as counters.
  */
 class Myriad_Cache_Actor {
 
 	/**
-	 * Capabilities of people who manage content or settings. Members, students and customers have none of them.
+	 * Capabilities of staff: to manage content or settings. Members, students and customers have none of them.
 	 */
 	const STAFF = array( 'edit_posts', 'edit_pages', 'manage_options', 'manage_categories', 'moderate_comments', 'list_users', 'manage_woocommerce', 'edit_products', 'view_shop_reports' );
 
@@ -71,10 +71,10 @@ class Myriad_Cache_Actor {
 	}
 
 	/**
-	 * Returns whether the request may write counters: requests of visitors, and requests of staff that change no settings.
+	 * Returns the kind of visit. Writes of visits may be counters: requests of visitors, and requests of staff that change no settings.
 	 *
-	 * @return string `view` for a page view of a visitor, `script` for a script request of a page, `form` for others; empty for commands,
-	 *                cron, checkouts, and changes by staff, whose writes always count.
+	 * @return string `view` for a page view of a visitor, `script` for AJAX and REST requests of visitors, `form` for other requests; empty
+	 *                for commands, cron, checkouts, and changes by staff, whose writes always purge.
 	 */
 	public static function visit() {
 		if ( self::is_command_line() || wp_doing_cron() || array_filter( self::CHECKOUTS, 'did_action' ) ) {

@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Handles the actions by which plugins ask other page caches to purge, as Myriad takes their place.
+ * Handles the actions by which plugins purge other page caches.
  *
  * Functions of other caches, such as `rocket_clean_domain()`, are not defined: plugins use them to find out whether these caches
  * are active, and the activation of such a cache would fail.

@@ -82,7 +82,7 @@ class Myriad_Cache_Queue {
 	private static $has_failed = false;
 
 	/**
-	 * True once the request has ended. Then PHP may have destroyed the connection to the database.
+	 * True after the last purge of the request. Then PHP may have destroyed the connection to the database.
 	 *
 	 * @var bool
 	 */
@@ -199,7 +199,7 @@ class Myriad_Cache_Queue {
 
 	/**
 	 * Registers the purges: before the header of the response is sent, so that a client that has the response finds no older page, and
-	 * at the end of the request, for later changes.
+	 * during shutdown, for later changes.
 	 */
 	public static function arrange() {
 		if ( ! self::$is_arranged ) {
@@ -212,7 +212,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Purges before the header of the response is sent. A failure is retried at the end of the request.
+	 * Purges before the header of the response is sent. Changes after it are purged during shutdown.
 	 */
 	public static function before_header() {
 		if ( did_action( 'init' ) && ! self::$is_finished && self::may_send() ) {
@@ -231,7 +231,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Purges at the end of the request. The response is complete only afterwards.
+	 * Purges during shutdown. The response is complete only afterwards.
 	 */
 	public static function finish() {
 		if ( self::may_send() ) {
@@ -251,20 +251,7 @@ class Myriad_Cache_Queue {
 		if ( ! $is_down || ( ! self::$has_failed && '' === Myriad_Cache_Actor::visit() ) ) {
 			return true;
 		}
-		Myriad_Cache_Writes::resolve();
-		self::resolve();
-		$tags = array_unique( array_merge( isset( $pending['tags'] ) ? (array) $pending['tags'] : array(), array_map( 'strval', array_keys( self::$tags ) ) ) );
-		$urls = array_unique( array_merge( isset( $pending['urls'] ) ? (array) $pending['urls'] : array(), array_map( 'strval', array_keys( self::$urls ) ) ) );
-
-		self::$tags = array();
-		self::$urls = array();
-		if ( count( $tags ) + count( $urls ) <= self::MOST ) {
-			$pending['tags'] = array_values( $tags );
-			$pending['urls'] = array_values( $urls );
-		} else {
-			$pending['tags'] = array( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) );
-			$pending['urls'] = array();
-		}
+		list( $pending['tags'], $pending['urls'] ) = self::take( $pending );
 		update_option( self::PENDING, $pending, true );
 		return false;
 	}
@@ -275,37 +262,46 @@ class Myriad_Cache_Queue {
 	 * @return array|WP_Error Result: `pages`, the number of purged pages.
 	 */
 	public static function flush() {
-		Myriad_Cache_Writes::resolve();
-		self::resolve();
-		$tags    = array_keys( self::$tags );
-		$urls    = array_keys( self::$urls );
 		$pending = get_option( self::PENDING );
-		if ( is_array( $pending ) ) {
-			$tags = array_merge( $tags, isset( $pending['tags'] ) ? (array) $pending['tags'] : array() );
-			$urls = array_merge( $urls, isset( $pending['urls'] ) ? (array) $pending['urls'] : array() );
+		$pending = is_array( $pending ) ? $pending : array();
 
-			self::$is_hard = self::$is_hard || ! empty( $pending['hard'] );
-		}
-		self::$tags = array();
-		self::$urls = array();
-		if ( $tags ) {
-			Myriad_Cache_Options::forget_pages();
-		}
-		if ( count( $tags ) + count( $urls ) > self::MOST ) {
-			$tags = array( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) );
-			$urls = array();
-		}
-		$tags = array_values( array_unique( $tags ) );
-		$urls = array_values( array_unique( $urls ) );
+		list( $tags, $urls ) = self::take( $pending );
+
+		self::$is_hard = self::$is_hard || ! empty( $pending['hard'] );
 		if ( ! $tags && ! $urls ) {
 			return array( 'pages' => 0 );
 		}
 		$told = self::send( $tags, $urls );
 
 		self::$has_failed = is_wp_error( $told );
-		self::keep( $told, $tags, $urls, is_array( $pending ) );
+		self::keep( $told, $tags, $urls, (bool) $pending );
 		self::$is_hard = false;
 		return $told;
+	}
+
+	/**
+	 * Removes all tags and addresses from the queue.
+	 *
+	 * @param array $pending Failed purge, whose tags and addresses are added.
+	 * @return array{0: string[], 1: string[]} Tags and addresses; only the tag of the site or network if there are more than MOST.
+	 */
+	private static function take( $pending ) {
+		Myriad_Cache_Writes::resolve();
+		self::resolve();
+		$tags = array_map( 'strval', array_keys( self::$tags ) );
+		$urls = array_map( 'strval', array_keys( self::$urls ) );
+		if ( $tags ) {
+			Myriad_Cache_Options::forget_pages();
+		}
+		$tags = array_unique( array_merge( $tags, isset( $pending['tags'] ) ? (array) $pending['tags'] : array() ) );
+		$urls = array_unique( array_merge( $urls, isset( $pending['urls'] ) ? (array) $pending['urls'] : array() ) );
+
+		self::$tags = array();
+		self::$urls = array();
+		if ( count( $tags ) + count( $urls ) > self::MOST ) {
+			return array( array( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) ), array() );
+		}
+		return array( array_values( $tags ), array_values( $urls ) );
 	}
 
 	/**

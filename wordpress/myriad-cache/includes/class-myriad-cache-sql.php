@@ -12,7 +12,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 /**
  * Finds the tables that a statement reads or writes, and the columns that it writes.
  *
- * It is no complete parser. Where it is uncertain, it returns too many tables, which costs a purge. It misses names behind the
+ * It is no complete parser. Where it is uncertain, it returns too many tables, which costs a purge. It misses names after the
  * first MOST bytes.
  */
 class Myriad_Cache_Sql {
@@ -78,7 +78,7 @@ class Myriad_Cache_Sql {
 	);
 
 	/**
-	 * Words that end a list of tables.
+	 * Words after a list of tables.
 	 */
 	const AFTER_TABLES = array(
 		'WHERE'  => true,

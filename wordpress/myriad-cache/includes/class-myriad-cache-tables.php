@@ -47,7 +47,7 @@ class Myriad_Cache_Tables {
 	const SHOP = '/^(?:wc_product_(?:meta|attributes)_lookup|wc_(?:reserved_stock|category_lookup|customer_lookup|webhooks|download_log|rate_limits)|wc_orders\w*|wc_order_\w+|wc_admin_\w+|woocommerce_(?:sessions|api_keys|log|order_item\w*|payment_token\w*|downloadable_product_permissions)|actionscheduler_\w+)$/D';
 
 	/**
-	 * Returns whether tables have no tags of their own.
+	 * Returns whether a table of WordPress or WooCommerce has no tag, because actions report its changes.
 	 *
 	 * @param string $name Name without prefix.
 	 * @return bool
