@@ -24,7 +24,7 @@ use crate::{deadline, h1};
 /// Number of connections evicted when `accept` fails for lack of file descriptors: as many descriptors as a new client
 /// connection and its request may need.
 const DESCRIPTORS_PER_CONNECTION: usize = 4;
-/// Pause before the next `accept` after an error such as lack of memory, as long as nginx's default
+/// Pause before the next `accept` after an error, for example lack of memory, as long as nginx's default
 /// `accept_mutex_delay`. Not used after a lack of file descriptors or an aborted connection.
 const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
 /// Interval at which a listener that cannot accept for lack of slots, memory or file descriptors tries again. Needed

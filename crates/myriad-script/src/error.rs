@@ -63,7 +63,7 @@ pub enum EvalError {
     },
     /// The value of a variable depends on itself, or on more than 100 nested variables.
     Cycle {
-        /// Name of the variable at which the evaluation ended, without `$`.
+        /// Name of the variable at which the evaluation failed, without `$`.
         variable: String,
     },
     /// `rewrite` produced an empty URI.

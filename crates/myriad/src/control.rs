@@ -95,7 +95,7 @@ pub(crate) struct ControlMessage {
 #[derive(Debug)]
 pub(crate) struct ControlChannel {
     stream: UnixStream,
-    /// Lock that keeps messages whole, because several threads of a worker may send.
+    /// Lock around the sending of a message: several threads of a worker may send.
     sending: Mutex<()>,
 }
 

@@ -26,7 +26,7 @@ fn url_is_purged_with_any_query_and_once() {
     assert!(cached(&server, "/a") && cached(&server, "/a?y=1") && !cached(&server, "/a?x=1"));
     let answer = purge(&server, "/a", &[("X-Purge-Method", "default")]);
     assert_eq!((answer.status, answer.field("Cache-Purge-Result")), (200, Some("url; count=3")));
-    // The client has the whole page before the fetch ends, and a fetch in flight counts as a page.
+    // The client has the whole page before the fetch is complete, and a fetch in flight counts as a page.
     wait_for("the end of the fetch", || purge(&server, "/a", &[("X-Purge-Method", "default")]).status == 404);
     assert_eq!(purge(&server, "/a", &[]).status, 412);
     assert!(cached(&server, "/b"));

@@ -1,4 +1,4 @@
-//! End of a fetch that got no usable response.
+//! Completion of a fetch that got no usable response.
 
 use myriad_log::LogLevel;
 use myriad_store::FlightWriter;
@@ -9,7 +9,7 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
 
-/// Ends a fetch that got no slot among the concurrent fetches of its zone. Each waiter gets a stale page if
+/// Completes a fetch that got no slot among the concurrent fetches of its zone. Each waiter gets a stale page if
 /// `*_cache_use_stale error` permits it, otherwise a 503 response.
 pub(super) fn reject_fetch(
     request: &Request,
@@ -28,7 +28,7 @@ pub(super) fn reject_fetch(
     abort_fetch(writer, reporter, NoResponse::TOO_MANY);
 }
 
-/// Ends a fetch without a usable response: sends the reason to all waiters and to the request that started the fetch.
+/// Completes a fetch without a usable response: sends the reason to all waiters and to the request that started the fetch.
 pub(super) fn abort_fetch(writer: FlightWriter<PageMeta>, reporter: Reporter, why: NoResponse) {
     writer.fail(why.encode());
     report(reporter, FetchReport::Failed(why));

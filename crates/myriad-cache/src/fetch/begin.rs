@@ -50,7 +50,7 @@ pub(crate) fn start_in_background(
 }
 
 /// Starts the fetch of a page that is still fresh, in the background. The permit for early refreshes is held until the
-/// fetch ends.
+/// fetch is complete.
 pub(crate) fn start_early(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

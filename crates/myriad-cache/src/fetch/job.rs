@@ -29,7 +29,7 @@ pub(super) struct FetchJob {
     pub target: UpstreamTarget,
     /// Channel to the request that started the fetch; `None` if no request waits for a report.
     pub reporter: Reporter,
-    /// Permit of an early refresh, held until the fetch ends; `None` for other fetches.
+    /// Permit of an early refresh, held until the fetch is complete; `None` for other fetches.
     pub permit: Option<RefreshPermit>,
     /// Facts about the fetch for the decision whether to store the response.
     pub goal: FetchGoal,

@@ -50,7 +50,7 @@ pub(super) async fn judge(
         let result = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
         return report(reporter, result);
     }
-    // True to keep the stored page instead of the response, which would be stored otherwise (`*_cache_use_stale
+    // True to retain the stored page instead of the response, which would be stored otherwise (`*_cache_use_stale
     // http_404`): the page remains usable for the next failure. The waiters' own requests would get the same response,
     // so they get their stale pages or the status.
     let stays = sought.usable_page && cache.rules.use_stale.on_status(status);

@@ -129,7 +129,7 @@ fn joined(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Splits a line into words. A word that starts with a quote ends at the next such quote; a backslash in it escapes
-/// only such a quote, and `\\` stays as it is. In other words, a backslash before a space is kept, and the space does
+/// only such a quote, and `\\` stays as it is. In other words, a backslash before a space remains, and the space does
 /// not end the word.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let (mut words, mut letters) = (Vec::new(), text.chars().peekable());

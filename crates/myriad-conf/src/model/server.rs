@@ -53,7 +53,7 @@ pub struct ListenConf {
     pub reuseport: bool,
     /// `ipv6only=`: true if an IPv6 socket does not accept IPv4 connections; on by default, as in nginx.
     pub ipv6only: bool,
-    /// `deferred`: true if written. Has no effect, apart from a warning.
+    /// `deferred`: true if written. Has no effect except a warning.
     pub deferred: bool,
     /// `bind`: true if the address has a socket of its own, even if one on the wildcard address covers it.
     pub bind: bool,

@@ -17,7 +17,7 @@ use crate::read;
 const SOFT_PURGED_PER_STEP: usize = 512;
 /// Maximum number of slots of the file index examined per step of the check of files against purges by rule.
 const SLOTS_PER_STEP: u32 = 1 << 16;
-/// Number of files checked against purges by rule after which a step ends.
+/// Number of files checked against purges by rule per step.
 const FILES_PER_STEP: usize = 4096;
 /// Duration after which a step of the check of files against purges by rule ends.
 const STEP_TIMEOUT: Duration = Duration::from_millis(100);

@@ -12,7 +12,7 @@ const ASKED: &[u8] = b"x-cache-debug";
 
 /// Adds `Cache-Status` as configured by `cache_status`. With `cache_debug`, also adds to responses with a cache status
 /// `X-Cache` (unless `add_header` sets it), `X-Cache-Age` for a page that was not fetched for this request, and key and
-/// zone for an authorized client that asks for them.
+/// zone for an authorized client that requests them.
 pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &ContentResponse, head: &mut ResponseText) {
     let facts = &request.cache;
     // As in nginx, a request with a method that the cache does not handle has no status, but it has a reason.

@@ -98,7 +98,7 @@ impl CacheTestSite {
         self.site.received_request(HttpVersion::Http11, line, &fields)
     }
 
-    /// Returns the response to a request like that of [`begin`](Self::begin), after all fetches have ended.
+    /// Returns the response to a request like that of [`begin`](Self::begin), after all fetches are complete.
     pub(super) fn get(&mut self, request: &str, fields: &[(&str, &str)]) -> CacheResponse {
         self.answer(self.begin(request, fields))
     }
@@ -110,7 +110,7 @@ impl CacheTestSite {
         self.answer(exchange)
     }
 
-    /// Returns the response to a request, after all fetches have ended.
+    /// Returns the response to a request, after all fetches are complete.
     pub(super) fn answer(&mut self, exchange: Box<Exchange>) -> CacheResponse {
         self.run(receive(exchange))
     }

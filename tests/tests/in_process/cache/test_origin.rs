@@ -17,7 +17,7 @@ pub(super) enum OriginReply {
     Response(Vec<u8>),
     /// The connection is closed without a response.
     Close,
-    /// The connection is kept open without a response until the origin is dropped.
+    /// The connection remains open without a response until the origin is dropped.
     Silent,
 }
 
@@ -98,7 +98,7 @@ impl TestOrigin {
 impl Drop for TestOrigin {
     fn drop(&mut self) {
         *self.state.responder.lock().expect("no thread panicked") = None;
-        // Ends the wait for a connection.
+        // Stops waiting for a connection.
         drop(TcpStream::connect(self.address));
         let ended = self.accepting.take().map(JoinHandle::join);
         assert!(ended.is_none_or(|ended| ended.is_ok()), "the origin panicked");
