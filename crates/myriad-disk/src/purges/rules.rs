@@ -19,7 +19,7 @@ const SOFT_PURGED_PER_STEP: usize = 512;
 const SLOTS_PER_STEP: u32 = 1 << 16;
 /// Number of files checked against purges by rule per step.
 const FILES_PER_STEP: usize = 4096;
-/// Duration after which a step of the check of files against purges by rule ends.
+/// Maximum duration of a step of the check of files against purges by rule.
 const STEP_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Purges {
