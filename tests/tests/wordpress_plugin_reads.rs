@@ -293,7 +293,7 @@ fn tables_and_written_columns_are_found_in_sql() {
     let site = WordPress::alone();
     let _server = site.serve_with_plugin();
     for (sql, tables, columns) in STATEMENTS {
-        let hex: String = sql.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = sql.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         let code = format!(
             "$sql = hex2bin('{hex}'); echo implode(' ', Myriad_Cache_Sql::tables($sql)), '|', \
              isset(Myriad_Cache_Sql::write($sql)['columns']) ? implode(' ', Myriad_Cache_Sql::write($sql)['columns']) : 'null';"
