@@ -15,7 +15,7 @@ use myriad_upstream::GroupControl;
 /// continuation position.
 const HTTP_BATCHES: u64 = 2000;
 
-/// Access to the cache zones and upstream groups of a site, for administration. It is created for each request, so that
+/// Access to the cache zones and upstream groups of a site, for administration. It is created for each use, so that
 /// reloads take effect.
 pub struct Administrator {
     /// Cache zones, ordered by name.

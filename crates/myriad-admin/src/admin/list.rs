@@ -15,7 +15,7 @@ use myriad_store::page::PageZone;
 struct ListPosition {
     zone: usize,
     at: TierCursor,
-    /// Number of pages at this position that an earlier response has already returned.
+    /// Number of pages of the batch at this position that an earlier response has already examined.
     skip: usize,
 }
 

@@ -8,7 +8,7 @@ use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::Runtime;
 use myriad_store::page::{Counter, PageZone};
 
-/// Sources of the memory figures of the process: pressure, zones, buffers.
+/// Sources of the memory figures of the process other than cache zones: memory pressure, and counters of the workers.
 pub(crate) struct MemorySources {
     pressure: Arc<Pressure>,
     workers: Arc<[Arc<Counters>]>,

@@ -15,8 +15,8 @@ use super::administrator::{Administrator, ReplyResult, ReplySink};
 use crate::purge::{self, PurgeResult};
 use myriad_store::page::{PageZone, PurgeSource};
 
-/// Maximum time that a purge with `wait` waits until the pages of a pattern are counted: a fetch that began before the
-/// purge may delay this.
+/// Maximum time that a purge with `wait` waits in each zone until the pages of a pattern are counted: a fetch that
+/// began before the purge may delay this.
 const PATIENCE: Duration = Duration::from_mins(4);
 /// Interval at which a waiting purge checks whether its pages are counted.
 const PAUSE: Duration = Duration::from_millis(20);

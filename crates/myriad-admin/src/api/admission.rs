@@ -18,7 +18,8 @@ const MAX_INSPECTIONS: usize = 4;
 pub(crate) struct ClientRights {
     /// True if the configuration restricts the location by address or password.
     pub has_access_rules: bool,
-    /// True if the client has sent a secret: that of the directive, or a password.
+    /// True if the client has sent the secret of the directive, or a check of the location (`auth_basic`,
+    /// `auth_request`) has identified it.
     pub is_authenticated: bool,
 }
 
@@ -41,9 +42,9 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Res
     Ok(ClientRights { is_authenticated: admitted.is_authenticated || scope.secret.is_some(), ..admitted })
 }
 
-/// Admits clients by `allow`, `deny` or a password of the location. Without such rules, only loopback and the addresses
-/// of this server are admitted, for requests not forwarded by a proxy. Without a password, the request must name a host
-/// of the server. Returns the response for a rejected client as error.
+/// Admits clients by `allow`, `deny` or a password of the location. Without such rules, only clients on a Unix socket,
+/// on loopback or on an address of this server are admitted, for requests not forwarded by a proxy. Without a password,
+/// the request must name a host of the server. Returns the response for a rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientRights, PhaseStep> {
     // Rules of the location for addresses and passwords have already been evaluated.
@@ -64,7 +65,8 @@ pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientR
     Ok(ClientRights { has_access_rules, is_authenticated: proven })
 }
 
-/// Returns an empty response and reports `text` as decision of `-t --explain`, which must not execute the request.
+/// Returns an empty response and reports `text` as decision of an explanation (`-t --explain`, `inspect`), which must
+/// not execute the request.
 pub(crate) fn explained_answer(request: &Request, directive: &'static str, text: &str) -> PhaseStep {
     if let Some(sink) = &request.received.sink {
         sink.note(directive, text.to_owned(), String::new(), None);

@@ -27,7 +27,7 @@ use crate::purge::own_host;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
-/// Paths of Myriad's API below the location, each described in `openapi.json`. Other paths are rejected.
+/// Paths of Myriad's API below the location, each described in `openapi.json`.
 const PATHS: [&str; 13] = [
     "cache",
     "cache/pages",
@@ -43,10 +43,10 @@ const PATHS: [&str; 13] = [
     "tops",
     "upstreams",
 ];
-/// Error for a change if the location has neither a secret nor a password.
+/// Error for a change by a client that has sent neither a secret nor a password.
 const NO_SECRET: &str = "changes require a secret: add secret_sha256=HASH to \"api write=on\", where HASH is the output of \"printf %s \
      SECRET | sha256sum\", or require a password in the location (auth_basic, auth_request)";
-/// Default and maximum value of `limit`, in pages.
+/// Default and maximum value of `limit` of `cache/pages`.
 const PAGES: (u64, u64) = (100, 1000);
 
 /// Description of the API in OpenAPI 3.0.
@@ -236,8 +236,8 @@ fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> 
 }
 
 /// Checks whether a client may change data. It must have sent a secret or a password, because several clients may share
-/// an address. Without access rules in the location, only loopback is permitted. The host must be a name of this
-/// server, and the request must not originate from a page of another site.
+/// an address. Without access rules in the location, only clients on loopback or a Unix socket are permitted. The host
+/// must be a name of this server, and the request must not originate from a page of another site.
 fn may_change(request: &Request, admitted: &ClientRights) -> Result<(), ApiRejection> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // Without this check, a server in a container would accept changes from all clients of the container network.

@@ -66,7 +66,7 @@ fn form(accept: &[u8]) -> MetricsFormat {
 }
 
 /// Generates the metrics page on a separate thread: with thousands of servers this takes some milliseconds. Returns 503
-/// if too many pages are being generated.
+/// if too many pages and API calls are being processed.
 async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
     // The number of concurrent requests is limited, because each holds its page in memory.
     let Some(turn) = InspectionPermit::try_acquire() else { return PhaseStep::Error(503) };

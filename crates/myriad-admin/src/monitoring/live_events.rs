@@ -6,8 +6,8 @@ use crate::protocol::{AdminReply, ReplyEnd};
 use crate::admin::{Administrator, ReplyResult, ReplySink, block_on};
 
 impl Administrator {
-    /// Sends ticks and purges as they happen, until the requested number of ticks has been sent (0 for no limit), the
-    /// client stops reading, or the configuration is reloaded.
+    /// Sends each tick, preceded by the purges since the last one, until the requested number of ticks has been sent (0
+    /// for no limit), the client stops reading, or the configuration is reloaded.
     pub(crate) fn live(&self, request: &LiveRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let mut reader = self.sight()?.live.read().map_err(|why| why.to_string())?;
         let mut ticks = 0;

@@ -14,7 +14,7 @@ use crate::admin::{Administrator, FoundPage, ReplyResult, ReplySink, pages_of_ur
 
 /// Default and maximum value of `limit` in requests for cache tags.
 const TAGS: (u64, u64) = (100, 1000);
-/// Maximum number of pages that a request for tags scans.
+/// Number of scanned pages after which a request for the tags of zones stops.
 const MOST_PAGES: u64 = 200_000;
 const MOST_TAGS: usize = 100_000;
 

@@ -16,11 +16,11 @@ pub struct ZoneReport {
     pub disk: Option<DiskReport>,
     /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Number of fetches from origins in progress.
+    /// Number of fetches from origins and reads from disk in progress.
     pub fetching: usize,
-    /// Number of pages stored.
+    /// Number of pages stored in memory, including those read from disk.
     pub stored: u64,
-    /// Number of pages that were not stored because they were too large or the zone was full.
+    /// Number of pages that were not stored because the memory of the zone had no space for them.
     pub rejected: u64,
     /// Number of pages that purges removed from memory.
     pub purged: u64,
@@ -62,15 +62,15 @@ pub struct DiskReport {
     pub reads: u64,
     /// Number of pages written.
     pub writes: u64,
-    /// Number of pages that were not written, because of a full queue, a lack of space, or a disk error.
+    /// Number of pages that were not written, for example because of a full queue, a lack of space, or a disk error.
     pub dropped: u64,
-    /// Number of files that were evicted to stay within the limit.
+    /// Number of files that were evicted to free space, or because their key had too many variants.
     pub evicted: u64,
     /// Number of files that were removed because they were not requested for the time `inactive=`.
     pub inactive: u64,
     /// Number of files that other programs removed.
     pub vanished: u64,
-    /// Number of files that were moved to the quarantine because they were damaged, truncated, foreign or of another
+    /// Number of files that were quarantined or deleted because they were damaged, truncated, foreign or of another
     /// version.
     pub quarantined: u64,
 }
@@ -305,14 +305,14 @@ pub struct PeerReport {
     pub requests: u64,
     /// Number of failed requests to the server or connections.
     pub failures: u64,
-    /// Number of processes of the server's PHP-FPM pool at the last poll; `None` if the pool is not polled
+    /// Number of processes of the server's PHP-FPM pool at the last poll; `None` if no recent status is known
     /// (`origin_queue ... status=`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children: Option<u32>,
-    /// Number of idle processes of the PHP-FPM pool at the last poll; `None` if it is not polled.
+    /// Number of idle processes of the PHP-FPM pool at the last poll; `None` like `children`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children_idle: Option<u32>,
-    /// Number of connections that wait for a process of the PHP-FPM pool; `None` if it is not polled.
+    /// Number of connections that waited for a process of the PHP-FPM pool at the last poll; `None` like `children`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_queue: Option<u32>,
 }

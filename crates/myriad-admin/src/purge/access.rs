@@ -45,8 +45,8 @@ pub(crate) enum PurgeReach {
     Any,
 }
 
-/// Checks whether the request may purge. `from` are the permitted networks; `None` for loopback and the addresses of
-/// this server.
+/// Checks whether the request may purge. `from` are the permitted networks; `None` for Unix sockets, loopback and the
+/// addresses of this server, without a proxy.
 pub(crate) fn check_purge_access(
     request: &Request,
     from: Option<&[Network]>,

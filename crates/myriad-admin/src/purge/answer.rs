@@ -75,7 +75,7 @@ pub(crate) fn invalid_purge(why: &str) -> PhaseStep {
     PhaseStep::Answer(text(400, &format!("{why}\n")))
 }
 
-/// Returns the response to a purge that `-t --explain` only describes.
+/// Returns the response to a purge that is only explained.
 pub(crate) fn explained_purge() -> PhaseStep {
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }

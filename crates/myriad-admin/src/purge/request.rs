@@ -250,7 +250,7 @@ fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     keys
 }
 
-/// Executes a purge; for `-t --explain`, only describes it.
+/// Executes a purge; if the request is only explained, describes it.
 fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
     let Some(sink) = &exchange.request.received.sink else {
         return PhaseStep::wait(async move |exchange| execute_purge(exchange, ordered).await);

@@ -27,8 +27,8 @@ pub(super) struct PurgeSettings {
     pub when: PurgeCondition,
     /// `purge_all`: the whole zone is purged.
     pub everything: bool,
-    /// `from`: permitted networks. `None`: loopback and the addresses of this server, for requests not forwarded by a
-    /// proxy.
+    /// `from`: permitted networks. `None`: Unix sockets, loopback and the addresses of this server, for requests not
+    /// forwarded by a proxy.
     pub from: Option<Vec<Network>>,
 }
 

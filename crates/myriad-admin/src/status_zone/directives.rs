@@ -7,7 +7,7 @@ use myriad_conf::settings::Settings;
 
 use super::settings::StatusZone;
 
-/// Maximum length of the name of a `status_zone`, in bytes: each line of a metrics page contains it.
+/// Maximum length of the name of a `status_zone`, in bytes.
 const LONGEST: usize = 256;
 
 pub(super) static ROWS: &[Directive] = &[

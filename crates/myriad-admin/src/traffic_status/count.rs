@@ -184,8 +184,8 @@ impl TrafficCount {
         site.traffic.with(board, number, find, |counts| counts.add(sample));
     }
 
-    /// Counts each attempt to contact an origin. The status, bytes and other figures of the response are counted for
-    /// the last attempt.
+    /// Counts each attempt to contact an origin: the last with the figures of the client's request, the others with
+    /// their own status and duration.
     fn count_origins(&self, request: &Request, sample: &Sample) {
         let Some(origin) = &request.origin else { return };
         let board = &request.site.worker.counters.traffic;

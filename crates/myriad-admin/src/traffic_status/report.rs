@@ -27,10 +27,11 @@ pub(super) struct TrafficReport<'a> {
     sums: BTreeMap<TrafficKey, TrafficSums>,
 }
 
-/// Peer of an `upstream`, and its counts.
+/// Peer of an `upstream`, or an origin outside of these, and its counts.
 pub(super) struct PeerTraffic {
     pub(super) address: String,
-    /// Configuration of the peer; `None` if the current configuration does not contain it.
+    /// Configuration of the peer; `None` if the current configuration does not contain it, and for an origin outside of
+    /// `upstream` blocks.
     pub(super) config: Option<PeerConfig>,
     pub(super) sums: TrafficSums,
 }

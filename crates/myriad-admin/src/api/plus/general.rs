@@ -53,8 +53,7 @@ fn respawned() -> u64 {
     value.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Returns the API object `connections` (client connections). `dropped` is always 0: every accepted connection is
-/// handled.
+/// Returns the API object `connections` (client connections). `dropped` is always 0.
 pub(super) fn connections(now: &Snapshot) -> Value {
     json!({
         "accepted": now.accepted,

@@ -89,7 +89,7 @@ pub(super) fn change(
             "down" => change.down = Some(flag(&name, &value)?),
             "route" if of_http => change.route = Some(text(&name, value)?),
             "drain" if of_http && version >= 2 => change.drain = Some(flag(&name, &value)?),
-            // Clients may send back the complete object, including its `id`.
+            // An `id` is ignored, because clients may send back a returned object.
             "id" => {}
             _ => {
                 return Err(malformed(format!(

@@ -42,7 +42,8 @@ pub struct TopPage {
     pub status: u16,
     /// Time of the last response, in milliseconds since the epoch.
     pub last_ms: u64,
-    /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was none.
+    /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was no such response or
+    /// it had no status.
     pub cache: Option<String>,
     /// Reason why the response of `cache` was not a cache hit; `None` if there was none.
     pub reason: Option<String>,
@@ -165,8 +166,8 @@ pub struct TagReport {
     pub bytes: u64,
 }
 
-/// Senders of `X-Forwarded-For` that are not trusted proxies, since the start of the process. Requests that were cache
-/// hits are not counted.
+/// Senders of `X-Forwarded-For` that are not trusted proxies, since the start of the process. Only requests sent to
+/// origins are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SendersReport {
@@ -182,7 +183,7 @@ pub struct SendersReport {
 pub struct SenderReport {
     /// IP address, or `unix:`.
     pub address: String,
-    /// Number of requests from this sender.
+    /// Number of requests from this sender that were sent to origins.
     pub requests: u64,
 }
 

@@ -138,9 +138,9 @@ pub struct ZoneTick {
     pub disk: Option<TierSize>,
     /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Number of fetches from origins in progress.
+    /// Number of fetches from origins and reads from disk in progress.
     pub fetching: usize,
-    /// Number of pages stored since the start of the worker process.
+    /// Number of pages stored in memory since the start of the worker process, including those read from disk.
     pub stored: u64,
     /// Number of pages that purges removed from memory.
     pub purged: u64,
@@ -168,7 +168,7 @@ pub struct TierSize {
 pub struct EncodingTotal {
     /// `identity`, `gzip`, `br`, `zstd`.
     pub coding: String,
-    /// Number of pages with this coding.
+    /// Number of bodies with this coding.
     pub pages: u64,
     /// Total size of these bodies, in bytes.
     pub bytes: u64,

@@ -9,7 +9,7 @@ pub fn list_head() -> String {
 }
 
 /// Returns the line of a page. The columns have fixed widths, so that a list can be printed while it is received. The
-/// last column is the URL, or the key if the URL is not known.
+/// last column is the URL (the key if the URL is not known) and the variant.
 pub fn list_line(page: &PageReport) -> String {
     let valid = if page.is_fresh() {
         duration(page.fresh_until_ms - page.now_ms)
