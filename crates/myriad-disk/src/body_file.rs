@@ -10,7 +10,7 @@ use crate::files::FolderLayout;
 use crate::format::{HEADER, PIECE, check_pieces, read_pieces};
 use crate::read::{self, ReadFailure};
 
-/// Identity of a body in a page file. The fields besides the name detect that the file was replaced by another page.
+/// Identity of a body in a page file. `len` and `pieces_sum` detect that the file was replaced by another page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyFile {
     pub(crate) name: FileName,

@@ -29,8 +29,8 @@ use crate::pool::{DiskPool, Maintain};
 use crate::purges::Purges;
 use crate::spill::SpillWriter;
 
-/// Maximum number of files that are deleted at shutdown because their pages were purged or evicted. The keys of the
-/// remaining ones are logged as purged, so that a restart does not serve them.
+/// Maximum number of files marked as removed that are deleted at shutdown. The keys of the remaining ones are logged as
+/// purged, so that a restart does not serve them.
 const MAX_REMOVED_AT_SHUTDOWN: usize = 4096;
 
 /// Disk tier of one zone: the files of its pages, in a folder that outlives the process.

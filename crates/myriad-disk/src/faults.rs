@@ -24,7 +24,7 @@ pub enum Operation {
     Remove,
 }
 
-/// Function of a test that is called before each file operation; returns the error with which the operation fails, or
+/// Function of a test that is called before file operations; returns the error with which the operation fails, or
 /// `None`.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) type Inject = Box<dyn FnMut(Operation, &Path) -> Option<io::Error> + Send>;
@@ -50,7 +50,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Returns the injected failure of an operation, if there is one. Called before each operation on a page file, and
+    /// Returns the injected failure of an operation, if there is one. Called before most operations on page files, and
     /// before the folder is opened.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn check(&self, operation: Operation, path: &Path) -> io::Result<()> {

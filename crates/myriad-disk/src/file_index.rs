@@ -31,7 +31,7 @@ pub(crate) struct FileIndex {
     by_hash: HashTable<u32>,
     labels: FileLabels,
     markers: HashMap<FileName, VariantMarker>,
-    /// Pages in files that soft purges have covered, while these purges still count pages.
+    /// Pages in files that soft purges have covered, until these purges are forgotten.
     pub(crate) softened: SoftPurgedPages,
     /// Files that count as removed but are not deleted yet, with their key hashes and 4 KB blocks. The blocks count as
     /// used until the file is deleted.

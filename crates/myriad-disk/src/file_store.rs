@@ -131,7 +131,7 @@ impl FileStore {
         }
     }
 
-    /// Applies the combined verdict of the purges up to `number` to a file: marks it as stale or removes it, unless the
+    /// Applies the combined verdict of the purges up to `number` to a file: marks it as stale or as removed, unless the
     /// file was replaced since.
     pub(crate) fn apply_verdict(&self, filed: &IndexedFile, verdict: PurgeVerdict, number: u64) {
         let is_same = |now: Option<IndexedFile>| now.is_some_and(|now| now.generation == filed.generation);

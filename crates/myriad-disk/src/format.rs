@@ -39,7 +39,7 @@ pub enum FormatError {
     /// The file belongs to another program, another format version, a folder with another hash seed, or its metadata
     /// cannot be parsed.
     Foreign,
-    /// The file is shorter or longer than its header requires.
+    /// The file is shorter or longer than its header requires, or has too many bytes besides the body.
     Length,
     /// A checksum does not match, or a part cannot be parsed.
     Damaged,

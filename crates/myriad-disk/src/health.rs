@@ -1,4 +1,4 @@
-//! State of a zone's folder: pauses writing after failures, and reports each failure and recovery once.
+//! State of a zone's folder: pauses writing after failures, and reports the first failure and the recovery.
 
 use std::io;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::options::{Clock, ClockReferenceFn, DiskEvent, DiskEventHandler};
 
 /// Pause of all writes to the folder after a failed write, in milliseconds.
 const RETRY_MS: u64 = 1000;
-/// Time without a failed file operation, after a successful write, after which the folder is reported as working again,
-/// in milliseconds. A disk that repeatedly runs full is therefore reported once.
+/// Time since the last failed file operation after which the folder is reported as working again, if a write has
+/// succeeded since, in milliseconds. A disk that repeatedly runs full is therefore reported once.
 const RECOVERY_MS: u64 = 10_000;
 
 /// State of a zone's folder: whether it can be written, and the failures to report.
@@ -125,7 +125,7 @@ impl FolderHealth {
         }
     }
 
-    /// Ends the pause and reports recovery immediately, because the cause of the failures was removed.
+    /// Ends the pause, and reports recovery if a failure was recorded.
     pub(crate) fn report_recovery_now(&self) {
         self.write_again_at.store(0, Relaxed);
         if self.failed_at.swap(0, Relaxed) != 0 {

@@ -26,10 +26,10 @@ const BUSY: Duration = Duration::from_millis(10);
 const SLOW: Duration = Duration::from_secs(1);
 /// Interval of snapshots of the file index.
 const SNAPSHOT: Duration = Duration::from_mins(5);
-/// Number of files whose existence is checked per round if folders cannot be watched.
+/// Maximum number of files whose existence is checked per round if events of removed files may be missing.
 const FILES_PER_STEP: u32 = 1000;
-/// Maximum number of files evicted in one check of the limits, and of files marked as removed that are deleted per
-/// round.
+/// Maximum number of files evicted in one periodic check of the limits, and of files marked as removed that are deleted
+/// per round.
 const REMOVALS_PER_STEP: u64 = 1000;
 
 /// Progress of the maintenance tasks that take several rounds.

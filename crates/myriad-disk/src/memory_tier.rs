@@ -6,7 +6,8 @@ use crate::index::{ExactPurge, FileName, PurgeKind, PurgeRecord, PurgeSet, Purge
 
 use crate::file_index::IndexedFile;
 
-/// Memory tier of a zone, as the disk tier calls it. During calls, the disk tier holds no lock except that of a key.
+/// Memory tier of a zone, as the disk tier calls it. During calls, the disk tier does not hold the lock of its file
+/// index.
 pub trait MemoryTier: MemoryPurges {
     /// Returns the time of the last use of a key's pages in memory (hit, storing or reading from a file), in
     /// milliseconds; `None` if none is in memory.
@@ -40,7 +41,8 @@ pub trait MemoryTier: MemoryPurges {
     fn sequence_at_least(&self, least: u64);
 }
 
-/// Active purges of a zone, as the disk tier uses them. During calls, the disk tier holds no lock except that of a key.
+/// Active purges of a zone, as the disk tier uses them. During calls, the disk tier does not hold the lock of its file
+/// index.
 pub trait MemoryPurges: Send + Sync {
     /// Activates the logged purges of former runs (`book`), or a purge of everything if some were lost (`is_lost`).
     /// Returns the purges to log: those made by this run before, with new numbers, because they cover the files too.
@@ -50,7 +52,7 @@ pub trait MemoryPurges: Send + Sync {
     fn adopt_purges(&self, news: &PurgeSet) -> PurgeSet;
     /// Applies a purge of keys and labels to the pages in memory.
     fn apply_exact(self: Arc<Self>, exact: &ExactPurge);
-    /// Adds `count` pages found in a snapshot to a purge of this kind that names their key or labels and is still
+    /// Adds `count` pages found in the file index to a purge of this kind that names their key or labels and is still
     /// counting.
     fn note_found(&self, key: Option<u128>, labels: &[u64], purge: PurgeKind, count: usize);
     /// Stops counting the pages of a purge and returns the number of pages that it covered.

@@ -24,8 +24,8 @@ pub struct DiskLimits {
     pub max_bytes: u64,
     /// Minimum number of free bytes in the file system (`min_free=`).
     pub min_free_bytes: u64,
-    /// Maximum number of files (`keys_zone=`, 128 bytes each). Every four labels (hashes by which purges find the page)
-    /// of a file beyond two count as one more file.
+    /// Maximum number of files (`keys_zone=`, 128 bytes each). The labels (hashes by which purges find the page) of a
+    /// file beyond two count as further files: one per four, rounded up.
     pub max_files: usize,
     /// Pace of the search for files after a start (`loader_*=`).
     pub loader: WorkPace,
@@ -45,7 +45,7 @@ impl Default for DiskLimits {
     }
 }
 
-/// Event to log for administrators. Reported once per change of state, not per file.
+/// Event to log for administrators.
 #[derive(Debug)]
 pub enum DiskEvent {
     /// Reading or writing fails from now on. Pages are served from memory and from the origin meanwhile.

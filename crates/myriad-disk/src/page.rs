@@ -32,7 +32,7 @@ impl<'a> PageId<'a> {
 pub struct PageParts<'a> {
     /// Time at which the page was complete, in milliseconds.
     pub stored_at: u64,
-    /// Time until which the page is fresh, in milliseconds; 0 if it is stale.
+    /// Time until which the page is fresh, in milliseconds; 0 after a soft purge.
     pub fresh_until: u64,
     /// Time of the page's last use, in seconds since the epoch.
     pub used_s: u32,

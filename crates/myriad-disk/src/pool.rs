@@ -57,7 +57,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Queues {
-    /// Short jobs, run before all reads and writes.
+    /// Jobs that run before all reads and writes.
     urgent: VecDeque<DiskJob>,
     reads: VecDeque<DiskJob>,
     writes: VecDeque<(usize, DiskJob)>,
@@ -184,7 +184,7 @@ impl DiskPool {
         self.shared.threaded
     }
 
-    /// Queues a job that reads a page file, for which a client waits. Fails if the queue is full.
+    /// Queues a job that reads a page file. Fails if the queue is full.
     pub(crate) fn read(&self, job: DiskJob) -> Result<(), DiskQueueFull> {
         let mut queues = self.shared.queues.lock();
         if queues.reads.len() >= READS {
@@ -213,8 +213,8 @@ impl DiskPool {
         }
     }
 
-    /// Queues a write that occupies `bytes` of memory until it is done. Fails if the number or the bytes of queued
-    /// writes would exceed their maximum.
+    /// Queues a write that occupies `bytes` of memory. Fails if the number or the bytes of queued writes would exceed
+    /// their maximum.
     pub(crate) fn write(&self, bytes: usize, job: DiskJob) -> Result<(), DiskQueueFull> {
         let mut queues = self.shared.queues.lock();
         // If no page is queued, the reduced limit does not apply, so that a page of any usual length can be written.

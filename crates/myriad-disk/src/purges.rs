@@ -40,7 +40,7 @@ use crate::sequence;
 
 use round::PurgeRound;
 
-/// Maximum number of keys in one record of the purge log.
+/// Maximum number of keys in one of the purges that are logged at shutdown.
 const MAX_KEYS_PER_RECORD: usize = 1024;
 
 /// Purge that is waiting to be written to the purge log.
@@ -71,7 +71,7 @@ pub(crate) struct Purges {
     round: Mutex<PurgeRound>,
     /// Number up to which purges by rule have been checked against all files.
     checked_through: AtomicU64,
-    /// Number up to which purges have been removed from the log, because no file remains that they could cover.
+    /// Number up to which this process no longer needs purges, because no file remains that they could cover.
     forgotten_through: AtomicU64,
     /// Number of syncs of the file system so far, each done before purges are removed from the log.
     pub(crate) syncs: AtomicU64,

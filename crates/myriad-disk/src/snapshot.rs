@@ -27,7 +27,7 @@ const HEAD: usize = 20;
 const COUNTS: usize = 16;
 /// Number of file records per write of a snapshot.
 const BATCH: usize = 4096;
-/// Maximum average number of labels per file in a snapshot; one with more is not read.
+/// Number of labels per permitted file, for the maximum length of a snapshot that is read.
 const MOST_LABELS: usize = 64;
 
 /// Returns the path of the snapshot of the file index.
@@ -38,7 +38,7 @@ pub(crate) fn path(root: &Path) -> PathBuf {
 /// Contents of a snapshot of the file index, from which the next start restores the eviction order.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// First sequence number of the run that wrote the snapshot at shutdown; 0 if it was written earlier.
+    /// First sequence number of the run that wrote the snapshot at shutdown, after all pending pages; otherwise 0.
     pub(crate) last_of: u64,
     /// Files, next to evict first, with their positions in the eviction queue.
     pub(crate) files: Vec<(IndexedFile, EvictionPosition)>,

@@ -24,7 +24,7 @@ pub enum WriteFailure {
     Cancelled,
     /// Not enough space can be freed, or the page is too long.
     NoSpace,
-    /// A system error occurred (already reported), or this process may not write now.
+    /// A system error occurred, or this process may not write now.
     Failed,
 }
 

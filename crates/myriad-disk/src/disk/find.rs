@@ -28,8 +28,8 @@ impl DiskStore {
         load::load(&self.file_store, name, 0).ok().map(|loaded| loaded.key)
     }
 
-    /// Reads the page of `key` from a file. A body of more than `most_in_memory` bytes is not loaded; the result refers
-    /// to the file.
+    /// Reads the page of `key` from a file. A body longer than `most_in_memory` and 256 KB is not loaded; the result
+    /// refers to the file.
     ///
     /// Returns `None` if the file is missing, invalid (it is quarantined), unreadable, contains another key's page or
     /// only a marker, or was removed by a purge. `now` is in milliseconds.
@@ -83,8 +83,8 @@ impl DiskStore {
         self.file_store.quarantine(name, FormatError::Foreign);
     }
 
-    /// Returns the body of the page in a file, without loading it, if the page is from the fetch with number
-    /// `generation`; otherwise `None`.
+    /// Returns the body of the page in a file, if the page is from the fetch with number `generation`; otherwise
+    /// `None`. A body longer than 256 KB is not loaded.
     pub fn body_of(&self, name: FileName, generation: u64) -> Option<PageBody> {
         let loaded = load::load(&self.file_store, name, 0).ok()?;
         (loaded.header.generation == generation).then_some(loaded.body)

@@ -11,8 +11,8 @@ use crate::format::{ContentKind, HEADER, Sections};
 use crate::page::{PageId, PageParts};
 use crate::staged_file::{FileCompletion, StagedFile, WriteFailure};
 
-/// Delay in milliseconds before the file of a page that got a new encoding is written again, so that several changes
-/// need one write.
+/// Delay in milliseconds before the file of a page that has changed is written again, so that several changes need one
+/// write.
 const REWRITE_DELAY_MS: u64 = 2000;
 /// Maximum number of pages whose files wait to be written again after a change.
 const MAX_CHANGED: usize = 4096;

@@ -21,7 +21,7 @@ fn share_of(labels: usize) -> u8 {
 }
 
 impl FileIndex {
-    /// Adds 4 KB blocks to the used disk space, for a file that is about to be written.
+    /// Adds 4 KB blocks to the used disk space.
     pub(crate) fn take_blocks(&mut self, blocks: u32) {
         self.used_blocks += u64::from(blocks);
     }
@@ -123,7 +123,7 @@ impl FileIndex {
         }
     }
 
-    /// Removes the marker file of a key from the index, and marks its variants as removed.
+    /// Removes the contents of a key's marker file from the index, and marks the key's variants as removed.
     pub(crate) fn clear_marker(&mut self, name: FileName, hash: u128) {
         self.markers.remove(&name);
         self.doom_variants(hash);
@@ -175,7 +175,7 @@ impl FileIndex {
         self.doomed.entry(name).or_insert((split_hash(hash), 0));
     }
 
-    /// Removes a file that no longer exists from the index, and releases its disk space.
+    /// Removes a file from the index, and releases its disk space at once.
     pub(crate) fn forget(&mut self, name: FileName) -> Option<IndexedFile> {
         let filed = self.remove_entry(name)?;
         self.return_blocks(filed.blocks);
@@ -195,8 +195,7 @@ impl FileIndex {
         self.queue.at(slot).copied()
     }
 
-    /// Like [`Self::doom`], for an eviction: the queue remembers the file, and treats it as frequently used if it is
-    /// added again soon.
+    /// Like [`Self::doom`], for an eviction, which the queue records ([`S3Fifo::remember`]).
     pub(crate) fn evict(&mut self, name: FileName) {
         if let Some(slot) = self.find(name) {
             self.queue.remember(slot, name.table_hash());

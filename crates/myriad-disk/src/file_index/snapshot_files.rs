@@ -11,7 +11,7 @@ impl FileIndex {
         self.queue.in_order()
     }
 
-    /// Sorts the eviction queue by last use, which was unknown while the search at startup added the files.
+    /// Sorts the eviction queue by last use, because the search at startup added the files in another order.
     pub(crate) fn sort_by_use(&mut self) {
         self.queue.sort_by_key(|filed| filed.used_s);
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::index::FileName;
 
-/// Soft-purged pages, by file. Entries exist while a running soft purge could still count the page.
+/// Soft-purged pages, by file. Entries exist until the soft purges are forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct SoftPurgedPages {
     /// Number of the newest soft purge that covers the page of a file.

@@ -26,7 +26,7 @@ pub(crate) struct Header {
     pub(crate) family: u64,
     /// Time at which the page was complete, in milliseconds of `clock`.
     pub(crate) stored_at: u64,
-    /// Time until which the page is fresh, in milliseconds of `clock`; 0 for a stale page.
+    /// Time until which the page is fresh, in milliseconds of `clock`; 0 after a soft purge.
     pub(crate) fresh_until: u64,
     /// Reference points of the clock of `stored_at` and `fresh_until`.
     pub(crate) clock: ClockReference,

@@ -3,11 +3,11 @@
 //! The table is approximate: a value that was never evicted may be found in it (if 32 bits of the hashes are equal),
 //! and an evicted value may be forgotten early if its bucket is full. Either only puts a value into the wrong queue.
 
-/// Number of entries in a bucket of the table of recently evicted values. A bucket is one cache line.
+/// Number of entries in a bucket of the table of recently evicted values. A bucket is as long as a cache line.
 const WAYS: usize = 8;
 
-/// Entry for an evicted value: part of the value's hash (0 if unused), and the total number of evictions when it was
-/// added.
+/// Entry for an evicted value: part of the value's hash (0 if unused), and the number of entries that had been added to
+/// the table.
 type GhostEntry = (u32, u32);
 
 #[derive(Debug, Default)]

@@ -43,7 +43,7 @@ impl PurgeNumbers {
     }
 }
 
-/// Purge of keys and labels that is still counting the pages that it covers.
+/// Purge of keys and labels, with a counter of the pages that it covers.
 pub struct ExactPurge {
     /// Number of this purge in the sequence of all fetches and purges of the zone.
     pub number: u64,
@@ -51,7 +51,8 @@ pub struct ExactPurge {
     pub purge: PurgeKind,
     /// Hashes of the purged keys under the zone's seed.
     pub keys: Box<[u128]>,
-    /// File name of each key, in the order of `keys`; empty in a zone without a folder.
+    /// File name of each key, in the order of `keys`; empty in a zone without a folder, and for purges of another
+    /// process.
     pub names: Box<[FileName]>,
     /// Purged labels: hashes of URLs and tags.
     pub labels: Box<[u64]>,

@@ -19,7 +19,7 @@ pub struct PurgeSet {
 }
 
 impl PurgeSet {
-    /// Adds a purge. A hard purge of everything removes all purges with lower numbers.
+    /// Adds a purge. A hard purge of everything removes all purges with the same or a lower number.
     pub fn note(&mut self, record: &PurgeRecord) {
         match record {
             PurgeRecord::Exact { number, purge, keys, labels } => {
