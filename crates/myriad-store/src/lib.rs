@@ -20,8 +20,8 @@
 //! | `page/` | pages: objects with the metadata of HTTP responses |
 //! | `limits`, `stats`, `persist` | limits and statistics of a zone; metadata that can be written to disk |
 //!
-//! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. No runtime is required; waiting uses
-//! [`std::task`] wakers.
+//! Time is a parameter: `now` is milliseconds since the Unix epoch. Waiting uses [`std::task`] wakers, without a
+//! runtime, except in `page`.
 
 #![forbid(unsafe_code)]
 

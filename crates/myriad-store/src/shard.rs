@@ -80,7 +80,8 @@ pub(crate) enum FlightRole {
     /// Requests may not share the flight, but the object may be stored: the flight is too old, a purge may cover it, or
     /// it is a separate fetch.
     Closed,
-    /// The flight reads an object from disk. Other requests do not find it, and the object may be stored in memory.
+    /// The flight reads an object from disk. Claims do not find it, but further reads of the key join it. The object
+    /// may be stored in memory.
     Loading,
     /// The body is too long for memory: claims do not join but return [`Claim::Pass`](crate::Claim::Pass), and the
     /// object is stored only if the body was written to disk.

@@ -58,9 +58,9 @@ impl<M: Metadata> DiskTier<M> {
         }
     }
 
-    /// Reads the object of a key from a file. A body longer than `most_in_memory` bytes is left in the file. Returns
-    /// `None` if the file is missing, does not belong to the key, or cannot be used; an unusable file is removed or
-    /// quarantined.
+    /// Reads the object of a key from a file. A body longer than `most_in_memory` and 256 KB is left in the file.
+    /// Returns `None` if the file is missing, does not belong to the key, or cannot be used; an unusable file is
+    /// removed or quarantined.
     pub(crate) fn read_object(
         &self,
         name: FileName,
@@ -112,8 +112,8 @@ impl<M: Metadata> DiskTier<M> {
         self.disk.apply_verdict(name, &self.id(object), verdict, number)
     }
 
-    /// Returns the verdict of `judge` on the page in a file, from its key and metadata. A page that cannot be read is
-    /// `Removed`.
+    /// Returns the verdict of `judge` on the page in a file, from its key and metadata. A missing file is `Unaffected`;
+    /// a page that cannot be checked is `Removed`.
     pub(crate) fn judge_file_with(
         &self,
         filed: &IndexedFile,

@@ -59,8 +59,8 @@ pub struct Admission<M> {
     pub head: Arc<M>,
     /// Variant of the response; `None` if it does not vary.
     pub selection: Option<Selection>,
-    /// Length of the body in bytes, if the origin announced it. Above the limits, the body counts as too long for
-    /// memory from the start.
+    /// Length of the body in bytes, if the origin announced it. Above the maximum for memory, the body counts as too
+    /// long from the start.
     pub length: Option<u64>,
 }
 

@@ -15,7 +15,7 @@ use crate::{Metadata, Selection};
 pub struct FlightReader<M: Metadata> {
     flight: Arc<Flight<M>>,
     place: usize,
-    /// Set for readers of the request that started the fetch, which every response matches.
+    /// Set if every response matches: for readers of the request that started the fetch, and of reads from disk.
     is_leaders: bool,
 }
 

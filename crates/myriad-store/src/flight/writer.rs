@@ -210,7 +210,8 @@ impl<M: Metadata> BodyWriter<M> {
         self.mode = CollectState::Oversized;
     }
 
-    /// Starts to write a body of at least `len` bytes to disk. Has no effect without a disk tier that can store it.
+    /// Starts to write a body of at least `len` bytes to disk. Without a disk tier that can store it, the flight is
+    /// marked as not storable.
     fn begin_spill(&mut self, len: u64) {
         self.spill = self.lead.zone.begin_spill(len).map(|spill| Box::new((spill, Xxh3Default::new())));
         if self.spill.is_none() {

@@ -20,8 +20,8 @@ const EXCESS_BATCH: u32 = 32;
 impl<M: Metadata> Zone<M> {
     /// Reserves `bytes` of the memory limit for `key`, evicting keys if necessary.
     ///
-    /// Returns false if no key is left to evict, or if the limit is far exceeded because it was reduced;
-    /// [`Self::shrink`] evicts the excess then. The caller must hold no lock.
+    /// Returns false if no key is left to evict, if `bytes` exceed the limit, or if the limit is far exceeded because
+    /// it was reduced; [`Self::shrink`] evicts the excess then. The caller must hold no lock.
     pub(super) fn reserve(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         let ledger = &self.inner.ledger;
         let mut excess = 0;

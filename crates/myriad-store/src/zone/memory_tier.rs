@@ -13,7 +13,7 @@ use super::{Inner, Zone};
 use crate::Metadata;
 use crate::shard::Shard;
 
-/// Divisor of the memory limit: after a restart, pages are loaded without a request only while less than half of the
+/// Divisor of the memory limit: after a restart, pages are loaded without a request only while at most half of the
 /// limit is in use.
 const WARM_PART: usize = 2;
 
