@@ -138,7 +138,7 @@ impl ErrorLog {
         Self { targets: targets.into(), threshold }
     }
 
-    /// Creates a log that writes to standard error, for use before the configuration is read.
+    /// Creates a log that writes to standard error.
     pub fn stderr(level: LogLevel) -> Self {
         Self::new(vec![ErrorLogTarget::new(LogSink::Stderr, level)])
     }
@@ -155,7 +155,7 @@ impl ErrorLog {
     }
 
     /// Writes a line `date [level] pid#tid: *connection message`, or a JSON object with the same data, to each target
-    /// whose level admits it. `connection` is the serial number of the client connection. Errors are ignored, because
+    /// whose level admits it, unless it is a suppressed repetition. `connection` is the serial number of the client connection. Errors are ignored, because
     /// there is nowhere to report them.
     pub fn write(&self, level: LogLevel, connection: Option<u64>, message: fmt::Arguments<'_>) {
         self.write_with(level, connection, message, format_args!(""));

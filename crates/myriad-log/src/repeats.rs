@@ -21,7 +21,7 @@ const LONGEST: usize = 1024;
 static STATE: OnceLock<RandomState> = OnceLock::new();
 
 /// Recent messages of a sink (log file, syslog server or standard error), by which repetitions are suppressed. Messages
-/// are equal if their levels, texts and request contexts are.
+/// are equal if their levels, line formats, texts and request contexts are.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedMessages {
     messages: Mutex<Vec<RecentMessage>>,

@@ -12,7 +12,7 @@ const MOST_FILES: usize = 32;
 /// Reason why lines were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LossReason {
-    /// The queue of the file was full; the number of queued bytes.
+    /// A limit of queued bytes was reached; the number of bytes in the queue of the file.
     QueueFull(usize),
     /// `write()` failed.
     WriteFailed(String),
@@ -42,8 +42,8 @@ impl Loss {
         Self::of(LossReason::OpenFailed(system_error_text(error)))
     }
 
-    /// Returns the log level of the message, as in nginx. It is less severe for a path that contains variables, because
-    /// a client may have caused the failure.
+    /// Returns the log level of the message, as in nginx. It is less severe if a file with variables in its path could
+    /// not be opened or written, because a client may have caused the failure.
     pub(crate) fn level(&self) -> LogLevel {
         if matches!(self.why, LossReason::OpenFailed(_)) { LogLevel::Crit } else { LogLevel::Alert }
     }

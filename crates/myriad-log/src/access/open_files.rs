@@ -87,8 +87,8 @@ impl OpenLogs {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // `O_NONBLOCK`: opening a named pipe without a reader fails instead of waiting, which would stop the logs of all
-    // sites.
+    // `O_NONBLOCK`: opening a named pipe without a reader fails instead of waiting, which would stop all logs
+    // with variables in their path.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().append(true).create(true).mode(MODE).custom_flags(nonblocking).open(path)
 }

@@ -20,7 +20,8 @@ pub struct LogWriter {
     filled: RefCell<Vec<usize>>,
     /// Wakes `keep_flushing` when a buffer with a flush time gets its first line.
     flush_needed: Notify,
-    /// Shortest flush time of the buffers that were filled since the last flush, in milliseconds.
+    /// Time in milliseconds that `keep_flushing` waits before its next flush: the shortest flush time of the buffers,
+    /// at most [`LONGEST_WAIT_MS`].
     soonest_ms: Cell<u64>,
     /// Connections that wait until the lines of unbuffered logs are written.
     waiters: RefCell<Vec<oneshot::Sender<()>>>,
@@ -151,7 +152,7 @@ impl LogWriter {
         }
     }
 
-    /// Returns the shortest flush time of non-empty buffers in milliseconds; `None` if there are none.
+    /// Returns the shortest flush time of non-empty buffers in milliseconds; `None` if none has one.
     fn next_flush_ms(&self) -> Option<u64> {
         let buffers = self.buffers.borrow();
         let filled = self.filled.borrow();
