@@ -20,7 +20,7 @@ pub enum AddressError {
     NoPath,
     /// The port is missing or is not a number from 1 to 65535.
     Port,
-    /// The host is not an IP address ([`PeerAddress::parse`]), or a name that cannot be resolved
+    /// The host is missing, is not an IP address ([`PeerAddress::parse`]), or a name that cannot be resolved
     /// ([`PeerAddress::resolve`]).
     Host(String),
 }

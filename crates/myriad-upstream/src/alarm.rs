@@ -2,8 +2,8 @@
 //!
 //! A separate runtime timer for each waiting request costs about a thousand instructions: it is created, inserted into
 //! a timer wheel, removed from it, and reads the clock. Timeouts of origins are seconds long and mostly equal, so
-//! arming a slot is a single store. The runtime timer remains at the time that was once the earliest and is only moved
-//! when it fires. An idle worker is not woken between two timeouts.
+//! arming a slot is a single store. The runtime timer remains at the time that was once the earliest; it is moved
+//! when it fires or when an earlier timeout is set. An idle worker is not woken between two timeouts.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};

@@ -34,7 +34,7 @@ pub struct Attempt {
     pub bytes_received: u64,
     /// Number of body bytes received (`$upstream_response_length`).
     pub response_length: u64,
-    /// True if the FastCGI application reported a fatal error, on stderr or by its exit status: the response may be
+    /// True if the FastCGI application reported a fatal error, on stderr or in END_REQUEST: the response may be
     /// incomplete although it was terminated properly.
     pub fatal: bool,
     /// True if the connection was reused.

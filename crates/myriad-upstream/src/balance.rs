@@ -16,7 +16,8 @@ mod tests;
 
 use crate::crc32::crc32;
 
-/// Maximum number of hashes that select an unusable peer before the choice falls back to round robin, as in nginx.
+/// Maximum number of repeated hashes, or of random choices, that select an unusable peer before the choice falls back
+/// to round robin; with `ip_hash` and `hash` without `consistent`, each tried peer allows one more, as in nginx.
 const MAX_REHASHES: u32 = 20;
 
 /// Current weights of the peers of a group for smooth round robin.
@@ -65,7 +66,7 @@ impl Weights {
 }
 
 impl Weights {
-    /// Returns a random number below `bound`, which must be above 0; uniform except for a bias of 1 in 2^32.
+    /// Returns a random number below `bound`, which must be above 0; nearly uniform.
     fn random_below(&mut self, bound: i64) -> i64 {
         self.random_state = self.random_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random_state;
@@ -295,7 +296,8 @@ impl PeerSelection<'_> {
         })
     }
 
-    /// Returns a random usable peer; `None` if too many random choices hit unusable peers.
+    /// Returns a random usable peer; `None` if too many random choices hit unusable peers, or if all
+    /// peers are backups.
     fn by_random(&self, weights: &mut Weights, tried: &TriedPeers) -> Option<usize> {
         let total = self.total_weight();
         if total == 0 {

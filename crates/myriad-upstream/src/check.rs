@@ -24,7 +24,7 @@ use crate::response::OriginResponse;
 use crate::roster::Roster;
 
 /// Interval between searches for peers without a running health check; new peers appear when a name resolves to other
-/// addresses.
+/// addresses or an administrator adds a server.
 const PEER_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Callback for the error log, called with a message when a peer becomes healthy (`true`) or unhealthy (`false`).

@@ -111,7 +111,7 @@ impl GroupConfig {
         }
     }
 
-    /// Creates a group with a single peer, named after its address, for a `*_pass` directive with an address.
+    /// Creates the configuration of a group with a single peer, named after its address, without reuse of connections.
     pub fn single(address: PeerAddress) -> Self {
         Self {
             name: address.to_string(),
@@ -242,8 +242,8 @@ pub struct KeepAlive {
     /// Maximum idle time of a FastCGI connection in milliseconds; `timeout_ms` applies if it is shorter. An idle
     /// connection occupies a php-fpm child that cannot serve other connections.
     pub fastcgi_timeout_ms: u64,
-    /// True if the target is not an `upstream` block. An HTTP/2 connection is then probed when it is idle for
-    /// the first time, to detect an origin that no longer reads after its first response.
+    /// Set for targets without an `upstream` block: an HTTP/2 connection is then probed when it is idle for the
+    /// first time, to detect an origin that no longer reads after its first response.
     pub is_implicit: bool,
 }
 

@@ -62,7 +62,7 @@ pub enum ErrorKind {
     Tls,
     /// No peer is usable, or the queue for peers is full or timed out (`error`).
     NoLivePeer,
-    /// Every usable peer has its maximum number of requests (`max_conns`), and this request may not wait in the queue.
+    /// The request would have to wait for a peer (`max_conns`), but may not wait in the queue.
     Busy,
     /// This server withholds the request from its origin for now (`origin_queue`, `memory_limit`); the value is the
     /// status of the response.

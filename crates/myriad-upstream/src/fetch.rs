@@ -34,7 +34,8 @@ impl Group {
     ///
     /// `pool` belongs to this worker. The response may arrive before the request body is sent completely: reading the
     /// response body continues the upload. Dropping the future or an incomplete body closes the connection (over
-    /// HTTP/2, resets the stream). The error is that of the last attempt, or "no live upstreams" if no peer is left.
+    /// HTTP/2, resets the stream). The error is that of the last attempt or of the queue, or "no live upstreams" if no
+    /// peer is left.
     pub async fn fetch(
         &self,
         pool: &HttpPool,

@@ -126,7 +126,7 @@ pub(crate) struct PeerState {
     /// Identifier of the state in connection pools, never reused.
     pub(crate) id: u64,
     /// Number of failures of the peer since the last reset: by a successful attempt after a pause, a recovery in health
-    /// checks, an order `Up`, or a request that found no usable peer (`max_fails`).
+    /// checks, an administrator, or a request that found no usable peer (`max_fails`).
     fails: AtomicU32,
     /// Number of consecutive failures in the first attempt after a pause (`fail_timeout`); each doubles the next pause.
     failed_retries: AtomicU32,
@@ -259,7 +259,7 @@ impl PeerState {
     ///
     /// The average is halved for each `fail_timeout` (plus one second) in which the peer was not chosen, so that a slow
     /// peer is tried again; with `inflight`, the average age of active requests is the minimum. Values are rounded up
-    /// to steps of 20 ms, so that similar peers count as equal; values above 5 s are 5 s.
+    /// to the next step of 20 ms, so that similar peers count as equal; values above 5 s are 5 s.
     pub(crate) fn estimated_time(&self, moment: MeasuredUntil, config: &PeerConfig, now: u64) -> u32 {
         let mut ms = self.average_ms(moment).load(Relaxed);
         let idle_ms = now.saturating_sub(self.checked.load(Relaxed));

@@ -62,7 +62,7 @@ struct IdleConnections<C> {
     sweep_scheduled: bool,
 }
 
-/// Pool of idle connections by peer and TLS identity. The most recently used connection is taken first, so that rarely
+/// Pool of idle connections by peer and TLS identity. Recently used connections are taken first, so that rarely
 /// used ones can expire.
 #[derive(Debug)]
 pub(crate) struct IdlePool<C>(Arc<Mutex<IdleConnections<C>>>);

@@ -69,8 +69,8 @@ pub enum Protocol {
     FastCgi {
         /// Environment, encoded by `crate::fastcgi_protocol::Params`.
         params: Bytes,
-        /// Asks the application to leave the connection open (`fastcgi_keep_conn`); only used if
-        /// [`crate::KeepAlive::connections`] is not 0.
+        /// Asks the application to leave the connection open (`fastcgi_keep_conn`); it is only reused
+        /// if [`crate::KeepAlive::connections`] is not 0.
         keep_conn: bool,
     },
     /// Protocol whose request is an environment and a body, and whose response is a CGI head and a body up to the end

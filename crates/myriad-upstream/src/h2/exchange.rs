@@ -156,7 +156,8 @@ impl H2Exchange {
         OriginError::timeout(phase)
     }
 
-    /// Returns the available part of the request body, up to about one frame, and whether it is the last part.
+    /// Returns the available part of the request body and whether it is the last part: up to about one frame of a
+    /// stream, or all of a body in memory.
     fn next_piece(&mut self, cx: &mut Context<'_>) -> Result<Poll<(Bytes, bool)>, OriginError> {
         let (body, left) = match &mut self.body {
             RequestPayload::Empty => return Ok(Poll::Ready((Bytes::new(), true))),

@@ -46,7 +46,7 @@ struct Dialing {
 pub(super) struct OpenedStream {
     pub(super) shared: Rc<Shared>,
     pub(super) id: u32,
-    /// True if the connection existed before this request.
+    /// True unless this request established the connection.
     pub(super) reused: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct ConnectionRequest<'a> {
     pub(super) connections: &'a Connections,
     /// Maximum wait in milliseconds for a connection that another request establishes.
     pub(super) connect_ms: u64,
-    /// Excludes connections that have answered a request. Used after a failure of such a connection.
+    /// Excludes connections that have answered a request. Set for the repetition of a request.
     pub(super) fresh: bool,
 }
 

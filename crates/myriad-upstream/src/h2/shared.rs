@@ -32,7 +32,7 @@ const MAX_GATHERED: usize = 64 * 1024;
 /// allocated.
 const COPY_BELOW: usize = 2048;
 
-/// Maximum number of reads per poll of the connection's driver, so that other tasks can run.
+/// Maximum number of reads after the first per poll of the connection's driver, so that other tasks can run.
 const READS: usize = 16;
 
 /// Received parts of the response on a stream, with the waker of its exchange.
@@ -47,7 +47,7 @@ pub(super) struct StreamSlot {
     /// True once the response is complete.
     pub(super) is_complete: bool,
     pub(super) failure: Option<OriginError>,
-    /// Number of bytes of response heads and bodies received on the stream.
+    /// Number of bytes of the response frames received on the stream.
     pub(super) received: u64,
     /// True if the request may be sent again on another connection while no part of its response was received: it is
     /// idempotent, has no body, and was sent on a connection that had answered a request.
