@@ -62,7 +62,7 @@ pub(super) struct CacheCommand {
     words: CommandWords,
     request: AdminRequest,
     sort: Option<ListOrder>,
-    /// Maximum number of lines of a sorted list, which is applied after the whole response has been read.
+    /// Maximum number of pages of a list. For a sorted list it is applied here, otherwise by the server.
     limit: Option<usize>,
 }
 
@@ -186,8 +186,8 @@ fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, St
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
-/// Requests all pages and returns the first `limit` ones in the order `sort`. At most twice the limit, or 1024 pages,
-/// are retained in memory.
+/// Requests all pages and returns the first `limit` ones in the order `sort`. With a limit, at most twice as many
+/// pages, or 1024, are retained in memory.
 fn sorted(
     running: &RunningServer,
     request: &AdminRequest,

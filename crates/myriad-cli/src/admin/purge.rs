@@ -98,7 +98,7 @@ pub(super) fn run(command: &PurgeCommandLine) -> Result<ExitCode, String> {
     let mut output = CommandOutput::new();
     let mut reports: Vec<PurgeReport> = Vec::new();
     let asked = running.send_request(&command.request, |reply| {
-        // Printing errors are ignored, so that the purge is completed even if the output has been closed.
+        // A closed output is ignored, so that the purge is completed.
         if let AdminReply::Purge(report) = &reply {
             output.line(&if json { reply.json() } else { render::purge(report) })?;
             reports.push((**report).clone());

@@ -48,8 +48,8 @@ impl ControlServer {
         let shared = Arc::new(ControlShared { site, owner, clients: AtomicUsize::new(0) });
         thread::Builder::new().name("control".into()).spawn(move || {
             while wait(&socket, &stopped) {
-                // On an error there is no connection any more: another worker process has accepted it, or the client
-                // has closed it.
+                // An error usually means that there is no connection any more: another worker process has accepted
+                // it, or the client has closed it.
                 if let Ok(client) = accept_with(&socket, SocketFlags::CLOEXEC) {
                     shared.receive(UnixStream::from(client));
                 }

@@ -93,9 +93,9 @@ impl AccessRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessVerdict {
     All,
-    /// All clients except some addresses.
+    /// All clients except some, by address or variable.
     AllBut,
-    /// Some clients, by address or password; also used if a directive cannot be parsed.
+    /// Some clients, by address, variable or password; also used if a directive cannot be parsed.
     Some,
     None,
 }

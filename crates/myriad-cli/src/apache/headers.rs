@@ -96,8 +96,8 @@ fn translate(
     }
 }
 
-/// Adds a response header for the files of a section: its value is a variable that is empty elsewhere, and empty
-/// headers are not sent.
+/// Adds a response header whose value is a variable: outside of the section it is empty, and empty headers are not
+/// sent.
 fn field(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str, value: &str, always: bool) {
     let variable = format!("field_{}", name.to_ascii_lowercase().replace('-', "_"));
     let add = format!("add_header {name} ${variable}{};", if always { " always" } else { "" });
@@ -117,7 +117,7 @@ fn field(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str, value: &str, 
     }
 }
 
-/// Translates `Header unset`, which is possible only for some headers that Myriad adds.
+/// Translates `Header unset` in a section, which is possible only for `ETag` and for headers that [`field`] has added.
 fn unset(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str) -> Result<(), String> {
     if name.eq_ignore_ascii_case("etag") {
         walk.note(item, "ETag headers are removed from all responses");

@@ -102,7 +102,7 @@ fn rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
             walk.rules.entries.push(TranslatedEntry { of, why, lines });
         }
         Err(reason) => {
-            // Rules that are chained to an untranslated rule must not be applied alone.
+            // A rule that is chained to this one is translated as if it were not chained.
             walk.missing(item, &reason);
             walk.rules.chained = false;
         }

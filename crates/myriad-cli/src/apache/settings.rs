@@ -5,7 +5,8 @@ use crate::apache::pattern::{quoted, word};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a directive for settings. Returns false for other directives.
+/// Handles a directive for settings. Returns false for other directives outside of sections; in a section, those are
+/// reported as well.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     if !walk.guards.is_empty() && !matches!(name.as_str(), "php_value" | "php_flag" | "serversignature") {

@@ -87,7 +87,7 @@ pub(crate) struct TranslatedEntry {
     pub(crate) lines: Vec<String>,
 }
 
-/// Translated server; the fields are in the order of the output, except `php` and those after it.
+/// Parts of a translated server, and the facts on which its output depends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TranslatedServer {
     pub(crate) http: Vec<TranslatedEntry>,
