@@ -31,8 +31,7 @@ pub(crate) struct Lexer<'s> {
     at: usize,
     /// True after a quoted word, which must be followed by white space, `;`, `{` or `)`.
     after_quote: bool,
-    /// True if an error at the end of the file has been reported, so that enclosing blocks are not reported as unclosed
-    /// as well.
+    /// True if the end of the file has been handled, so that enclosing blocks are not reported as unclosed as well.
     is_finished: bool,
     /// Spans of the opening quote of the last quoted word, and of a typographic quote that was probably meant to close
     /// it.

@@ -59,7 +59,7 @@ pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     None
 }
 
-/// Returns whether an unquoted word of the configuration may end before these bytes.
+/// Returns whether a quoted word of the configuration may end before these bytes.
 fn ends_word(bytes: &[u8]) -> bool {
     matches!(bytes.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' | b')'))
 }

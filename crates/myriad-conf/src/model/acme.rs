@@ -114,7 +114,7 @@ pub struct AcmeIssuerConf {
     pub state_path: Option<Text>,
     /// `accept_terms_of_service`: true if the terms of the authority are accepted.
     pub accepts_terms: bool,
-    /// Position of the first word of the block.
+    /// Position of the directive.
     pub span: Span,
 }
 

@@ -35,7 +35,7 @@ impl MapConf {
     }
 }
 
-/// Adds a backslash to an exact key that would otherwise be read as a keyword or regex of `map`.
+/// Adds a backslash to an exact key that is a keyword of `map`, or starts like a regex or an escaped key.
 fn escape_word(text: &str) -> String {
     let special = matches!(text, "default" | "include" | "hostnames" | "volatile");
     if special || text.starts_with(['~', '\\']) { format!("\\{text}") } else { text.to_owned() }

@@ -79,6 +79,6 @@ pub struct HttpConf {
     pub idle_steps: Vec<RewriteStep>,
     /// `upstream` blocks.
     pub upstreams: Vec<UpstreamConf>,
-    /// `log_format` directives, with the built-in `combined` first.
+    /// `log_format` directives; in `http`, the built-in `combined` is first.
     pub log_formats: Vec<LogFormat>,
 }

@@ -65,7 +65,7 @@ pub enum BlockKind {
 /// Setter of a directive, by the part of the model that it changes.
 #[derive(Clone, Copy)]
 pub enum Set {
-    /// No setter: the arguments are not checked, and the directive has no effect or is rejected.
+    /// No setter: the values of the arguments are not checked, and the directive has no effect or is rejected.
     Nothing,
     /// Changes process settings: directives of the main context or `events`.
     Main(fn(&mut MainConf, &mut Arguments<'_>) -> SetterResult),

@@ -25,7 +25,7 @@ pub struct DirectiveFamily {
     pub of_origins: &'static [FamilyRow],
     /// Function that checks each complete location or `if`, if any.
     pub(crate) examine_block: Option<ExamineBlock>,
-    /// Function that checks each complete location, if any.
+    /// Function that checks each location, if any.
     pub(crate) examine_location: Option<ExamineLocation>,
     /// Function that checks the complete `http` block, if any.
     pub(crate) examine_http: Option<ExamineHttp>,
@@ -95,7 +95,7 @@ enum RowRequirement {
 }
 
 impl FamilyRow {
-    /// Creates a row that exists for all origin protocols.
+    /// Creates a row that exists for all origin protocols that do not exclude it (`ProtocolFacts::lacks`).
     pub const fn new(row: Directive) -> Self {
         Self { row, needs: RowRequirement::Nothing, computed: None }
     }

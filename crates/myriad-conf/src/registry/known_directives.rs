@@ -1,5 +1,5 @@
-//! Directives of nginx, its forks and well-known modules that Myriad does not support; errors name the module and an
-//! alternative.
+//! Directives of nginx, its forks and well-known modules that Myriad does not support; errors name the module, and the
+//! reason or an alternative.
 
 use std::{collections::HashMap, sync::OnceLock};
 

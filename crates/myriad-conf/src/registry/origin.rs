@@ -1,4 +1,4 @@
-//! Origin directives that all protocols have; each is defined once here.
+//! Origin directives that are common to the protocols; each is defined once here.
 
 use std::net::{IpAddr, SocketAddr};
 

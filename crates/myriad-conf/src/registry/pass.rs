@@ -1,4 +1,4 @@
-//! Rows of `*_pass` and `*_param`, which each protocol includes in its own family but which share a parser.
+//! Rows of `*_pass` and `*_param`, which protocols include in their own families but which share a parser.
 
 use super::{Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, between};
 use crate::{

@@ -134,7 +134,7 @@ pub(super) static ROWS: &[Directive] = &[
     ),
 ];
 
-/// Loadable modules of nginx whose directives are built in, so that `load_module` causes no warning.
+/// Loadable modules for which `load_module` causes no warning, because their directives are built in.
 const BUILT_IN: [&str; 4] = [
     "ngx_http_brotli_filter_module",
     "ngx_http_brotli_static_module",
@@ -142,8 +142,8 @@ const BUILT_IN: [&str; 4] = [
     "ngx_http_zstd_static_module",
 ];
 
-/// Setter of `load_module`. Distributions load more modules than a site uses, so an unknown module only causes a
-/// warning; its directives are rejected if they are used.
+/// Setter of `load_module`. Distributions load more modules than a site uses, so a module that is not in
+/// [`BUILT_IN`] only causes a warning.
 fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     let path = String::from_utf8_lossy(args.bytes(0));
     let file = path.rsplit('/').next().unwrap_or_default();

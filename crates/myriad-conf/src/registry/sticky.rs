@@ -144,7 +144,8 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Returns whether a byte may occur in the value of a cookie attribute (RFC 6265 section 4.1.1).
+/// Returns whether a byte may occur in the value of a cookie attribute (RFC 6265 section 4.1.1). Bytes above ASCII are
+/// accepted too.
 fn is_in_attribute(byte: u8) -> bool {
     byte >= b' ' && byte != 0x7f && byte != b';'
 }

@@ -195,12 +195,12 @@ pub struct DirectiveRow {
     pub name: String,
     /// Family, or the module of a directive that is not in the registry.
     pub family: &'static str,
-    /// Allowed contexts in the notation of nginx's manual; empty for a directive that is not in the registry.
+    /// Allowed contexts, separated by commas; empty for a directive that is only known in order to be rejected.
     pub contexts: String,
     /// Default value of the directive.
     pub default: DefaultValue,
     /// Support status of the directive, compared with nginx.
     pub status: DirectiveStatus,
-    /// Description of the directive; empty if it is not in the registry.
+    /// Description of the directive; empty if it is only known in order to be rejected.
     pub doc: &'static str,
 }

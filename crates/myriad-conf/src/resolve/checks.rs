@@ -131,8 +131,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks the servers of a TLS address, default server first: QUIC requires TLS 1.3, and the first server that does
-    /// not reject handshakes must have a certificate, which later servers without one use.
+    /// Checks the servers of a TLS address, default server first: QUIC requires TLS 1.3, and a server that does not
+    /// reject handshakes needs a certificate of its own or of an earlier server.
     fn check_certificates(&mut self, servers: &[(&ServerConf, &ListenConf)]) {
         for (server, listen) in servers.iter().filter(|(_, listen)| listen.quic) {
             if !server.settings.tls.tls13 {

@@ -159,8 +159,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Rejects `slow_start` with a balancing method by key or at random, as in NGINX Plus: such a method has no weight
-    /// that can grow.
+    /// Rejects `slow_start` with a balancing method by key or at random, as in NGINX Plus.
     fn check_slow_start(&mut self, upstream: &UpstreamConf) {
         let knows_shares = matches!(
             upstream.balance,

@@ -216,7 +216,7 @@ fn without_try_files(around: &Settings) -> Settings {
     settings
 }
 
-/// Methods that nginx accepts in `limit_except`.
+/// Methods that `limit_except` accepts.
 const METHODS: [&str; 15] = [
     "GET",
     "HEAD",

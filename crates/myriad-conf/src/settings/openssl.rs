@@ -86,8 +86,8 @@ fn version(word: &str, value: &Text) -> Result<TlsVersion, Diagnostic> {
     })
 }
 
-/// Applies an OpenSSL command about protocol versions. Returns false for other commands. Fails if no supported version
-/// remains.
+/// Applies an OpenSSL command about protocol versions. Returns false for other commands. Fails for an unknown version,
+/// or if no supported version remains.
 fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) -> Result<bool, Diagnostic> {
     let text = value.lossy();
     match name {

@@ -50,7 +50,7 @@ pub struct DefaultKey {
 }
 
 impl DefaultKey {
-    /// Cache key with all parts of the URL and the method, for protocols without a default in nginx.
+    /// Cache key of scheme, method, host and URI, for protocols without a default in nginx.
     pub const FULL: Self = Self {
         text: "$scheme$request_method$host$request_uri",
         documented: "`$scheme$request_method$host$request_uri`, with a warning; nginx has no default",
