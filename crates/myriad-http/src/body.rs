@@ -30,14 +30,15 @@ pub type BoxBody = Pin<Box<dyn Body>>;
 pub enum BodyError {
     /// The sender closed the connection or reset the stream before the end of the body.
     Aborted,
-    /// The client sent no byte of the request body within the timeout, or too few (`client_body_timeout`). A timeout of
-    /// an origin is [`BodyError::Origin`].
+    /// The client sent no byte of the request body within the timeout, or too few (`client_body_timeout`,
+    /// `client_min_rate`). A timeout of an origin is [`BodyError::Origin`].
     Timeout,
     /// The framing of the body is invalid (RFC 9112 §7).
     Malformed(crate::ParseError),
     /// The body exceeds a limit of this server (`client_max_body_size`).
     TooLarge,
-    /// A local read failed, or the body is longer than announced. The text is for the error log.
+    /// A local operation failed, such as reading a file, or the body is longer than announced. The text is for the error
+    /// log.
     Io(String),
     /// The origin failed. The text is for the error log.
     Origin(String),

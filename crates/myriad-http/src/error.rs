@@ -11,8 +11,8 @@ pub enum ParseError {
     InvalidMethod,
     /// The target has none of the forms of RFC 9112 §3.2, or contains a space or a control byte.
     InvalidTarget,
-    /// The request line does not end with `HTTP/` number `.` number (RFC 9112 §2.3). Numbers have one digit; two are
-    /// accepted, as in nginx.
+    /// The request line does not end with `HTTP/` number `.` number (RFC 9112 §2.3), or the major version is 0. Numbers
+    /// have one digit; two are accepted, as in nginx.
     InvalidVersion,
     /// The request line has no version, as in HTTP/0.9, which is not supported.
     Http09,
@@ -54,7 +54,7 @@ pub enum ParseError {
     /// `Transfer-Encoding` lists known codings including `chunked`, but `chunked` is not the last: the length of the
     /// body cannot be determined (RFC 9112 §6.3).
     ChunkedNotLast,
-    /// `Transfer-Encoding` in an HTTP/1.0 message (RFC 9112 §6.1).
+    /// `Transfer-Encoding` in an HTTP/1.0 request (RFC 9112 §6.1).
     TransferEncodingInHttp10,
     /// A chunk does not start with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,

@@ -34,7 +34,7 @@ pub use priority::Priority;
 /// First bytes that a client sends on a connection (RFC 9113 §3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Maximum payload of a frame in bytes, received or sent, even if the peer accepts larger frames: the minimum of
+/// Maximum payload of a received frame in bytes, and default limit of a sent frame: the minimum of
 /// `SETTINGS_MAX_FRAME_SIZE` (RFC 9113 §6.5.2).
 pub const MAX_FRAME: usize = 16_384;
 

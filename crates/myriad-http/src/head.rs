@@ -270,7 +270,7 @@ pub fn write_status_line(status: u16, reason: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns the reason phrase that nginx sends with `status`; empty if there is none.
+/// Returns the usual reason phrase of `status`, in the wording of nginx if that has one; empty if there is none.
 pub fn reason_phrase(status: u16) -> &'static str {
     match status {
         100 => "Continue",

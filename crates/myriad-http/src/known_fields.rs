@@ -5,7 +5,7 @@
 
 macro_rules! known_fields {
     ($($variant:ident $name:literal)*) => {
-        /// Well-known field name; the names are those of the IANA registry and of nginx.
+        /// Well-known field name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[allow(clippy::enum_variant_names, reason = "the field's own names")]

@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeAction {
     /// Send the complete representation: the unit is not bytes, there are more than `max_ranges` ranges, several ranges
-    /// together have more bytes than the representation, or the representation is empty.
+    /// together have more bytes than the representation, or a range starts at 0 of an empty representation.
     Ignore,
-    /// Send 416 with `Content-Range: bytes */length`: the field is malformed, or all its ranges are outside the
-    /// representation.
+    /// Send 416 with `Content-Range: bytes */length`: the field is malformed, or all its ranges are empty or
+    /// outside the representation.
     Unsatisfiable,
     /// Send 206 with these ranges in the requested order; several ranges form a `multipart/byteranges` response.
     Satisfiable(SmallVec<[Range<u64>; 2]>),

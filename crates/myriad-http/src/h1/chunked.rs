@@ -72,8 +72,8 @@ pub struct ChunkedDecoder {
     /// In a size line: the chunk size as far as it is parsed. In data: number of bytes of the chunk that are still
     /// expected.
     left: u64,
-    /// Number of bytes in chunk extensions, padding and leading zeros of all chunks so far, reduced by the amount of
-    /// data received since; limited by `EXTENSION_LIMIT`.
+    /// Number of bytes in chunk extensions, padding and leading zeros so far; limited by `EXTENSION_LIMIT`. The last
+    /// piece of data of each chunk reduces it by its length.
     extension: u16,
     trailer: Option<Box<Trailer>>,
 }
@@ -122,8 +122,8 @@ impl ChunkedDecoder {
         self.state == ChunkState::Done
     }
 
-    /// Returns the trailer fields once the body is complete; `None` before, or if there is no trailer section (RFC 9112
-    /// §7.1.2).
+    /// Returns the trailer fields once the body is complete (RFC 9112 §7.1.2); `None` before. Without trailer fields,
+    /// returns `None` or an empty map.
     pub fn trailers(&self) -> Option<&Fields> {
         self.trailer.as_deref().filter(|_| self.is_done()).map(|trailer| &trailer.fields)
     }

@@ -5,7 +5,7 @@ use crate::{Fields, HttpVersion, Known, Method, ParseError, RequestHead, Respons
 /// Framing of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// No body: the request has neither `Content-Length` nor `Transfer-Encoding`.
+    /// Neither `Content-Length` nor `Transfer-Encoding`: a request in HTTP/1 has no body.
     None,
     /// Body of this length in bytes; 0 if the client sent `Content-Length: 0`.
     Length(u64),
@@ -119,7 +119,7 @@ fn content_length(fields: &Fields) -> Result<Option<u64>, ParseError> {
 /// Parses the value of a `Connection` field; other options are ignored.
 pub fn connection_options(value: &[u8]) -> ConnectionOptions {
     let mut options = ConnectionOptions::default();
-    // Most values are spelled like this; the comparison takes a tenth of the time of parsing a list.
+    // Common spellings, compared first because that is faster than parsing a list.
     match value {
         b"keep-alive" => return ConnectionOptions { keep_alive: true, ..options },
         b"close" => return ConnectionOptions { close: true, ..options },

@@ -16,8 +16,8 @@ pub struct HeadScanState {
     head_start: Option<usize>,
 }
 
-/// Fields that may occur only once in a request. As in nginx, a repetition is rejected with 400, because
-/// implementations could use different values.
+/// Fields that may occur only once in a request. A repetition is rejected with 400, because implementations could use
+/// different values.
 const SINGLE: u128 = Known::Host.bit()
     | Known::IfModifiedSince.bit()
     | Known::IfUnmodifiedSince.bit()

@@ -25,7 +25,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeade
     let payload = if version_command & 15 == PROXY && family_transport & 15 == STREAM {
         addresses(family_transport >> 4, client_info)?
     } else {
-        // Health checks by the balancer and datagrams have no data about a client.
+        // Health checks by the balancer have no data about a client, and datagrams are not supported.
         None
     };
     let header = payload

@@ -59,8 +59,7 @@ impl ExtensionState {
         })
     }
 
-    /// Returns whether the line with the chunk size may end in this state. After white space, it may not: a `;` must
-    /// follow.
+    /// Returns whether the line with the chunk size may end in this state. After white space, it may not.
     pub(super) fn may_end(self) -> bool {
         matches!(self, Self::Name | Self::Value | Self::QuotedEnd | Self::Any)
     }

@@ -27,8 +27,8 @@ impl Deref for TableText {
     }
 }
 
-/// Dynamic table of a client, from the oldest entry, which is evicted first, to the newest. Allocates no memory while
-/// empty.
+/// Dynamic table of a client, from the oldest entry, which is evicted first, to the newest. Allocates no memory
+/// before the first entry.
 #[derive(Debug, Default)]
 pub(super) struct QpackTable {
     entries: VecDeque<(TableText, TableText)>,

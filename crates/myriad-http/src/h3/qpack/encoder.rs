@@ -59,7 +59,7 @@ impl QpackEncoder {
             integer::write(out, 0x20 | secret >> 1, 3, name.len());
             out.extend_from_slice(name);
         }
-        // Without Huffman coding, which would save a fifth of a head and cost more than the rest of the encoding.
+        // Without Huffman coding, to save CPU time.
         integer::write(out, 0, 7, value.len());
         out.extend_from_slice(value);
     }
