@@ -7,9 +7,9 @@ const SLOTS: usize = 1024;
 ///
 /// Bound: 1024 values, which are created on the first insertion and then reused, including the memory that they own.
 /// Eviction: a hash gets an occupied slot with its second claim, unless another hash was refused there in between. A
-/// scan over a million keys therefore neither evicts frequently used keys nor writes values. Cost: hashes are stored
-/// separately, so that an unsuccessful lookup reads eight bytes. Keys are not stored: the caller must check that a
-/// value belongs to its key, because keys can have the same hash.
+/// scan over a million keys therefore does not evict frequently used keys. Cost: hashes are stored separately, so that
+/// an unsuccessful lookup reads eight bytes. Keys are not stored: the caller must check that a value belongs to its
+/// key, because keys can have the same hash.
 #[derive(Debug)]
 pub struct DirectMapped<T> {
     /// Hash of each slot; 0 for a free slot. The vector is empty before the first claim.

@@ -107,7 +107,7 @@ pub(crate) fn month_days(year: usize, month: usize) -> usize {
     }
 }
 
-/// Parses a decimal number of one to four digits; `None` if there are more or other characters.
+/// Parses a decimal number of one to four digits; `None` for any other text.
 #[inline]
 pub(crate) fn parse_number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 4 {

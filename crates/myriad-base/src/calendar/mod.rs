@@ -6,7 +6,7 @@
 //! | `http_date` | dates of HTTP fields (RFC 9110 §5.6.7): one format written, three parsed |
 //! | `log_time` | times in log lines: `$time_local`, `$time_iso8601`, the error log |
 //! | `strftime` | dates in a format that a page chooses (`strftime` of C) |
-//! | `rfc3339` | dates in responses of ACME authorities |
+//! | `rfc3339` | dates in the format of RFC 3339, such as in responses of ACME authorities |
 //! | `x509_time` | dates in certificates, and in the format of OpenSSL |
 //! | `zone` | time zones: POSIX rules, TZif files (RFC 9636) |
 //!

@@ -1,10 +1,10 @@
-//! Dates in the format of RFC 3339, which ACME authorities use.
+//! Dates in the format of RFC 3339.
 
 use crate::calendar::civil::{parse_number, seconds_from_epoch};
 
-/// Parses an RFC 3339 time such as `2026-11-21T07:36:00Z` (used by RFC 9773 renewal information), with an optional
-/// fraction, which is ignored, and `Z` or an offset. Returns seconds since the Unix epoch; `None` if it is invalid or
-/// before 1970.
+/// Parses an RFC 3339 time such as `2026-11-21T07:36:00Z` (used, for example, by RFC 9773 renewal information), with an
+/// optional fraction, which is ignored, and `Z` or an offset. Returns seconds since the Unix epoch; `None` if it is
+/// invalid or before 1970.
 pub fn parse_rfc3339(text: &str) -> Option<u64> {
     let bytes = text.as_bytes();
     let (head, rest) = bytes.split_at_checked(19)?;

@@ -9,7 +9,8 @@ pub enum PressureStage {
     Normal,
     /// Cache zones and the cache of small files shrink, and idle buffers are freed.
     Shrinking,
-    /// Idle connections are closed, the oldest first, and background compression is suspended.
+    /// Idle connections are closed, the oldest first, then connections whose clients stall. Background compression is
+    /// paused.
     Closing,
     /// Requests that need an origin get status 503. Above a minimum number of connections, a new one requires the
     /// eviction of another.
