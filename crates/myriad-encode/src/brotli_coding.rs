@@ -11,7 +11,7 @@ use crate::{ContentDecodeError, EncodeError};
 /// True, since brotli is part of this build.
 pub(crate) const IS_COMPILED: bool = true;
 
-/// Size of the encoder's input buffer in bytes.
+/// Buffer size of the brotli writer, in bytes.
 const INPUT_BUFFER: usize = 16 << 10;
 
 /// Encodes a whole body. `level` is from 0 to 11.

@@ -36,7 +36,7 @@ pub(crate) fn encode_error(error: io::Error) -> EncodeError {
     }
 }
 
-/// Reason why the body of an upstream response could not be decoded.
+/// Reason why an encoded body could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContentDecodeError {

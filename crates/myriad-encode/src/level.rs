@@ -20,7 +20,7 @@ pub enum CompressionLevel {
     Fast,
     /// For frequently requested pages, compressed in the background.
     Strong,
-    /// Level number of the coding (`gzip_comp_level`, `brotli_comp_level`), limited to its range.
+    /// Level number of the coding (such as `gzip_comp_level`), limited to its range.
     Number(u8),
 }
 

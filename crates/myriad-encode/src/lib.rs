@@ -3,8 +3,8 @@
 //!
 //! Stored pages are compressed as a whole ([`compress`]): at the fast level when they are stored, and at the strong
 //! level later by the [`CompressionPool`]. Responses that are not stored are encoded by [`StreamEncoder`] or
-//! [`gzip_small`]. Compressed responses of origins are decoded by [`decompress`] or [`StreamDecoder`], with a size
-//! limit against decompression bombs.
+//! [`gzip_small`]. Compressed bodies are decoded by [`decompress`] or [`StreamDecoder`], with a size limit that the
+//! caller sets.
 //!
 //! Brotli and zstd are Cargo features. Without them, `absent_coding` takes the place of their modules.
 

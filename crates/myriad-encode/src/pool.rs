@@ -27,7 +27,7 @@ pub struct PoolOptions {
     pub budget: f64,
     /// Maximum CPU time that idle threads save up, and may then use without the limit of `budget`.
     pub burst: Duration,
-    /// Niceness of the threads, from 0 (priority of the workers) to 19 (only CPU time that others do not use).
+    /// Niceness of the threads on Linux, from 0 (normal priority) to 19 (lowest priority).
     pub nice: i32,
 }
 

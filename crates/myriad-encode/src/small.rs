@@ -7,8 +7,8 @@
 
 use libdeflater::crc32;
 
-/// Maximum length of a body for [`gzip_small`] in bytes. Even uncompressed, such a body and its head fit in an Ethernet
-/// packet.
+/// Maximum length of a body for [`gzip_small`] in bytes. Even uncompressed, such a body and a head of usual size fit in
+/// an Ethernet packet.
 pub const SMALL_MAX: usize = 1200;
 
 /// Minimum length of a repetition that [`gzip_small`] encodes as a reference, in bytes: the number of hashed bytes.
@@ -95,7 +95,7 @@ const DISTANCES: [u8; 32] = {
     codes
 };
 
-/// Compresses a body of at most [`SMALL_MAX`] bytes with gzip, in about a microsecond; `None` for a longer body.
+/// Compresses a body of at most [`SMALL_MAX`] bytes with gzip; `None` for a longer body.
 ///
 /// Incompressible bytes become up to an eighth plus 20 bytes longer.
 pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {

@@ -11,7 +11,7 @@ use crate::{Coding, ContentDecodeError};
 /// checks.
 const STEP: usize = 16 << 10;
 
-/// Streaming decoder of an upstream response.
+/// Streaming decoder of a body.
 pub struct StreamDecoder {
     inner: DecoderKind,
     /// True if the data may end here: always for identity, otherwise at the end of a gzip member, of a zstd frame
@@ -47,9 +47,9 @@ impl StreamDecoder {
         self.push_up_to(bytes, out, usize::MAX).map(drop)
     }
 
-    /// Same as [`push`](Self::push), but stops once `out` contains `most` bytes or slightly more; identity ignores
-    /// `most`. Returns the number of consumed bytes, and true if all of `bytes` was decoded and its output written. If
-    /// false, call it again with the rest of `bytes`, even if the rest is empty.
+    /// Same as [`push`](Self::push), but stops once `out` contains at least `most` bytes (at most 16 KB more); identity
+    /// ignores `most`. Returns the number of consumed bytes, and true if all of `bytes` was decoded and its output
+    /// written. If false, call it again with the rest of `bytes`, even if the rest is empty.
     pub fn push_up_to(
         &mut self,
         bytes: &[u8],
