@@ -50,7 +50,7 @@ pub struct Validity {
     pub missing_ms: u64,
     /// Time in milliseconds after the last change of a path during which its entry is checked at each use: the path may
     /// be in the middle of a change, and two changes within a clock tick cannot be distinguished. 0 disables this
-    /// check; it is 0 if the configuration sets a validity.
+    /// check; it is 0 if `open_file_cache` is configured.
     pub settling_ms: u64,
 }
 
@@ -67,8 +67,8 @@ impl Validity {
     }
 }
 
-/// Cache of path states: at most 32768 paths, 64 MB of contents and 1024 open files. Evicted files that are being sent
-/// are not included.
+/// Cache of path states. New entries and [`Self::sweep`] limit it to 32768 paths, 64 MB of contents and 1024 open
+/// files. Evicted files that are being sent are not included.
 pub struct FileCache {
     shards: [Shard; SHARDS],
     open_per_shard: AtomicUsize,
@@ -88,8 +88,8 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// Returns the entry of `path`, resolved by `walk`. `now` is in milliseconds since the Unix epoch. Blocks for one
-    /// `stat` if there is no entry or it must be checked; does not read the file.
+    /// Returns the entry of `path`, resolved by `walk`. `now` is in milliseconds since the Unix epoch. Blocks for the
+    /// system calls of [`PathResolution::metadata`] if there is no entry or it must be checked; does not read the file.
     pub fn lookup(&self, path: &[u8], walk: PathResolution, validity: Validity, now: u64) -> Arc<PathEntry> {
         let shard = self.shard(path);
         let known = shard.cached_entry(path, walk);
@@ -140,8 +140,8 @@ impl FileCache {
         self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
     }
 
-    /// Limits contents and encodings to a fraction of 64 MB from the next [`Self::sweep`] on. With 0, only the contents
-    /// of files that are being sent stay in memory.
+    /// Limits contents and encodings to a fraction of 64 MB; enforced by the next new entry of a shard or
+    /// [`Self::sweep`]. With 0, only the contents of files that are being sent stay in memory.
     pub fn keep_part(&self, numerator: usize, denominator: usize) {
         self.bytes_per_shard.store(BYTES_PER_SHARD * numerator / denominator.max(1), Relaxed);
     }

@@ -76,7 +76,7 @@ impl PathResolution {
     /// Opens a folder as [`PathResolution::folder`] does. Creates up to `most` missing folders with the permissions
     /// `mode`.
     ///
-    /// # Errors Errors of the system; `ELOOP` for a link that the rule rejects.
+    /// # Errors Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects.
     pub fn create_folders(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
@@ -96,8 +96,8 @@ impl PathResolution {
     /// The path is first resolved to an `O_PATH` descriptor, which has no effect on named pipes and devices. If it is a
     /// regular file, it is opened for reading through this descriptor, so that the file cannot be replaced in between.
     ///
-    /// # Errors Errors of the system; `ELOOP` for a link that the rule rejects, `InvalidInput` if it is not a regular
-    /// file.
+    /// # Errors Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects, `InvalidInput` if it is not
+    /// a regular file.
     pub fn open(self, path: &[u8]) -> io::Result<File> {
         let found = match self {
             Self::Free => {
@@ -117,7 +117,7 @@ impl PathResolution {
 
     /// Returns the metadata of the file that `path` refers to, after following links.
     ///
-    /// # Errors Errors of the system; `ELOOP` for a link that the rule rejects.
+    /// # Errors Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects.
     pub fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {
             Self::Free => std::fs::metadata(as_path(path)),

@@ -118,12 +118,13 @@ impl TempFile {
     }
 }
 
-/// Folder for named temporary files (`client_body_temp_path`).
+/// Folder for temporary files (`client_body_temp_path`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TempFolder {
     /// Path of the folder.
     pub path: PathBuf,
-    /// Lengths of the subfolder names at each level; the names are the last digits of the file number.
+    /// Lengths of the subfolder names at each level, for files with names; the subfolder names are the last digits of
+    /// the file number.
     pub levels: Vec<u8>,
 }
 
