@@ -27,8 +27,8 @@ pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
 }
 
 /// Counts a session in each zone of `limit_conn` whose key has 1 to 255 bytes. The error is the status to close the
-/// session with: 500 if a key cannot be evaluated, 503 if the limit of a zone is exceeded (not with
-/// `limit_conn_dry_run`).
+/// session with: 500 if a key cannot be evaluated, 503 if the limit of a zone is exceeded. With `limit_conn_dry_run`, a
+/// session above a limit is admitted and counted in no zone.
 fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
     let SessionLimits { zones, level, dry_run } = &session.server().limits;
     let mut held = Vec::with_capacity(zones.len());

@@ -13,7 +13,7 @@ use crate::settings::StreamSettings;
 const LEVELS: Contexts = Contexts::STREAM_LEVELS;
 const SERVER: Contexts = Contexts::STREAM_SERVER;
 
-/// Rows of the directives of `stream` that do not exist in `http` or have another meaning there.
+/// Rows of the directives of `stream` that are defined separately from those of `http`.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Forwards connections to a server or group."),
     Directive::new(

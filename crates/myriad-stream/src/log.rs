@@ -2,7 +2,7 @@
 
 use crate::session::StreamSession;
 
-/// Writes a line for a finished session to each access log of its server.
+/// Writes a line for a finished session to each access log of its server whose conditions it meets.
 pub(crate) fn write(session: &StreamSession) {
     let streams = &session.streams;
     for log in &session.server().access_logs {

@@ -166,7 +166,8 @@ pub struct WorkerStreams {
     pub(crate) worker: Rc<WorkerState>,
     /// Resolvers, at their indexes in the runtime.
     pub(crate) resolvers: Vec<Resolver>,
-    /// Groups for addresses from variables, by the name (and addresses) that the variable evaluates to.
+    /// Groups for addresses from variables, by the evaluated name, followed by its resolved addresses if it is a host
+    /// name.
     pub(crate) addressed: RefCell<Lru<String, Arc<StreamGroup>>>,
 }
 

@@ -116,7 +116,7 @@ const ROWS: &[(&str, VariableWriter)] = &[
     }),
 ];
 
-/// Returns the names of all variables.
+/// Returns the names of all variables except `$proxy_protocol_tlv_*`.
 pub(crate) fn names() -> StreamNames {
     StreamNames::new(ROWS.iter().map(|(name, _)| *name).collect())
 }

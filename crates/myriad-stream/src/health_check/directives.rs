@@ -75,7 +75,7 @@ fn parse_expect(line: &Node, words: &[myriad_conf::Word]) -> Result<ExpectSettin
     }
 }
 
-/// Replaces each `\xHH` in a text by the byte of that hexadecimal value, as nginx does.
+/// Replaces each `\xHH` in a text by the byte of that hexadecimal value, as NGINX Plus does.
 fn decode_escapes(text: &[u8]) -> Vec<u8> {
     let digit =
         |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).map(|digit| digit as u8);

@@ -16,9 +16,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::StreamCheck;
 use crate::runtime::{StreamContent, StreamGroup, StreamServer, WorkerStreams};
 
-/// Maximum number of bytes of a peer's response to a health check that are compared with `expect`.
+/// Number of response bytes after which a health check stops reading from a TCP peer; maximum size of a UDP peer's
+/// response that is compared with `expect`.
 const MOST_ANSWER: usize = 16 << 10;
-/// Datagram sent to UDP peers if `match` has no `send`, as in nginx.
+/// Datagram sent to UDP peers if the health check has no `send`, as in NGINX Plus.
 const DATAGRAM: &[u8] = b"nginx health check";
 /// PROXY protocol header for peers that expect one (`proxy_protocol`): a check has no client.
 const NO_CLIENT: &[u8] = b"PROXY UNKNOWN\r\n";
