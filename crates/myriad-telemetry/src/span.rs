@@ -98,8 +98,8 @@ fn add_response_attributes(span: &mut SpanWriter, request: &Request) {
     }
 }
 
-/// Adds the server's name, or the request's host if it has none (and its port, unless it is the default of the scheme),
-/// and the client's address and port, as reported by a trusted proxy if there is one.
+/// Adds the server's name, or the request's host if it has none (and the local port, unless it is the default of the
+/// scheme), and the client's address and port, as reported by a trusted proxy if there is one.
 fn add_peer_attributes(span: &mut SpanWriter, request: &Request) {
     let name = &request.server().name;
     span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });
