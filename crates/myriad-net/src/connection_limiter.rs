@@ -1,8 +1,8 @@
 //! Limit of the connections of a worker (`worker_connections`).
 //!
-//! As in nginx, the limit covers client and upstream connections. Listeners take slots for clients; each upstream
-//! connection takes a slot with [`ConnectionLimiter::take_slot`]. An eighth of the slots is reserved for upstream
-//! connections, so that accepted clients can be served.
+//! As in nginx, the limit covers client and upstream connections. Listeners take slots for clients; upstream
+//! connections and UDP sessions take slots with [`ConnectionLimiter::take_slot`]. An eighth of the slots is reserved
+//! for upstream connections, so that accepted clients can be served.
 //!
 //! If no slot is free, idle client connections are evicted, the oldest first; then connections whose clients have sent
 //! or read nothing for [`STALL_TICKS`]. A connection whose request or response does not wait for the client is never
@@ -68,7 +68,8 @@ pub struct Shortage {
     pub idle: u32,
     /// Number of evicted connections whose clients stalled while sending a request or reading a response.
     pub stalled: u32,
-    /// Set if no connection could be evicted: clients had to wait or an upstream connection was refused.
+    /// Set if no connection could be evicted: clients had to wait, or an upstream connection or UDP session was
+    /// refused.
     pub refused: bool,
     /// Set if file descriptors of the process were exhausted.
     pub descriptors: bool,
@@ -84,7 +85,7 @@ pub struct EvictedForMemory {
     pub stalled: u32,
 }
 
-/// Occupied slot of an upstream connection. Dropping it frees the slot.
+/// Slot taken by [`ConnectionLimiter::take_slot`]. Dropping it frees the slot.
 pub struct ConnectionSlot {
     seats: Rc<LimiterState>,
 }
@@ -106,8 +107,8 @@ impl ConnectionLimiter {
         }))
     }
 
-    /// Takes a slot for an upstream connection. If all slots are occupied, evicts a client connection; returns `None`
-    /// if none can be evicted.
+    /// Takes a slot for an upstream connection or a UDP session of `stream`. If all slots are occupied, evicts a client
+    /// connection; returns `None` if none can be evicted.
     pub fn take_slot(&self) -> Option<ConnectionSlot> {
         if self.0.used.get() >= self.0.capacity && !self.evict_one() {
             self.record_shortage(|shortage| shortage.refused = true);
@@ -241,7 +242,8 @@ impl ConnectionLimiter {
         self.0.shortage.set(Some(shortage));
     }
 
-    /// Evicts one connection for lack of slots and records the shortage. Returns false if none can be evicted.
+    /// Evicts one connection for lack of slots or file descriptors and records the shortage. Returns false if none can
+    /// be evicted.
     fn evict_one(&self) -> bool {
         let Some(waited) = self.evict_oldest(NeededResource::Seats) else { return false };
         self.record_shortage(|shortage| match waited {
@@ -251,7 +253,7 @@ impl ConnectionLimiter {
         true
     }
 
-    /// Evicts the first candidate; its slot is free immediately. Returns the event that it waited for; `None` if no
+    /// Evicts the next candidate; its slot is free immediately. Returns the event that it waited for; `None` if no
     /// connection can be evicted.
     fn evict_oldest(&self, want: NeededResource) -> Option<AwaitedEvent> {
         if !self.ensure_candidate(want) {

@@ -2,7 +2,8 @@
 //!
 //! Each worker is an OS thread with a current-thread runtime; a connection stays on its thread. A driver reads a
 //! request head, passes it to a [`Service`] and writes the response. An immediate response ([`ServiceOutcome::Ready`])
-//! is written with one `writev` and without a future. An idle connection owns no buffers.
+//! with a body in memory is usually written with one system call and without a future. An idle connection owns no
+//! buffers.
 
 mod activity;
 mod client_timeouts;

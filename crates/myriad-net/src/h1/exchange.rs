@@ -137,7 +137,8 @@ impl<S: Service> ExchangeParts<S> {
         }
     }
 
-    /// Sends the response; finishes immediately if it is written at once and the request body is complete.
+    /// Sends the response; finishes immediately if it is written at once, and the request body is complete or the
+    /// connection closes.
     fn send_response(self, mut response: Response<S::ExchangeState>) -> ExchangeStart {
         let timeouts = response.timeouts;
         if matches!(response.body, ResponseBody::Tunnel(_)) {

@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::response::{Duplex, Tunnel};
 
-/// Maximum number of bytes that a tunnel (such as a WebSocket) buffers in each direction.
+/// Maximum number of bytes that a tunnel (such as a WebSocket) reads at once in each direction.
 const BUFFER: usize = 16 * 1024;
 
 thread_local! {

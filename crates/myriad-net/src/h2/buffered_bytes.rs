@@ -1,8 +1,8 @@
 //! Limit of the response bytes that a connection buffers because its client does not read them.
 //!
 //! The next piece of a body is fetched once its stream can send a part of it. A client that opens many windows by one
-//! byte each therefore causes one buffered piece per stream. Above the limit, no stream of that client fetches pieces.
-//! The limit is lower while all connections of the worker together buffer many bytes or memory is short.
+//! byte each therefore causes one buffered piece per stream. Above the limit, no stream of the connection fetches
+//! pieces. The limit is lower while all connections of the worker together buffer many bytes or memory is short.
 
 use crate::memory_counters::{ANSWERS, CountedBytes, is_short};
 

@@ -222,8 +222,8 @@ impl<S: Service> Driver<S> {
         done && self.exchanges.is_empty() && self.leaving.is_empty() && self.codec.output().is_empty()
     }
 
-    /// Writes the output to the socket until the socket would block or no output is left. Returns true if bytes were
-    /// written.
+    /// Writes the output to the socket until the socket would block, no output is left, or a stream can fetch more of
+    /// its body. Returns true if bytes were written.
     fn write(&mut self, cx: &mut Context<'_>) -> Result<bool, WriteStop> {
         let mut moved = false;
         loop {

@@ -27,7 +27,7 @@ impl AcceptorRefs {
     }
 }
 
-/// Weak reference, held by the listener's task, to detect that no acceptor is left.
+/// Weak reference, by which the listener's task detects that no acceptor is left.
 pub(crate) struct WeakAcceptorRefs {
     gone: Rc<Cell<bool>>,
     users: Weak<AcceptorRefsInner>,

@@ -286,7 +286,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Sends a GOAWAY (RFC 9114 section 5.2), once. Closes the connection if all requests are done.
+    /// Sends a GOAWAY (RFC 9114 section 5.2), once. Closes the connection if [`Self::goaway_grace`] has passed since
+    /// and all requests are done.
     pub(super) fn shut_down(&mut self, now: Instant) {
         self.go_away(now);
         self.close_if_done(now);

@@ -12,7 +12,7 @@ const EASY: u32 = 64;
 /// validate their addresses (Retry).
 const EASY_IN_ALL: u32 = 1024;
 /// Number of concurrent QUIC handshakes of a client network from which further handshakes with validated addresses are
-/// refused; clients with other addresses still get a Retry.
+/// refused; clients with unvalidated addresses still get a Retry.
 const MOST: u32 = 1024;
 
 /// Decision about a client that opens a QUIC connection.

@@ -47,7 +47,7 @@ pub(super) struct ResponseSender<T> {
     /// Set while the first bytes are held back until enough are gathered (`postpone_output`).
     postponed: bool,
     head: u64,
-    /// Number of bytes sent besides the body itself: headers of DATA frames, and trailers.
+    /// Number of bytes queued besides the head and the body: headers of DATA frames, and trailers.
     framing: u64,
     written: u64,
     /// Time at which the stream accepted the first byte, in microseconds of the process clock; 0 before.

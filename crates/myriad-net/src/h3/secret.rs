@@ -5,9 +5,9 @@ use std::sync::Arc;
 use aws_lc_rs::{hkdf, hmac};
 use zeroize::Zeroizing;
 
-/// Keys of a QUIC listener for stateless resets and connection IDs, derived from a secret. The same secret gives the
-/// same keys, so that resets remain valid over reloads and after a crash, and each worker can decode the connection IDs
-/// of all workers.
+/// Keys of a QUIC listener for stateless resets and connection IDs, derived from a secret. The same secret and listener
+/// name give the same keys, so that each worker can decode the connection IDs of all workers. Resets remain valid after
+/// a restart if the secret is the same.
 #[derive(Clone)]
 pub struct QuicSecret {
     pub(super) reset: Arc<hmac::Key>,

@@ -54,7 +54,7 @@ impl Wake for StreamWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut state = self.wakes.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // Repeated wakes of one stream are recorded once.
+        // Consecutive wakes of one stream are recorded once.
         if state.0.last() != Some(&self.wake) {
             state.0.push(self.wake);
         }
