@@ -62,7 +62,8 @@ pub struct GeoEntry {
     pub value: Option<Text>,
 }
 
-/// `geo [$address] $variable { … }` block. The narrowest entry that contains the address applies.
+/// `geo [$address] $variable { … }` block. Of the networks that contain the address, the smallest applies; of ranges,
+/// the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeoConf {
     /// Variable that contains the address, without `$`; `None` for the address of the client.
@@ -90,7 +91,7 @@ pub struct GeoConf {
 pub struct SplitShare {
     /// Share in hundredths of a percent (1250 is 12.5%); `None` for `*`, the remaining share.
     pub share: Option<u32>,
-    /// Value of the variable for this share; may contain variables.
+    /// Value of the variable for this share, as plain text.
     pub value: Text,
 }
 

@@ -29,7 +29,7 @@ pub struct NextUpstream {
     pub http_404: bool,
     /// `http_429`: the server responded with 429.
     pub http_429: bool,
-    /// `non_idempotent`: also retry POST, LOCK and PATCH requests that were sent.
+    /// `non_idempotent`: also retry sent requests whose method is not idempotent, such as POST.
     pub non_idempotent: bool,
     /// `*_next_upstream_tries`: maximum number of servers to try; 0 for each server once.
     pub tries: u32,
