@@ -5,7 +5,7 @@
 //! [`Regex`]es and [`Program`]s. Running them requires an [`Environment`] and a [`Frame`]. Through the environment, the
 //! embedder (the code that uses this crate) provides the variables of the request and receives the changes of `rewrite`
 //! and `set`. The frame stores the state of the request: values of user variables, captures, results of maps. Frames
-//! are reused between requests; in the steady state nothing here allocates.
+//! are reused between requests, so that most scripts allocate no memory.
 //!
 //! Compiling takes two passes, because a map may be used before its definition: declare all names by `declare_*`, then
 //! compile. [`Compiler::finish`] binds the maps and reports names that were declared but never defined.

@@ -35,7 +35,7 @@ fn scheme_length(uri: &[u8]) -> usize {
         .map_or(0, |scheme| scheme.len())
 }
 
-/// Decodes the entities that PHP's `htmlspecialchars` generates in an attribute value.
+/// Decodes the entities that PHP and WordPress generate in an attribute value.
 pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
     const ENTITIES: [(&[u8], u8); 7] = [
         (b"&amp;", b'&'),

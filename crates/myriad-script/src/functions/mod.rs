@@ -16,7 +16,7 @@
 //! | `upstream_list` | selection of a name from a list, by the hash of a text |
 //!
 //! The functions behave as documented by the nginx modules set-misc and devel kit. The length of a result does not
-//! exceed ten times the length of the arguments plus 256 bytes.
+//! exceed ten times the length of the arguments plus 256 bytes, except for a name of `upstream_list`.
 
 pub mod base32;
 pub mod coding;

@@ -59,7 +59,7 @@ pub fn hashed(lists: Vec<UpstreamList>) -> Function {
     })
 }
 
-/// Splits a member into its weight (1 if omitted) and its name. A name must not be a number.
+/// Splits a member into its weight (1 if omitted) and its name. A member without a weight must not start with a digit.
 fn parse_weight(word: &[u8]) -> Result<(u32, &[u8]), String> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let shown = word.escape_ascii();

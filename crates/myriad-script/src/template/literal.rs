@@ -3,8 +3,8 @@
 /// Number of bytes of a short text that are copied at once.
 const AT_ONCE: usize = 16;
 
-/// Constant text of a template. Text between two variables is usually short: copying sixteen bytes and truncating takes
-/// a third of the time of a copy of variable length.
+/// Constant text of a template. Text between two variables is usually short: copying sixteen bytes and truncating is
+/// faster than a copy of variable length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Literal {
     text: Box<[u8]>,
