@@ -1,7 +1,7 @@
 //! Response fields by which an origin controls only accelerators: `X-Accel-Expires`, and if the configuration announces
-//! support for them, `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). The first
-//! field in this order applies. `Cache-Control` and `Expires` then only control browsers, except that `private` still
-//! prevents storing.
+//! support for them, `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). The first of
+//! them with a usable directive applies. `Cache-Control` and `Expires` then do not define the validity, but `private`
+//! still prevents storing.
 
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};

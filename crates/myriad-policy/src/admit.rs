@@ -128,8 +128,8 @@ impl Lifetime {
 
 /// Decides whether a response is stored, and for how long. `now` is in ms since the epoch.
 ///
-/// Rules that protect visitors' personal data are checked first. Any other refusal therefore implies that the response
-/// is not personal.
+/// Rules that protect visitors' personal data are checked first. Any other refusal, except [`StoreRefusal::Method`],
+/// therefore implies that the response is not personal.
 pub fn admit(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Admission {
     lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
 }

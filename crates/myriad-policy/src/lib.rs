@@ -1,9 +1,9 @@
 //! Cache decisions as pure functions: may a request use the cache, may a response be stored and for how long, may a
 //! stored page be served, and which response does a conditional request receive.
 //!
-//! Every function receives facts, the configuration as [`CachePolicy`], and the time as `now`, in milliseconds since
-//! the Unix epoch. nginx's documented behaviour is the default; each rule names its directive or its section of RFC
-//! 9111. Three rules are stricter than nginx, and no directive disables them: `private` responses are never stored,
+//! Decisions receive facts, the configuration as [`CachePolicy`], and the time as `now`, in milliseconds since the Unix
+//! epoch. nginx's documented behaviour is the default; each rule names its directive or its section of RFC 9111. These
+//! rules are stricter than nginx, and `*_ignore_headers` does not disable them: `private` responses are never stored,
 //! responses that set a personal cookie are never stored, and a server error never replaces a usable page.
 
 #![forbid(unsafe_code)]

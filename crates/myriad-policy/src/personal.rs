@@ -12,7 +12,7 @@ const BUILTIN: &str = include_str!("personal.list");
 /// Built-in list of login and session cookies, one name pattern per line.
 const SESSIONS: &str = include_str!("session_cookies.list");
 
-/// Set of cookie name patterns; cheap to clone. Requests with a matching cookie do not use shared pages.
+/// Set of cookie name patterns; cheap to clone. Requests with a cookie of `personal_cookies` do not use shared pages.
 ///
 /// Names are compared as PHP parses them: it skips white space before a name, converts `.`, space and `[` to `_`, and
 /// decoded percent-encoding in names before 7.2.34. `wordpress.logged_in_…` therefore also logs a visitor in.

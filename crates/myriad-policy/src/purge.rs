@@ -1,9 +1,9 @@
-//! Purges of a URL, a wildcard, tags, or all pages of a host, and the check whether a purge covers a stored page.
+//! Purges of URLs, wildcards, tags, cache keys, or all pages of a host.
 //!
-//! Pages are identified by the scheme, host, path and query of the request ([`PurgeSubject`]), not by the configured
-//! cache key. URLs and tags, which are purged often, have *labels*: hashes by which a store finds all their pages.
-//! Plugins use the purge protocols of other caches; [`parse_purge`] and [`litespeed`](fn@litespeed) convert them to
-//! [`PurgeCommand`]s.
+//! Except in purges by cache key, pages are identified by the scheme, host, path and query of the request
+//! ([`PurgeSubject`]). URLs and tags, which are purged often, have *labels*: hashes by which a store finds all their
+//! pages. Plugins use the purge protocols of other caches; [`parse_purge`] and [`litespeed`](fn@litespeed) convert them
+//! to [`PurgeCommand`]s.
 
 mod command;
 mod label;

@@ -17,7 +17,7 @@ pub struct StoredFacts {
 /// Cause of a failed refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefreshFailure {
-    /// The connection failed or could not be opened.
+    /// The connection failed or could not be opened, or the fetch failed for a reason not listed here.
     Error,
     /// The origin timed out.
     Timeout,

@@ -55,8 +55,8 @@ pub struct CachePolicy {
 }
 
 impl Default for CachePolicy {
-    /// Returns nginx's defaults, except that the lock is on (one origin request per page at a time) and the built-in
-    /// personal cookies apply.
+    /// Returns nginx's defaults, except that the lock is on (one origin request per page at a time), the built-in
+    /// personal cookies apply, and a page is served stale during a refresh only for a limited time ([`Grace`]).
     fn default() -> CachePolicy {
         CachePolicy {
             valid: Vec::new(),
@@ -133,7 +133,7 @@ pub enum StatusMatch {
 /// `*_ignore_headers`: response fields that are ignored for caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IgnoreHeaders {
-    /// `Cache-Control` is ignored, except for `private`, which always applies.
+    /// `Cache-Control` does not affect the validity; `private` always applies.
     pub cache_control: bool,
     /// `Expires` is ignored.
     pub expires: bool,

@@ -10,7 +10,8 @@ pub enum CacheStatus {
     Bypass,
     /// The stored page was expired; the response is from the origin.
     Expired,
-    /// An expired page was served because the origin failed, or because this request refreshes it in the background.
+    /// An expired page was served, for example because the origin failed, or because this request refreshes it in the
+    /// background.
     Stale,
     /// An expired page was served because another request is refreshing it.
     Updating,

@@ -4,9 +4,9 @@ use myriad_http::{Fields, Known};
 
 use crate::{CachePolicy, Tags};
 
-/// Response fields that are stored. Excluded are `Set-Cookie`, hop-by-hop fields (RFC 9110 §7.6.1) and
-/// `Content-Length`, which depends on the encoding; and `X-Accel-*`, tags and fields of `*_hide_header`, unless they
-/// are in `*_pass_header`.
+/// Response fields that are stored. Excluded are `Set-Cookie`, hop-by-hop fields (RFC 9110 §7.6.1), `Status` of CGI and
+/// `Content-Length`, which depends on the encoding; and `X-Accel-*`, fields with tags, LiteSpeed's fields and fields of
+/// `*_hide_header`, unless they are in `*_pass_header`.
 #[derive(Debug)]
 pub struct StoredFields<'a> {
     fields: &'a Fields,
@@ -74,7 +74,7 @@ pub fn is_updated(known: Option<Known>) -> bool {
 }
 
 /// Returns whether a response field is meant only for an accelerator, such as `X-Accel-*`. As in nginx, clients do not
-/// receive such fields.
+/// receive such fields by default.
 fn for_the_accelerator(known: Known) -> bool {
     matches!(
         known,

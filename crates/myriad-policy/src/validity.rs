@@ -49,7 +49,8 @@ pub enum ValiditySource {
 }
 
 impl ValiditySource {
-    /// Returns whether the validity is meant only for accelerators, so that `Cache-Control` and `Expires` are ignored.
+    /// Returns whether the validity is meant only for accelerators; `Cache-Control` and `Expires` then do not define
+    /// it.
     pub(crate) const fn is_for_accelerators(self) -> bool {
         matches!(self, ValiditySource::XAccelExpires | ValiditySource::Accelerator)
     }

@@ -29,7 +29,7 @@ pub enum VaryError {
 }
 
 /// Error if a request's field values are too long for a variant key, or its `Accept-Language` has more than 16
-/// languages. The request must then bypass the cache.
+/// languages. No stored page then matches the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantTooLong;
 

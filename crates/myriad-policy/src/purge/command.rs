@@ -52,7 +52,7 @@ impl PurgeCommand {
 }
 
 impl PurgeTarget {
-    /// Maximum length of a wildcard or regex pattern in a purge, in bytes.
+    /// Maximum length of a pattern (wildcard, regex, prefix of cache keys) in a purge, in bytes.
     pub const LONGEST_PATTERN: usize = 4096;
 
     /// Creates a purge of the URL `http://host[:port]/path?query`, with or without scheme. The port and fragment are

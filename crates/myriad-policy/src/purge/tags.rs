@@ -9,7 +9,7 @@ const MOST: usize = 512;
 /// Maximum total length of the stored tags of a page or purge, in bytes.
 const BYTES: usize = 16 << 10;
 
-/// Response fields that contain tags, by which pages are purged. They are not sent to clients.
+/// Fields that contain tags, by which pages are purged. By default, they are not sent to clients.
 const FIELDS: [Known; 5] =
     [Known::SurrogateKey, Known::CacheTag, Known::XKey, Known::XCacheTags, Known::XLiteSpeedTag];
 
@@ -21,8 +21,9 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// Collects the tags of a response: `Surrogate-Key`, `Cache-Tag`, `xkey`, `X-Cache-Tags`, `X-LiteSpeed-Tag`.
-    /// Spaces, tabs and commas separate tags in all fields, because applications use both.
+    /// Collects the tags in the fields of a response or purge request: `Surrogate-Key`, `Cache-Tag`, `xkey`,
+    /// `X-Cache-Tags`, `X-LiteSpeed-Tag`. Spaces, tabs and commas separate tags in all fields, because applications use
+    /// both.
     pub fn of(fields: &Fields) -> Tags {
         let mut tags = Tags::default();
         for field in FIELDS {
@@ -78,8 +79,8 @@ impl Tags {
         label(b't', &[tag])
     }
 
-    /// Returns whether a response field contains tags or is one of LiteSpeed's cache fields. Clients do not receive
-    /// them.
+    /// Returns whether a response field contains tags or is one of LiteSpeed's cache fields. By default, clients do not
+    /// receive them.
     pub fn is_field(known: Known) -> bool {
         use Known::{XLiteSpeedCacheControl, XLiteSpeedPurge, XLiteSpeedVary};
         FIELDS.contains(&known) || matches!(known, XLiteSpeedPurge | XLiteSpeedCacheControl | XLiteSpeedVary)
