@@ -44,7 +44,8 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Opti
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             JourneyStep::Follow(FlightWait { reader, report: None, stale, timeout: patience })
         }
-        // A recent response under this key was private, so the response to this request probably is private too.
+        // A recent response under this key was not shared, so the response to this request probably is not shared
+        // either.
         Claim::Pass if cache.rules.shared_fetch.hides_cookies(fields) => {
             JourneyStep::Pass(PassReason::NotShared)
         }

@@ -51,8 +51,8 @@ pub(crate) async fn read(mut reader: FlightReader<PageMeta>) -> JourneyStep {
     JourneyStep::LookUp
 }
 
-/// Opens the body of a page that is too large for memory. If the file is missing or damaged, the page is removed from
-/// the index, and the request continues as if no page were stored.
+/// Opens the body of a page that is too large for memory. If the file cannot be opened, the page is removed from
+/// memory, and the request continues as if no page were stored.
 pub(crate) async fn open(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

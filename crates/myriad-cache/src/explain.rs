@@ -149,12 +149,12 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &Jou
 
 /// Ends the explanation, after a report of the output.
 fn stopped(exchange: &Exchange) -> PhaseStep {
-    myriad_output::explain(exchange, Some(b"text/html"));
     // The content codings are reported for HTML, the most common media type.
+    myriad_output::explain(exchange, Some(b"text/html"));
     PhaseStep::wait(async |_: &mut Exchange| PhaseStep::Error(500))
 }
 
-/// Describes the effect of a step that waits for the disk or another request, or refreshes a page.
+/// Describes the effect of a step that waits for the request body, the disk or another request, or refreshes a page.
 fn effect(next: &JourneyStep) -> &'static str {
     match next {
         JourneyStep::Gather => "looked up when the body has been received, because the key may contain it",

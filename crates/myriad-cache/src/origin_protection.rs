@@ -14,8 +14,8 @@ use crate::stale_fallback::stale_instead;
 use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_store::page::Page;
 
-/// Applies `origin_challenge` and `origin_query_limit` to a request that no stored page satisfies. `None` admits the
-/// request. A request that is only explained is always admitted.
+/// Applies `origin_challenge` and `origin_query_limit` to a request that needs the origin. `None` admits the request. A
+/// request that is only explained is always admitted.
 pub(crate) fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
     if exchange.request.received.sink.is_some() {
         return None;
@@ -47,8 +47,8 @@ pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
 /// that clients get that page instead of one of Myriad.
 const OWN_ERROR_PAGE: u16 = 1 << 15;
 
-/// Applies all limits before a fetch. Returns the step to run instead (a stale page, a wait or an error), or `None` if
-/// the page may be fetched. `stale` is the stored page, if any.
+/// Applies the limits before a fetch; if a page is stored, only `origin_backoff`. Returns the step to run instead (a
+/// stale page, a wait or an error), or `None` if the page may be fetched. `stale` is the stored page, if any.
 pub(crate) fn instead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -124,7 +124,7 @@ fn stored_fields(stored: PageView<'_>) -> Fields {
     fields
 }
 
-/// Returns the labels and tags by which purges find the page. Tags of a 304, if any, replace those of the page.
+/// Returns the URL and tags by which purges find the page. Tags of a 304, if any, replace those of the page.
 fn marks_of(stored: PageView<'_>, tags: &Tags) -> PageMarks {
     if tags.is_empty() { stored.marks().to_owned() } else { stored.marks().with_tags(tags) }
 }

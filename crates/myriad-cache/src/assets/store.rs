@@ -56,8 +56,8 @@ pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: 
     });
 }
 
-/// Stores a file referenced by a page, unless the same version was stored within the last quarter of the retention
-/// time.
+/// Stores a file referenced by a page, unless the same version was stored less than a quarter of the retention time
+/// ago.
 async fn store_asset(
     exchange: &mut Exchange,
     held: &OwnedCacheContext,

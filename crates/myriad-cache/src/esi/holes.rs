@@ -12,7 +12,7 @@ pub(super) enum HoleState {
     Waiting,
     /// The part that fills the hole has arrived.
     Filled(Bytes),
-    /// The part is not available: the hole gets its original content.
+    /// The part is not available: the hole gets its original content, or nothing if the include requires that.
     Failed,
 }
 

@@ -21,7 +21,7 @@ use super::part_store::{self, InFlight};
 use super::rules::EsiRules;
 use super::visitor::Visitor;
 
-/// Maximum length in bytes of a part, the response to an ESI include.
+/// Maximum length in bytes of an ESI part that is requested separately.
 const MAX_PART: usize = 1 << 20;
 /// Maximum length in bytes of a combined response with several ESI parts.
 const MAX_JOINT: usize = 4 << 20;

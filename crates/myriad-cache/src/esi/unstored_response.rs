@@ -89,7 +89,7 @@ fn cut_markup(
 
 /// Body of an unstored response whose ESI markup is processed while it is sent.
 struct PassedBody {
-    /// Body as received from the origin, decoded if it has a content coding.
+    /// Body as received from the origin, not decoded.
     body: BoxBody,
     decoder: Option<StreamDecoder>,
     piece: Bytes,

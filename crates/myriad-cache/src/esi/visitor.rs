@@ -31,8 +31,8 @@ pub(super) struct KnownCookies {
 
 /// Known visitor (`esi_known_cookies`), identified by cookies.
 pub(super) struct Visitor {
-    /// Key of the visitor's ESI parts: a digest of all known cookies and the host. Without a session cookie, a digest
-    /// of every header field that the origin gets.
+    /// Key of the visitor's ESI parts: a digest of all known cookies and the host. Without a session cookie, or with
+    /// too many, a digest of the scheme and of the header fields of requests for parts.
     pub id: Digest,
     /// One mark (digest) for each session cookie, and one for all known cookies together: browsers send some cookies
     /// only to some paths, so single cookies must be recognized too.

@@ -1,4 +1,4 @@
-//! Labels by which purges find a page.
+//! URL, tags and labels by which purges find a page.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use myriad_policy::{PurgeSubject, Tags};
 use myriad_exchange::exchange::Request;
 use myriad_store::page::PageMarks;
 
-/// Returns the labels and tags by which purges find the response to a request.
+/// Returns the URL and tags by which purges find the response to a request.
 pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> PageMarks {
     let tags = Tags::of(&head.fields);
     if tags.is_truncated() {
