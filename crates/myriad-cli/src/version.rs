@@ -139,12 +139,12 @@ fn arguments(rows: &[DirectiveRow]) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether a directive is implemented, or has no effect because its behaviour is always on.
+/// Returns whether a directive is implemented, or accepted without effect.
 fn is_here(rows: &[DirectiveRow], directive: &str) -> bool {
     rows.iter().any(|row| row.name == directive && is_obeyed(row.status))
 }
 
-/// Returns whether a directive is implemented within `stream`.
+/// Returns whether a directive is implemented, or accepted without effect, within `stream`.
 fn is_in_streams(rows: &[DirectiveRow], directive: &str) -> bool {
     let named = rows.iter().filter(|row| row.name == directive && row.contexts.contains("stream"));
     named.into_iter().any(|row| is_obeyed(row.status))

@@ -1,5 +1,5 @@
-//! HTTPS of the preset: a certificate from an ACME authority (`--domain`), or a self-signed one for tests
-//! (`--self-signed`).
+//! HTTPS of the preset: a certificate from an ACME authority (`--domain`, or `https` in the line of a site), or a
+//! self-signed one for tests (`--self-signed`).
 
 use std::fmt::Write;
 use std::fs;
@@ -133,8 +133,8 @@ impl HttpsOptions {
         words
     }
 
-    /// Returns the arguments of `listen` for HTTPS, and for HTTP/3 with `--domain` if this build has it; empty without
-    /// HTTPS. `as_root` is true if root starts the server.
+    /// Returns the arguments of `listen` for HTTPS, and for HTTP/3 with a certificate of an authority if this build has it;
+    /// empty without HTTPS. `as_root` is true if root starts the server.
     pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -194,7 +194,7 @@ impl HttpsOptions {
         self.self_signed.then(made)
     }
 
-    /// Returns the directives of `http` for the ACME authority; empty without `--domain`.
+    /// Returns the directives of `http` for the ACME authority; empty if no site requests a certificate from it.
     pub(super) fn issuers(&self, prefix: &Path) -> Result<String, String> {
         if self.domains.is_empty() {
             return Ok(String::new());

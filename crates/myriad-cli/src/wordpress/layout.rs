@@ -210,7 +210,7 @@ impl SiteLayout {
         }
     }
 
-    /// Returns a regex for the last component of the content folder's path.
+    /// Returns a regex for `wp-content` and the last component of the content folder's path.
     pub(super) fn content_regex(&self) -> String {
         let name = self.content.rsplit('/').next().unwrap_or(CONTENT);
         if name == CONTENT {

@@ -135,7 +135,7 @@ impl SiteOptions {
         }
     }
 
-    /// Sets an option to a value. Returns an error text if the option is unknown or the value invalid.
+    /// Sets an option that takes a value. Returns an error text if the value is invalid.
     pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), String> {
         if self.https.set(name, &value) {
             return Ok(());

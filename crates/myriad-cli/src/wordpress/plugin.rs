@@ -186,7 +186,7 @@ fn socket(prefix: &Path) -> PathBuf {
 }
 
 impl SiteOptions {
-    /// Installs the plugin in the folders of the sites. Returns lines that describe the result, with a warning if no
+    /// Installs the plugin in the folders of the sites. Returns lines that describe the result; prints a warning if no
     /// server uses the prefix.
     ///
     /// # Errors

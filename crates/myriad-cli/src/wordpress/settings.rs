@@ -3,7 +3,7 @@
 /// Setting that `--set` accepts.
 struct KnownSetting {
     name: &'static str,
-    /// Default value; empty if it depends on the site.
+    /// Default value; empty if there is none, or if it depends on the site.
     default: &'static str,
     takes: AcceptedValues,
 }

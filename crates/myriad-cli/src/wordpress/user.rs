@@ -62,7 +62,7 @@ struct SiteRights<'a> {
     need: &'a RequiredRights,
     /// Configuration of its php-fpm pool; `None` if it was not found.
     pool: Option<FpmPool>,
-    /// Metadata of the socket; `None` if another user than root could replace it.
+    /// Metadata of the socket; `None` if there is none, or another user than root could replace it.
     socket: Option<Stat>,
     /// Metadata of the document root; `None` if the check of the site failed, or another user than root could replace
     /// it.
