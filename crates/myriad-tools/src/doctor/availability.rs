@@ -1,4 +1,4 @@
-//! Checks that php-fpm and the database respond. All other checks depend on that, so their findings come first.
+//! Checks that php-fpm and the database respond. Many other checks depend on that, so their findings come first.
 
 use crate::doctor::facts::StackFacts;
 use crate::doctor::finding::{CheckReport, DoctorFinding};

@@ -173,7 +173,7 @@ pub struct PageVisit {
     pub encoding: String,
     /// Value of `Content-Type`.
     pub media_type: String,
-    /// Length of the body, in bytes.
+    /// Decompressed length of the body, in bytes.
     pub bytes: u64,
     /// Value of `Location`; `None` without it.
     pub location: Option<String>,
@@ -209,7 +209,8 @@ pub struct PageAsset {
     pub bytes: u64,
     /// Value of `Content-Encoding`; empty if the asset is not compressed.
     pub encoding: String,
-    /// Lifetime in browser caches in seconds, by `Cache-Control` or `Expires`; `None` without these headers.
+    /// Lifetime in browser caches in seconds, by `max-age` of `Cache-Control`; one day if only `Expires` contains a
+    /// date; `None` without both.
     pub cache_lifetime_s: Option<u64>,
     /// True if the response has `ETag` or `Last-Modified`.
     pub has_validator: bool,

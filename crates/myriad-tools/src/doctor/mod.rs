@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Most facts are an [`Observation`], which contains a reason if the fact could not be determined. A check without its
-//! facts reports that reason, and never counts as passed.
+//! facts reports that reason, or is left out if php-fpm or the database is down; it never counts as passed.
 
 mod assets;
 mod availability;

@@ -1,5 +1,5 @@
 //! End-of-support dates of PHP, MariaDB and MySQL as of November 2026 (php.net/supported-versions, mariadb.org/about,
-//! dev.mysql.com). A version that is not listed is newer, or its support expired long ago.
+//! dev.mysql.com). The support of versions that are not listed is unknown.
 
 /// Last day of support of a program version: year, month, day.
 type SupportEnd = (u32, u32, u32);

@@ -40,7 +40,8 @@ impl ReportSection {
         [Self::Summary, Self::Hours, Self::Pages, Self::Slow, Self::Missed, Self::Floods, Self::Errors];
 }
 
-/// Renders these sections of a report. Sections without data are omitted.
+/// Renders these sections of a report. Sections without data are omitted, or contain the name of the variable that the
+/// log lacks.
 pub fn render(report: &LogReport, questions: &[ReportSection], style: &Style) -> String {
     let mut out = String::new();
     for question in questions {

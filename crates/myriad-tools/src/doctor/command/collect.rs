@@ -20,7 +20,7 @@ use myriad_cli::web::WebTarget;
 use myriad_cli::wordpress;
 
 /// Collects all facts about the WordPress stack. Returns them with the URL that was requested. Returns an error if no
-/// server responds for the site.
+/// server responds for the site, or if the options do not select a site.
 pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, StackFacts), String> {
     let stack = stack::find(options)?;
     let layout = stack
@@ -100,7 +100,7 @@ fn loopback_for(address: &str) -> String {
     address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
 }
 
-/// Returns the URL of the site, and the address to connect to; `None` for the host and port of the URL. The URL is that
+/// Returns the URL of the site, and the address to connect to; `None` for loopback and the port of the URL. The URL is that
 /// of the options, otherwise the one configured in WordPress, otherwise the name of the selected site, otherwise the
 /// address on which Myriad listens for http, otherwise `http://localhost/`.
 fn address(

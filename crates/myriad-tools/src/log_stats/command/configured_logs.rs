@@ -16,7 +16,7 @@ use myriad_cli::wordpress;
 /// Log files and formats of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct ConfiguredLogs {
-    /// Access logs, each with the index of its format; `None` if lines of that format cannot be parsed.
+    /// Access logs, each with the index of its format; `None` if the format is unknown, or its lines cannot be parsed.
     access: Vec<(PathBuf, Option<usize>)>,
     errors: Vec<PathBuf>,
     formats: Vec<(String, LogLayout)>,

@@ -17,7 +17,7 @@ use myriad_cli::pidfile::reason;
 const LONGEST: u64 = 64 << 10;
 /// Number of lines at the start of a log file by which its format is detected.
 const LOOKED_AT: usize = 32;
-/// Maximum number of rotated copies of a log that are read.
+/// Number of a rotated copy of a log at which the search for copies ends.
 const MOST_ROTATED: usize = 1000;
 
 /// Kind of the lines of a log file: access log, JSON objects, or error log.

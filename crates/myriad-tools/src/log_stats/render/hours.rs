@@ -9,7 +9,7 @@ use crate::log_stats::time::shown_hour;
 
 /// Maximum number of rows of the table of requests by hour. Longer time ranges are shown in steps of several hours.
 const MOST_ROWS: u64 = 48;
-/// Possible lengths of a step in the table of requests by hour, in hours.
+/// Lengths of a step in the table of requests by hour, in hours; for very long time ranges, steps are longer.
 const STEPS: [u64; 9] = [1, 2, 3, 6, 12, 24, 48, 168, 720];
 
 pub(super) fn hours(report: &LogReport, style: &Style) -> String {
