@@ -29,8 +29,7 @@ pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
     PROTOCOLS.iter().map(|listed| listed.language)
 }
 
-/// Starts the polling of php-fpm's status, the only background requests to origins besides [`crate::health_check`].
-/// Calls `log_health` on changes.
+/// Starts the polling of php-fpm's status. Calls `log_health` on changes.
 pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     crate::fastcgi::begin(site, log_health);
 }

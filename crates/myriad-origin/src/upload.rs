@@ -18,7 +18,7 @@ use crate::unbuffered_upload;
 use myriad_exchange::exchange::{BufferedBody, Exchange};
 use myriad_exchange::runtime::{BodyRules, OriginPlace};
 
-/// Minimum size in bytes of a write to the temporary file of a request body, except for the last write.
+/// Minimum size in bytes of a write to the temporary file of a request body, except for the first and the last write.
 const MIN_WRITE: u64 = 64 << 10;
 
 /// Size in bytes below which received pieces of a request body are concatenated: otherwise a body in chunks of one byte

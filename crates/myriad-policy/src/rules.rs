@@ -191,7 +191,7 @@ pub struct UseStale {
 }
 
 impl UseStale {
-    /// All conditions except `http_403`, `http_404` and `http_429`; used by the presets.
+    /// All conditions except `http_403`, `http_404` and `http_429`.
     pub const FAILURES: UseStale = UseStale {
         error: true,
         timeout: true,

@@ -11,7 +11,7 @@ pub(super) struct HealthConditions {
     rules: Option<Vec<HealthRule>>,
 }
 
-/// Single condition of a healthy response. The bool in each variant is false for the negated condition.
+/// Single condition of a healthy response. A bool in a variant is false for the negated condition.
 pub(super) enum HealthRule {
     /// The status is in one of these ranges, or in none.
     Status(bool, Vec<(u16, u16)>),

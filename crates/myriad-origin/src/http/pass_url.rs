@@ -20,9 +20,9 @@ pub(crate) struct PassUrl {
 /// Parse error of a `proxy_pass` or `grpc_pass` URL; displayed with nginx's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassUrlError {
-    /// The text starts with another scheme than the supported ones.
+    /// The text starts with a scheme that is not supported, or a `proxy_pass` URL has no scheme.
     Prefix,
-    /// The URL has no host.
+    /// The URL has no host, or an invalid one.
     NoHost,
     /// The port of the URL is not a number from 1 to 65535.
     Port,

@@ -1,7 +1,7 @@
 //! Creation of a request to an HTTP origin (`proxy_*`).
 //!
 //! No configuration can make the head ambiguous: this server sets the framing of the body, and line breaks in values of
-//! variables are removed.
+//! variables are replaced or encoded.
 
 use std::borrow::Cow;
 use std::io::Write;
