@@ -1,7 +1,7 @@
 //! Thread-local counters of the memory used by a worker's connections, and the memory pressure stage.
 //!
-//! The counters change when a buffer or session is created or dropped. A request served from pooled buffers changes
-//! none.
+//! The counters of buffers and sessions change when one is created, grows or is dropped, not for a request served from
+//! pooled buffers.
 
 use std::cell::Cell;
 

@@ -117,7 +117,7 @@ fn push_decimal(out: &mut Vec<u8>, mut value: u64, width: usize) {
 
 /// Body of a response.
 pub enum ResponseBody {
-    /// No body: status 204 or 304, or a response to HEAD whose fields contain the length.
+    /// No body, for example with status 204 or 304, or in a response to HEAD whose fields contain the length.
     None,
     /// Whole body in one memory buffer.
     Full(Bytes),
@@ -190,7 +190,8 @@ pub struct Response<T> {
     pub chunked: bool,
     /// If true, the connection closes after this response.
     pub close: bool,
-    /// If true, the connection closes without a response (nginx's `return 444`).
+    /// If true, no response is sent (nginx's `return 444`): an HTTP/1 connection closes; on HTTP/2 and HTTP/3 the
+    /// stream is reset.
     pub drop_connection: bool,
     /// Value of the field `Keep-Alive: timeout=` in seconds (second argument of `keepalive_timeout`); 0 omits the
     /// field.

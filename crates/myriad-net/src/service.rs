@@ -45,7 +45,7 @@ pub trait Service: 'static {
         let _ = event;
     }
 
-    /// Returns true if clients of this connection's listener send a PROXY protocol header. Called once per connection.
+    /// Returns true if clients of this connection's listener send a PROXY protocol header.
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
@@ -151,7 +151,7 @@ pub trait Service: 'static {
     ) -> ServiceOutcome<Self::ExchangeState>;
 
     /// Returns a future that completes when the log lines of finished exchanges are written, or after a time limit;
-    /// `None` if no line is pending. The driver waits for it before it closes a connection.
+    /// `None` if no line is pending. The HTTP/1 and HTTP/2 drivers wait for it before they close a connection.
     fn logged(&self) -> Option<PostResponseWork> {
         None
     }

@@ -21,7 +21,7 @@ pub struct TcpInfo {
     pub rttvar: u32,
     /// Congestion window in segments.
     pub snd_cwnd: u32,
-    /// Receive window in bytes.
+    /// Receive buffer space in bytes, as estimated by the kernel.
     pub rcv_space: u32,
     /// Total number of bytes acknowledged by the peer; `None` for kernels before 4.1.
     pub bytes_acked: Option<u64>,

@@ -207,7 +207,8 @@ fn close_cleanly(mut session: Box<ServerConnection>, connection: &Connection) {
     let _ = session.write_tls(&mut &connection.socket);
 }
 
-/// Reads exactly one PROXY protocol header into [`Connection::proxied`]. Returns false if it is invalid.
+/// Reads exactly one PROXY protocol header into [`Connection::proxied`]. Returns false if it is invalid or the
+/// connection was closed.
 pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll<bool> {
     let mut buffer = [0; LONGEST_HEADER];
     let judge = |bytes: &[u8]| match proxy_protocol::parse(bytes) {
