@@ -7,7 +7,7 @@ use myriad_store::page::Counter;
 
 use crate::traffic::{ServedCounts, TrafficTable};
 
-/// Counters of one worker since it started. Each event is counted where it happens; no figure is an estimate.
+/// Counters of one worker since it started. Each event is counted where it happens.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Number of client connections accepted.
@@ -41,11 +41,11 @@ pub struct Counters {
 /// Memory used by a worker for clients, in bytes, as of the last measurement (once per second).
 #[derive(Debug, Default)]
 pub struct MemoryCounts {
-    /// State of client connections.
+    /// Estimate of the state of client connections.
     pub connections: Counter,
     /// Buffers of requests.
     pub buffers: Counter,
-    /// Bodies in transit: request bodies, and response bodies that wait for slow clients.
+    /// Buffered bodies of requests and origins' responses, and response bytes buffered on HTTP/2 connections.
     pub bodies: Counter,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Maximum time for saving state before a failed process exits. The next process starts only after that.
+/// Maximum time for saving state before a failed process exits. The next process starts only after the exit.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Flag that the process has failed and is exiting. Shared by all threads.

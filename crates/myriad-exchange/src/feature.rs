@@ -32,8 +32,8 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// Creates a feature that compiles nothing, because it only provides a handler or others look its settings up.
-    /// `section` is the section of the manual that documents its directives.
+    /// Creates a feature with directives, but without variables, checks, tables and compilation. `section` is the
+    /// section of the manual that documents its directives.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
         Self {
             family: DirectiveFamily::new(section, rows),

@@ -15,7 +15,7 @@ pub enum AdminDenied {
     NotInAllowList,
     /// The networks that the configuration allows (`from`) do not contain the client address that a proxy reported.
     ForwardedNotInAllowList,
-    /// Without configured networks: the client's address is neither loopback nor an address of this machine.
+    /// Without configured networks: the client's address is neither loopback nor the address that it connected to.
     NotLocal,
     /// Without configured networks: the request was forwarded by a proxy, so its sender is unknown.
     Proxied,

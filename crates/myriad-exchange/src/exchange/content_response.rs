@@ -44,7 +44,7 @@ pub struct ContentResponse {
     pub age_s: Option<u64>,
     /// Set if the connection is closed after the response.
     pub close: bool,
-    /// Set if the connection is closed without a response (`return 444`).
+    /// Set if no response is sent (`return 444`).
     pub dropped: bool,
     /// Set if the response depends on `Accept-Encoding`, so that it gets a `Vary` field if `gzip_vary` is on.
     pub varies_by_encoding: bool,

@@ -18,7 +18,7 @@ pub struct Lineage {
     pub began_ms: u64,
     /// Set if errors produce empty responses, because the code that started the request handles errors itself.
     pub errors_empty: bool,
-    /// Set if no client waits for the response: a mirrored request, and its subrequests.
+    /// Set if no client waits for the response, as for a mirrored request or `post_action`, and for their subrequests.
     pub in_background: bool,
     /// Set if the exchange has its own request head, whose target is the requested URI (ESI). Otherwise it has the head
     /// of the client's request.

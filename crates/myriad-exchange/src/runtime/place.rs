@@ -1,4 +1,4 @@
-//! Place: compiled settings of a configuration level, which is a server, a location or an `if` block.
+//! Place: compiled settings of a configuration level, which is a server, a location, an `if` or a `limit_except` block.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::traffic::TrafficZone;
 
 use super::{CodingOffer, ErrorPage, FilePlace, HeaderRules, PlaceFeatures, PlaceId};
 
-/// Compiled settings of a server, location or `if` block. Equal parts of different levels share memory
-/// ([`Shared::deduplicate`](super::Shared::deduplicate)), so that a location needs memory only for its own directives.
-/// Some configurations have fifty thousand locations.
+/// Compiled settings of a server, a location, an `if` or a `limit_except` block. Equal parts of different levels share
+/// memory ([`Shared::deduplicate`](super::Shared::deduplicate)), so that a location needs memory only for its own
+/// directives. Some configurations have fifty thousand locations.
 pub struct Place {
     /// True if the response head uses no variables set by rewrite rules, so that requests may use the shortcut to this
     /// location.

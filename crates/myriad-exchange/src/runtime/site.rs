@@ -42,7 +42,7 @@ pub struct Runtime {
     pub acme: Option<Box<AcmePlan>>,
     /// OCSP responses that must be fetched and refreshed.
     pub staples: Vec<PlannedStaple>,
-    /// Settings of servers, locations and `if` blocks.
+    /// Settings of servers, locations, `if` and `limit_except` blocks.
     pub places: Vec<Place>,
     /// All variables, to look up names that are known only at run time.
     pub variable_registry: &'static VariableRegistry<Request>,
@@ -148,7 +148,7 @@ pub struct VirtualServer {
 }
 
 impl Runtime {
-    /// Returns the settings of a server, location or `if` block.
+    /// Returns the settings of a server, a location, an `if` or a `limit_except` block.
     pub fn place(&self, id: PlaceId) -> &Place {
         &self.places[id as usize]
     }

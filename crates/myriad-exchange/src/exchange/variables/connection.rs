@@ -99,7 +99,7 @@ pub(super) const ROWS: &[RequestVariable] = &[
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.snd_cwnd)),
     ),
-    // Receive window, in bytes.
+    // Receive buffer space as estimated by the kernel, in bytes.
     RequestVariable::new(
         "core",
         "tcpinfo_rcv_space",
