@@ -1,5 +1,5 @@
-//! Warnings about valid settings that are probably mistakes: expired certificates, unsupported words in `ssl_ciphers`
-//! and `ssl_ecdh_curve`, and `ssl_stapling` without an OCSP responder.
+//! Warnings about valid settings that are probably mistakes: certificates that have expired or are not valid yet,
+//! unsupported words in `ssl_ciphers` and `ssl_ecdh_curve`, and `ssl_stapling` without effect.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

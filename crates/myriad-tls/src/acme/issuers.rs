@@ -23,7 +23,7 @@ pub struct PlannedIssuer {
     pub slots: Vec<Arc<CertificateSlot>>,
     /// Folder of the issuer's account key and certificates; `None` if nothing is stored (`state_path`).
     pub state: Option<PathBuf>,
-    /// Stored key of the ACME account in PEM; `None` if there is none yet.
+    /// Stored key of the ACME account in PEM; `None` if none was read.
     pub account: Option<Zeroizing<Vec<u8>>>,
 }
 

@@ -46,8 +46,8 @@ pub struct AgentCallbacks {
     pub resolve: Resolve,
 }
 
-/// Handle of the thread that orders and renews the certificates of one ACME issuer. Dropping it stops the thread after
-/// the request in progress.
+/// Handle of the thread that orders and renews the certificates of one ACME issuer. Dropping it stops the thread when
+/// it waits next.
 pub struct AcmeAgent {
     shared: Arc<AgentShared>,
     issuer: Issuer,
@@ -73,7 +73,7 @@ struct ScheduledCertificate {
     order_at_s: u64,
     /// Time of the next query for renewal information (RFC 9773), in seconds since the Unix epoch.
     information_at_s: u64,
-    /// Renewal window from which `order_at_s` was selected; `None` before the first certificate.
+    /// Last known renewal window of the certificate; `None` before the first certificate.
     window: Option<RenewalWindow>,
 }
 
@@ -114,7 +114,7 @@ impl AcmeAgent {
     }
 
     /// Replaces the agent's list of certificates. Certificates without failures retain their schedule; the others are
-    /// retried immediately, because the configuration may have been corrected.
+    /// scheduled as at the start of the agent, because the configuration may have been corrected.
     pub fn set(&self, slots: Vec<Arc<CertificateSlot>>, outside: AgentCallbacks) {
         let mut state = self.shared.state.lock();
         let now = now_s();
@@ -302,8 +302,8 @@ impl AgentThread {
         );
     }
 
-    /// Queries the authority for renewal information (RFC 9773) and reschedules the renewal. After an error the
-    /// schedule is unchanged.
+    /// Queries the authority for renewal information (RFC 9773) and reschedules the renewal. After an error the time of
+    /// the renewal is unchanged.
     fn update_renewal_window(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
         let Some(facts) = slot.info() else { return };
         let renewal_info = self.client(outside).and_then(|client| order::renewal_information(client, &facts));

@@ -4,7 +4,7 @@ use crate::x509::{Certificate, CertificateHost, pem};
 
 use crate::acme_client::jws::encode;
 
-/// Maximum number of names read from a certificate. Authorities include at most a hundred.
+/// Maximum number of names read from a certificate.
 const MOST_NAMES: usize = 1000;
 
 /// Properties of an X.509 certificate.

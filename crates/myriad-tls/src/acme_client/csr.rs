@@ -14,7 +14,7 @@ use crate::acme_client::key::SigningKey;
 use crate::acme_client::oid;
 use myriad_conf::model::AcmeIdentifier;
 
-/// Validity in days of the self-signed certificate for the challenge `tls-alpn-01`.
+/// Validity in days, from its creation on, of the self-signed certificate for the challenge `tls-alpn-01`.
 const CHALLENGE_DAYS: u64 = 7;
 
 /// Creates a certificate signing request in DER. `common_name` is the subject, which most authorities do not need.
@@ -38,7 +38,7 @@ pub fn request(
 }
 
 /// Creates the self-signed certificate in DER for the challenge `tls-alpn-01` (RFC 8737 section 3). It contains the
-/// digest of `key_authorization` and is valid for `CHALLENGE_DAYS` days.
+/// digest of `key_authorization` and is valid until `CHALLENGE_DAYS` days after `now_s`.
 pub fn challenge_certificate(
     key: &SigningKey,
     identifier: &AcmeIdentifier,

@@ -2,25 +2,26 @@
 
 use std::fmt;
 
-/// Reason why a certificate was not issued.
+/// Reason why a certificate was not issued, or an issued one is unusable.
 #[derive(Debug)]
 pub enum AcmeError {
-    /// The connection to the authority failed, or a request timed out.
+    /// The URL is not an https URL, the connection to the authority failed, its response was incomplete or too large,
+    /// or a time limit was reached.
     Connection {
         /// URL that was requested from the authority.
         url: String,
         /// Message of the system or of TLS.
         why: String,
     },
-    /// The authority responded with a problem document (RFC 8555 section 6.7).
+    /// The authority reported an error, by a status other than 2xx or within an order (RFC 8555 section 6.7).
     Problem(AcmeProblem),
     /// A response of the authority violates the protocol, or a certificate with its key is unusable; the text says how.
     Protocol(String),
-    /// The authority could not validate a name.
+    /// The authority could not validate a name, or does not offer the configured challenge for it.
     Validation {
         /// DNS name or IP address that was not validated.
         identifier: String,
-        /// Reason given by the authority.
+        /// Reason given by the authority, or the missing challenge.
         why: String,
     },
     /// The order is impossible with this configuration; the text says why.
@@ -31,7 +32,7 @@ pub enum AcmeError {
     Stopped,
 }
 
-/// Problem document (RFC 7807) from the authority.
+/// Error reported by the authority, usually in a problem document (RFC 7807).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcmeProblem {
     /// Last component of the type, such as `badNonce` or `rateLimited`; empty if there is none.
@@ -85,7 +86,8 @@ impl fmt::Display for AcmeProblem {
     }
 }
 
-/// Makes a text from another server suitable for one log line: without control characters, at most 600 characters.
+/// Makes a text from another server suitable for one log line: without control characters, and truncated after 600
+/// characters.
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 600;
     let clean = |character: char| if character.is_control() { ' ' } else { character };

@@ -167,13 +167,13 @@ pub(crate) fn text_member(value: &Value, name: &str) -> Option<String> {
     value[name].as_str().map(str::to_owned)
 }
 
-/// Returns the `Location` of a response; `None` if it is missing or not an https URL.
+/// Returns the `Location` of a response; `None` if it is missing or does not begin with `https://`.
 pub(crate) fn location(reply: &HttpsReply) -> Option<String> {
     let value = std::str::from_utf8(reply.field("location")?).ok()?;
     value.starts_with("https://").then(|| value.to_owned())
 }
 
-/// Returns `Retry-After` in seconds; `None` if it is missing or a date, which authorities do not use.
+/// Returns `Retry-After` in seconds; `None` if it is missing or not a number (a date).
 pub(crate) fn retry_after(reply: &HttpsReply) -> Option<u64> {
     std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
 }

@@ -32,7 +32,7 @@ pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, AcmeError> {
     Ok(builder.build())
 }
 
-/// Returns the system's trusted CA certificates in PEM; `None` if there is no such file.
+/// Returns the system's trusted CA certificates in PEM; `None` if no such file can be read.
 pub fn system_roots() -> Option<Vec<u8>> {
     BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
 }

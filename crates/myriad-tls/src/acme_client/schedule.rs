@@ -29,7 +29,7 @@ const FIRST_PAUSE_S: u64 = 60;
 const LONGEST_PAUSE_S: u64 = 12 * 3600;
 /// Maximum pause before the next order that an authority may request, in seconds.
 const LONGEST_REQUEST_S: u64 = 7 * DAY_S;
-/// Minimum interval between two orders of a certificate in seconds, even for short lifetimes.
+/// Minimum time in seconds from the issue of a certificate to its first scheduled renewal, even for short lifetimes.
 pub const LEAST_INTERVAL_S: u64 = 10;
 
 /// Returns the default renewal window of a certificate, used if the authority suggests none: after 2/3 of its lifetime

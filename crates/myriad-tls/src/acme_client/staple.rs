@@ -50,7 +50,7 @@ const SOONEST_S: i64 = 5;
 /// Certificate whose revocation status is queried for stapling, and its OCSP responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StapleRequest {
-    /// Name of the certificate in messages: the name of its file.
+    /// Name of the certificate in messages: the name of its file, or `data:`.
     pub name: String,
     /// Certificate in DER.
     pub certificate: Vec<u8>,

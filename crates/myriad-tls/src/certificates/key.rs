@@ -13,7 +13,7 @@ use md5::{Digest, Md5};
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 
-/// Maximum length in bytes of a password for private keys, as in nginx.
+/// Maximum length in bytes of a password for private keys.
 const LONGEST_PASSWORD: usize = 8192;
 
 /// Private key; `was_encrypted` is true if its file is encrypted.

@@ -4,7 +4,7 @@ use myriad_conf::{Diagnostic, Text};
 use rustls::NamedGroup;
 use rustls::crypto::SupportedKxGroup;
 
-/// Key exchange groups that OpenSSL supports and rustls does not. They are ignored without a warning.
+/// Key exchange groups that OpenSSL supports and Myriad does not. They are ignored without a warning.
 const OPENSSL_ONLY: [&str; 8] = [
     "secp521r1",
     "p-521",

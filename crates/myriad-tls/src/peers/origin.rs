@@ -17,7 +17,7 @@ use crate::certificates::files::{TlsFileReader, is_tls_file};
 use crate::certificates::named_certificates::NamedCertificates;
 use crate::offer::provider::{SuiteSettings, provider};
 
-/// Maximum number of server names per location for which TLS sessions with upstreams are stored.
+/// Number of stored TLS sessions with the upstreams of a location; rustls stores 8 per server name.
 const SESSIONS: usize = 256;
 
 /// Identifier of the next upstream TLS settings. Identifiers are never reused, so that connections of an older
@@ -104,8 +104,8 @@ fn verification(
     Ok(Some(Arc::new(VerifiedOrigin::new(trust, provider))))
 }
 
-/// Sets the client certificate in `config`. If its name has variables, returns a loader instead, to be called for each
-/// request. `prefix` is the prefix of the directives in messages, such as `grpc_`.
+/// Sets the client certificate in `config`. If its name or that of its key has variables, returns a loader instead, to
+/// be called for each request. `prefix` is the prefix of the directives in messages, such as `grpc_`.
 fn client_certificate(
     (prefix, settings): (&str, &OriginTlsSettings),
     files: TlsFileReader<'_>,
@@ -132,7 +132,7 @@ fn client_certificate(
     Ok(Some(Arc::new(NamedCertificates::new(folder, passwords, provider, settings.certificate_cache))))
 }
 
-/// Returns the files that `proxy_ssl_*` directives name, except those with variables.
+/// Returns the files that upstream TLS settings use, except certificates and keys with variables in their names.
 pub(crate) fn files(settings: &OriginTlsSettings) -> impl Iterator<Item = &Text> {
     let OriginTlsSettings { trusted_certificate, crl, certificate, key, password_file, .. } = settings;
     let fixed = [certificate, key].into_iter().flatten().filter(|name| is_tls_file(name));

@@ -1,5 +1,5 @@
-//! Sessions stored on the server (`ssl_session_cache`), for TLS 1.2 clients without tickets and for early data, which
-//! may be accepted only once.
+//! Sessions stored on the server (`ssl_session_cache`), for clients and servers without session tickets, and for early
+//! data, which may be accepted only once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,6 @@ use rustls::server::StoresServerSessions;
 /// sessions per megabyte.
 const SESSION: usize = 250;
 /// Maximum size of a stored session in bytes. Clients influence it, because it includes their certificate chain.
-/// nginx's limit is 4096 bytes for the client certificate alone.
 const LARGEST: usize = 8192;
 
 /// Session cache, shared by servers and kept over reloads.
@@ -27,8 +26,8 @@ pub fn session_bytes() -> u64 {
     BYTES.load(Relaxed)
 }
 
-/// Least recently used cache of TLS sessions by session ID or ticket, with their sizes as weights, and the share of
-/// this cache in [`BYTES`].
+/// TLS sessions by session ID or ticket, oldest first, with their sizes as weights, and the share of this cache in
+/// [`BYTES`].
 struct SessionLru(Lru<Vec<u8>, CachedSession>, u64);
 
 impl Default for SessionLru {
@@ -49,7 +48,7 @@ struct CachedSession {
 }
 
 impl SessionLru {
-    /// Stores a session. Evicts expired sessions, and the oldest ones if there are more than `most` or if they are
+    /// Stores a session. Evicts the oldest sessions if they have expired, if there are more than `most`, or if they are
     /// larger than `most` sessions of average size.
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
         let weight = (key.len() + value.len()) as u32;

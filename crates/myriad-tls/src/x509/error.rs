@@ -10,7 +10,7 @@ pub enum VerifyError {
     NoIssuer,
     /// An issuer in the path has no revocation list, although lists are configured.
     NoRevocationList,
-    /// A certificate is malformed.
+    /// A certificate or its name constraints are malformed, or there is no certificate.
     Malformed,
     /// The signature of a certificate is invalid, or its algorithm is not accepted.
     Signature,
@@ -48,7 +48,7 @@ pub enum VerifyError {
     NotPermitted,
     /// A name is excluded by the name constraints of a CA.
     Excluded,
-    /// A CA certificate has a name constraint of an unsupported type.
+    /// A CA certificate has a name constraint that cannot be evaluated, for example because of its type.
     ConstraintKind,
 }
 

@@ -6,7 +6,7 @@
 //! checks paths by the rules of RFC 5280 section 6 as implemented by OpenSSL, with OpenSSL's error texts. Signatures
 //! are verified by the algorithms of `rustls-pki-types`. Decisions 027 and 102 list what rustls-webpki lacks.
 //!
-//! All crates of the workspace read DER and PEM only with [`der`] and [`pem`].
+//! [`der`] and [`pem`] are also used by other crates of the workspace.
 //!
 //! ```text
 //! DER -> Certificate -> TrustStore::verify(chain, purpose, now_s, algorithms) -> Ok(valid until) | VerifyError

@@ -11,9 +11,9 @@ use crate::x509::signature::{Algorithms, SignedMessage, is_signed_by};
 use crate::x509::time;
 use crate::x509::write::constructed;
 
-/// `AlgorithmIdentifier` of SHA-1. All responders use it to identify certificates; security does not depend on it.
+/// `AlgorithmIdentifier` of SHA-1, by which requests identify the certificate; security does not depend on it.
 const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
-/// OID of SHA-256 (2.16.840.1.101.3.4.2.1), which some responders use instead of SHA-1.
+/// OID of SHA-256 (2.16.840.1.101.3.4.2.1), by which responses may identify the certificate instead of SHA-1.
 const SHA256: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
 /// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
 const BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 48, 1, 1];

@@ -19,7 +19,7 @@ use crate::x509::trust::TrustStore;
 
 /// Maximum number of certificates in a chain that is verified.
 const LONGEST_CHAIN: usize = 16;
-/// Maximum number of signatures that are verified per certificate chain.
+/// Maximum number of certificate signatures that are verified per chain.
 const MOST_SIGNATURES: u32 = 16;
 
 /// Purpose for which a certificate is verified.
