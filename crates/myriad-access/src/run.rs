@@ -34,7 +34,7 @@ struct GateProgress {
 }
 
 /// Runs the checks of a location. Returns [`PhaseStep::Enter`] if the request is admitted, an error if it is rejected,
-/// and a wait if a check has to wait. With `--explain`, reports the checks without running them.
+/// and a wait if a check has to wait. For an explained request, reports the checks without running them.
 pub fn begin(exchange: &mut Exchange, gate: &Arc<AccessGate>) -> PhaseStep {
     // The result depends on the client and on rates, which the shortcut does not record: the next equal request must
     // not reuse it.
@@ -87,7 +87,7 @@ fn explain(exchange: &mut Exchange, gate: &AccessGate, sink: &dyn DecisionSink) 
 }
 
 impl GateProgress {
-    /// Returns the next check that must run; `None` if all have run.
+    /// Returns the next check that must run; `None` if no further check must run.
     fn next<'a>(&mut self, gate: &'a AccessGate, request: &Request) -> Option<&'a dyn Check> {
         // Most checks do not run for a subrequest: its client was checked for the parent request, as in nginx.
         let is_asked = |check: &dyn Check| check.judges_subrequests() || !request.is_subrequest();
@@ -125,7 +125,7 @@ impl GateProgress {
         if gate.any {
             return None;
         }
-        // The check has already logged the reason.
+        // `deny` has already logged the rejection.
         self.decided = true;
         (status == 403).then_some(PhaseStep::Error(403))
     }

@@ -12,7 +12,7 @@ use super::settings::AuthBasicSettings;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Returns the realm and the file name of a level, whose variables are evaluated, even if one of the directives is
+/// Returns the realm and the file name of a level, whose variables must be known even if one of the directives is
 /// missing and no password is required.
 pub fn variable_texts(settings: &Settings) -> impl Iterator<Item = &Text> {
     let settings = settings.feature::<AuthBasicSettings>();

@@ -11,8 +11,7 @@ use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
 use parking_lot::RwLock;
 
-/// Maximum size of a database file, in bytes: eight times the largest known databases. The limit keeps a wrong
-/// path from exhausting the memory.
+/// Maximum size of a database file, in bytes. The limit keeps a wrong path from exhausting the memory.
 const MOST: u64 = 1 << 30;
 
 /// Parser of the bytes of a database file; the error is a text for a message.

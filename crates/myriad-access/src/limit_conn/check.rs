@@ -93,7 +93,8 @@ impl LimitConn {
     }
 
     /// Counts the request in every zone that has a key for it, and returns the guards of the counts. Returns `None` if
-    /// a zone has reached its limit, which is logged; then nothing remains counted.
+    /// the key has reached its limit in a zone or the table of a zone is full, which is logged; then nothing remains
+    /// counted.
     fn count_request(&self, exchange: &mut Exchange) -> Result<Option<Vec<CountedRequest>>, EvalError> {
         let mut held = Vec::with_capacity(self.limits.len());
         for (zone, most) in &self.limits {

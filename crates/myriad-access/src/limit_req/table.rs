@@ -33,7 +33,7 @@ pub(super) enum LimitOutcome {
     Within(u64),
     /// The request is beyond the burst.
     Beyond(u64),
-    /// The table is full, and has no entry for the key of the request.
+    /// The entry for the key of the request would be larger than the table.
     NoRoom,
 }
 

@@ -1,5 +1,5 @@
-//! Changes header fields of requests before other features read them, like the module headers-more:
-//! `more_set_input_headers`, `more_clear_input_headers`.
+//! Changes header fields of requests before the other checks and the content handler read them, like the module
+//! headers-more: `more_set_input_headers`, `more_clear_input_headers`.
 //!
 //! The change is implemented as the first check of a location, which runs after the rewrite rules as in nginx and never
 //! rejects a request.

@@ -43,9 +43,9 @@ impl Default for RateTable {
 }
 
 impl RateTable {
-    /// Admits an item for a client and returns its delay in milliseconds: 0 within the burst, and for an item that was
-    /// admitted before. Returns `None` if the delay would exceed the rate's maximum; then nothing is counted. `now` is
-    /// in milliseconds of a monotonic clock.
+    /// Admits an item for a client and returns its delay in milliseconds: 0 within the burst, and for an admitted item
+    /// that the table remembers. Returns `None` if the delay would exceed the rate's maximum; then nothing is counted.
+    /// `now` is in milliseconds of a monotonic clock.
     pub(crate) fn admit(
         &self,
         thing: impl Hash,
