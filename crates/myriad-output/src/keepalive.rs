@@ -11,7 +11,7 @@ use myriad_exchange::runtime::KeepAliveRules;
 pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
     let is_old =
         request.received.at_ms.saturating_sub(request.received.connection.accepted_ms) > rules.time_ms;
-    // The browsers of `keepalive_disable` do not support HTTP/2 and later.
+    // `keepalive_disable` applies only to HTTP/1.
     if is_old || matches!(request.received.head.version(), HttpVersion::Http2 | HttpVersion::Http3) {
         return is_old;
     }

@@ -10,8 +10,8 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 /// a worker use.
 pub(crate) const WINDOW: usize = 64 << 10;
 
-/// Transformation of a response body (compression, text replacement and others), piece by piece. It buffers at most a
-/// fixed window.
+/// Transformation of a response body (compression, text replacement and others), piece by piece. It buffers a bounded
+/// number of bytes.
 pub(crate) trait Transform {
     /// Consumes bytes of `input`, and appends their transformation to `out`. Should return once `out` has [`WINDOW`]
     /// bytes. Returns true if `input` is consumed and no more output is possible without another piece.

@@ -7,8 +7,8 @@ use myriad_conf::settings::Network;
 pub(super) struct CacheDebug {
     /// True for `on`: responses contain `X-Cache` and `X-Cache-Age`.
     pub on: bool,
-    /// `from`: networks of the clients that may request the cache key. `None`: loopback and the server's own addresses,
-    /// for requests without a proxy.
+    /// `from`: networks of the clients that may request the cache key. `None`: Unix sockets, loopback and the server's
+    /// own addresses, for requests without a proxy.
     pub from: Option<Vec<Network>>,
 }
 

@@ -50,7 +50,7 @@ pub fn is_compressed(status: u16) -> bool {
 }
 
 /// Returns the codings in which a response may be sent. `length` is its length in bytes, `None` if unknown. `forced` is
-/// set if the origin has compressed the response: gzip is then permitted even if `gzip` is off.
+/// set if the origin has compressed the response: gzip is then permitted if the location offers no coding.
 pub fn encodings(
     request: &Request,
     media_type: &[u8],

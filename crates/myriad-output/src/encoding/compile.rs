@@ -8,7 +8,8 @@ use super::settings::{EncodingSettings, GzipDisable};
 use myriad_exchange::runtime::{CodingOffer, OfferRules, SettingsCompiler};
 
 /// Returns the content codings that a location offers, with their rules. If brotli or zstd are not configured, the
-/// settings of `gzip` apply to them: a site with compression enabled benefits from the better codings.
+/// switch, types and minimum length of `gzip` apply to them: a site with compression enabled benefits from the better
+/// codings.
 pub fn offer(settings: &Settings, compile: &mut dyn SettingsCompiler) -> CodingOffer {
     let encoding = settings.feature::<EncodingSettings>();
     let gzip = &encoding.gzip;

@@ -4,9 +4,9 @@
 //! content -> gunzip -> sub_filter -> charset -> ssi -> addition -> (gzip, br, zstd) -> client
 //! ```
 //!
-//! Each filter wraps the body, updates the response head, and buffers at most a fixed window of bytes. A filter is a
-//! folder with its settings, compilation and implementation. `order` lists the filters, `run` applies them to a
-//! response, and `wrap` contains functions that they share.
+//! Each filter wraps the body, updates the response head, and buffers a bounded number of bytes. A filter is a folder
+//! with its settings, compilation and implementation. `order` lists the filters, `run` applies them to a response, and
+//! `wrap` contains functions that they share.
 
 #[cfg(feature = "nginx-extras")]
 pub mod addition;

@@ -8,8 +8,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::{Exchange, Request, exchange_buffers, pull_body};
 use myriad_exchange::runtime::Place;
 
-/// Returns whether trailers will follow the response, which is then chunked even if its length is known. Must be called
-/// before the head is written.
+/// Returns whether trailers may follow the response, whose length is then not stated. Must be called before the head is
+/// written.
 pub(crate) fn expect(request: &Request, place: &Place, answer: &mut ContentResponse) -> bool {
     let decorated = is_decorated(answer.status);
     let any = answer.passes_trailers || place.headers.trailers.iter().any(|field| field.is_added(decorated));

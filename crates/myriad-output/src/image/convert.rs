@@ -26,8 +26,8 @@ pub enum ConvertedImage {
     },
 }
 
-/// Converts an image as requested. Returns an error if it cannot be decoded or encoded, exceeds a limit, or if
-/// `interrupt` cancels the work ([`ImageError::Cancelled`]).
+/// Converts an image as requested. Returns an error if it must be changed but cannot be decoded or encoded or exceeds a
+/// limit, or if `interrupt` cancels the work ([`ImageError::Cancelled`]).
 pub fn make(
     bytes: &[u8],
     kind: ImageKind,
@@ -127,7 +127,8 @@ fn smallest_format(
     Ok(None)
 }
 
-/// Returns whether an image may be animated. Such an image is not converted, because only its first frame would be.
+/// Returns whether an image may be animated. Such an image is not converted to another format only to be smaller,
+/// because only its first frame would remain.
 fn may_be_animated(kind: ImageKind, bytes: &[u8]) -> bool {
     let contains = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
     match kind {

@@ -4,8 +4,8 @@ use crate::image::error::ImageError;
 use crate::image::pixels::Pixels;
 use crate::image::size::ImageSize;
 
-/// Maximum length of a color profile that is preserved, in bytes. Profiles of cameras and phones have less than a
-/// thousand bytes.
+/// Maximum length of a color profile that is preserved, in bytes. Profiles of cameras and phones mostly have at most a
+/// few thousand bytes.
 pub(crate) const LONGEST_PROFILE: usize = 64 << 10;
 
 /// Decoded image with the properties that encoders need.

@@ -7,11 +7,11 @@ use crate::image::size::ImageSize;
 /// Reason why an image was not converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageError {
-    /// The image cannot be decoded or encoded; the text is for the log.
+    /// The image cannot be decoded, scaled or encoded; the text is for the log.
     Broken(&'static str),
     /// The image of this size exceeds the maximum number of pixels.
     TooLarge(ImageSize),
-    /// Decoding would take more processor time or memory than an image of this size needs; the text is for the log.
+    /// Decoding would take more processor time or memory than is permitted; the text is for the log.
     TooCostly(&'static str),
     /// The interrupt cancelled the work.
     Cancelled,

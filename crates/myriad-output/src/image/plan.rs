@@ -30,7 +30,7 @@ pub(crate) fn scaled(shape: RequestedSize, size: ImageSize) -> Option<ImageSize>
         RequestedSize::Keep => size,
         // The width is reduced first, then the height.
         RequestedSize::Resize { width, height } => as_high(as_wide(size, width), height),
-        // One side gets the requested length, the other may be longer.
+        // One side is reduced to the requested length if it is longer; the other may remain longer.
         RequestedSize::Crop { width, height } => {
             let narrower =
                 u64::from(size.width) * u64::from(height) < u64::from(width) * u64::from(size.height);

@@ -33,8 +33,8 @@ pub(crate) fn read(
     Ok(picture)
 }
 
-/// Returns whether a profile (ICC.1:2022 section 7.2) must be preserved: it defines RGB colors other than sRGB, the
-/// default without a profile.
+/// Returns whether a profile (ICC.1:2022 section 7.2) must be preserved: it is not too long, and defines RGB colors
+/// other than sRGB, the default without a profile.
 fn is_relevant_profile(profile: &[u8]) -> bool {
     let contains = |text: &[u8]| profile.windows(text.len()).any(|part| part == text);
     profile.len() <= LONGEST_PROFILE

@@ -83,13 +83,13 @@ pub struct ImageRequest {
     /// Formats to which the image may be converted, in order of preference. The input format is kept if the image is
     /// smaller in none of them.
     pub formats: Vec<OutputFormat>,
-    /// Maximum number of pixels of an input image. Each takes four bytes; of a progressive JPEG up to sixteen during
+    /// Maximum number of pixels of an input image. Each takes four bytes; of a progressive JPEG up to twenty during
     /// decoding.
     pub max_pixels: u64,
 }
 
 impl Default for ImageRequest {
-    /// Returns the defaults of nginx's `image_filter*` directives, and 25 million pixels.
+    /// Returns the defaults of nginx's `image_filter*` directives, and 25 times 2^20 pixels.
     fn default() -> Self {
         Self {
             shape: RequestedSize::Keep,

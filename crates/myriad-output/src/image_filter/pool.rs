@@ -37,7 +37,7 @@ static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
 pub(super) enum JobResult<T> {
     /// The work was done, with this result.
     Done(T),
-    /// The work panicked: a bug of an image library.
+    /// The work panicked.
     Lost,
     /// Too many images are waiting, or the pool could not be created.
     Busy,

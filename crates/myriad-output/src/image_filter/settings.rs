@@ -6,7 +6,7 @@ use myriad_conf::Text;
 /// One `image_filter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ImageAction {
-    /// `off`: cancels the actions before it.
+    /// `off`: cancels the actions before it; a rotation still applies if a size follows.
     Off,
     /// `test`: images are sent unchanged.
     Test,

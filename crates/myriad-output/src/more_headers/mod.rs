@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `directives` | directives, and parsers of options and fields |
 //! | `settings` | settings of a level: the directives of the outer levels, then its own |
-//! | `rules` | compiled form: consecutive directives without conditions become one block of bytes |
+//! | `rules` | compiled form: consecutive directives without conditions are joined |
 //! | `apply` | application: to the media type before the filters, to the head before `add_header` |
 
 mod apply;

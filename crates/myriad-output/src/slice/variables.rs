@@ -20,8 +20,8 @@ pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     }),
 )];
 
-/// Returns the slice to request first: the one that contains the start of the client's range. `None` if the location
-/// does not use slices, for a subrequest, and once a response exists.
+/// Returns the current slice, initially the one that contains the start of the client's range. If none was chosen yet,
+/// `None` if the location does not use slices, for a subrequest, and once a response exists.
 ///
 /// The first call enables slicing for the exchange.
 pub(super) fn current_slice(request: &Request) -> Option<Slice> {
@@ -37,7 +37,8 @@ pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     Some(slice)
 }
 
-/// Returns the first byte of the client's range; 0 if it depends on a condition or on the total length.
+/// Returns the first byte of the client's range; 0 without a single plain range, or if it depends on a condition or on
+/// the total length.
 fn first_byte(request: &Request) -> u64 {
     let fields = request.received.head.fields();
     if fields.has(Known::IfRange) {

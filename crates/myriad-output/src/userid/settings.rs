@@ -22,7 +22,7 @@ pub(super) enum CookieExpiry {
     Session,
     /// `max`: 31 December 2037.
     Max,
-    /// This number of seconds after the response.
+    /// This number of seconds after the request.
     Seconds(u64),
 }
 

@@ -70,7 +70,7 @@ impl Filter<Exchange> for Addition {
     }
 }
 
-/// Starts the subrequest for a path; `None` if the path is empty or the subrequest fails, which is logged.
+/// Starts the subrequest for a path; `None` if the path is empty or the subrequest cannot be started.
 fn part(exchange: &mut Exchange, path: &[u8]) -> Option<AdditionPart> {
     if path.is_empty() {
         return None;

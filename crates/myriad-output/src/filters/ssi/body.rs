@@ -20,7 +20,7 @@ use myriad_exchange::subrequest;
 /// Maximum number of parts of a page (text, includes) that wait until the previous parts are sent; at this limit the
 /// page is not read further.
 const PARTS: usize = 32;
-/// Maximum number of bytes of text in the waiting parts of a page.
+/// Number of bytes of text in the waiting parts of a page at which the page is not read further.
 const TEXT: usize = 256 << 10;
 
 /// Part of the page that waits until the previous parts are sent.

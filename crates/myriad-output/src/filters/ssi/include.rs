@@ -56,7 +56,8 @@ pub(super) enum IncludeResult {
     Stub(Box<Exchange>, Bytes),
     /// Name and value of a variable to set.
     Set(Vec<u8>, Vec<u8>),
-    /// Name of a variable that keeps its value (empty if it has none), because the response was an error.
+    /// Name of a variable that keeps its value (empty if it has none), because the status of the response was 300 or
+    /// above.
     Declare(Vec<u8>),
 }
 

@@ -9,7 +9,7 @@ use crate::transform::{Transform, WINDOW};
 /// Pattern with its replacement, as evaluated for a request.
 #[derive(Debug)]
 pub(crate) struct SubstitutionPair {
-    /// Text to replace, in lower case; letter case of the body is ignored.
+    /// Text to replace; letter case is ignored.
     pub pattern: Vec<u8>,
     /// Text that replaces the pattern.
     pub replacement: Vec<u8>,

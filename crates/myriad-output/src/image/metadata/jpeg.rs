@@ -4,7 +4,7 @@ use super::exif;
 use crate::image::size::ImageSize;
 
 /// Returns the size, the orientation, and whether more than a twentieth of the file is metadata; `None` if the size is
-/// missing before the first scan.
+/// missing before the first scan or invalid.
 pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
     let mut rest = bytes.get(2..)?;
     let (mut size, mut orientation, mut laden) = (None, 1, 0);
@@ -53,8 +53,8 @@ pub(crate) fn scans(bytes: &[u8]) -> JpegScans {
     scans
 }
 
-/// Returns the marker and the data of the next segment, and the bytes after it; `None` after the last segment. Skips
-/// data of scans, and markers without a segment.
+/// Returns the marker and the data of the next segment, and the bytes after it; `None` after the last segment, or if it
+/// is truncated. Skips data of scans, and markers without a segment.
 fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     loop {
         // Fill bytes may precede a marker.

@@ -9,7 +9,7 @@ use crate::image::metadata::jpeg::scans;
 use crate::image::pixels::Pixels;
 use crate::image::size::ImageSize;
 
-/// Maximum number of bytes per pixel that decoding a JPEG takes: coefficients of a progressive image, and colors.
+/// Limit of the memory of the decoder, in bytes per permitted pixel: coefficients of a progressive image, and colors.
 const BYTES_OF_A_PIXEL: u64 = 16;
 /// Maximum number of scans of a JPEG file. Encoders write about ten, those that minimize the file size up to thirty.
 const MOST_SCANS: u64 = 128;

@@ -6,7 +6,7 @@ use ravif::{Encoder, Img, RGBA8};
 
 use crate::image::pixels::Pixels;
 
-/// Speed setting of the AVIF encoder: the fastest, which still takes a second for a million pixels.
+/// Speed setting of the AVIF encoder: the fastest, which still takes about a second for a million pixels.
 const SPEED: u8 = 10;
 /// Maximum number of pixels of an image that is encoded as AVIF: a larger one would occupy a thread for too long,
 /// because the encoder cannot be cancelled.

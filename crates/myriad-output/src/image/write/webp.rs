@@ -10,7 +10,7 @@ use crate::image::pixels::Pixels;
 
 /// Maximum width and height of a WebP image, in pixels.
 const LONGEST: u32 = 16_383;
-/// Compression effort of lossless images, from 0 to 100: a medium value of the library.
+/// Compression effort of lossless images, from 0 to 100: the default of the library.
 const EFFORT: f32 = 75.0;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {

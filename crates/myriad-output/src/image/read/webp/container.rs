@@ -32,8 +32,9 @@ pub(super) enum WebpStream<'a> {
 }
 
 impl<'a> WebpFrame<'a> {
-    /// Finds the first frame. Returns `None` if a chunk is truncated or missing, or if the size of a stream differs
-    /// from that of the container: a decoder would allocate memory for the stream before it compares them.
+    /// Finds the first frame. Returns `None` if a chunk is truncated or missing, if the frame is not inside the canvas,
+    /// or if the size of a stream differs from that of the container: a decoder would allocate memory for the stream
+    /// before it compares them.
     pub(super) fn find(bytes: &'a [u8]) -> Option<Self> {
         let mut chunks = Chunks(bytes.get(12..)?);
         let (kind, data) = chunks.next()?;
