@@ -6,8 +6,9 @@
 //!    '------------------------ SubrequestResponse: head, and a body to be pulled <------'
 //! ```
 //!
-//! A child runs the phases of a request, except access checks (those of its parent apply), conditions, ranges and
-//! `add_header`. It is owned by the future or body that its parent polls, so it is cancelled together with its parent.
+//! A child runs the phases of a request, except conditions, ranges, `add_header`, and the access checks that apply only
+//! to a client's request. It is owned by the future or body that its parent polls, so it is cancelled together with its
+//! parent.
 
 mod body;
 mod child;

@@ -1,8 +1,8 @@
 //! Cache of a worker by URI: matching locations, and results of `try_files`.
 //!
 //! Both are cached only if they depend on nothing but the URI. Popular URIs are requested repeatedly, and one look-up
-//! replaces all regular expression locations and all file checks. The size is fixed: a flood of new URIs evicts entries
-//! and allocates no memory.
+//! replaces all regular expression locations and all file checks. The number of entries is fixed, so that a flood of
+//! new URIs cannot exhaust memory.
 
 use std::cell::RefCell;
 use std::hash::BuildHasher;
