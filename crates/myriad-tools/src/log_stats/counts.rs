@@ -81,7 +81,7 @@ pub struct Tally {
     pub(crate) agents: TopCounter<()>,
     pub(crate) faults: TopCounter<ErrorCounts>,
     pub(crate) fault_lines: u64,
-    /// Number of log lines that could not be parsed.
+    /// Number of access log lines that could not be parsed.
     pub unread: u64,
     page: Vec<u8>,
     group: String,

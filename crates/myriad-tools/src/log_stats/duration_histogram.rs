@@ -1,5 +1,5 @@
-//! Histogram of durations in a few hundred bytes. It has four buckets per octave, so that a percentile has an error of
-//! at most a fifth.
+//! Histogram of durations in a few hundred bytes. It has four buckets per octave, so that a percentile is
+//! at most a quarter too high. Durations below 1 ms count as 1 ms.
 
 /// Number of buckets of the histogram. The last one contains all durations from some seven hours (1.5 * 2^34
 /// microseconds) on.

@@ -14,11 +14,11 @@ pub struct LogReport {
     pub requests: u64,
     /// Number of bytes sent to clients.
     pub bytes: u64,
-    /// Time of the earliest log line; `None` without any.
+    /// Time of the earliest log line; `None` if no line has a time.
     pub first_s: Option<u64>,
-    /// Time of the latest log line; `None` without any.
+    /// Time of the latest log line; `None` if no line has a time.
     pub last_s: Option<u64>,
-    /// Number of log lines that could not be parsed.
+    /// Number of access log lines that could not be parsed.
     pub unread: u64,
     /// Requests by class of status.
     pub statuses: StatusCounts,
@@ -173,7 +173,7 @@ pub struct BusyAddress {
     pub agent: String,
 }
 
-/// Group of error messages that differ only in numbers and names.
+/// Group of error messages that differ only in numbers and quoted texts.
 #[derive(Debug, Serialize)]
 pub struct ErrorGroup {
     /// Level of the errors, such as `error` or `crit`.

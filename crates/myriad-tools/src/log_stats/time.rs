@@ -37,8 +37,8 @@ pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Opt
     seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)))
 }
 
-/// Parses the argument of `--since`: a duration before now (`90m`, `2h`, `3d`, `1w`), a day (`2026-11-24`, `today`,
-/// `yesterday`), a local time (`2026-11-24 17:06`, or `17:06` for today), or a time with a zone (RFC 3339).
+/// Parses the argument of `--since` or `--until`: a duration before now (`90m`, `2h`, `3d`, `1w`), a day (`2026-11-24`,
+/// `today`, `yesterday`), a local time (`2026-11-24 17:06`, or `17:06` for today), or a time with a zone (RFC 3339).
 pub fn moment(text: &str, now_s: u64, offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     let shift = |seconds: u64| seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)));
     let here = now_s.checked_add_signed(60 * i64::from(offset_minutes(now_s)))?;
@@ -102,7 +102,8 @@ fn number(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0')))
 }
 
-/// Returns the seconds since the epoch of a date and time in UTC; `None` outside of the years 1970 to 2999.
+/// Returns the seconds since the epoch of a date and time in UTC; `None` if the month or day is out of range, or the
+/// year is not in 1970 to 2999.
 fn seconds((year, month, day): (u64, u64, u64), (hour, minute, second): (u64, u64, u64)) -> Option<u64> {
     if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

@@ -8,12 +8,12 @@ const LONGEST_KEY: usize = 256;
 /// Counter of the most frequent keys (Space-Saving, of Metwally, Agrawal and El Abbadi 2005).
 ///
 /// The counts are exact up to `most` different keys. When the table is full, the half with the lower weights is
-/// dropped. A key that is added later may be one of those, so its weight starts at the maximum dropped weight, which is
-/// also stored as its maximum error `over`.
+/// dropped. A key that is added later may be one of those, so its weight starts at an upper bound of the dropped
+/// weights, which is also stored as its maximum error `over`.
 #[derive(Debug)]
 pub(crate) struct TopCounter<T> {
     most: usize,
-    /// Maximum weight of all keys that were dropped.
+    /// Upper bound of the weights of all keys that were dropped.
     floor: u64,
     entries: HashMap<Box<[u8]>, TopEntry<T>, foldhash::fast::RandomState>,
 }

@@ -17,8 +17,8 @@ pub(super) struct NginxSwap<'a> {
 }
 
 impl NginxSwap<'_> {
-    /// Replaces nginx with Myriad. If an address responds worse than before, restores nginx; the error text reports
-    /// this.
+    /// Replaces nginx with Myriad. If a step fails or an address responds worse than before, restores nginx; the error
+    /// text reports this.
     pub(super) fn apply(&self) -> Result<(), String> {
         let before = answers::check_all(&self.questions, self.record.nginx_ran);
         self.record.write(self.root)?;

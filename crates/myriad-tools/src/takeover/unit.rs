@@ -13,7 +13,8 @@ use super::nginx::NginxInstallation;
 
 /// Path of the systemd drop-in by which Myriad's unit runs with nginx's configuration.
 pub(super) const PLACE: &str = "/etc/systemd/system/myriad.service.d/takeover.conf";
-/// Folders that the drop-in never makes writable as a whole, because they contain more than files of the server.
+/// Folders that the drop-in does not make writable for a file directly in them, because they contain more than files of
+/// the server.
 const TOO_WIDE: [&str; 6] = ["/", "/etc", "/usr", "/home", "/root", "/boot"];
 
 /// Command line with which Myriad replaces nginx.

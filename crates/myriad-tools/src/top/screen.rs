@@ -12,7 +12,7 @@ use rustix::termios::{
 
 use super::event::{KeyPress, TopEvent};
 
-/// Terminal in raw mode with the alternate screen; restored on drop.
+/// Terminal without line buffering and echo, with the alternate screen; restored on drop.
 pub(super) struct Screen {
     before: Termios,
 }

@@ -7,7 +7,7 @@ use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TickCounts, TopPa
 
 use super::event::KeyPress;
 
-/// Number of past seconds whose request rates are stored; the widest terminal shows this many.
+/// Number of past seconds whose request rates are stored: at least as many as the widest terminal shows.
 const SECONDS: usize = 400;
 /// Maximum number of purges that are stored for display.
 const PURGES: usize = 100;

@@ -1,4 +1,4 @@
-//! Division of the memory among the programs, which together get at most three quarters of it.
+//! Division of the memory among the programs, which together get at most three quarters of it if that suffices.
 
 use crate::tune::amount::{GIB, MIB, about, down_to, up_to};
 use crate::tune::facts::{ApacheSetup, DatabaseKind, DatabaseServer, MachineFacts, Mpm};

@@ -12,7 +12,8 @@ pub struct SettingChange {
     pub section: String,
     /// Name of the setting.
     pub name: String,
-    /// Present value, and the file that sets it. `None` if no file does, so that the default of the program applies.
+    /// Present value, and the file that sets it (`now` for a value of the running kernel). `None` if no file does, so
+    /// that the default of the program applies.
     pub now: Option<(String, String)>,
     /// Planned value.
     pub planned: String,

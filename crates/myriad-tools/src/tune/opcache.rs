@@ -10,7 +10,7 @@ const FILE: u64 = 36 << 10;
 const STRINGS_OF_FILE: u64 = 21 << 10;
 /// Assumed number of PHP files if no site was found: WordPress with a shop and some plugins.
 const ASSUMED_FILES: u32 = 6000;
-/// Possible sizes of OPcache's table of files. OPcache rounds other values up to the next of these.
+/// Possible sizes of OPcache's table of files from 1979 on. OPcache rounds other values up to the next of these.
 const TABLES: [u32; 10] = [1979, 3907, 7963, 16229, 32531, 65407, 130_987, 262_237, 524_521, 1_048_793];
 /// Maximum value of the setting for the table size.
 const MOST_FILES: u32 = 1_000_000;

@@ -17,7 +17,7 @@ pub struct MemoryShare {
 /// Memory budget: the share of each program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryBudget {
-    /// Upper bound of the sum of all shares: three quarters of the machine's memory, in bytes.
+    /// Limit for the sum of all shares: three quarters of the machine's memory, in bytes.
     pub limit: u64,
     /// Shares of the programs.
     pub shares: Vec<MemoryShare>,
@@ -34,7 +34,8 @@ impl MemoryBudget {
         self.shares.iter().map(|share| share.bytes).sum()
     }
 
-    /// Returns whether the sum is within the limit. It is not if a single php-fpm child is too large for the machine.
+    /// Returns whether the sum is within the limit. It is not, for example, if a single php-fpm child is too large for
+    /// the machine.
     pub fn fits(&self) -> bool {
         self.sum() <= self.limit
     }

@@ -7,8 +7,8 @@ use crate::tune::{ConfigFile, FileFormat, TuningPlan};
 
 use myriad_cli::machine_files::below;
 
-/// Validates each planned file by the program that reads it. Programs that are not installed are reported. Returns an
-/// error if a program rejects a file.
+/// Validates each planned file by the program that reads it, if the program can do that. Programs that are not
+/// installed are reported. Returns an error if a program rejects a file.
 pub(super) fn run(root: &Path, plan: &TuningPlan) -> Result<(), String> {
     println!();
     for file in &plan.files {
@@ -29,7 +29,8 @@ pub(super) fn run(root: &Path, plan: &TuningPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a command that validates a file without any other effect; `None` if there is none for its format.
+/// Returns a command that validates a file without any other effect; `None` if there is none for its format, or
+/// for a file of Apache below another root.
 fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     let path = below(root, &file.path);
     let mut command = match file.format {

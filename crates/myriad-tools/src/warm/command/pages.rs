@@ -202,7 +202,7 @@ fn of_sitemaps(
     Ok(found)
 }
 
-/// Returns the decompressed contents of a sitemap or `robots.txt` of the site; `None` if it does not exist.
+/// Returns the decompressed contents of a sitemap or `robots.txt` of the site; `None` if the status is not 200.
 fn read(
     client: &mut WebClient,
     options: &WarmOptions,

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// Maximum number of retries of a page after a rejection (429, 503).
 const REFUSALS: u32 = 3;
-/// Number of successive pages without a response after which the command fails.
+/// Number of successive pages without a connection to the server after which the command stops with an error.
 const UNREACHABLE: u32 = 5;
 
 /// Counts of the results of warming, in pages unless stated otherwise.
