@@ -31,8 +31,8 @@ struct CertificateRow {
     from: String,
 }
 
-/// Prints the table of the certificates that can be read, and the errors of the configuration. The exit status is 1 if
-/// there are such errors, or if standard output fails.
+/// Prints the table of the certificates, also of those that are missing or cannot be read, and the errors of the
+/// configuration. The exit status is 1 if there are such errors, or if standard output fails.
 pub(crate) fn run(origin: &ConfigurationSource) -> ExitCode {
     let Survey { model, tls_files, findings } = match origin.survey() {
         Ok(survey) => survey,

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each step works without the others, and applies to all threads that are started later. If the kernel does not
-//! support a step, the server runs without it; the log lists the steps in effect.
+//! support one of the last two steps, the server runs without it; the log lists the steps in effect.
 
 mod capabilities;
 mod landlock_rules;

@@ -182,8 +182,8 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
     folder.set_permissions(Permissions::from_mode(known.mode() & 0o7777 | 0o700))
 }
 
-/// Returns whether the account may write to a folder of another owner. Such a folder is shared by all users and stays
-/// unchanged.
+/// Returns whether the account may write to a folder of another owner. Such a folder is shared with other users and
+/// stays unchanged.
 fn may_write(account: &Account, known: &Metadata) -> bool {
     let is_group = account.gid == known.gid() || account.groups.contains(&known.gid());
     let wanted = if is_group { 0o030 } else { 0o003 };

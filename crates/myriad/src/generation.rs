@@ -216,8 +216,8 @@ fn make_history(model: &Model, origin: &ConfigurationSource, account: Option<&Ac
     }
 }
 
-/// Creates the folders of cache zones and of temporary files, and gives them to the user of the workers. Returns the
-/// folders that root must not create, which the workers must create themselves.
+/// Creates the folders of cache zones and of request bodies in files, and gives them to the user of the workers.
+/// Returns the folders that root must not create, which the workers must create themselves.
 fn make_folders(
     model: &Model,
     origin: &ConfigurationSource,

@@ -1,7 +1,7 @@
 //! Payloads of control messages: the configuration with names for its descriptors, files, keys.
 //!
-//! Payloads contain secrets, so each is a single allocation that is overwritten when dropped. It is serialized twice,
-//! the first time to measure its length: a growing vector would leave copies of its contents in freed memory.
+//! A payload with secrets is a single allocation that is overwritten when dropped. It is serialized twice, the first
+//! time to measure its length: a growing vector would leave copies of its contents in freed memory.
 
 use std::ffi::OsString;
 use std::io;

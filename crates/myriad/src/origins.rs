@@ -33,7 +33,7 @@ const AT_ONCE: usize = 16;
 /// Address of an origin on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum LocalAddress {
-    /// Addresses of a host name; one of them must accept.
+    /// Addresses of which one must accept: those of a host name, or a single one.
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
 }

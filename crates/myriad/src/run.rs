@@ -1,4 +1,4 @@
-//! Execution of the command line, except for the commands of `admin` and `tools`.
+//! Execution of the command lines that [`cli::parse`] accepts; `main` executes the other commands.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -71,7 +71,7 @@ impl FolderCreator for SupervisorKeeper {
 
 impl TicketKeyStore for SupervisorKeeper {
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>) {
-        // Fails only if the supervisor has exited; then no next process is started.
+        // Fails if the supervisor has exited; then no next process is started.
         let _ = self.0.send(
             MessageKind::TicketKeys,
             &encode_ticket_key(lifetime_s, record.unwrap_or_default()),

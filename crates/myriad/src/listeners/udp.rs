@@ -11,8 +11,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 use super::bind_retry::bind_with_retries;
 
 /// Size of the receive buffer of a UDP socket without `rcvbuf=`, and of the send buffer without `sndbuf=`, in bytes: a
-/// burst of handshakes is some thousand datagrams. Without the privilege to exceed them, the kernel applies the limits
-/// `net.core.rmem_max` and `net.core.wmem_max`.
+/// burst of handshakes is some thousand datagrams. The kernel limits the send buffer to `net.core.wmem_max`, and
+/// without privilege the receive buffer to `net.core.rmem_max`.
 const BUFFER: usize = 4 << 20;
 
 /// Creates the UDP sockets of an address, one for each thread even without `reuseport`: a single socket would wake all

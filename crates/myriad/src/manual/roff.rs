@@ -52,7 +52,8 @@ impl RoffPage {
     }
 }
 
-/// Escapes text for roff: backslashes, and hyphens that must stay ASCII. Line breaks become spaces.
+/// Escapes text for roff: backslashes, and hyphens, quotes and other characters that must stay ASCII. Line breaks
+/// become spaces.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for letter in text.chars() {

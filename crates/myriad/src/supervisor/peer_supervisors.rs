@@ -37,8 +37,8 @@ struct SupervisorSide {
 }
 
 impl SupervisorSide {
-    /// Sends the adjacent supervisor on this side all processes on the other side, unless the same list was sent
-    /// before: otherwise two supervisors would reply to each other forever.
+    /// Sends the adjacent supervisor on this side the processes in `all`, unless the same list was sent before:
+    /// otherwise two supervisors would reply to each other forever.
     fn send_processes(&mut self, all: &[OwnProcess<'_>]) {
         let Some(channel) = &self.channel else { return };
         let processes: Vec<QuicProcess> = all.iter().map(|(process, _)| process.clone()).collect();

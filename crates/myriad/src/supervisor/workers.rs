@@ -169,7 +169,7 @@ pub(super) struct RespawnSchedule {
     pub(super) due: Option<Instant>,
     /// Delay before the start of a worker after the next early exit.
     pause: Duration,
-    /// Number of workers that have exited unexpectedly.
+    /// Number of workers that have exited unexpectedly and for which a replacement was scheduled.
     count: u64,
 }
 
