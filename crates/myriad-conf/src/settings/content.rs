@@ -72,7 +72,7 @@ pub enum ServerTokens {
     On,
     /// `off`: only the name.
     Off,
-    /// `build`: name, version and name of the build.
+    /// `build`: same as `on`.
     Build,
 }
 
