@@ -6,8 +6,9 @@
 //!           </esi:include>                 </esi:remove>, </esi:inline>
 //! ```
 //!
-//! In the states Inside and Dropping, only the matching closing tag and the end of an ESI comment are markup. Bytes that cannot be a tag are emitted
-//! as text immediately. Bytes that may become a tag are buffered, at most [`LONGEST_TAG`] bytes.
+//! In the states Inside and Dropping, only the matching closing tag and the end of an ESI comment are markup. Bytes
+//! that cannot be a tag are emitted as text immediately. Bytes that may become a tag are buffered, at most
+//! [`LONGEST_TAG`] bytes.
 
 use memchr::{memchr, memchr2};
 
