@@ -21,9 +21,9 @@ pub(super) struct AutoindexSettings {
     pub on: bool,
     /// `autoindex_format`: format of the listing.
     pub format: AutoindexFormat,
-    /// `autoindex_exact_size`: file sizes are listed in bytes instead of rounded.
+    /// `autoindex_exact_size`: HTML listings contain file sizes in bytes instead of rounded sizes.
     pub exact_size: bool,
-    /// `autoindex_localtime`: modification times are listed in local time instead of UTC.
+    /// `autoindex_localtime`: HTML listings contain modification times in local time instead of UTC.
     pub local_time: bool,
 }
 

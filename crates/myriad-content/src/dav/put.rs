@@ -18,7 +18,7 @@ use super::failure::{DavFailure, DavResult};
 use super::settings::DavSettings;
 use super::target::{DavTarget, NameInFolder};
 
-/// Minimum number of bytes of each write to the file of a PUT, except the last write.
+/// Minimum number of body bytes of a PUT that are passed to the blocking threads at a time, except the last bytes.
 const LEAST_WRITE: usize = 64 << 10;
 
 pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> PhaseStep {

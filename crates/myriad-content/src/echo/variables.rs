@@ -33,7 +33,7 @@ fn elapsed(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends the request line and the header fields as received, one per line.
+/// Appends the request line and the header fields, one per line.
 fn head(request: &Request, out: &mut Vec<u8>) -> bool {
     let head = &request.received.head;
     out.extend_from_slice(head.request_line());

@@ -5,9 +5,9 @@ use myriad_conf::Text;
 /// Parameters of `open_file_cache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenFileCache {
-    /// `max=`: maximum number of cached files.
+    /// `max=`: maximum number of cached files; without effect.
     pub max: u64,
-    /// `inactive=`: time without use after which a cached file is removed, in milliseconds.
+    /// `inactive=`: time without use after which a cached file is removed, in milliseconds; without effect.
     pub inactive: u64,
 }
 

@@ -104,8 +104,8 @@ fn handle_write_method(exchange: &mut Exchange) -> Option<PhaseStep> {
     writes.takes(&exchange.request).then(|| writes.begin(exchange))
 }
 
-/// Serves the file of the URI without waiting if it is in memory, otherwise returns `None`. The location of the URI is
-/// known from an earlier request, so that the rules are not evaluated.
+/// Serves the file of the URI without waiting if it is loaded (in memory or open), otherwise returns `None`. The
+/// location of the URI is known from an earlier request, so that the rules are not evaluated.
 fn shortcut(exchange: &mut Exchange) -> Option<PhaseStep> {
     match find(exchange) {
         Ok((found, None)) if found.entry.file().is_some() => Some(serve(exchange, &found)),

@@ -163,8 +163,8 @@ impl ListedResource {
     }
 }
 
-/// Appends the `activelock` element of a lock (RFC 4918 section 14.1). `root` is the escaped URI of the locked
-/// resource.
+/// Appends the `activelock` element of a lock (RFC 4918 section 14.1). `root` is the escaped URI for the element
+/// `lockroot`.
 pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String) {
     let depth = if lock.deep { "infinity" } else { "0" };
     let seconds = lock.until_ms.saturating_sub(now_ms).div_ceil(1000);
