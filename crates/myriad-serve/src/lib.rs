@@ -5,11 +5,11 @@
 //! |---|---|
 //! | `acme` | threads that obtain certificates and OCSP responses |
 //! | `temporary_thread` | return of short-lived memory to the system |
-//! | `compile` | compiler, the only module that depends on both the configuration model and the runtime |
+//! | `compile` | compiler from the configuration model to the runtime |
 //! | `features` | list of features, one per line |
 //! | `handshake_certificates` | certificates whose names contain variables |
 //! | `machine` | memory of the machine and of the process |
-//! | `phases` | rewrite, location, access, `try_files`: only access checks can wait |
+//! | `phases` | rewrite, location, access, `try_files` |
 //! | `explain` | `-t --explain`: runs the phases and reports their decisions, up to the first step with an effect |
 //! | `service` | interface of the site for the protocol drivers |
 //! | `site` | start, worker threads, reload, shutdown |

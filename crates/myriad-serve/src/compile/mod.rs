@@ -1,4 +1,4 @@
-//! Compiler from the configuration model to the runtime: the only module that depends on both.
+//! Compiler from the configuration model to the runtime.
 
 mod acme;
 mod alt_svc;

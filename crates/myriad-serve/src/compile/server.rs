@@ -103,7 +103,7 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Compiles all servers and returns those of each listening socket, by listener number.
+    /// Returns the servers of each listening socket, by listener number, and compiles their names.
     pub(super) fn listeners(&mut self) -> HashMap<u32, ListenerHosts> {
         let mut listeners: HashMap<u32, ListenerHosts> = HashMap::new();
         for (id, server) in self.http.servers.iter().enumerate() {

@@ -120,8 +120,8 @@ impl<'a> RuntimeCompiler<'a> {
         Some(Arc::new(rules.with_resolver(resolver)))
     }
 
-    /// Returns the certificate pairs of a server whose file names contain variables, which are loaded during the
-    /// handshake; empty if no name contains variables.
+    /// Returns all certificate pairs of a server if one of their file names contains variables, otherwise an empty
+    /// list. The files are loaded during the handshake.
     pub(super) fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
         let settings = &server.settings.tls;
         let files = myriad_tls::named_certificates(settings, self.tls_files());

@@ -77,7 +77,8 @@ pub fn explain(
     Ok(lines.0.take())
 }
 
-/// Returns the host for a request URL without a host: the name of the first server.
+/// Returns the host for a request URL without a host: the name of the first server, or `localhost` if that is not a
+/// plain host name.
 fn first_server_name(model: &Model) -> String {
     let server = model.http.as_ref().and_then(|http| http.servers.first());
     let name = server.map(|server| server.primary_name.lossy().into_owned()).unwrap_or_default();

@@ -2,7 +2,7 @@
 //!
 //! A feature is a folder, usually in a crate of similar features (`myriad-access`, `myriad-output`, `myriad-origin`,
 //! ...). It contains its directives, their settings, their compilation, their use and tests. It is registered by one
-//! line of the list in `list.rs`; no other module refers to it.
+//! line of the list in `list.rs`.
 
 pub(crate) mod forwarded;
 pub(crate) mod https_only;

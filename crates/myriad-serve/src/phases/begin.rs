@@ -57,7 +57,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     run(exchange, entry)
 }
 
-/// Continues with a request whose server is selected and whose client certificate needs no OCSP query.
+/// Continues with a request whose server is selected and whose client certificate needs no further OCSP query.
 fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
     if let Some(refusal) = client::check_client(exchange) {
         return PhaseEntry::Step(reject_and_close(exchange, refusal.status, &refusal.message));
@@ -118,8 +118,7 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> PhaseDecision 
     run(exchange, PhaseEntry::Step(PhaseStep::Error(status)))
 }
 
-/// Returns the step for an error of this phase. The connection is closed after the response, because the start of the
-/// next request is uncertain.
+/// Returns the step for an error of this phase. The connection is closed after the response.
 fn reject_and_close(exchange: &mut Exchange, status: u16, message: &str) -> PhaseStep {
     exchange.request.log(LogLevel::Info, format_args!("{message}"));
     match errors::error_step(exchange, status) {

@@ -42,8 +42,7 @@ fn now_s() -> i64 {
     (myriad_net::clock::wall_ms() / 1000).cast_signed()
 }
 
-/// Returns the rejection of a request whose client may not use the selected server; `None` if it may. The check costs
-/// one branch if the server requires no certificate.
+/// Returns the rejection of a request whose client may not use the selected server; `None` if it may.
 pub(super) fn check_client(exchange: &Exchange) -> Option<ClientRejection> {
     let request = &exchange.request;
     let server = request.server();
@@ -83,7 +82,8 @@ fn is_host(name: &str, host: &[u8]) -> bool {
     name.trim_end_matches('.').as_bytes().eq_ignore_ascii_case(host)
 }
 
-/// Returns whether the method is safe (RFC 9110 section 9.2.1), so that a replay has no effect (RFC 8470 section 4).
+/// Returns whether early data may contain a request with this method, because a replay of it has no effect (RFC 8470
+/// section 4): GET, HEAD or OPTIONS.
 fn is_safe(method: Method) -> bool {
     matches!(method, Method::Get | Method::Head | Method::Options)
 }

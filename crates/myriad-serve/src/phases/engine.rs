@@ -60,7 +60,7 @@ impl Engine for Phases {
 
 /// Waits for a pending step and continues the phases with its result, until they produce a response.
 pub(crate) async fn wait(exchange: &mut Exchange, mut pending: Box<dyn PendingStep>) -> ContentResponse {
-    // The result depends on an origin or the disk, not only on the request, so it is not stored for the shortcut.
+    // The result may depend on more than the request (an origin, the disk), so it is not stored for the shortcut.
     exchange.request.shortcut.depends_on_more.set(true);
     exchange.request.outcome.waited = true;
     loop {

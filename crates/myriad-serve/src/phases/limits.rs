@@ -5,7 +5,8 @@ use myriad_script::EvalError;
 
 use myriad_exchange::exchange::{Exchange, PhaseStep};
 
-/// Maximum number of internal redirects of a request, including rewrites, as in nginx; one more results in status 500.
+/// Maximum number of internal redirects of a request, and of repeated selections of the location after rewrites. One
+/// more results in status 500.
 pub(super) const MAX_REDIRECTS: u8 = 10;
 
 /// Logs the error of a script and returns the step for status 500.

@@ -1,4 +1,4 @@
-//! Phases of a request up to its content: rewrite, location, access, `try_files`. Only access checks can wait.
+//! Phases of a request up to its content: rewrite, location, access, `try_files`.
 //!
 //! ```text
 //! begin -> host -> server rewrite -> locate -> location rewrite -> access -> content

@@ -29,7 +29,7 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     real_ip::set_client_address_at_both_levels(&mut exchange.request);
     let step = site.runtime.place(exchange.request.route.place).handler.shortcut(exchange);
     if step.is_none() {
-        // The page is stale or missing: the phases need the request as it was received.
+        // The handler has no response without waiting: the phases need the request as it was received.
         let request = &mut exchange.request;
         for buffer in
             [&mut request.route.uri, &mut request.route.args, &mut request.route.host, &mut request.cache.key]
@@ -92,7 +92,8 @@ fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
 }
 
 /// Appends a part of the request that the rules read to `out`. Returns false if the request cannot use a stored routing
-/// result: it has any `Cookie` field although the rules read cookies, a repeated header, or too many bytes.
+/// result: it has any `Cookie` field although the rules read cookies, a repeated header, a forwarded host that replaces
+/// `Host`, or too many bytes.
 fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     let fields = request.received.head.fields();
     let value = match part {

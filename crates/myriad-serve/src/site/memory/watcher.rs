@@ -38,7 +38,7 @@ const MIN_WRITE_BYTES: u64 = 8 << 20;
 /// Divisor of the memory in use that gives the minimum size that cache zones must be able to free: below it, waiting
 /// for zones is not worthwhile.
 const SPARE_DIVISOR: u64 = 32;
-/// Number of cache keys that a zone evicts before the thread yields; this takes some hundred microseconds.
+/// Number of cache keys that a zone evicts before the thread yields.
 const EVICTED_AT_ONCE: usize = 256;
 /// Number of successive failed measurements of the memory in use after which the limit is no longer enforced. Without
 /// this bound, the last stage of memory pressure would persist.
