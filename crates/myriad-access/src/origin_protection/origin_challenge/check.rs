@@ -96,8 +96,8 @@ pub(super) fn valid_pass(request: &Request, passes: &PassSigner) -> Option<u128>
     cookies.find_map(|line| passes.verify(cookie(line, COOKIE.as_bytes())?, &bearer(request), now_s))
 }
 
-/// Counts the first use of a pass for the client network, and returns whether the pass is admitted. A pass that was
-/// counted before always is.
+/// Counts the first use of a pass for the client network, and returns whether the pass is admitted. A counted pass that
+/// is still remembered always is.
 fn count_pass(request: &Request, passes: &PassSigner, pass: u128) -> bool {
     let bearer = bearer(request);
     let now = myriad_net::clock::monotonic_ms();

@@ -10,7 +10,7 @@ pub(super) struct PriorityClass(u8);
 impl PriorityClass {
     /// Class of requests to locations without `origin_priority`.
     pub(super) const NORMAL: Self = Self(1);
-    /// Class of requests that no client waits for.
+    /// Lowest class, for example of requests that no client waits for.
     pub(super) const LAST: Self = Self(3);
 
     /// Parses `high`, `normal`, `low`, `last`, or their numbers from 0 to 3; `None` for any other text.
