@@ -58,7 +58,7 @@ impl Answer {
         String::from_utf8_lossy(&self.content()).into_owned()
     }
 
-    /// Returns the value of `add_header X-Cache $upstream_cache_status`.
+    /// Returns the value of `add_header X-Cache $upstream_cache_status`; `-` if it is missing.
     pub fn cache(&self) -> &str {
         self.field("X-Cache").unwrap_or("-")
     }

@@ -101,7 +101,7 @@ impl Client {
         if held > 0 { Ok(held) } else { self.stream.read(&mut [0; 16384]) }
     }
 
-    /// Reads the next bytes, at least one; empty at the end of the stream.
+    /// Reads the next bytes, at least one; empty at the end of the stream, and after an error or a timeout.
     pub fn some(&mut self) -> Vec<u8> {
         if self.buffer.is_empty() {
             let _ = self.fill();

@@ -66,7 +66,7 @@ impl Load {
         Self { shared, clients }
     }
 
-    /// Waits until `more` further requests have succeeded.
+    /// Waits until `more` further requests have succeeded, or any has failed.
     pub fn wait_for(&self, more: usize) {
         let goal = self.shared.answered.load(Ordering::Relaxed) + more;
         wait_for("answers under load", || {
@@ -87,7 +87,7 @@ impl Load {
 }
 
 /// Sends a request on the existing connection, or on a new connection if the server closed it between two requests,
-/// like browsers: a connection that closes before the first byte of a response has not processed the request.
+/// like browsers: a request is repeated if its connection closes before the first byte of the response.
 fn ask(port: u16, kept: &mut Option<Client>, request: &Request) -> Result<Answer, String> {
     if let Some(client) = kept {
         match client.try_fetch(request) {

@@ -1,8 +1,8 @@
 //! Harness of the system tests: servers, origins and clients are real processes and sockets.
 //!
 //! A test creates a [`Place`] (a folder and a port), writes files into it, starts [`Server`] with a configuration, and
-//! exchanges HTTP/1.1 bytes with it through [`Client`]. The origin is php-fpm ([`Php`]), a WordPress ([`WordPress`]) or
-//! a scriptable origin ([`Origin`]). All of them are shut down on drop.
+//! exchanges HTTP/1.1 bytes with it through [`Client`]. The origin is, for example, php-fpm ([`Php`]), a WordPress
+//! ([`WordPress`]) or a scriptable origin ([`Origin`]). All of them are shut down on drop.
 
 #![forbid(unsafe_code)]
 

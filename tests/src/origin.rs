@@ -13,7 +13,7 @@ use crate::{Gate, PATIENCE, wait_for};
 
 type Script = dyn Fn(&mut Call) + Send + Sync;
 
-/// Origin on its own port; it closes new connections after it is dropped.
+/// Origin on its own port; it refuses connections after it is dropped.
 pub struct Origin {
     /// Address `127.0.0.1:PORT`, for `fastcgi_pass`.
     pub address: String,
@@ -191,7 +191,8 @@ impl Call {
         lines.join("\n")
     }
 
-    /// Returns the next piece of the body; `None` at its end, or if the server has disconnected.
+    /// Returns the next piece of the body; `None` at its end, at a record of another type, or if the server has
+    /// disconnected.
     pub fn piece(&mut self) -> Option<Vec<u8>> {
         if self.body_ended {
             return None;

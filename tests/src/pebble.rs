@@ -21,7 +21,7 @@ pub struct PebbleOptions {
     pub external_accounts: bool,
     /// Percentage of valid nonces that are rejected.
     pub refused_nonces: u8,
-    /// Maximum duration of a validation, in seconds; `None` for immediate validation.
+    /// Maximum delay of a validation, in seconds; `None` for immediate validation.
     pub slow_s: Option<u8>,
 }
 

@@ -81,7 +81,8 @@ fn spawn(folder: &Path) -> Child {
     master
 }
 
-/// Returns the newest php-fpm of the machine: in Debian the program name contains the version.
+/// Returns the last php-fpm of the machine in the order of paths, usually the newest: in Debian the program name
+/// contains the version.
 fn program() -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);

@@ -10,7 +10,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Temporary folder of a test with files and words for its configurations; removed on drop.
+/// Temporary folder of a test with files and words for its configurations; removed on drop, unless `MYRIAD_TEST_KEEP`
+/// is set.
 ///
 /// In configurations, `@PORT@` and `@DIR@` are replaced by the port and the folder, `@PARAMS@` by the usual
 /// `fastcgi_param` lines, and further words by the values of [`Place::set`].
@@ -30,9 +31,9 @@ const PARAMS: &str = "fastcgi_param REQUEST_METHOD $request_method; fastcgi_para
                       fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;";
 
 /// Returns a free port of the loopback address. The port is below the ephemeral ports of the system (from 32768 on), so
-/// that no connection takes it before the server does. Adjacent ports are not assigned, because a process that finds
-/// its port in use may try the next port. The port is tested by connecting, because a process that another test starts
-/// at this moment would inherit a listening socket.
+/// that no connection takes it before the server does. Successive ports of a process are not adjacent, because a
+/// process that finds its port in use may try the next port. The port is tested by connecting, because a process that
+/// another test starts at this moment would inherit a listening socket.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     static OWN: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());

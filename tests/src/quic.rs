@@ -60,8 +60,8 @@ impl QuicVisitor {
         QuicClient::new(self, port, name, false).map_err(|error| error.to_string())
     }
 
-    /// Connects without waiting for the handshake: the first requests are 0-RTT data, if the server has issued a
-    /// session.
+    /// Connects without waiting for the handshake: the first requests are 0-RTT data. Returns an error if the server
+    /// has issued no session.
     pub fn connect_early(&self, port: u16) -> Result<QuicClient, String> {
         QuicClient::new(self, port, "localhost", true).map_err(|error| error.to_string())
     }

@@ -84,7 +84,7 @@ impl WireCall {
         Some(std::mem::take(&mut self.buffer))
     }
 
-    /// Reads some bytes; returns `None` at the end of the stream.
+    /// Reads some bytes; returns `None` at the end of the stream, or after an error.
     pub fn fill(&mut self) -> Option<()> {
         let mut piece = [0; 4096];
         match self.stream.read(&mut piece) {

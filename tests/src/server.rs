@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use crate::process::{Signal, children_of, signal, signal_group};
 use crate::{Answer, Client, Place, Request, binary, wait_for};
 
-/// Running `myriad`, killed on drop together with its folder.
+/// Running `myriad`, killed on drop; its folder is then removed.
 #[derive(Debug)]
 pub struct Server {
     place: Place,
@@ -72,7 +72,7 @@ impl Server {
         children_of(self.child.id())
     }
 
-    /// Waits until the server has exited without a signal of the test, and returns whether it succeeded.
+    /// Waits until the server has exited, and returns whether it succeeded.
     pub fn ended(&mut self) -> bool {
         let mut status = None;
         wait_for("the end of the server", || {

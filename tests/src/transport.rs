@@ -61,7 +61,8 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// Starts a server with `http { TEXT }`; `@LISTEN@` is replaced by the parameters of `listen` for the transport.
+    /// Starts a server with `http { TEXT }`; `@LISTEN@` is replaced by the directives of the server for the transport:
+    /// `listen`, `http2` and certificates.
     pub fn start(transport: Transport, mut place: Place, http: &str) -> Self {
         let port = place.port;
         let listen = if transport.is_secure() {

@@ -12,7 +12,7 @@ pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
     wait_patiently_for(what, PATIENCE, holds);
 }
 
-/// Polls like [`wait_for`], with a longer timeout.
+/// Polls like [`wait_for`], with another timeout.
 pub fn wait_patiently_for(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + patience;
     while !holds() {

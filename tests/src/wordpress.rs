@@ -226,7 +226,7 @@ impl WordPress {
         Server::run(place, command)
     }
 
-    /// Starts a server with the output of `--print` after a change, in front of another php-fpm.
+    /// Starts a server with the output of `--print` after a change, in front of the php-fpm at this address.
     pub fn serve_changed(&self, place: Place, php: &str, change: impl FnOnce(String) -> String) -> Server {
         let printed = self.command(&place, php).arg("--print").output().expect("myriad starts");
         let preset = String::from_utf8(printed.stdout).expect("text");

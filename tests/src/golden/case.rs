@@ -63,7 +63,7 @@ pub(super) enum Packing {
     Zstd,
 }
 
-/// Action or expectation while the server runs, in order, with its line number.
+/// Action or expectation, with its line number.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) line: usize,

@@ -31,8 +31,8 @@ impl QuicVisitor {
         BareQuic::new(self, port, false).map_err(|error| error.to_string())
     }
 
-    /// Connects like `connect_bare` without waiting for the handshake: the first bytes are 0-RTT data, if the server
-    /// has issued a session.
+    /// Connects like `connect_bare` without waiting for the handshake: the first bytes are 0-RTT data. Returns an error
+    /// if the server has issued no session.
     pub fn connect_bare_early(&self, port: u16) -> Result<BareQuic, String> {
         BareQuic::new(self, port, true).map_err(|error| error.to_string())
     }

@@ -14,7 +14,8 @@ pub(super) struct Link {
 
 impl Link {
     /// Connects to a port of the loopback address with a server name. With `early` it does not wait for the handshake,
-    /// and also returns a future that resolves to whether the server accepted the 0-RTT data.
+    /// fails without a session of the server, and also returns a future that resolves to whether the server accepted
+    /// the 0-RTT data.
     pub(super) fn new(
         visitor: &QuicVisitor,
         port: u16,
