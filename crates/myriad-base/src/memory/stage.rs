@@ -48,8 +48,8 @@ pub struct PressureTracker(PressureStage);
 
 impl PressureTracker {
     /// Updates and returns the stage of a process that uses `resident` bytes of `limit`; with a limit of 0 it is always
-    /// [`PressureStage::Normal`]. `can_shrink` is true if zones can still free memory; [`PressureStage::Refusing`] is
-    /// not entered before they have done so.
+    /// [`PressureStage::Normal`]. [`PressureStage::Refusing`] is not entered while `can_shrink` is true, which means
+    /// that zones can still free a considerable amount of memory.
     ///
     /// ```text
     ///            85 %             95 %             100 %, zones have freed all memory
