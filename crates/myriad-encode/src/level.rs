@@ -18,7 +18,7 @@ use crate::Coding;
 pub enum CompressionLevel {
     /// Cheap enough to run while a page is being stored.
     Fast,
-    /// For frequently requested pages, compressed in the background.
+    /// For frequently requested data, because it takes longer.
     Strong,
     /// Level number of the coding (such as `gzip_comp_level`), limited to its range.
     Number(u8),
