@@ -18,7 +18,7 @@ const SHORT: usize = 1024;
 
 /// Queue of a request body between the driver, which pushes received pieces, and its reader.
 ///
-/// It is limited by flow control: the driver lets the client send only as many more bytes as
+/// It is limited by flow control: the driver reopens the client's window by the number of bytes that
 /// [`BodyFeed::take_released`] returns.
 pub struct BodyFeed {
     inner: Rc<BodyFeedInner>,
