@@ -294,7 +294,7 @@ pub trait Engine: Sync {
     /// milliseconds, so it must not run on a worker thread.
     ///
     /// # Errors
-    /// A message for the user: the requested address has no listener, or the process has no file descriptors left.
+    /// A message for the user: the requested port has no listener, or a thread cannot be created.
     fn explain(
         &'static self,
         runtime: &Arc<Runtime>,

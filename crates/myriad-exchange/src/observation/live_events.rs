@@ -95,7 +95,7 @@ impl EventFeed {
         });
     }
 
-    /// Disconnects all readers. Called when the configuration was replaced, or the process shuts down.
+    /// Disconnects all readers, for example because the configuration was replaced or the process shuts down.
     pub fn end_readers(&self) {
         self.news.send_modify(|news| news.epoch += 1);
     }

@@ -16,9 +16,9 @@ const REASONS: usize = 8;
 pub enum Ranking {
     /// Number of requests.
     Requests,
-    /// Number of requests that were not cache hits.
+    /// Number of requests with a [`Miss`].
     Misses,
-    /// Longest response time of a request that was not a cache hit, in microseconds.
+    /// Longest response time of a request with a [`Miss`], in microseconds.
     Slow,
     /// Number of bytes sent.
     Bytes,
@@ -57,11 +57,11 @@ pub struct RankedRequest<'a> {
     pub bytes: u64,
     /// Time at which it finished, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Details of a request that was not a cache hit; `None` for a hit, and for a request without cache and origin.
+    /// Details of a miss; `None` for a hit, and for a request without cache and origin.
     pub miss: Option<Miss>,
 }
 
-/// Details of a request that was not a cache hit.
+/// Details of a request that missed the cache, or was sent to an origin without a cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Miss {
     /// `$upstream_cache_status`; empty if the location does not cache.
@@ -82,7 +82,7 @@ struct Detail {
     total_us: u64,
     status: u16,
     last_ms: u64,
-    /// Cache status of the last request that was not a cache hit.
+    /// Cache status of the last miss.
     cache: &'static str,
     reason: &'static str,
     last_miss_ms: u64,
@@ -179,7 +179,7 @@ impl PageRankings {
     }
 }
 
-/// Page in a ranking, merged from all workers. All values count from the page's entry into the ranking.
+/// Page in a ranking, merged from all workers. Values other than `count` start at the page's entry into the ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRow {
     /// Scheme, host and request target.
@@ -190,21 +190,21 @@ pub struct PageRow {
     pub overestimate: u64,
     /// Number of requests; `None` in the rankings by misses and slowness, which do not count hits.
     pub requests: Option<u64>,
-    /// Number of requests that were not cache hits.
+    /// Number of misses.
     pub misses: u64,
     /// Bytes sent; `None` in the rankings by misses and slowness.
     pub bytes: Option<u64>,
-    /// Longest response time of a request that was not a cache hit, in microseconds; `None` if all were hits.
+    /// Longest response time of a miss, in microseconds; `None` without misses.
     pub slowest_us: Option<u64>,
-    /// Mean response time of requests that were not cache hits, in microseconds; `None` if all were hits.
+    /// Mean response time of misses, in microseconds; `None` without misses.
     pub mean_us: Option<u64>,
     /// Status of the last response.
     pub status: u16,
     /// Time at which the last response finished, in milliseconds since the epoch.
     pub last_ms: u64,
-    /// `$upstream_cache_status` of the last request that was not a cache hit; empty if all were hits.
+    /// `$upstream_cache_status` of the last miss; empty without misses, or if the location does not cache.
     pub cache: &'static str,
-    /// Reason of the last request that was not a cache hit; empty if all were hits.
+    /// Reason of the last miss; empty without misses.
     pub reason: &'static str,
     /// At most 8 reasons of misses with their numbers of requests, most frequent first.
     pub reasons: Vec<(&'static str, u64)>,

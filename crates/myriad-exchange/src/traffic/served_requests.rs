@@ -39,8 +39,7 @@ pub struct Served<'a> {
     pub uncoded: u64,
     /// Times from the request head to the first and to the last byte of the response, in microseconds.
     pub times_us: (u64, u64),
-    /// Time that the origin needed to generate the page that was served from the cache, in microseconds; 0 if not from
-    /// the cache.
+    /// Time that the origin needed to generate the page, in microseconds, if the cache saved it; otherwise 0.
     pub spared_us: u64,
     /// Class of the client, such as a robot; empty for other clients.
     pub class: &'a [u8],

@@ -28,7 +28,8 @@ pub struct Figures {
     /// Quantiles 50%, 90% and 99% of the time from request head to first response byte, in microseconds; 0 without
     /// requests.
     pub first_byte_us: [u64; 3],
-    /// Quantiles 50% and 99% of the time to the first byte for requests that contacted an origin, in microseconds.
+    /// Quantiles 50% and 99% of the time to the first byte for requests with a cache status other than hit, stale and
+    /// updating, in microseconds; 0 without such requests.
     pub miss_us: [u64; 2],
     /// Maximum of the sampled numbers of open client connections.
     pub connections: u64,
