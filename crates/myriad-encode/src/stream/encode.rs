@@ -14,7 +14,7 @@ use crate::{Coding, CompressionLevel, EncodeError};
 /// 12.
 const GZIP_STREAM_MAX: u8 = 9;
 
-/// Streaming encoder of a response that is not stored.
+/// Streaming encoder of a response body.
 pub struct StreamEncoder(EncoderKind);
 
 enum EncoderKind {
