@@ -32,8 +32,8 @@ pub(crate) struct HttpPlace {
     pub body: Option<Template>,
     /// Rules that rewrite `Location` and `Refresh` (`proxy_redirect`).
     pub redirects: Vec<Rewriting>,
-    /// True if [`HttpPlace::redirects`] contain no captures and no variables assigned by rules such as `set`. They are
-    /// then valid for a request whose routing was taken from an earlier request.
+    /// True only if [`HttpPlace::redirects`] contain no captures and no variables assigned by rules such as `set`. They
+    /// are then valid for a request whose routing was taken from an earlier request.
     pub plain_redirects: bool,
     /// Rules that rewrite cookies of responses (`proxy_cookie_*`); `None` if there are none.
     pub cookies: Option<Box<CookieRewrites>>,

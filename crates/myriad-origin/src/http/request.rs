@@ -193,7 +193,8 @@ fn request_body(
     Ok(RequestPayload::Bytes(Bytes::from(body)))
 }
 
-/// Writes the `Content-Length` or `Transfer-Encoding` field, which only depends on the body that is sent.
+/// Writes the `Content-Length` or `Transfer-Encoding` field for the body that is sent. Without a body, the length 0 is
+/// written only if the client announced a body, and the configuration does not omit it.
 fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload, head: &mut Vec<u8>) {
     let fields = exchange.request.received.head.fields();
     let sent_empty = fields.has(Known::ContentLength)

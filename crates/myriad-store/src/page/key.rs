@@ -6,15 +6,16 @@
 /// Name of a part of cache keys: separates pages for clients that accept only content codings which Myriad does not
 /// produce.
 pub const CODINGS: &[u8] = b"\0codings";
-/// Name of the part of cache keys with the received `Host`, present if it differs from `$host`.
+/// Name of the part of cache keys with a host. In keys of pages it is the received `Host`, and only present if it
+/// differs from `$host` and `*_cache_key` does not contain it.
 pub const HOST: &[u8] = b"\0host=";
-/// Name of the part of cache keys with the URI of a subrequest, present if `*_cache_key` does not contain the URI.
+/// Name of the part of cache keys with the URI of a subrequest, present only if `*_cache_key` does not contain the URI.
 pub const SUBREQUEST: &[u8] = b"\0subrequest=";
 /// Name of the part of cache keys with the arguments of a subrequest; follows [`SUBREQUEST`].
 pub const ARGUMENTS: &[u8] = b"\0args=";
-/// Name of the part of cache keys with the value of a request field (`cache_key_field`).
+/// Name of the part of cache keys with the name and value of a request field (`cache_key_field`).
 pub const FIELD: &[u8] = b"\0field=";
-/// Name of the part of cache keys with the value of a cookie (`cache_key_cookie`).
+/// Name of the part of cache keys with the name and value of a cookie (`cache_key_cookie`).
 pub const COOKIE: &[u8] = b"\0cookie=";
 
 /// Start of the cache keys of files to which pages refer (`cache_keep_assets`), followed by the file's path. No other

@@ -15,9 +15,9 @@ pub struct ProxiedFacts {
     pub no_store: bool,
     /// Set if `Cache-Control` contains `private`.
     pub private: bool,
-    /// Set if `Last-Modified` is present and a valid date.
+    /// Set if `Last-Modified` is present.
     pub has_last_modified: bool,
-    /// Set if `ETag` is present and valid.
+    /// Set if `ETag` is present.
     pub has_etag: bool,
 }
 

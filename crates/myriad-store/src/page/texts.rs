@@ -33,7 +33,7 @@ impl TextParts<'_> {
     /// Joins the texts into one byte string.
     pub fn join(&self) -> Box<[u8]> {
         let mut joined = self.first_four().concat();
-        // A reason phrase comes from one line of a response head, which is shorter than this.
+        // A longer reason phrase is truncated, because its length has 16 bits.
         let reason = &self.reason.as_bytes()[..self.reason.len().min(usize::from(u16::MAX))];
         if self.has_more() {
             joined.extend_from_slice(&(reason.len() as u16).to_le_bytes());
@@ -51,7 +51,7 @@ impl TextParts<'_> {
 }
 
 /// End offsets of the first four texts in the result of [`TextParts::join`]. 31 bits suffice, because the texts come
-/// from one response head.
+/// from the heads of one request and one response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEnds([u32; 4]);
 

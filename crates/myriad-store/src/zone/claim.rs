@@ -47,7 +47,8 @@ pub enum Claim<M: Metadata> {
 }
 
 impl<M: Metadata> Zone<M> {
-    /// Finds a usable object or a fetch in progress, or makes the caller the leader of a new fetch, in one atomic step.
+    /// Finds a usable object or a fetch in progress, or makes the caller the leader of a new fetch. The search for a
+    /// fetch and the start of a new one are one atomic step.
     ///
     /// Each key (each variant, once the selector is known) has at most one leader that is younger than `lock_age_ms`,
     /// except after purges that may cover its fetch. `usable` decides under the shard's lock whether a stored object

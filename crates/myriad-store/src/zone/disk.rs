@@ -18,8 +18,7 @@ use crate::{FlightReader, KeyRef, Metadata, Object, Persist};
 pub struct PageFile(FileName);
 
 impl<M: Persist> Zone<M> {
-    /// Opens the disk tier. To be called at most once in the lifetime of a zone, before an object is stored; later
-    /// calls have no effect.
+    /// Opens the disk tier. Must be called before an object is stored; later calls have no effect.
     ///
     /// Returns before the files of the folder are found; look-ups can use the files nevertheless. A folder that cannot
     /// be used is retried periodically.

@@ -65,7 +65,7 @@ impl<M: Metadata> Zone<M> {
         objects
     }
 
-    /// Returns the same as [`Zone::get`], without counting a hit or a miss.
+    /// Returns the same object as [`Zone::get`], without counting a hit or a miss. Does not apply soft purges to it.
     pub fn peek_variant(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<M>> {
         let key = self.key(key);
         let found = self.shard(key).lookup(key, &variant);
