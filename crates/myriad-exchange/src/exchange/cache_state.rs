@@ -20,7 +20,8 @@ pub struct CacheState {
     /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` for other responses, and if no
     /// variable reads them.
     pub origin_fields: Option<StoredFields>,
-    /// Names of the request fields in `Vary` of the page, if the page was fetched for this request.
+    /// Names of the request fields in `Vary` of the response to this request's fetch, if it turned out to belong to
+    /// another variant than expected.
     pub varies: Option<Vec<u8>>,
     /// Codings that the client accepts, if none of them is one that this server produces.
     pub codings: Option<Box<OtherCodings>>,
@@ -88,7 +89,7 @@ impl CacheReport {
 /// Progress of the look-up of a request's page in the cache.
 #[derive(Default)]
 pub struct LookupProgress {
-    /// Number of times that this request waited for a fetch of another request without getting a page.
+    /// Number of times that the look-up was repeated because a fetch gave no page for this request.
     pub retries: u8,
     /// Set if only a page from the cache is acceptable, which may be fetched and stored first. Nothing else is
     /// requested from the origin.

@@ -44,7 +44,7 @@ pub struct ContentResponse {
     pub age_s: Option<u64>,
     /// Set if the connection is closed after the response.
     pub close: bool,
-    /// Set if no response is sent (`return 444`).
+    /// Set if no response is sent (as with `return 444`).
     pub dropped: bool,
     /// Set if the response depends on `Accept-Encoding`, so that it gets a `Vary` field if `gzip_vary` is on.
     pub varies_by_encoding: bool,
@@ -52,8 +52,8 @@ pub struct ContentResponse {
     pub ranges: bool,
     /// Set if `lines` may contain `Server` or `Date` of the origin, which replace those of this server.
     pub own_head: bool,
-    /// Set if the conditions of the request (`If-*`) must not be evaluated again: the origin has evaluated them for
-    /// this client, or the representation is assembled from slices.
+    /// Set if the conditions of the request (`If-*`) must not be evaluated, for example because the origin has
+    /// evaluated them for this client, or because the validators of the response are not known.
     pub conditions_evaluated: bool,
     /// Set if the origin did not send the length of the body, even if the length is known now. `gzip_min_length` then
     /// does not apply.
@@ -62,13 +62,13 @@ pub struct ContentResponse {
     pub uncompressed: u64,
     /// Set if trailers of the origin are forwarded after the body (`proxy_pass_trailers`).
     pub passes_trailers: bool,
-    /// Set if a streamed body may be compressed while it is sent.
+    /// Set if the body may be compressed for this response.
     pub compressible: bool,
     /// Set if the response is for this client only. It is marked as private, and settings such as `expires` do not
     /// apply.
     pub personal: bool,
-    /// Set if the head is sent together with the first bytes of the body, so that a failure before can still produce an
-    /// error response.
+    /// Set if the head is sent together with the first bytes of the body, so that nothing is sent if the body fails
+    /// before.
     pub postponed: bool,
     /// Rate limit for sending, from `X-Accel-Limit-Rate`, in bytes per second.
     pub limit_rate: Option<u64>,

@@ -61,8 +61,8 @@ pub struct Route {
     pub internal: bool,
     /// Number of internal redirects so far.
     pub redirects: u8,
-    /// True if the content is requested with GET although the client's method is another: for a HEAD request that
-    /// shares the page of GET, or for an error page.
+    /// True if the content is requested with GET although the client's method is another, for example for a HEAD
+    /// request that shares the page of GET, for an error page, or after `X-Accel-Redirect`.
     pub as_get: bool,
     /// Properties of the request's URI and its history.
     pub form: UriForm,
@@ -90,7 +90,8 @@ pub struct UriForm {
     /// True if a rewrite, `set $args` or an internal redirect changed the URI that the client sent, and for subrequests
     /// of another URI.
     pub changed: bool,
-    /// True if a rewrite within the location produced the URI, which then need not start with the location's prefix.
+    /// True if a rewrite changed the URI and the request stayed in its location. The URI then need not start with the
+    /// location's prefix.
     pub off_location: bool,
     /// Number of rewrites of the URI so far, modulo 256.
     pub rewrites: u8,
@@ -115,18 +116,19 @@ pub struct ErrorState {
     pub forced_status: Option<u16>,
     /// Methods for `Allow`, if this server rejected the request's method with 405; otherwise empty.
     pub supported: MethodSet,
-    /// Header fields taken over from a response with `X-Accel-Redirect`.
+    /// Header fields to add to the response, such as those of a response with `X-Accel-Redirect`, or `Location` for an
+    /// error page that replaces a redirect.
     pub carried: Option<Box<CarriedFields>>,
 }
 
-/// Header fields taken over from a redirecting response to the response that is sent.
+/// Header fields that were determined before the response that is sent, and are added to it.
 #[derive(Default)]
 pub struct CarriedFields {
-    /// `Content-Type` taken over from the redirecting response.
+    /// `Content-Type` of the response with `X-Accel-Redirect`.
     pub media_type: Option<Vec<u8>>,
-    /// `Location` taken over from the redirecting response; used if the sent response has none.
+    /// `Location`; used if the sent response has none.
     pub location: Option<Vec<u8>>,
-    /// Other field lines taken over.
+    /// Other field lines.
     pub lines: Vec<u8>,
 }
 

@@ -66,7 +66,7 @@ pub struct RankedRequest<'a> {
 pub struct Miss {
     /// `$upstream_cache_status`; empty if the location does not cache.
     pub cache: &'static str,
-    /// Reason of the miss, a word in [`REASONS`](super::REASONS).
+    /// Reason of the miss; [`REASONS`](super::REASONS) explains most of them.
     pub reason: &'static str,
     /// Duration of the request, in microseconds.
     pub took_us: u64,

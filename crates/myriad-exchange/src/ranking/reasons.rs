@@ -1,4 +1,4 @@
-//! Reasons of cache misses: the words in `$upstream_cache_reason` and those used only in rankings, with explanations.
+//! Explanations of reasons of cache misses: of words in `$upstream_cache_reason`, and of words used only in rankings.
 
 /// Words with their explanations and possible remedies, sorted by word.
 pub const REASONS: &[(&str, &str)] = &[
