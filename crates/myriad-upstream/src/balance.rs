@@ -31,8 +31,8 @@ pub(crate) struct Weights {
 #[derive(Debug)]
 struct Weight {
     current: i64,
-    /// Effective weight of the peer: decreases with each failure, and increases by one with each choice up to the
-    /// configured weight.
+    /// Effective weight of the peer: [`Weights::failed`] lowers it; each choice by round robin in which the peer is
+    /// usable raises it by one, up to the configured weight.
     effective: i64,
 }
 
@@ -56,7 +56,7 @@ impl Weights {
     }
 
     /// Lowers the effective weight of a peer after a failure, so that it gets fewer requests for some time. No effect
-    /// with `max_fails=0`.
+    /// if `max_fails` is 0 or exceeds the weight.
     pub(crate) fn failed(&mut self, index: usize, peer: &PeerConfig) {
         if peer.max_fails > 0 {
             let weight_now = &mut self.peers[index].effective;
@@ -161,8 +161,8 @@ impl PeerSelection<'_> {
         self.is_eligible(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
     }
 
-    /// Returns whether a peer may get requests apart from its number of connections: not down, draining, unhealthy or
-    /// tried, and not failing (unless it is the only peer).
+    /// Returns whether a peer may get requests apart from its number of connections: not down, draining, excluded
+    /// by health checks or tried, and not failing (unless it is the only peer).
     fn is_eligible(&self, index: usize, tried: &TriedPeers) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         !state.ordered.drains(peer) && self.is_alive(index, tried)

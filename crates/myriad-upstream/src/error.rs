@@ -53,8 +53,8 @@ pub enum ErrorKind {
     /// The origin reported that it did not process the request, so even a non-idempotent request can be sent again
     /// (`error`).
     Refused,
-    /// The response violates its protocol, or its FastCGI stderr contains a text of `fastcgi_catch_stderr`
-    /// (`invalid_header`).
+    /// The response violates its protocol, its HTTP/2 stream was reset, or its FastCGI stderr contains a text of
+    /// `fastcgi_catch_stderr` (`invalid_header`).
     InvalidHead,
     /// The response head exceeds its buffer or has too many fields (`invalid_header`).
     TooLargeHead,

@@ -143,7 +143,7 @@ impl Shared {
         look(&self.0.borrow())
     }
 
-    /// Writes and reads as much as possible without waiting. Called by the driver.
+    /// Writes and reads without waiting, with at most [`READS`] + 1 reads. Called by the driver.
     pub(super) fn drive(&self, cx: &mut Context<'_>) -> Drive {
         let mut state = self.0.borrow_mut();
         state.driver = Some(cx.waker().clone());

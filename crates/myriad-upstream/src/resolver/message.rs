@@ -46,7 +46,7 @@ pub enum DnsReply {
         addresses: Vec<IpAddr>,
         /// Service records, in the order of the message.
         servers: Vec<ServiceRecord>,
-        /// Alias of the name (CNAME), in lower case.
+        /// Target of the last CNAME record, in lower case; `None` if there is no such record.
         alias: Option<String>,
         /// Validity of all records: the minimum of their TTLs in seconds.
         ttl_s: u32,
