@@ -1,4 +1,4 @@
-//! Error logs in nginx's line format, with several targets that have separate levels.
+//! Error logs in nginx's line format or as JSON, with several targets that have separate levels.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -155,8 +155,8 @@ impl ErrorLog {
     }
 
     /// Writes a line `date [level] pid#tid: *connection message`, or a JSON object with the same data, to each target
-    /// whose level admits it, unless it is a suppressed repetition. `connection` is the serial number of the client connection. Errors are ignored, because
-    /// there is nowhere to report them.
+    /// whose level admits it, unless it is a suppressed repetition. `connection` is the serial number of the client
+    /// connection. Errors are ignored, because there is nowhere to report them.
     pub fn write(&self, level: LogLevel, connection: Option<u64>, message: fmt::Arguments<'_>) {
         self.write_with(level, connection, message, format_args!(""));
     }

@@ -25,8 +25,8 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// Returns true if a request with this final status is logged. `sample=` affects only statuses 100 to 399: all other
-    /// requests count as errors. If the condition cannot be evaluated, it counts as true.
+    /// Returns true if a request with this final status is logged. `sample=` affects only statuses 100 to 399: all
+    /// other requests count as errors. If the condition cannot be evaluated, it counts as true.
     pub fn admits(&self, status: u16, request: &impl Environment, frame: &mut Frame) -> bool {
         let is_error = !(100..400).contains(&status);
         let is_sampled = is_error || self.sample.is_none_or(|sample| fastrand::u32(..sample.max(1)) == 0);

@@ -4,6 +4,7 @@
 //! worker: LogWriter --batches--> LogThreads: one queue per file --> thread --> LogFile
 //!                                  | queue full: batch dropped and counted
 //! ```
+//! All logs with variables in their path share one queue.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
