@@ -100,9 +100,9 @@ fn loopback_for(address: &str) -> String {
     address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
 }
 
-/// Returns the URL of the site, and the address to connect to; `None` for loopback and the port of the URL. The URL is that
-/// of the options, otherwise the one configured in WordPress, otherwise the name of the selected site, otherwise the
-/// address on which Myriad listens for http, otherwise `http://localhost/`.
+/// Returns the URL of the site, and the address to connect to; `None` for loopback and the port of the URL. The URL is
+/// that of the options, otherwise the one configured in WordPress, otherwise the name of the selected site, otherwise
+/// the address on which Myriad listens for http, otherwise `http://localhost/`.
 fn address(
     options: &DoctorOptions,
     stack: &LocalStack,
