@@ -169,7 +169,8 @@ impl Configuration {
         ConfigFinding::of(&self.parsed, wanted)
     }
 
-    /// Returns the files of the configuration, which the worker parses again: all sources except built-in files and `-g`.
+    /// Returns the files of the configuration, which the worker parses again: all sources except built-in files and
+    /// `-g`.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
         let on_disk =
             self.parsed.sources.iter().filter(|source| !source.builtin && source.path != Path::new("-g"));

@@ -1,5 +1,5 @@
-//! Lock of a prefix folder, which permits only one `myriad wordpress` per folder. The supervisor holds the lock while
-//! it runs.
+//! Lock of a prefix folder, which permits only one server with a preset (`myriad wordpress`, `myriad php`) per folder.
+//! The supervisor holds the lock while it runs.
 //!
 //! ```text
 //! free   --claim-------------------------------> locked

@@ -1,9 +1,9 @@
 //! Safe access to the folder of a site. Its owner is not trusted, and may replace any file by a link to another file, a
 //! pipe or a device.
 //!
-//! Commands and the supervisor open all files below the folder of a site by this module. Links are followed only if
-//! link and target have the same owner, which is also the rule by which the presets serve files (`disable_symlinks
-//! if_not_owner`).
+//! Commands and the supervisor open files below the folder of a site by this module. Links outside of the trusted part
+//! of its path are followed only if link and target have the same owner, which is also the rule by which the presets
+//! serve files (`disable_symlinks if_not_owner`).
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -93,7 +93,8 @@ impl SiteFolder {
     /// Returns the path of the folder with all links resolved; links are followed by the same rule.
     ///
     /// # Errors
-    /// Returns an error of the system. For a link that is not followed, the error names it and its owner.
+    /// Returns an error of the system. For a link in the path of the folder that is not followed, the error
+    /// names it and its owner.
     pub fn resolved(&self) -> io::Result<PathBuf> {
         match self.folder("") {
             // Path of the folder that was opened: resolving the path again could follow a link that was created

@@ -57,7 +57,7 @@ impl WebAnswer {
 /// Reason why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebFailure {
-    /// No server listens at the address, or its name cannot be resolved.
+    /// No connection was established, or the name of the server cannot be resolved.
     NotReached(String),
     /// The server was reached but sent no complete response.
     Broken(String),
@@ -247,7 +247,7 @@ impl AnswerReader {
         Ok(read)
     }
 
-    /// Reads the response head; interim responses (103) are skipped.
+    /// Reads the response head; interim responses (such as 103) are skipped.
     fn head(&mut self) -> io::Result<ResponseHead> {
         loop {
             let mut head = ResponseHead::default();

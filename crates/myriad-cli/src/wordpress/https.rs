@@ -17,7 +17,7 @@ use super::authorities::{LETS_ENCRYPT, STAGING};
 use super::quoting::quoted;
 use super::values;
 
-/// Validity of a self-signed certificate in days, the maximum that browsers accept.
+/// Validity of a self-signed certificate in days.
 const SELF_SIGNED_DAYS: u64 = 397;
 /// Number of days before its expiry at which a self-signed certificate is replaced.
 const FEW_DAYS: u64 = 30;
@@ -133,8 +133,8 @@ impl HttpsOptions {
         words
     }
 
-    /// Returns the arguments of `listen` for HTTPS, and for HTTP/3 with a certificate of an authority if this build has it;
-    /// empty without HTTPS. `as_root` is true if root starts the server.
+    /// Returns the arguments of `listen` for HTTPS, and for HTTP/3 with a certificate of an authority if this build has
+    /// it; empty without HTTPS. `as_root` is true if root starts the server.
     pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -231,7 +231,7 @@ fn self_signed_path(prefix: &Path) -> PathBuf {
     prefix.join("self-signed.pem")
 }
 
-/// Returns the port in an argument of `listen`; `None` for a Unix socket.
+/// Returns the port in an argument of `listen`; `None` for a Unix socket, or without a port.
 pub(super) fn port(listen: &str) -> Option<&str> {
     let address = listen.split(' ').next().unwrap_or_default();
     let port = address.rsplit(':').next().unwrap_or_default();
@@ -245,7 +245,8 @@ pub(super) fn has_ipv6() -> bool {
 }
 
 impl SelfSigned {
-    /// Creates the certificate, unless there is one for these names that is valid for at least [`FEW_DAYS`] more days.
+    /// Creates the certificate, unless there is one for these names that is valid for more than [`FEW_DAYS`] further
+    /// days.
     pub fn make(&self) -> io::Result<()> {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let identifiers = self.identifiers();

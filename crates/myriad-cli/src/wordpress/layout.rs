@@ -201,8 +201,8 @@ impl SiteLayout {
     /// the document root.
     ///
     /// # Errors
-    /// Returns an error text if `WP_CONTENT_DIR` names a folder outside of the document root that is not owned by the
-    /// owner of the site, or is owned by root.
+    /// Returns an error text if `WP_CONTENT_DIR` names a folder outside of the document root that [`owner_of_outside`]
+    /// rejects.
     pub(super) fn writable_content(&self) -> Result<(PathBuf, Option<u32>), String> {
         match &self.refused_content {
             Some(why) => Err(why.clone()),
@@ -229,8 +229,8 @@ impl SiteLayout {
 
     /// Returns the nginx variable for the document root in the paths of PHP scripts.
     ///
-    /// If the document root is a link to a release, this is the resolved path: PHP caches scripts by path, and would
-    /// otherwise run those of the previous release.
+    /// If the path of the document root contains a link (to a release), this is the resolved path: PHP caches scripts
+    /// by path, and would otherwise run those of the previous release.
     pub(super) fn script_root(&self) -> &'static str {
         let is_plain = SiteFolder::new(&self.root).resolved().is_ok_and(|resolved| resolved == self.root);
         if is_plain { "$document_root" } else { "$realpath_root" }

@@ -78,7 +78,7 @@ const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * De
 
 /// Name of the plugin's folder.
 const NAME: &str = "myriad-cache";
-/// Interval at which WordPress is requested to run its scheduled tasks. Each request costs PHP some 30 ms.
+/// Interval at which WordPress is requested to run its scheduled tasks.
 const CLOCK: &str = "15s";
 /// Length of a secret, in bytes.
 const SECRET_BYTES: usize = 32;
