@@ -127,7 +127,7 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> S
                 args.error(index, format!("\"{word}\" in \"listen\" is not supported on this platform"))
             );
         }
-        // Only supported on FreeBSD; nginx ignores it elsewhere as well.
+        // Not supported on Linux, where nginx ignores it as well.
         ("accept_filter", Some(_)) => {
             args.warn(index, format!("\"{word}\" in \"listen\" is not supported on this platform, ignored"));
         }
@@ -190,7 +190,7 @@ fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAli
 pub enum BadListenAddress {
     /// `unix:` without a path.
     NoPath,
-    /// The port, or a port of the range, is not a number from 1 to 65535.
+    /// A port is not a number from 1 to 65535, or the first port of a range exceeds the last.
     Port,
     /// The host is neither an address nor a name.
     Host,

@@ -9,7 +9,7 @@ const HS: Contexts = Contexts::HTTP_SERVER;
 const ANY: Contexts = HS.or(Contexts::STREAM_LEVELS);
 /// Number of sessions per megabyte of `ssl_session_cache`, as in nginx.
 const SESSIONS_PER_MEGABYTE: u64 = 4000;
-/// Memory per OCSP response in `ssl_ocsp_cache`, in bytes: a key of about 80, the rest is overhead of the map.
+/// Estimated memory per OCSP response in `ssl_ocsp_cache`, in bytes.
 const OCSP_ANSWER: u64 = 256;
 /// Minimum size of `ssl_ocsp_cache`, in bytes: 8 pages of 4 KB, as in nginx.
 const SMALLEST_OCSP_CACHE: u64 = 32 << 10;
