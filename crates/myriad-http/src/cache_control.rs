@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use crate::list;
 use crate::structured::{self, StructuredValue};
 
-/// Directives of all `Cache-Control` fields of a message. Times are in seconds; `None` if the directive is missing.
+/// Directives of the `Cache-Control` fields of a message, or of a targeted field. Times are in seconds; `None` if
+/// the directive is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheControl {
     /// `max-age`.

@@ -2,7 +2,7 @@
 
 use crate::known_fields::Known;
 
-/// Number of fields for which memory is reserved when a head is parsed; sufficient for most responses of origins.
+/// Number of fields for which memory is reserved when the head of a response is parsed.
 const MOST_OF_A_HEAD: usize = 16;
 
 /// Entry of a header field: ranges of its name and value in the buffer of [`Fields`], and its [`Known`] constant if

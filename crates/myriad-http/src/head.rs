@@ -128,7 +128,7 @@ impl RequestHead {
         self.method
     }
 
-    /// Returns the method as received.
+    /// Returns the method as received, or `GET` after [`RequestHead::set_method_get`].
     pub fn method_bytes(&self) -> &[u8] {
         self.slice(&self.method_range)
     }

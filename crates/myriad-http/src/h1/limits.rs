@@ -6,7 +6,7 @@ pub struct HeadLimits {
     /// Maximum length in bytes of a line including its terminator: the size of one of `large_client_header_buffers`, or
     /// `client_header_buffer_size` if that is larger.
     pub line: usize,
-    /// Maximum size of a head in bytes: the total size of all `large_client_header_buffers`.
+    /// Maximum size of a head in bytes: the total size of all `large_client_header_buffers`, at least `line`.
     pub total: usize,
     /// Maximum number of fields (`max_headers`).
     pub fields: usize,

@@ -46,7 +46,7 @@ pub fn parse_request(
 }
 
 /// Continues to parse a partial head. `buf` must start with the same bytes as in the previous call, followed by further
-/// bytes; `progress` and `out` must be unchanged since then. Each line is parsed once, however the bytes are split.
+/// bytes; `progress` and `out` must be unchanged since then. A complete line is parsed only once.
 pub fn resume_request(
     buf: &[u8],
     progress: &mut HeadScanState,
@@ -326,7 +326,7 @@ fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     }
 }
 
-/// Checks the rules for request fields that nginx checks before the virtual server is known, and normalizes `Host`.
+/// Rejects a request with repeated fields of [`SINGLE`] or without a required `Host`, and normalizes `Host`.
 pub(crate) fn check_fields(head: &mut RequestHead) -> Result<(), ParseError> {
     if head.fields.repeated_of(SINGLE) != 0 {
         return Err(ParseError::RepeatedField);

@@ -27,8 +27,8 @@ use crate::{Fields, ParseError, ResponseHead};
 use liveness::LivenessCheck;
 use stream::ClientStreams;
 
-/// Maximum size of a header block in bytes, compressed and decompressed. The limit of a response head is usually lower, but
-/// a block above that limit must still be decoded to keep the compression table consistent for other streams.
+/// Maximum size of a header block in bytes, compressed and decompressed. The limit of a response head is usually lower,
+/// but a block above that limit must still be decoded to keep the compression table consistent for other streams.
 const BLOCK: usize = 256 * 1024;
 
 /// Maximum number of concurrent streams until the origin announces its limit (RFC 9113 §6.5.2 recommends to accept
@@ -37,7 +37,7 @@ const STREAMS: u32 = 100;
 /// Maximum number of concurrent streams, whatever the origin allows.
 const MOST_STREAMS: u32 = 256;
 
-/// Maximum number of interim responses (1xx) to a request; no application needs more.
+/// Maximum number of interim responses (1xx) to a request.
 const MAX_INTERIM: u32 = 32;
 
 /// Event in the next input of an origin.

@@ -160,8 +160,8 @@ impl RequestReader {
         matches!(self.state, RequestReaderState::Blocked { .. })
     }
 
-    /// Stops reading the stream, and notifies the client, which may then evict the table entries that the stream refers
-    /// to.
+    /// Stops reading the stream. Unless trailers have completed the request, also notifies the client, which may then
+    /// evict the table entries that the stream refers to.
     pub fn abandon(&mut self, fields: &mut QpackDecoder) {
         if matches!(self.state, RequestReaderState::Blocked { .. }) {
             fields.stream_unblocked();
@@ -207,7 +207,7 @@ impl RequestReader {
     fn begin(&mut self, frame: FrameHead, limits: &HeadLimits) -> Result<RequestReaderState, Http3Error> {
         match (frame.kind, self.part) {
             (kind::HEADERS, MessagePart::Headers | MessagePart::Body) => {
-                // A compressed section is hardly ever longer than its decoded fields.
+                // The compressed length is compared with the limit for decoded fields.
                 if frame.length > limits.total as u64 {
                     if self.part == MessagePart::Body {
                         return Err(Http3Error::stream(Http3ErrorCode::ExcessiveLoad, "trailers too large"));
