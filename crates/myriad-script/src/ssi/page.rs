@@ -319,7 +319,7 @@ fn directive_text(directive: &Directive) -> Vec<u8> {
     let mut text = b"<!--#".to_vec();
     text.extend_from_slice(&directive.name);
     for (name, value) in &directive.parameters {
-        // The value is written unchanged, with its backslashes, in quotes that do not occur in it.
+        // The value is written unchanged, with its backslashes, in quotes that occur in it only after a backslash.
         let quote = if has_unescaped_quote(value) { b"'" } else { b"\"" };
         for part in [b" ", &name[..], b"=", quote, value, quote] {
             text.extend_from_slice(part);
