@@ -398,8 +398,7 @@ fn best_encoding(
     }
     match encodings.best(available) {
         Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
-        // If no encoding exists yet, compressing with gzip at its fast level costs less than sending the uncompressed
-        // file to a phone.
+        // If no encoding exists yet, the file is compressed immediately with gzip at its fast level.
         _ if encodings.takes(Coding::Gzip) && contents.len() <= INLINE => {
             add_encoding(entry, Coding::Gzip, CompressionLevel::Fast);
             file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))
