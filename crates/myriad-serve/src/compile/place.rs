@@ -209,8 +209,7 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Returns the media types of a level. Levels with the same table share them, because the usual table has a hundred
-    /// entries.
+    /// Returns the media types of a level. Levels with the same table share them.
     fn media_types(&mut self, types: &Arc<settings::Types>) -> Arc<MediaTypes> {
         let made = || types.iter().map(|(k, v)| (k.as_slice().into(), v.as_slice().into())).collect();
         let known = self.types.entry(Arc::as_ptr(types)).or_insert_with(|| Arc::new(made()));

@@ -44,7 +44,7 @@ pub(super) struct WorkerShared {
     pub all_counters: Arc<[Arc<Counters>]>,
     /// Logs of the process.
     pub logs: Arc<Logs>,
-    /// Cache of open files and their metadata.
+    /// Cache of path states, file contents and open files.
     pub files: Arc<FileCache>,
     /// Threads of background compression.
     pub encoder: Arc<CompressionPool>,

@@ -24,8 +24,7 @@ use crate::site::worker_command::WorkerCommand;
 /// Interval of memory checks while less than [`FREQUENT_CHECK_PERCENT`] percent of `memory_limit` is in use and no
 /// cache zone shrinks.
 const CALM_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of memory checks above that percentage, and while cache zones shrink: their freed memory is returned to the
-/// system only after some tenths of a second.
+/// Interval of memory checks above that percentage, and while cache zones shrink, up to `memory_limit`.
 const NEAR_LIMIT_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval of memory checks above `memory_limit`, and while shrinking cache zones is not sufficient.
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
@@ -48,7 +47,7 @@ const MAX_FAILED_MEASUREMENTS: u32 = 10;
 pub(in crate::site) struct WatchedResources {
     /// Memory pressure published to all threads.
     pub pressure: Arc<Pressure>,
-    /// Cache of small files.
+    /// Cache of path states, file contents and open files.
     pub files: Arc<FileCache>,
     /// Threads of background compression.
     pub encoder: Arc<CompressionPool>,
@@ -188,8 +187,8 @@ struct MemoryWatcher {
     ladder: PressureTracker,
     stage_logger: StageLogger,
     non_zone_warning: NonZoneMemoryWarning,
-    /// True if the last check evicted nothing although zones exceed their limits, because bodies still being
-    /// transferred cannot be evicted.
+    /// True if the last check evicted nothing although zones exceed their limits, for instance because bodies
+    /// still being transferred cannot be evicted.
     is_stuck: bool,
     /// Number of successive failed measurements of the memory in use.
     failed_measurements: u32,
