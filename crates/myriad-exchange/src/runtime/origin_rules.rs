@@ -8,11 +8,13 @@ use myriad_upstream::Timeouts;
 pub struct AnswerRules {
     /// `*_hide_header`: fields not forwarded to the client, in lower case.
     pub hide: Vec<Box<[u8]>>,
-    /// `*_pass_header`: fields forwarded although they are hidden by default, in lower case.
+    /// `*_pass_header`: fields forwarded although they are hidden by default, in lower case. Contains `date` with
+    /// `cache_rfc9111` and a cache.
     pub pass: Vec<Box<[u8]>>,
     /// True if [`AnswerRules::pass`] contains `Server` or `Date`.
     pub passes_head: bool,
-    /// True if interim responses (1xx) are forwarded to the client.
+    /// True if all interim responses (1xx) are forwarded to the client (`cache_rfc9111`). Otherwise `early_hints`
+    /// decides.
     pub passes_interim: bool,
     /// `*_intercept_errors`.
     pub intercept_errors: bool,
