@@ -56,7 +56,7 @@ fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Parses the name of a field to add; rejects fields that affect framing, coding or storing of the response.
+/// Parses the name of a header field; rejects invalid names and those in `NEVER`.
 fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
     const NEVER: [&[u8]; 6] = [
         b"content-length",

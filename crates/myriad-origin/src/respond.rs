@@ -183,8 +183,7 @@ pub fn accel_redirect(
     Some(PhaseStep::Redirect)
 }
 
-/// Returns the response fields that, as in nginx, an `X-Accel-Redirect` response passes to the response of the other
-/// location.
+/// Returns the response fields that an `X-Accel-Redirect` response passes to the response of the other location.
 fn carried(fields: &Fields) -> CarriedFields {
     let mut carried = CarriedFields::default();
     for (known, name, value) in fields.iter_known() {

@@ -54,8 +54,8 @@ fn touch_lines(bytes: &[u8]) -> u8 {
     bytes.iter().step_by(LINE).take(PREFETCHED_LINES).fold(0, |all, byte| all ^ byte)
 }
 
-/// Handle of a stored response: an immutable body and metadata, with a freshness lifetime that a revalidation may
-/// change. Cloning increments a reference count.
+/// Handle of a stored response: an immutable body and metadata, with a freshness lifetime that a soft purge may end.
+/// Cloning increments a reference count.
 ///
 /// Each fetch makes a new object; the sequence number at the start of the fetch is the object's *generation*. Encodings
 /// are part of the object, so they always belong to exactly its bytes. An object is one contiguous allocation, whose
@@ -295,7 +295,7 @@ impl<M: Metadata> Object<M> {
         self.fixed().stored_at
     }
 
-    /// Returns the time until which the object is fresh, in milliseconds. A revalidation may change it.
+    /// Returns the time until which the object is fresh, in milliseconds. A soft purge may change it.
     ///
     /// It is 0 after a soft purge by [`crate::Zone::purge`], and after a soft purge by [`crate::Zone::purge_from`]
     /// whose time is not known any more, as after a restart.

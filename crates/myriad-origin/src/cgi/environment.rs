@@ -10,8 +10,8 @@ use myriad_exchange::runtime::RequestRules;
 
 /// Writes the CGI environment of the request to `params`.
 ///
-/// Configured parameters come first and replace the client's fields of the same name, so that a client cannot set a
-/// parameter.
+/// Configured parameters come first and replace the client's fields of the same name, so that a client cannot override
+/// them.
 pub(crate) fn write(
     exchange: &mut Exchange,
     rules: RequestRules,

@@ -11,7 +11,7 @@ pub struct FetchFailure(pub u16);
 /// Reason why a flight (a fetch that requests share) stopped before its body was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abort {
-    /// The writer of the body was dropped, for example because its task was cancelled.
+    /// The writer was dropped, for example because its task was cancelled, or a page could not be read from its file.
     Dropped,
     /// The origin failed while it sent the body.
     Failed(FetchFailure),

@@ -11,7 +11,7 @@ use super::{Abort, FlightEnd, FlightHead};
 use crate::{Metadata, Selection};
 
 /// Reader of a response that several requests share (a flight). It receives the body from the first byte on, whenever
-/// it joined. Dropping it does not stop the fetch.
+/// it joined. The fetch can continue after it is dropped.
 pub struct FlightReader<M: Metadata> {
     flight: Arc<Flight<M>>,
     place: usize,

@@ -193,7 +193,7 @@ impl<M: Metadata> State<M> {
             Phase::Streaming(stream) => self.phase = Phase::Oversized(stream),
             other => self.phase = other,
         }
-        // The writer polls for capacity before it waits, so no waker of it can be registered now.
+        // The writer is running, so it need not be woken.
         let _ = self.release_read();
     }
 
