@@ -20,9 +20,9 @@ pub(super) enum CollectorStream {
 }
 
 impl CollectorStream {
-    /// Connects for HTTP/2, including the TLS handshake if the endpoint uses TLS. The name lookup has no time limit;
-    /// each read or write of the handshake is limited to the time left until `end` when the handshake starts. Returns
-    /// an error if the TLS server does not negotiate HTTP/2.
+    /// Connects for HTTP/2, including the TLS handshake if the endpoint uses TLS. TCP connecting is limited by `end`;
+    /// the name lookup has no time limit; each read or write of the handshake is limited to the time left until `end`
+    /// when the handshake starts. Returns an error if the TLS server does not negotiate HTTP/2.
     pub(super) fn connect(target: &CollectorTarget, end: Instant) -> io::Result<Self> {
         let stream = connect_tcp(&target.endpoint.host, target.endpoint.port, end)?;
         stream.set_nodelay(true)?;
