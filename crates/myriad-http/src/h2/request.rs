@@ -65,8 +65,8 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    /// Completes the head. Returns the priority of the response, and the first error, if any. After an error in a field,
-    /// the head contains only the fields before it.
+    /// Completes the head. Returns the priority of the response, and the first error, if any. After an error in a
+    /// field, the head contains only the fields before it.
     pub(crate) fn finish(mut self) -> (Priority, Option<ParseError>) {
         self.build_request_line();
         if !self.scratch.cookies.is_empty() {
