@@ -45,8 +45,8 @@ impl ServerNames {
     }
 
     /// Returns the server for a host, which must be in lower case and without port; `None` if no name matches. A
-    /// matching regex stores its captures in the frame. As in nginx, no regex is tried for an empty host (an HTTP/1.0
-    /// request without `Host`).
+    /// matching regex stores its captures in the frame. As in nginx, no regex is tried for an empty host (such as that
+    /// of an HTTP/1.0 request without `Host`).
     pub fn find(&self, host: &[u8], frame: &mut Frame) -> Result<Option<ServerId>, EvalError> {
         if let Some(&server) = self.exact.get(host) {
             return Ok(Some(server));

@@ -6,7 +6,7 @@
 /// Literals (byte strings) of which every match of a pattern contains at least one.
 pub(super) type LiteralSet = Vec<Vec<u8>>;
 
-/// Maximum nesting of groups; no hand-written pattern exceeds it.
+/// Maximum nesting of groups; a pattern that exceeds it runs without a filter.
 const MAX_NESTING: usize = 20;
 
 /// Returns literals of which every match of a pattern contains at least one; `None` if they cannot be determined.
