@@ -65,7 +65,8 @@ pub fn parse_propfind(body: &[u8]) -> Result<RequestedProperties, XmlError> {
 /// Parses the body of LOCK and returns the text of its `owner`, truncated to about 1024 bytes; empty if missing.
 ///
 /// # Errors
-/// Same as [`parse_propfind`], or the requested lock is not an exclusive write lock.
+/// The body is not XML, has too many levels, contains unsupported constructs, is not a `lockinfo` element, or does not
+/// request an exclusive write lock.
 pub fn lock_info(body: &[u8]) -> Result<String, XmlError> {
     let (mut root, mut exclusive, mut write, mut owner) = (false, false, false, String::new());
     elements(body, |path, text| match path {
