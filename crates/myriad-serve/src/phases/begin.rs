@@ -171,8 +171,9 @@ fn default_server(exchange: &mut Exchange) {
     exchange.request.route.place = runtime.server(server).place;
 }
 
-/// Selects the server by the host of an absolute target, otherwise by `Host` (RFC 9112 section 3.2.2). Returns the
-/// status of the error response if the host is invalid.
+/// Selects the server by the host of the target if it contains one (RFC 9112 section 3.2.2), otherwise by `Host` or by
+/// a forwarded host that replaces it. Returns the status of the error response if the host or the target is invalid, or
+/// a regex of `server_name` cannot be evaluated.
 fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     default_server(exchange);
     let site = std::rc::Rc::clone(&exchange.request.site);

@@ -14,8 +14,8 @@ use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
 use myriad_exchange::worker_caches::TryFilesResult;
 use myriad_store::page::ProxiedFacts;
 
-/// Tests the names of `try_files` in order. Returns `None` if the content handler follows: a file was found, or
-/// `try_files` is not configured.
+/// Tests the names of `try_files` in order. Returns `None` if the content handler follows: a file or directory was
+/// found, or `try_files` is not configured.
 pub(crate) fn run(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let id = exchange.request.route.place;

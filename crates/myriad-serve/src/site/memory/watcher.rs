@@ -51,7 +51,7 @@ pub(in crate::site) struct WatchedResources {
     pub files: Arc<FileCache>,
     /// Threads of background compression.
     pub encoder: Arc<CompressionPool>,
-    /// Threads that write pages to disk.
+    /// Threads that read and write the files of cache zones.
     pub disks: DiskPool,
     /// Senders of commands to the workers, such as to free idle memory.
     pub workers: Vec<channel::UnboundedSender<WorkerCommand>>,
