@@ -138,7 +138,8 @@ pub(crate) enum PassReason {
     LockTimeout,
     /// The request is from a known visitor, but the cache has no page marked for known visitors ([`crate::esi`]).
     NotCut,
-    /// The response that this request waited for is private to another client, or not usable for this request.
+    /// The response that this request waited for, or a recent one under its key, is private or not usable for this
+    /// request.
     NotShared,
 }
 

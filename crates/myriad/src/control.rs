@@ -16,7 +16,7 @@ use rustix::net::{
 };
 use zeroize::Zeroizing;
 
-/// Maximum number of descriptors in one kernel message (`SCM_MAX_FD`).
+/// Maximum number of descriptors in one message to the kernel, which permits 253 (`SCM_MAX_FD`).
 const DESCRIPTORS_PER_BATCH: usize = 200;
 const HEAD_LENGTH: usize = 9;
 /// Maximum length of a message payload on the control channel, in bytes. Configurations are far shorter: a longer

@@ -164,7 +164,7 @@ impl WorkerHandover {
     }
 }
 
-/// Serializes the payload of [`crate::control::MessageKind::Reopen`]: a list of paths.
+/// Serializes a list of paths, for example as the payload of [`crate::control::MessageKind::Reopen`].
 pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -> Vec<u8> {
     let mut out = Vec::new();
     put_paths(&mut out, paths);

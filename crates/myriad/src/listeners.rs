@@ -45,7 +45,7 @@ struct WantedListener {
     conf: ListenConf,
 }
 
-/// Sockets of an address: one, or one for each worker thread (`reuseport`).
+/// Sockets of an address: one, or one for each worker thread (with `reuseport`, and always for UDP).
 #[derive(Debug)]
 struct OpenListener {
     name: String,
