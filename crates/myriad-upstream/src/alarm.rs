@@ -1,9 +1,9 @@
 //! Timeouts that rarely expire: each has a slot in a thread-local table, and a single runtime timer serves all slots.
 //!
-//! A separate runtime timer for each waiting request costs about a thousand instructions: it is created, inserted into
-//! a timer wheel, removed from it, and reads the clock. Timeouts of origins are seconds long and mostly equal, so
-//! arming a slot is a single store. The runtime timer remains at the time that was once the earliest; it is moved
-//! when it fires or when an earlier timeout is set. An idle worker is not woken between two timeouts.
+//! A separate runtime timer for each waiting request is expensive: it is created, inserted into a timer wheel, removed
+//! from it, and reads the clock. Timeouts of origins are seconds long and mostly equal, so arming a slot is usually a
+//! single store. The runtime timer remains at the time that was once the earliest; it is moved when it fires or when an
+//! earlier timeout is set.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};

@@ -211,7 +211,7 @@ impl Checker {
         Some(ProbeTarget::new(&peers, index, self.rules.port))
     }
 
-    /// Records a result and logs a change of health. Returns `false` if this check is superseded and must stop.
+    /// Records a result and logs a change of health. Returns `false` if the check of this peer must stop.
     fn record(&self, peer: &ProbeTarget, finding: ProbeResult) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {

@@ -19,7 +19,7 @@ pub struct GroupConfig {
     /// Name of the `upstream` block; without a block, the host or address of the target. The health of peers is stored
     /// under this name.
     pub name: String,
-    /// Peers with fixed addresses: those of the `state` file, then those of the configuration, in order.
+    /// Peers with fixed addresses, in order: those of the `state` file, or those of the configuration.
     pub peers: Vec<PeerConfig>,
     /// Balancing algorithm.
     pub balance: Balance,

@@ -32,7 +32,7 @@ pub(crate) enum PeerChoice {
     Peer(PickedPeer),
     /// Every eligible peer has its maximum number of requests (`max_conns`).
     Full,
-    /// No peer is eligible: each is down, draining, unhealthy, failing or already tried.
+    /// No peer is eligible: each is down, draining, excluded by health checks, failing or already tried.
     NoPeer,
 }
 

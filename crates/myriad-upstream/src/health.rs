@@ -22,7 +22,7 @@ pub struct CheckRules {
     pub fails: u32,
     /// Number of consecutive passed probes that make a peer healthy, at least 1.
     pub passes: u32,
-    /// True if a new peer gets no requests before it has passed the check.
+    /// True if a peer gets no requests before it has passed the check.
     pub mandatory: bool,
     /// True if `mandatory` does not apply after a reload to peers that were healthy before (`persistent`).
     pub persistent: bool,

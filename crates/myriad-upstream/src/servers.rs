@@ -6,7 +6,7 @@ use crate::address::{AddressError, PeerAddress};
 use crate::peer_config::{NamedServer, PeerConfig};
 use crate::resolver::message::is_name;
 
-/// Maximum length in bytes of a server address set by an administrator.
+/// Maximum length in bytes of a server address set by an administrator or in a `state` file.
 const MAX_BYTES: usize = 512;
 
 /// Server of a group, configured or added by an administrator.

@@ -6,15 +6,15 @@
 //!   idle connection, silent for 5 s, new request ──▶ PING ──0.5 s of silence──▶ other connection; after 1 s: closed
 //!   idle for the first time, connection reuse not configured ──▶ PING, as above
 //! ```
-//! Any received frame counts as a sign of life. A connection without a response so far is not checked: `*_read_timeout`
-//! limits its silence. Times are in milliseconds and in the units of [`clock::now`](crate::clock::now).
+//! Any received frame counts as a sign of life. While requests wait, a connection without a response so far is not
+//! checked: `*_read_timeout` limits its silence. Times are in milliseconds and in the units of
+//! [`clock::now`](crate::clock::now).
 
-/// Time in milliseconds without a frame from the origin, while requests wait, before a PING is sent. Few responses take
-/// longer.
+/// Time in milliseconds without a frame from the origin, while requests wait, before a PING is sent.
 const SILENCE: u64 = 1000;
 
-/// Maximum time in milliseconds without a frame after a PING, until the connection counts as dead: several times the
-/// longest round trip. With [`SILENCE`], a request is repeated after two seconds, which most clients wait.
+/// Maximum time in milliseconds without a frame after a PING, until the connection counts as dead. With [`SILENCE`],
+/// a request is repeated after two seconds.
 const PING_TIMEOUT: u64 = 1000;
 
 /// Time in milliseconds that a new request waits for a frame after a PING before it uses another connection.
@@ -47,7 +47,7 @@ pub(super) struct Liveness {
     ping_sent_at: Option<u64>,
     /// True once a part of a response has been received.
     served: bool,
-    /// True if the origin has replied to a PING while it had no response to send: it reads further input.
+    /// True if frames without a part of a response were received after a PING: the origin reads further input.
     reads_on: bool,
     /// True if pieces of request bodies were sent since the last received frame. They may fill buffers, and a PING
     /// would queue after them.
