@@ -21,7 +21,7 @@ const LARGEST: u64 = 50 << 20;
 const MOST_STORED: u64 = 200_000;
 /// Maximum length of a line of a log, in bytes.
 const LONGEST_LINE: u64 = 64 << 10;
-/// Sitemaps that are tried if robots.txt names none: those of WordPress and of its plugins.
+/// Sitemaps that are tried if those of robots.txt list no page: those of WordPress and of its plugins.
 const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml"];
 
 /// Pages to warm in the order of the requests, and numbers of pages that are left out.
