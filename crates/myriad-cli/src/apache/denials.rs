@@ -25,7 +25,7 @@ pub struct AccessDenials {
     pub(super) folder: AccessByModule,
     /// Rules for files by name, in the order of the file.
     pub(super) names: Vec<(FilePattern, AccessByModule)>,
-    /// Lines that are ignored, or applied more strictly than written.
+    /// Lines that are ignored or not applied as written.
     pub remarks: Vec<Remark>,
 }
 

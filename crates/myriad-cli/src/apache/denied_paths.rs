@@ -11,7 +11,7 @@ use std::ops::Bound;
 use crate::apache::denials::{AccessDenials, FilePattern, MODULES};
 use crate::apache::pattern::{escaped, split};
 
-/// Maximum length of a regex, in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
+/// Maximum length of a regex, in bytes. PCRE2 limits compiled patterns to 64 Ki code units.
 const MAX_REGEX: usize = 16 << 10;
 /// Maximum length of the exceptions of a denial, in bytes.
 const MAX_EXCEPTIONS: usize = 4 << 10;

@@ -1,6 +1,6 @@
 //! Translation of a rule with its conditions to the nginx language.
 //!
-//! A rule without conditions becomes a single `rewrite` or `if`. For other rules, the variable `$rule` is 1 while all
+//! A simple rule without conditions becomes a single `rewrite` or `if`. For other rules, the variable `$rule` is 1 while all
 //! conditions hold, because nginx's `if` takes a single condition and cannot be nested.
 
 use crate::apache::expand::{CaptureStyle, ExpandedText, bare, capture, env_variable, expand, is_variable};

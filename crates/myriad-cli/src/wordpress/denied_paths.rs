@@ -50,8 +50,8 @@ const MAX_FILES: usize = 500;
 const MAX_FILE_BYTES: u64 = 64 << 10;
 /// Regex for the folders in `uploads` that the preset denies by name.
 const PROTECTED: &str = "woocommerce_uploads|dlm_uploads|wc-logs|wpcf7_uploads|wpo_wcpdf[^/]*|edd";
-/// Maximum total length of the regexes of admitted folders, in bytes. PCRE2 compiles patterns of up to 64 Ki code
-/// units, and a letter takes two.
+/// Maximum total length of the regexes of admitted folders, in bytes. PCRE2 limits compiled patterns to 64 Ki code
+/// units, of which a letter takes two.
 const MAX_ADMITTED_BYTES: usize = 8 << 10;
 /// Maximum number of remarks about single lines, per site.
 const MAX_REMARKS: usize = 100;

@@ -20,10 +20,9 @@ use myriad_upstream::fastcgi_protocol::{Header, RecordType};
 use super::options::SiteOptions;
 use crate::pidfile::reason;
 
-/// Maximum time for connecting, and for a response.
+/// Maximum time for connecting over TCP, and for each read or write.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Maximum time for all tests of addresses, and also for the resolution of all names. A single address takes less,
-/// unless its name is resolved slowly.
+/// Maximum time for all tests of addresses, and also for the resolution of all names.
 const TOTAL: Duration = Duration::from_secs(6);
 /// Maximum number of addresses that are tested at once.
 const PARALLEL: usize = 128;
@@ -214,7 +213,8 @@ fn in_parallel<T: Send + 'static>(
     std::iter::from_fn(next).take(count).collect()
 }
 
-/// Returns the reason why php-fpm does not respond at an address (a path or `HOST:PORT`); `None` if it does.
+/// Returns the reason why php-fpm does not listen at an address (a path or `HOST:PORT`); `None` if it does, or if that
+/// is unknown.
 pub fn php_complaint(php: &str) -> Option<String> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     reason_against(php, &try_address(&address))
