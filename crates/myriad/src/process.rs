@@ -195,8 +195,8 @@ impl WorkerProcess {
     }
 }
 
-/// Sets the environment of a worker by the directives `env`, as documented by nginx: only `TZ`, `RUST_BACKTRACE` and
-/// the variables that the directives name are retained or set.
+/// Sets the environment of a worker by the directives `env`: only `TZ`, `RUST_BACKTRACE` and the variables that the
+/// directives name are retained or set.
 fn set_environment(command: &mut Command, main: &MainConf) {
     command.env_clear();
     let always_kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);

@@ -158,7 +158,7 @@ fn log_findings(log: &ErrorLog, findings: &[ConfigFinding]) {
 fn test(origin: &ConfigurationSource, options: &ServerOptions) -> ExitCode {
     let log = early_log(&origin.paths, options.error_log.is_some());
     let path = origin.paths.configuration.display();
-    // With `--explain` only the explanation is printed.
+    // With `--explain`, only errors, warnings and the explanation are printed.
     let quiet = options.quiet || options.explain.is_some();
     // The explanation does not test whether the server could start now.
     let tries = options.explain.is_none();

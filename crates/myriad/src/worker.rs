@@ -41,8 +41,7 @@ pub(crate) const ARGUMENT: &str = "--worker";
 /// Error text for an invalid message payload of the supervisor.
 const NO_CONFIGURATION: &str = "the supervisor sent no valid configuration";
 
-/// Signals that a worker ignores. They would terminate the process; a worker receives them only from the terminal that
-/// it shares with the supervisor.
+/// Signals that a worker ignores. They are intended for the supervisor, and would terminate the process.
 const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
 
 /// Sends data that must outlive the worker process to the supervisor, which stores it.
