@@ -7,7 +7,7 @@ use crate::span::Span;
 pub enum Severity {
     /// Error: the configuration is rejected.
     Error,
-    /// Warning: the configuration is accepted, but contains a probable mistake, or something obsolete or without effect.
+    /// Warning: the configuration is accepted, but a part of it is probably a mistake, obsolete, or without effect.
     Warning,
     /// Hint: the directive may be intended, but deserves a check; reported only when the configuration is tested
     /// (`-t`).

@@ -13,7 +13,7 @@ use crate::{
 /// Support status of a directive, compared with nginx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectiveStatus {
-    /// Behaves as documented by nginx.
+    /// Behaves as documented by nginx, or by the module of nginx that has it.
     Same,
     /// Differs from nginx as described in the note.
     Differs(&'static str),
