@@ -3,7 +3,7 @@
 use super::frame::FrameHeader;
 use super::{ConnectionError, ErrorCode};
 
-/// Maximum number of `CONTINUATION` frames of a header block; a block within the size limit needs few.
+/// Maximum number of `CONTINUATION` frames of a header block.
 const CONTINUATIONS: u32 = 100;
 
 /// Header block of which `CONTINUATION` frames are still missing.

@@ -52,7 +52,7 @@ impl Http2Server {
         let Some(mut block) = self.block.take() else {
             return Err(ConnectionError::protocol("CONTINUATION without a header block"));
         };
-        // A compressed block is hardly ever longer than its decoded fields.
+        // The compressed length is compared with the limit for decoded fields, or with `MAX_FRAME` if that is larger.
         block.extend(payload, self.config.head.total.max(MAX_FRAME))?;
         if header.has(flag::END_HEADERS) {
             return self.process_block(block.opening, &block.bytes, block.depends_on_itself, head);
