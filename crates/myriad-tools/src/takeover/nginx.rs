@@ -19,7 +19,7 @@ pub(super) struct NginxInstallation {
     pub(super) error_log: PathBuf,
     /// Compiled default of `pid`.
     pub(super) pid: PathBuf,
-    /// Version in the output of `nginx -v`, such as `nginx/1.22.1`.
+    /// Version in the output of `nginx -V`, such as `nginx/1.22.1`.
     pub(super) version: String,
 }
 

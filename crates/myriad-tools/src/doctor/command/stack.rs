@@ -30,7 +30,7 @@ pub(super) struct LocalStack {
 /// Finds the stack by the options, otherwise by the command line of the running `myriad wordpress`.
 ///
 /// # Errors
-/// Returns an error if Myriad serves several sites and the URL selects none of them.
+/// Returns an error if Myriad serves several sites and the URL selects none of them, or if their list cannot be read.
 pub(super) fn find(options: &DoctorOptions) -> Result<LocalStack, String> {
     let server = &options.words.server;
     let running = match SelectedServer::of(server) {
