@@ -1,7 +1,8 @@
 //! Traversal of paths, one component at a time, for files that root opens.
 //!
 //! A symbolic link is followed only if root owns it and only root can change the folders above it. In other folders no
-//! link is followed, because the owner of such a folder could redirect root to any file.
+//! link is followed, because the owner of such a folder could redirect root to any file. If another user runs the
+//! process, the same applies to root and that user.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -72,7 +73,7 @@ pub enum MissingFolder {
 pub struct PathWalk {
     /// Folder that has been reached.
     pub at: File,
-    /// True if only root can change the path to this folder.
+    /// True if only root can change the path to this folder, and the entries of root in it.
     pub is_safe: bool,
 }
 

@@ -31,7 +31,7 @@ impl SelectedServer {
     }
 
     /// Returns the prefix that the options name, otherwise that of the running preset; `None` if no prefix is named and
-    /// no preset runs.
+    /// there is no running preset to select.
     pub fn preset_of(server: &ServerOptions) -> Option<PathBuf> {
         let of_only = || match servers::only_own() {
             Some(Self::Preset(prefix)) => Some(prefix),

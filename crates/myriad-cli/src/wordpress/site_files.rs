@@ -1,8 +1,8 @@
 //! Files that are written to the folder of a site, or removed from it.
 //!
 //! PHP may write to the folder, and may have created a link at a path to which root is about to write. Therefore each
-//! operation uses an open folder and a name in it, and follows no link. Root also changes to the owner of the folder
-//! first.
+//! operation uses an open folder and a name in it, and follows no link, except to folders of the owner of the link.
+//! Root also changes to the owner of the folder first.
 
 use std::fmt::Write as _;
 use std::fs::File;
