@@ -39,8 +39,8 @@ const NOTES_PART: usize = 64;
 
 /// Named cache. Cloning returns another handle of the same cache, which survives reloads if the caller retains it.
 ///
-/// All shards share one memory limit, which is only exceeded after it was reduced: bytes are reserved before they are
-/// used. If memory is short, keys are evicted or the new object is not stored.
+/// All shards share one memory limit: bytes are reserved before they are used, except those of bodies too long for
+/// memory. If memory is short, keys are evicted or the new object is not stored.
 pub struct Zone<M: Metadata> {
     inner: Arc<Inner<M>>,
 }

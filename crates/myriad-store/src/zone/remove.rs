@@ -9,8 +9,8 @@ use crate::shard::{FlightRole, Shard};
 use crate::{KeyRef, Metadata, Object};
 
 impl<M: Metadata> Zone<M> {
-    /// Removes all variants of `key`, in memory and on disk, and returns the number of removed objects. Results of
-    /// fetches in progress are not stored; their waiters still receive them.
+    /// Removes all variants of `key`, in memory and on disk, and returns the approximate number of removed objects.
+    /// Results of fetches in progress are not stored; their waiters still receive them.
     pub fn remove(&self, key: KeyRef<'_>) -> usize {
         let key = self.key(key);
         let removed = {
@@ -30,8 +30,8 @@ impl<M: Metadata> Zone<M> {
         count.max(on_disk)
     }
 
-    /// Removes the variants of `key` whose fetch began before number `generation`, and returns the number of removed
-    /// objects. Fetches that began before are not stored. Later objects remain.
+    /// Removes the variants of `key` whose fetch began before number `generation`, and returns the approximate number
+    /// of removed objects. Fetches that began before are not stored. Later objects remain.
     pub fn remove_older(&self, key: KeyRef<'_>, generation: u64) -> usize {
         let key = self.key(key);
         let (taken, is_overtaken) = {

@@ -22,7 +22,7 @@ use crate::inbox::ReachableProcess;
 /// higher bits are the number of earlier supervisors.
 const DEPTH_SHIFT: u32 = 32;
 
-/// Worker process of this supervisor, with the sending endpoint of its inbox.
+/// Worker process, of this or another supervisor, with the sending endpoint of its inbox.
 type OwnProcess<'a> = (QuicProcess, BorrowedFd<'a>);
 
 /// Supervisors on one side of this one in a chain of upgrades: either the older or the newer ones.
