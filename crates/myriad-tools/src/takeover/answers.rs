@@ -42,7 +42,7 @@ pub(super) enum CheckResult {
 }
 
 /// Returns the checks for the addresses of a configuration, one for each address and server, without duplicates, at
-/// most [`MOST`]. Sockets for UDP and QUIC are skipped.
+/// most [`MOST`]. Sockets for UDP and QUIC are skipped, and addresses with a host name.
 pub(super) fn address_checks(model: &Model) -> Vec<AddressCheck> {
     let (mut seen, mut questions) = (HashSet::new(), Vec::new());
     let of = |servers: &[ServerConf], is_http: bool| -> Vec<AddressCheck> {

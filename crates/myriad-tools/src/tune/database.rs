@@ -159,8 +159,7 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &DatabaseServer, bu
     }
 }
 
-/// Sets the size of the redo log to a quarter of the buffer pool, from 48 MB (MySQL from 8.0.30 on: 96 MB) to 2 GB. A
-/// quarter stores an hour of writes of a busy site.
+/// Sets the size of the redo log to a quarter of the buffer pool, from 48 MB (MySQL from 8.0.30 on: 96 MB) to 2 GB.
 fn redo_log(file: &mut ConfigFile, group: &str, database: &DatabaseServer, pool: u64) {
     let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
     let why = format!("a quarter of the buffer pool, at least {}: writes are batched", about(48 * MIB));
