@@ -43,7 +43,8 @@ impl ServerPaths {
     /// prefix.
     ///
     /// Without `-p`, and if the default prefix does not exist, the prefix is the folder of the configuration file, or
-    /// the one above if that is named `conf`. Without `-c` as well, the paths are those of a package if its configuration exists.
+    /// the one above if that is named `conf`. Without `-c` as well, the paths are those of a package if its
+    /// configuration exists.
     pub fn new(options: &ServerOptions) -> Self {
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
         Self::from_folder(options, &current)
