@@ -48,7 +48,8 @@ impl Default for DiskLimits {
 /// Event to log for administrators.
 #[derive(Debug)]
 pub enum DiskEvent {
-    /// Reading or writing fails from now on. Pages are served from memory and from the origin meanwhile.
+    /// An operation on the folder or a file failed, for the first time since the last [`DiskEvent::Works`]. After a
+    /// failed write, writing pauses.
     Failed {
         /// Name of the failed operation, such as `rename()`.
         what: &'static str,
@@ -57,7 +58,7 @@ pub enum DiskEvent {
         /// System error that caused the failure.
         error: std::io::Error,
     },
-    /// Reading and writing work again after a failure.
+    /// Writing works again after a failure.
     Works,
     /// A file was quarantined because it is damaged, truncated, or of another program or version. Reported for the
     /// first and every thousandth file.
