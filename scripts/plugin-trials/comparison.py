@@ -1,0 +1,87 @@
+"""Compares pages. Text that differs between two responses of PHP without a change is noise."""
+
+import difflib
+import re
+import time
+
+WORD = re.compile(r"\w+|\s+|[^\w\s]")
+CHUNK = re.compile(r"<[^<\n]*|[^<\n]+|\n")
+NUMBER = re.compile(r"\b\d{10}(?:\d{3}|\.\d+)?\b")
+NEAR_SECONDS = 7200
+CONTEXT = 60
+
+
+def without_times(text):
+    """Replaces Unix times near the present time, in seconds or milliseconds."""
+    now = time.time()
+
+    def mask(match):
+        return "TIME" if abs(int(match.group()[:10]) - now) < NEAR_SECONDS else match.group()
+
+    return NUMBER.sub(mask, text)
+
+
+def _blocks(left, right):
+    """Returns the ranges of two lists that differ."""
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    inner = difflib.SequenceMatcher(None, left[start : len(left) - end], right[start : len(right) - end], autojunk=False)
+    return [(start + a, start + b, start + c, start + d) for kind, a, b, c, d in inner.get_opcodes() if kind != "equal"]
+
+
+def differences(left, right):
+    """Returns the differences of two texts as ranges: start and end in the first, start and end in the second."""
+    a, b = CHUNK.findall(left), CHUNK.findall(right)
+    starts = [0]
+    for chunk in a:
+        starts.append(starts[-1] + len(chunk))
+    other = [0]
+    for chunk in b:
+        other.append(other[-1] + len(chunk))
+    found = []
+    for a0, a1, b0, b1 in _blocks(a, b):
+        found += _inner(left[starts[a0] : starts[a1]], right[other[b0] : other[b1]], starts[a0], other[b0])
+    return found
+
+
+def _inner(left, right, at, other):
+    a, b = WORD.findall(left), WORD.findall(right)
+    if len(a) * len(b) > 4_000_000:
+        return [(at, at + len(left), other, other + len(right))]
+    found = []
+    for a0, a1, b0, b1 in _blocks(a, b):
+        left_at, right_at = at + len("".join(a[:a0])), other + len("".join(b[:b0]))
+        found.append((left_at, left_at + len("".join(a[a0:a1])), right_at, right_at + len("".join(b[b0:b1]))))
+    return found
+
+
+def is_noise(found, noise):
+    """Returns True if a difference lies within or next to the ranges of noise in the same text."""
+    start, end = found[0], found[1]
+    return any(start >= low - 1 and end <= high + 1 for low, high, _, _ in noise)
+
+
+def first_difference(expected, received, others):
+    """Returns the first difference between two pages that is not noise, with its context; None if they are equal.
+
+    `others` are further responses of PHP for the expected page.
+    """
+    expected, received = without_times(expected), without_times(received)
+    if expected == received:
+        return None
+    noise = [found for other in others for found in differences(expected, without_times(other))]
+    for found in differences(expected, received):
+        if not is_noise(found, noise):
+            return excerpt(expected, found[0], found[1]), excerpt(received, found[2], found[3])
+    return None
+
+
+def excerpt(text, start, end):
+    """Returns a range of a text with its surroundings, on one line."""
+    before, after = text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
+    inner = text[start:end] if end - start <= 160 else text[start : start + 160] + "…"
+    return re.sub(r"\s+", " ", f"{before}⟦{inner}⟧{after}")

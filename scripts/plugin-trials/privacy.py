@@ -1,0 +1,92 @@
+"""Compares the pages of visitors: a stored page must contain no data of another one, and a reader must get what PHP gives."""
+
+import re
+
+from comparison import first_difference, without_times
+from trial import STORED
+
+PEOPLE = {
+    "quillfeather": ("Zephyrine", "Quillfeather", "zephyrine.q@example.org"),
+    "thornapple": ("Balthazar", "Thornapple", "balthazar.t@example.org"),
+}
+PASSWORD = "trial-Password-7"
+TOKEN = re.compile(r"\b[0-9a-f]{10}\b")
+LOG_OUT = re.compile(r"(action=logout&(?:amp;|#038;)redirect_to=)[^&\"']*")
+PARTS = re.compile(r"<(style|script)\b.*?</\1>|<link\b[^>]*>", re.S)
+COMMENT = re.compile(r"<!--.*?-->", re.S)
+
+
+def create_readers(trial):
+    """Creates two subscribers and logs them in; returns them by name."""
+    readers = {}
+    for name, (first, last, email) in PEOPLE.items():
+        trial.site.evaluate(
+            f"return wp_insert_user(array('user_login' => '{name}', 'user_pass' => '{PASSWORD}', 'user_email' => '{email}',"
+            f"'first_name' => '{first}', 'last_name' => '{last}', 'display_name' => '{first} {last}', 'role' => 'subscriber'));")
+        readers[name] = trial.site.visitor().log_in(name, PASSWORD)
+    return readers
+
+
+def markers(name):
+    """Returns texts that only the pages of a reader may contain."""
+    first, last, email = PEOPLE[name]
+    return [name, first, last, email]
+
+
+def shown_text(text):
+    """Returns a page without HTML comments and with uniform space, with its styles and scripts sorted after it.
+
+    For readers, sections for guests become comments, the styles of the admin bar are in another place of the head, and the link to log out
+    has an address of Myriad's plugin, which returns to the page.
+    """
+    text = LOG_OUT.sub(r"\1", COMMENT.sub("", without_times(text)))
+    parts = sorted({part.group().strip() for part in PARTS.finditer(text)})
+    text = re.sub(r">\s+|\s+<", lambda match: match.group().strip(), PARTS.sub("", text))
+    return re.sub(r"[^\S\n]+", " ", text) + "\n" + "\n".join(re.sub(r"\s+", " ", part) for part in parts)
+
+
+def leaked(text, foreign, tokens):
+    """Returns the first text in a page that belongs to another visitor; None if there is none."""
+    found = [marker for marker in foreign if marker in text]
+    return next(iter(found + sorted(set(TOKEN.findall(text)) & tokens)), None)
+
+
+def check(trial):
+    """Requests all pages as two readers and an anonymous visitor, and records differences from PHP's responses."""
+    readers = create_readers(trial)
+    trial.site.evaluate("Myriad_Cache_Queue::add_all(); return Myriad_Cache_Queue::flush();")
+    (first, one), (second, two) = readers.items()
+    for page in trial.pages.values():
+        answers = [one.send("GET", page.url), trial.fetch(page), two.send("GET", page.url), trial.fetch(page)]
+        expected = [trial.site.php_page(page.url, one), trial.site.php_page(page.url), trial.site.php_page(page.url, two)]
+        page.answer = answers[3]
+        _check_leaks(trial, page, answers, expected, (first, second))
+        for reader, answer, right in ((one, answers[0], expected[0]), (two, answers[2], expected[2])):
+            _check_reader(trial, page, reader, answer, right)
+
+
+def _check_leaks(trial, page, answers, expected, names):
+    public = expected[1].text
+    own = [set(TOKEN.findall(expected[at].text)) - set(TOKEN.findall(public)) for at in (0, 2)]
+    foreign = [[marker for marker in markers(name) if marker not in public] for name in names]
+    cases = [
+        ("anonymous", answers[1], foreign[0] + foreign[1], own[0] | own[1]), ("anonymous", answers[3], foreign[0] + foreign[1], own[0] | own[1]),
+        (names[0], answers[0], foreign[1], own[1] - own[0]), (names[1], answers[2], foreign[0], own[0] - own[1])]
+    php = {names[0]: expected[0].text, names[1]: expected[2].text, "anonymous": public}
+    for visitor, answer, texts, tokens in cases:
+        found = leaked(answer.text, texts, tokens)
+        if found and found not in php[visitor]:
+            trial.private.append({"kind": "data of another visitor", "visitor": visitor, "url": page.url, "cache": answer.field("x-cache"), "myriad": found, "php": ""})
+
+
+def _check_reader(trial, page, reader, answer, expected):
+    if answer.field("x-cache") not in STORED or shown_text(answer.text) == shown_text(expected.text):
+        return
+    others = [shown_text(trial.site.php_page(page.url, reader).text) for _ in range(2)]
+    found = first_difference(shown_text(expected.text), shown_text(answer.text), others)
+    if expected.status != answer.status:
+        found = str(expected.status), str(answer.status)
+    if found:
+        trial.private.append({
+            "kind": "a reader gets another page than PHP makes", "visitor": "reader", "url": page.url,
+            "cache": answer.field("x-cache"), "php": found[0], "myriad": found[1]})

@@ -1,0 +1,105 @@
+"""Reports of trials: lines for the terminal, JSON and a Markdown table."""
+
+import collections
+import json
+import re
+
+from trial import STORED
+
+
+def cache_reason(answer):
+    """Returns a short reason why a response is not from the cache."""
+    detail = re.search(r'detail="?([^";,]+)', answer.field("cache-status"))
+    forward = re.search(r"fwd=([\w-]+)", answer.field("cache-status"))
+    parts = [answer.field("x-cache") or "not stored", detail.group(1) if detail else forward.group(1) if forward else ""]
+    if answer.status != 200:
+        parts.insert(0, str(answer.status))
+    fields = [f"{name}: {answer.field(name)}" for name in ("cache-control", "vary") if answer.field(name)]
+    return ", ".join(part for part in [*parts, *fields] if part)
+
+
+def page_rows(trial):
+    """Returns the data of all pages after they were requested twice."""
+    rows = []
+    for page in trial.pages.values():
+        is_stored = page.answer.field("x-cache") in STORED
+        rows.append({"url": page.url, "page": page.label, "status": page.answer.status, "cached": is_stored,
+                     "why": "" if is_stored else cache_reason(page.answer), "cookies": page.first.get("cookies", [])})
+    return rows
+
+
+def error_counts(trial):
+    """Returns the kinds of lines in PHP's error log: those of Myriad's plugin, and others, with their numbers."""
+    own, others = collections.Counter(), collections.Counter()
+    for line in trial.site.log_lines():
+        if line.startswith("[") and "PHP " in line:
+            text = re.sub(r"^\[[^]]*\]\s*", "", line)[:400]
+            (own if re.search(r"myriad", text.replace(str(trial.site.folder), ""), re.I) else others)[text] += 1
+    return dict(own), dict(others)
+
+
+def of_trial(trial, version, seconds):
+    """Returns the report of a trial as data for JSON."""
+    own, others = error_counts(trial)
+    made = [change for change in trial.changes if not change["result"].startswith(("skipped", "failed"))]
+    return {
+        "plugin": trial.name, "version": version, "wordpress": trial.after.get("version", ""), "seconds": round(seconds, 1),
+        "pages": trial.rows, "changes": trial.changes, "tried": len(made), "visible": sum(bool(change["visible"]) for change in made),
+        "stale": trial.stale, "private": trial.private, "errors": trial.errors, "notes": trial.notes,
+        "log_of_myriad": own, "log": others,
+    }
+
+
+def is_failed(report):
+    """Returns True if a report has a stale or private page, or an error of Myriad's plugin."""
+    return bool(report["stale"] or report["private"] or report["log_of_myriad"] or report.get("failure"))
+
+
+def line(report):
+    """Returns one line for the terminal."""
+    if report.get("failure"):
+        return f"{report['plugin']}: FAILED {report['failure'][:300]}"
+    cached = sum(row["cached"] for row in report["pages"])
+    text = (f"{report['plugin']} {report['version']}: {len(report['pages'])} pages, {cached} cached, {report['tried']} changes "
+            f"({report['visible']} visible), {len(report['stale'])} STALE, {len(report['private'])} PRIVATE, "
+            f"{len(report['errors'])} errors, {len(report['log'])}+{len(report['log_of_myriad'])} kinds in the log, {report['seconds']} s")
+    return text
+
+
+def details(report):
+    """Returns the findings of a report as indented lines."""
+    lines = []
+    for found in report["stale"]:
+        lines.append(f"    STALE {found['change']}: {found['url']} ({found['cache']}{'' if found['remains'] else ', right at the second request'})")
+        lines += [f"        PHP:    {found['php']}", f"        Myriad: {found['myriad']}"]
+    for found in report["private"]:
+        lines.append(f"    PRIVATE {found['kind']}: {found['url']} ({found['cache']})")
+        lines += [f"        PHP:    {found['php']}", f"        Myriad: {found['myriad']}"]
+    lines += [f"    ERROR {found['change']}: {found['url']} {found['status']} {found['error']}" for found in report["errors"]]
+    lines += [f"    LOG {text} ({count} times)" for text, count in report["log_of_myriad"].items()]
+    return lines
+
+
+def _reasons(report):
+    count = collections.Counter(row["why"] for row in report["pages"] if not row["cached"])
+    return "; ".join(f"{number}: {why}".replace("|", "/") for why, number in count.most_common(4))
+
+
+def table(reports):
+    """Returns the reports as a Markdown table."""
+    lines = ["| plugin | version | pages | cached | not cached, and why | changes | visible | stale | private | PHP errors, of Myriad |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    for report in sorted(reports, key=lambda report: report["plugin"]):
+        if report.get("failure"):
+            lines.append(f"| {report['plugin']} | {report['version']} | not tried: {report['failure'][:120]} |||||||| ".rstrip())
+            continue
+        cached = sum(row["cached"] for row in report["pages"])
+        cells = [report["plugin"], report["version"], len(report["pages"]), cached, _reasons(report), report["tried"], report["visible"],
+                 len(report["stale"]), len(report["private"]), f"{len(report['log'])}, {len(report['log_of_myriad'])}"]
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def write_json(path, reports):
+    """Writes all reports to a file."""
+    path.write_text(json.dumps(sorted(reports, key=lambda report: report["plugin"]), indent=1, ensure_ascii=False))

@@ -1,0 +1,148 @@
+"""Trial of one plugin: stores pages, changes the site, and compares each page with PHP's response."""
+
+import re
+import time
+
+from comparison import first_difference, without_times
+
+STORED = ("HIT", "STALE", "UPDATING", "REVALIDATED")
+WAIT_FOR_TIMES = 1.1
+FATAL = re.compile(r"There has been a critical error|Fatal error</b>|Uncaught Error")
+
+
+class Skipped(Exception):
+    """Raised by a change that cannot be made, with the reason."""
+
+
+class Page:
+    """Page of the site, with its last response from Myriad."""
+
+    def __init__(self, url, label):
+        self.url, self.label = url, label
+        self.answer, self.first = None, {}
+
+
+class Trial:
+    """Site with a plugin, the pages that are compared, and the findings."""
+
+    def __init__(self, name, site, deadline):
+        self.name, self.site, self.deadline = name, site, deadline
+        self.anonymous, self.admin = site.visitor(), None
+        self.pages, self.changes, self.rows = {}, [], []
+        self.stale, self.private, self.errors, self.notes = [], [], [], []
+        self.before, self.after, self.menu, self.entries = {}, {}, [], {}
+        self.started = time.monotonic()
+
+    def add_page(self, url, label):
+        """Adds a page to the compared ones; returns it."""
+        path = self.anonymous.path(url)
+        return self.pages.setdefault(path, Page(path, label))
+
+    def has_time(self, reserve=0):
+        """Returns True if a change can be tried before the deadline."""
+        return time.monotonic() + reserve < self.deadline
+
+    def fetch(self, page):
+        """Requests a page anonymously from Myriad. Each request is from a new visitor."""
+        return self.site.visitor().send("GET", page.url)
+
+    def warm(self):
+        """Requests all pages twice; stores the cache status of the second response."""
+        for page in self.pages.values():
+            first = self.fetch(page)
+            page.answer = self.fetch(page)
+            page.first = {"cookies": first.cookies() or page.answer.cookies()}
+
+    def change(self, label, make):
+        """Makes a change, then compares all pages with PHP's responses. Returns what the change returned."""
+        record = {"change": label, "result": "", "visible": [], "hits": 0, "stale": 0}
+        self.changes.append(record)
+        begun, cron = time.monotonic(), self.site.cron_runs()
+        try:
+            result = make()
+        except Skipped as reason:
+            record["result"] = f"skipped: {reason}"
+            return None
+        except Exception as error:  # noqa: BLE001 -- a recipe may fail in any way; the trial continues.
+            record["result"] = f"failed: {type(error).__name__}: {error}"[:300]
+            result = None
+        if hasattr(result, "status"):
+            record["result"] = record["result"] or f"{result.status} {result.field('location')}".strip()
+            self._check_answer(label, result)
+        self._compare_all(label, record, cron)
+        record["seconds"] = round(time.monotonic() - begun, 2)
+        return result
+
+    def _check_answer(self, label, answer):
+        if answer.status >= 500 or FATAL.search(answer.text[:200000]):
+            self.errors.append({"change": label, "url": answer.url, "status": answer.status, "error": self.site.last_error()})
+
+    def check_screen(self, answer):
+        """Records an error of a screen of the back office."""
+        if answer.status >= 500 or FATAL.search(answer.text):
+            self.errors.append({"change": "screen", "url": answer.url, "status": answer.status, "error": self.site.last_error()})
+
+    def _compare_all(self, label, record, cron):
+        received = [(page, self.fetch(page)) for page in self.pages.values()]
+        suspects = []
+        for page, answer in received:
+            is_stored = answer.field("x-cache") in STORED
+            record["hits"] += is_stored
+            if not is_stored and page.answer is not None and self._is_visible(page, answer):
+                record["visible"].append(page.url)
+            if is_stored:
+                expected = self.site.php_page(page.url)
+                if self._differs(expected, answer):
+                    suspects.append((page, answer, expected))
+            page.answer = answer
+        for page, answer, expected in suspects:
+            self._check_suspect(label, record, page, answer, expected, cron)
+
+    def _is_visible(self, page, answer):
+        if answer.status != page.answer.status:
+            return True
+        if without_times(answer.text) == without_times(page.answer.text):
+            return False
+        return first_difference(answer.text, page.answer.text, [self.site.php_page(page.url).text]) is not None
+
+    @staticmethod
+    def _differs(expected, answer):
+        if expected.status != answer.status or expected.field("location") != answer.field("location"):
+            return True
+        return without_times(expected.text) != without_times(answer.text)
+
+    def _explain(self, page, answer, expected, delay):
+        """Returns the first difference that is not noise."""
+        if expected.status != answer.status or expected.field("location") != answer.field("location"):
+            return f"{expected.status} {expected.field('location')}", f"{answer.status} {answer.field('location')}"
+        others = [self.site.php_page(page.url).text]
+        if delay and first_difference(expected.text, answer.text, others):
+            time.sleep(delay)
+            others.append(self.site.php_page(page.url).text)
+        return first_difference(expected.text, answer.text, others)
+
+    def _check_suspect(self, label, record, page, answer, expected, cron):
+        found = self._explain(page, answer, expected, WAIT_FOR_TIMES)
+        if found is None:
+            return
+        again = self.fetch(page)
+        second = self.site.php_page(page.url)
+        remains = self._differs(second, again) and self._explain(page, again, second, 0) is not None
+        if not remains and self.site.cron_runs() > cron:
+            self.notes.append(f"{label}: {page.url}: changed by a scheduled task during the comparison")
+            return
+        record["stale"] += 1
+        self.stale.append({
+            "change": label, "url": page.url, "page": page.label, "cache": answer.field("x-cache"), "remains": remains,
+            "php": found[0], "myriad": found[1], "tags": "", "age": answer.field("age"),
+        })
+        self.purge(page)
+
+    def purge(self, page):
+        """Purges a page through Myriad's plugin, and stores its present version."""
+        self.site.evaluate(f"Myriad_Cache_Queue::add_url(home_url({page.url!r})); return Myriad_Cache_Queue::flush();")
+        page.answer = self.fetch(page)
+
+    def check_warm(self):
+        """Compares all stored pages with PHP's responses without a change: they differ if Myriad alters a page."""
+        self.change("no change", lambda: None)
