@@ -17,11 +17,14 @@ def _link(trial, name, action):
 
 
 def activate(trial, name):
-    """Activates a plugin, and opens the screen that it redirects to; returns that response."""
+    """Activates a plugin, and opens the screen that it redirects to; raises RuntimeError if the plugin is not active afterwards."""
     answer = trial.admin.get(_link(trial, name, "activate"))
-    if "error=true" in answer.url:
-        error = re.search(r'<iframe[^>]+src="([^"]+)"', answer.text)
-        raise Skipped("the plugin failed during its activation" + (f": {trial.site.last_error()}" if error else ""))
+    try:
+        _link(trial, name, "deactivate")
+    except Skipped:
+        message = re.search(r'<div[^>]+class="[^"]*(?:error|wp-die-message)[^"]*"[^>]*>(.*?)</div>', answer.text, re.S)
+        text = re.sub(r"<[^>]+>|\s+", " ", message.group(1))[:200] if message else answer.url
+        raise RuntimeError(f"{name} cannot be activated: {answer.status} {text} {trial.site.last_error()}") from None
     return answer
 
 

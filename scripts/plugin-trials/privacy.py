@@ -12,6 +12,7 @@ PEOPLE = {
 PASSWORD = "trial-Password-7"
 TOKEN = re.compile(r"\b[0-9a-f]{10}\b")
 LOG_OUT = re.compile(r"(action=logout&(?:amp;|#038;)redirect_to=)[^&\"']*")
+BODY_CLASS = re.compile(r"(<body[^>]*\bclass=[\"'])([^\"']*)")
 PARTS = re.compile(r"<(style|script)\b.*?</\1>|<link\b[^>]*>", re.S)
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 
@@ -37,8 +38,9 @@ def shown_text(text):
     """Returns a page without HTML comments and with uniform space, with its styles and scripts sorted after it.
 
     For readers, sections for guests become comments, the styles of the admin bar are in another place of the head, and the link to log out
-    has an address of Myriad's plugin, which returns to the page.
+    has an address of Myriad's plugin, which returns to the page. The order of the classes of the body has no effect.
     """
+    text = BODY_CLASS.sub(lambda match: match.group(1) + " ".join(sorted(match.group(2).split())), text)
     text = LOG_OUT.sub(r"\1", COMMENT.sub("", without_times(text)))
     parts = sorted({part.group().strip() for part in PARTS.finditer(text)})
     text = re.sub(r">\s+|\s+<", lambda match: match.group().strip(), PARTS.sub("", text))
@@ -52,7 +54,11 @@ def leaked(text, foreign, tokens):
 
 
 def check(trial):
-    """Requests all pages as two readers and an anonymous visitor, and records differences from PHP's responses."""
+    """Requests all pages as two readers and an anonymous visitor, and records differences from PHP's responses.
+
+    Afterwards `trial.for_readers` is the number of pages that the second reader gets from the cache.
+    """
+    trial.for_readers = 0
     readers = create_readers(trial)
     trial.site.evaluate("Myriad_Cache_Queue::add_all(); return Myriad_Cache_Queue::flush();")
     (first, one), (second, two) = readers.items()
@@ -60,6 +66,7 @@ def check(trial):
         answers = [one.send("GET", page.url), trial.fetch(page), two.send("GET", page.url), trial.fetch(page)]
         expected = [trial.site.php_page(page.url, one), trial.site.php_page(page.url), trial.site.php_page(page.url, two)]
         page.answer = answers[3]
+        trial.for_readers += answers[2].field("x-cache") in STORED
         _check_leaks(trial, page, answers, expected, (first, second))
         for reader, answer, right in ((one, answers[0], expected[0]), (two, answers[2], expected[2])):
             _check_reader(trial, page, reader, answer, right)

@@ -44,7 +44,7 @@ def of_trial(trial, version, seconds):
     made = [change for change in trial.changes if not change["result"].startswith(("skipped", "failed"))]
     return {
         "plugin": trial.name, "version": version, "wordpress": trial.after.get("version", ""), "seconds": round(seconds, 1),
-        "pages": trial.rows, "changes": trial.changes, "tried": len(made), "visible": sum(bool(change["visible"]) for change in made),
+        "pages": trial.rows, "for_readers": trial.for_readers, "changes": trial.changes, "tried": len(made), "visible": sum(bool(change["visible"]) for change in made),
         "stale": trial.stale, "private": trial.private, "errors": trial.errors, "notes": trial.notes,
         "log_of_myriad": own, "log": others,
     }
@@ -60,7 +60,7 @@ def line(report):
     if report.get("failure"):
         return f"{report['plugin']}: FAILED {report['failure'][:300]}"
     cached = sum(row["cached"] for row in report["pages"])
-    text = (f"{report['plugin']} {report['version']}: {len(report['pages'])} pages, {cached} cached, {report['tried']} changes "
+    text = (f"{report['plugin']} {report['version']}: {len(report['pages'])} pages, {cached} cached ({report['for_readers']} for readers), {report['tried']} changes "
             f"({report['visible']} visible), {len(report['stale'])} STALE, {len(report['private'])} PRIVATE, "
             f"{len(report['errors'])} errors, {len(report['log'])}+{len(report['log_of_myriad'])} kinds in the log, {report['seconds']} s")
     return text
@@ -87,14 +87,14 @@ def _reasons(report):
 
 def table(reports):
     """Returns the reports as a Markdown table."""
-    lines = ["| plugin | version | pages | cached | not cached, and why | changes | visible | stale | private | PHP errors, of Myriad |",
-             "|---|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| plugin | version | pages | cached | for readers | not cached, and why | changes | visible | stale | private | PHP errors, of Myriad |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
     for report in sorted(reports, key=lambda report: report["plugin"]):
         if report.get("failure"):
             lines.append(f"| {report['plugin']} | {report['version']} | not tried: {report['failure'][:120]} |||||||| ".rstrip())
             continue
         cached = sum(row["cached"] for row in report["pages"])
-        cells = [report["plugin"], report["version"], len(report["pages"]), cached, _reasons(report), report["tried"], report["visible"],
+        cells = [report["plugin"], report["version"], len(report["pages"]), cached, report["for_readers"], _reasons(report), report["tried"], report["visible"],
                  len(report["stale"]), len(report["private"]), f"{len(report['log'])}, {len(report['log_of_myriad'])}"]
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"

@@ -31,7 +31,7 @@ class Trial:
         self.pages, self.changes, self.rows = {}, [], []
         self.stale, self.private, self.errors, self.notes = [], [], [], []
         self.before, self.after, self.menu, self.entries = {}, {}, [], {}
-        self.started = time.monotonic()
+        self.for_readers = 0
 
     def add_page(self, url, label):
         """Adds a page to the compared ones; returns it."""
@@ -53,17 +53,24 @@ class Trial:
             page.answer = self.fetch(page)
             page.first = {"cookies": first.cookies() or page.answer.cookies()}
 
-    def change(self, label, make):
-        """Makes a change, then compares all pages with PHP's responses. Returns what the change returned."""
+    def change(self, label, make, is_required=False):
+        """Makes a change, then compares all pages with PHP's responses. Returns what the change returned.
+
+        If the change is required, its exceptions are raised.
+        """
         record = {"change": label, "result": "", "visible": [], "hits": 0, "stale": 0}
         self.changes.append(record)
         begun, cron = time.monotonic(), self.site.cron_runs()
         try:
             result = make()
         except Skipped as reason:
+            if is_required:
+                raise
             record["result"] = f"skipped: {reason}"
             return None
         except Exception as error:  # noqa: BLE001 -- a recipe may fail in any way; the trial continues.
+            if is_required:
+                raise
             record["result"] = f"failed: {type(error).__name__}: {error}"[:300]
             result = None
         if hasattr(result, "status"):
