@@ -6,8 +6,8 @@ import re
 import entries
 import forms
 import settings
-from content import new_names, quoted
-from trial import Skipped
+from content import new_names
+from trial import Skipped, quoted
 
 SETTINGS_ROUTE = re.compile(r"^/(?!wp/v2|oembed|wp-site-health|wp-block-editor|batch)[\w/.-]*(?:settings|options|config)[\w/.-]*$")
 OWN_FORMS = re.compile(r"commentform|search|login|lostpassword", re.I)

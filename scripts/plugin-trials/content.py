@@ -4,7 +4,8 @@ import json
 import re
 
 import entries
-from trial import Skipped
+import forms
+from trial import Skipped, quoted
 
 MOST_SHORTCODES, MOST_BLOCKS, MOST_TYPES, MOST_WIDGETS, MOST_ENTRIES = 14, 12, 5, 6, 2
 PERSONAL = re.compile(r"cart|checkout|account|log-?in|log-?out|register|basket|profile|password|purchase|receipt", re.I)
@@ -55,11 +56,6 @@ def write_page(trial, name, content, kind="page"):
     number = trial.site.evaluate(f"return wp_insert_post(wp_slash(json_decode({quoted(data)}, true)));")
     trial.add_page(entries.permalink(trial, number), name)
     return number
-
-
-def quoted(text):
-    """Returns a text as a string of PHP."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def write_shortcodes(trial):

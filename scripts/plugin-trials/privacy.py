@@ -13,6 +13,7 @@ PASSWORD = "trial-Password-7"
 TOKEN = re.compile(r"\b[0-9a-f]{10}\b")
 LOG_OUT = re.compile(r"(action=logout&(?:amp;|#038;)redirect_to=)[^&\"']*")
 BODY_CLASS = re.compile(r"(<body[^>]*\bclass=[\"'])([^\"']*)")
+LOADING = re.compile(r"\s(?:loading|fetchpriority|decoding)=(?:\"[^\"]*\"|'[^']*')")
 PARTS = re.compile(r"<(style|script)\b.*?</\1>|<link\b[^>]*>", re.S)
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 
@@ -38,9 +39,10 @@ def shown_text(text):
     """Returns a page without HTML comments and with uniform space, with its styles and scripts sorted after it.
 
     For readers, sections for guests become comments, the styles of the admin bar are in another place of the head, and the link to log out
-    has an address of Myriad's plugin, which returns to the page. The order of the classes of the body has no effect.
+    has an address of Myriad's plugin, which returns to the page. The order of the classes of the body and the loading of images have no effect.
     """
     text = BODY_CLASS.sub(lambda match: match.group(1) + " ".join(sorted(match.group(2).split())), text)
+    text = LOADING.sub("", text)
     text = LOG_OUT.sub(r"\1", COMMENT.sub("", without_times(text)))
     parts = sorted({part.group().strip() for part in PARTS.finditer(text)})
     text = re.sub(r">\s+|\s+<", lambda match: match.group().strip(), PARTS.sub("", text))

@@ -3,6 +3,7 @@
 import re
 import time
 
+import forms
 from comparison import first_difference, without_times
 
 STORED = ("HIT", "STALE", "UPDATING", "REVALIDATED")
@@ -12,6 +13,11 @@ FATAL = re.compile(r"There has been a critical error|Fatal error</b>|Uncaught Er
 
 class Skipped(Exception):
     """Raised by a change that cannot be made, with the reason."""
+
+
+def quoted(text):
+    """Returns a text as a string of PHP."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 class Page:
@@ -45,6 +51,28 @@ class Trial:
     def fetch(self, page):
         """Requests a page anonymously from Myriad. Each request is from a new visitor."""
         return self.site.visitor().send("GET", page.url)
+
+    def nonce(self, action):
+        """Returns a nonce of the administrator, as scripts find it in a screen."""
+        return self.site.evaluate(f"return wp_create_nonce({quoted(action)});", self.admin)
+
+    def ajax(self, action, data=None, visitor=None):
+        """Sends an AJAX request as a script of a screen or page does; returns its response."""
+        fields = {"X-Requested-With": "XMLHttpRequest"}
+        answer = (visitor or self.admin).post("/wp-admin/admin-ajax.php", {"action": action, **(data or {})}, fields=fields)
+        if answer.status >= 400 or answer.text in ("0", "-1") or '"success":false' in answer.text[:200]:
+            raise Skipped(f"{action}: {answer.status} {answer.text[:160]}")
+        return answer
+
+    def submit(self, url, test, changes, button=None, visitor=None):
+        """Opens a page, changes and submits the first form for which a function returns True; returns the response."""
+        visitor = visitor or self.admin
+        page = visitor.get(url)
+        form = forms.find(page.text, test)
+        if form is None:
+            raise Skipped(f"{url} has no such form: {page.status}")
+        pressed = next((field for field in form.submits() if field.name == button), None)
+        return visitor.post(form.target(page.url), form.pairs(changes, pressed), form.is_multipart())
 
     def warm(self):
         """Requests all pages twice; stores the cache status of the second response."""

@@ -167,11 +167,13 @@ class Site:
             params["HTTP_COOKIE"] = visitor.cookie_field(parts.path)
         return Answer(url, *fastcgi.request(self.folder / "run/php.sock", params))
 
-    def evaluate(self, code):
-        """Runs PHP code in WordPress as the administrator; returns the value that it returns."""
+    def evaluate(self, code, visitor=None):
+        """Runs PHP code in WordPress as the administrator; returns the value that it returns. Nonces are those of the visitor."""
         params = self._params("/", "", self.folder / "evaluate.php")
         body = code.encode()
         params |= {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": str(len(body)), "CONTENT_TYPE": "application/octet-stream"}
+        if visitor:
+            params["HTTP_COOKIE"] = visitor.cookie_field("/")
         status, _, content = fastcgi.request(self.folder / "run/php.sock", params, body, timeout=120)
         try:
             return json.loads(content)
