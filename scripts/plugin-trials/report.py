@@ -72,9 +72,11 @@ def details(report):
     for found in report["stale"]:
         lines.append(f"    STALE {found['change']}: {found['url']} ({found['cache']}{'' if found['remains'] else ', right at the second request'})")
         lines += [f"        PHP:    {found['php']}", f"        Myriad: {found['myriad']}"]
+    groups = collections.defaultdict(list)
     for found in report["private"]:
-        lines.append(f"    PRIVATE {found['kind']}: {found['url']} ({found['cache']})")
-        lines += [f"        PHP:    {found['php']}", f"        Myriad: {found['myriad']}"]
+        groups[found["kind"], found["php"], found["myriad"]].append(f"{found['url']} ({found['cache']})")
+    for (kind, php, myriad), urls in groups.items():
+        lines += [f"    PRIVATE {kind}: {len(urls)} pages: {', '.join(urls[:3])}", f"        PHP:    {php}", f"        Myriad: {myriad}"]
     lines += [f"    ERROR {found['change']}: {found['url']} {found['status']} {found['error']}" for found in report["errors"]]
     lines += [f"    LOG {text} ({count} times)" for text, count in report["log_of_myriad"].items()]
     return lines
