@@ -34,7 +34,7 @@ def _blocks(left, right):
 
 
 def differences(left, right):
-    """Returns the differences of two texts as ranges: start and end in the first, start and end in the second."""
+    """Returns the differences of two texts as ranges: its limits in the first and in the second text."""
     a, b = CHUNK.findall(left), CHUNK.findall(right)
     starts = [0]
     for chunk in a:
