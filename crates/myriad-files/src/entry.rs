@@ -266,7 +266,7 @@ impl FileEntry {
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let mut file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
         if FileIdentity::of(&file.metadata()?) != self.identity {
-            return Err(io::Error::other("the file was replaced"));
+            return Err(io::Error::other("the file was replaced or changed"));
         }
         if !self.is_small() {
             if self.descriptor.set(Arc::new(OwnedFd::from(file))).is_ok() {

@@ -87,7 +87,9 @@ pub(crate) async fn tls_handshake(
             if let Some(failure) = failure {
                 session.count_handshake(TlsEnd::Failed(failure));
             }
-            let why = why.unwrap_or_else(|| "the client closed the connection, or was too slow".to_owned());
+            let why = why.unwrap_or_else(|| {
+                "the client closed the connection, was too slow, or was rejected".to_owned()
+            });
             session
                 .log(LogLevel::Info, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
             return Err(500);

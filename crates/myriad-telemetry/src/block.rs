@@ -90,7 +90,7 @@ fn header(line: &Node) -> Result<(String, String), Diagnostic> {
         return Err(invalid(name, "header name").help("a name consists of letters, digits, `-`, `_` and `.`"));
     }
     if OWN_FIELDS.contains(&&*lower) || lower.starts_with("grpc-") {
-        return Err(invalid(name, "header name").help("the exporter sets this header itself"));
+        return Err(invalid(name, "header name").help("this header is reserved for the exporter"));
     }
     if !value.text.iter().all(|byte| matches!(byte, b' '..=b'~')) {
         return Err(invalid(value, "header value").help("a value consists of printable ASCII characters"));

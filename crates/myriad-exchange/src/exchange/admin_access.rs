@@ -26,7 +26,7 @@ impl fmt::Display for AdminDenied {
         f.write_str(match self {
             Self::NotInAllowList => "\"from\" does not contain its address",
             Self::ForwardedNotInAllowList => "\"from\" does not contain the client address that a proxy sent",
-            Self::NotLocal => "its address is neither loopback nor an address of this server",
+            Self::NotLocal => "its address is neither loopback nor the address that it connected to",
             Self::Proxied => "a proxy forwarded it, so its origin is unknown",
         })
     }

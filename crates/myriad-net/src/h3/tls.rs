@@ -173,7 +173,7 @@ fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
     let Some((head, rest)) = bytes.split_first_chunk::<4>() else { return Ok(false) };
     let length = usize::from(head[1]) << 16 | usize::from(head[2]) << 8 | usize::from(head[3]);
     if head[0] != 1 || length > LONGEST_HELLO {
-        return Err(alert(DECODE_ERROR, "missing ClientHello"));
+        return Err(alert(DECODE_ERROR, "missing or too large ClientHello"));
     }
     Ok(rest.len() >= length)
 }

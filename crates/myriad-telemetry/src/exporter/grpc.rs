@@ -233,7 +233,7 @@ impl GrpcReply {
                 Err(ExportFailure::Unavailable(format!("status {status}")))
             }
             (None, status) => Err(ExportFailure::Rejected(format!(
-                "it does not support gRPC; status {}",
+                "no gRPC status in its response; HTTP status {}",
                 status.unwrap_or(0)
             ))),
         }

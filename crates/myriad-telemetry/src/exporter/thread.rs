@@ -110,7 +110,7 @@ impl ExportLog<'_> {
                 let dropped = std::mem::take(&mut self.dropped);
                 if dropped > 0 {
                     let text = format_args!(
-                        "OTel dropped records: {dropped}; batch_size and batch_count of otel_exporter limit the queue"
+                        "OTel dropped records: {dropped}; batch_size and batch_count of otel_exporter, and a size of 16 MB, limit the queue"
                     );
                     self.log.write(LogLevel::Notice, None, text);
                 }
