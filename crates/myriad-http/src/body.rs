@@ -61,7 +61,7 @@ impl BodyError {
 impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Aborted => f.write_str("the sender closed the connection before the body was complete"),
+            Self::Aborted => f.write_str("the body ended before it was complete"),
             Self::Timeout => f.write_str("the body timed out"),
             Self::Malformed(error) => write!(f, "malformed body: {error}"),
             Self::TooLarge => f.write_str("the body is too large"),

@@ -149,7 +149,12 @@ fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     let file = path.rsplit('/').next().unwrap_or_default();
     let name = file.strip_suffix(".so").unwrap_or(file);
     if !BUILT_IN.contains(&name) {
-        args.warn(0, format!("the module \"{name}\" is not part of Myriad; its directives are rejected"));
+        args.warn(
+            0,
+            format!(
+                "the module \"{name}\" is not loaded: directives that Myriad does not support are rejected"
+            ),
+        );
     }
     Ok(())
 }

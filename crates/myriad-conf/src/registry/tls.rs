@@ -355,7 +355,7 @@ fn ocsp(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
 fn ocsp_responder(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let url = args.text(0)?;
     if url.has_variables() || !url.bytes().starts_with(b"http://") {
-        return Err(args.invalid(0, "a URL that starts with http://"));
+        return Err(args.invalid(0, "a URL that starts with http://, without variables"));
     }
     settings.tls.ocsp_responder = Some(url);
     Ok(())

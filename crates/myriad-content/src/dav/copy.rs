@@ -117,7 +117,10 @@ impl CopyRequest {
         let folder = is_folder(&found);
         if folder != self.source.is_collection {
             let status = if folder { 400 } else { 404 };
-            return Err(self.failure_because(status, "only the URI of a collection ends with a slash"));
+            return Err(self.failure_because(
+                status,
+                "the URI of a collection must end with a slash, that of a file must not",
+            ));
         }
         let to = self.place_of_destination(folder)?;
         if let Some(there) = to.status()? {

@@ -41,7 +41,7 @@ pub(crate) fn explain_running(
         })
         .collect();
     let Some((listener, local, secure)) = listener_for(&addresses, question) else {
-        return Err("no server listens on this port".to_owned());
+        return Err("no server has a TCP listener for this URL".to_owned());
     };
     let worker = WorkerState::detached().map_err(|error| error.to_string())?;
     let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));

@@ -195,7 +195,8 @@ pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> PhaseS
     let request = &exchange.request;
     let known = tokens(request);
     let Some(token) = known.first() else {
-        return DavFailure::new(400, "client sent no \"Lock-Token\" header").into_step(&mut exchange.request);
+        return DavFailure::new(400, "the request contains no lock token of this server")
+            .into_step(&mut exchange.request);
     };
     if locks::with_zone(zone.name.bytes(), request.received.at_ms, |locks| locks.remove(&target.path, token))
     {

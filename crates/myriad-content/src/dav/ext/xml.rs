@@ -110,7 +110,7 @@ fn elements(body: &[u8], mut found: impl FnMut(&[PropertyName], &str)) -> Result
         } else if rest.starts_with("<?") {
             rest = rest.split_once("?>").ok_or("unterminated processing instruction")?.1;
         } else if rest.starts_with("<!") {
-            return Err("document type declarations are not supported");
+            return Err("document type declarations and CDATA sections are not supported");
         } else if let Some(end) = rest.strip_prefix("</") {
             rest = end.split_once('>').ok_or("unterminated tag")?.1;
             path.pop().ok_or("closing tag without an opening tag")?;
@@ -185,7 +185,7 @@ fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<PropertyNa
     let (prefix, local) = name.split_once(':').unwrap_or(("", name));
     let is_of_a_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
     if local.is_empty() || !local.chars().all(is_of_a_name) {
-        return Err("an element has no name");
+        return Err("an element has no valid name");
     }
     let space = spaces.iter().rev().find_map(|own| own.get(prefix));
     if space.is_some_and(|space| space.len() > LONGEST_SPACE) {
