@@ -72,8 +72,8 @@ pub struct ChunkedDecoder {
     /// In a size line: the chunk size as far as it is parsed. In data: number of bytes of the chunk that are still
     /// expected.
     left: u64,
-    /// Number of bytes in chunk extensions, padding and leading zeros so far; limited by `EXTENSION_LIMIT`. The last
-    /// piece of data of each chunk reduces it by its length.
+    /// Number of bytes in chunk extensions, padding and leading zeros so far; limited by `EXTENSION_LIMIT`. Data
+    /// reduces it by its length.
     extension: u16,
     trailer: Option<Box<Trailer>>,
 }
@@ -186,11 +186,9 @@ impl ChunkedDecoder {
         let end = at + there.min(self.left) as usize;
         self.left -= (end - at) as u64;
         let mut consumed = end;
+        // Only data reduces the count of extension bytes, so a stream of tiny chunks with extensions reaches the limit.
+        self.extension = self.extension.saturating_sub((end - at).min(usize::from(EXTENSION_LIMIT)) as u16);
         if self.left == 0 {
-            // Only data reduces the count of extension bytes, so a stream of tiny chunks with extensions reaches the
-            // limit.
-            self.extension =
-                self.extension.saturating_sub((end - at).min(usize::from(EXTENSION_LIMIT)) as u16);
             self.state = ChunkState::DataCr;
             if input.get(end..end + 2) == Some(b"\r\n") {
                 self.state = ChunkState::Size;
