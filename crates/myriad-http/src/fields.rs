@@ -1,5 +1,6 @@
 //! Header fields: an ordered multi-map with case-insensitive names (RFC 9110 §5) in one buffer.
 
+use crate::ParseError;
 use crate::known_fields::Known;
 
 /// Number of fields for which memory is reserved when the head of a response is parsed.
@@ -18,9 +19,9 @@ struct FieldEntry {
 
 /// Ordered multi-map of header fields in one buffer, which can be cleared and refilled without allocation.
 ///
-/// Removing a field only deletes its entry; its bytes remain in the buffer until [`Fields::clear`]. [`Fields::push`]
-/// ignores a field with a name longer than 65,535 bytes, or if the buffer would exceed 4 GiB; the limits of all parsers
-/// are far below that.
+/// Removing a field only deletes its entry; its bytes remain in the buffer until [`Fields::clear`]. A name has at most
+/// [`Fields::MAX_NAME`] bytes, and the buffer at most 4 GiB. Parsers reject a message that exceeds these limits, and
+/// [`Fields::push`] ignores such a field.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
@@ -32,6 +33,9 @@ pub struct Fields {
 }
 
 impl Fields {
+    /// Maximum length of a field name in bytes.
+    pub const MAX_NAME: usize = u16::MAX as usize;
+
     /// Creates an empty map without allocating.
     pub fn new() -> Self {
         Self::default()
@@ -65,22 +69,25 @@ impl Fields {
         self.entries.is_empty()
     }
 
-    /// Appends a field; fields with the same name remain.
+    /// Appends a field; fields with the same name remain. Does nothing if the field is too large for
+    /// [`Fields::try_push`].
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
+        let _ = self.try_push(name, value);
+    }
+
+    /// Appends a received field; fields with the same name remain.
+    ///
+    /// # Errors
+    /// Returns [`ParseError::HeaderTooLarge`] if the name exceeds [`Fields::MAX_NAME`], or the buffer would exceed
+    /// 4 GiB. The map does not change then.
+    pub fn try_push(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
         let name_start = self.bytes.len();
         let value_start = name_start + name.len();
-        if name.len() > usize::from(u16::MAX) || value_start + value.len() > u32::MAX as usize {
-            return;
-        }
+        let value_end = value_start + value.len();
+        self.add_entry(Known::from_bytes(name), name_start, name.len(), value_start, value_end)?;
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
-        self.add_entry(
-            Known::from_bytes(name),
-            name_start,
-            name.len(),
-            value_start,
-            value_start + value.len(),
-        );
+        Ok(())
     }
 
     /// Appends a known field under its usual spelling.
@@ -90,6 +97,11 @@ impl Fields {
 
     /// Adds a field whose name and value are in the buffer, or are copied there before the entry is read. The parser
     /// adds entries line by line, and copies the head at once.
+    ///
+    /// # Errors
+    /// Returns [`ParseError::HeaderTooLarge`], and adds nothing, if the name exceeds [`Fields::MAX_NAME`] or the value
+    /// ends beyond 4 GiB. A truncated length would turn the name into a different one: `Content-Length` followed by
+    /// 65,536 bytes would be stored as `Content-Length`.
     #[inline]
     pub(crate) fn add_entry(
         &mut self,
@@ -98,7 +110,10 @@ impl Fields {
         name_len: usize,
         value_start: usize,
         value_end: usize,
-    ) {
+    ) -> Result<(), ParseError> {
+        if name_len > Self::MAX_NAME || value_end > u32::MAX as usize {
+            return Err(ParseError::HeaderTooLarge);
+        }
         if let Some(known) = known {
             self.repeated |= self.present & known.bit();
             self.present |= known.bit();
@@ -110,6 +125,7 @@ impl Fields {
             name_len: name_len as u16,
             known,
         });
+        Ok(())
     }
 
     /// Returns the value of the first field called `name`, in any case.
@@ -222,7 +238,7 @@ impl Fields {
     }
 
     /// Sets `value` as the only value of `name`, at the position of the first such field, or at the end if there is
-    /// none.
+    /// none. Does nothing if the field is too large for [`Fields::try_push`].
     pub fn set(&mut self, name: &[u8], value: &[u8]) {
         let known = Known::from_bytes(name);
         let first = self.entries.iter().position(|entry| self.is_called(entry, known, name));
@@ -230,7 +246,9 @@ impl Fields {
             self.push(name, value);
             return;
         };
-        self.push(name, value);
+        if self.try_push(name, value).is_err() {
+            return;
+        }
         if let Some(entry) = self.entries.pop() {
             self.entries[first] = entry;
         }

@@ -17,6 +17,12 @@ pub struct HeadLimits {
     pub underscores_in_headers: bool,
 }
 
+impl HeadLimits {
+    /// Maximum value of [`Self::line`] and [`Self::total`] that a configuration may select: 1 GiB. Positions in a head
+    /// have 32 bits.
+    pub const MAX_SIZE: usize = 1 << 30;
+}
+
 impl Default for HeadLimits {
     /// Returns nginx's defaults: 4 buffers of 8k, 1000 fields, invalid names dropped, underscores invalid.
     fn default() -> Self {

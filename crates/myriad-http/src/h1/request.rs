@@ -64,7 +64,7 @@ pub fn resume_request(
     copy_lines(buf, progress, out);
     match result {
         Ok(ParseStatus::Complete(next)) => {
-            out.head_len = out.fields.bytes().len() as u32;
+            out.head_len = u32::try_from(out.fields.bytes().len()).map_err(|_| ParseError::HeaderTooLarge)?;
             out.wire_len = out.head_len;
             check_fields(out)?;
             Ok(ParseStatus::Complete(next))
@@ -122,7 +122,13 @@ fn read_lines(
                     }
                     let name_len = field.name_end - start;
                     let value = field.value_start - head_start..field.value_end - head_start;
-                    out.fields.add_entry(field.known, start - head_start, name_len, value.start, value.end);
+                    out.fields.add_entry(
+                        field.known,
+                        start - head_start,
+                        name_len,
+                        value.start,
+                        value.end,
+                    )?;
                 }
                 field.next
             }
@@ -180,7 +186,8 @@ fn request_line_error(buf: &[u8], start: usize, limits: &HeadLimits) -> ParseErr
 
 /// Stores a rejected request line in `out` for the access log, up to the maximum length of a line.
 fn store_rejected_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
-    let end = memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()).min(limits.line);
+    let end =
+        memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()).min(limits.line).min(u32::MAX as usize);
     out.clear();
     out.fields.extend_bytes(&rest[..end]);
     out.line_len = end as u32;
@@ -231,11 +238,13 @@ fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result
         error => error,
     });
     let Some((version, line_end, next)) = version? else { return Ok(None) };
+    // The other positions in the line are smaller.
+    let line_len = u32::try_from(line_end - start).map_err(|_| ParseError::RequestLineTooLong)?;
     out.method = Method::from_bytes(&buf[start..method_end]);
     out.version = version;
     out.method_range = 0..(method_end - start) as u32;
     out.target_range = (target_start - start) as u32..(target_end - start) as u32;
-    out.line_len = (line_end - start) as u32;
+    out.line_len = line_len;
     check_target(&buf[target_start..target_end], out.method)?;
     Ok(Some(next))
 }

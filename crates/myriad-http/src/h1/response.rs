@@ -92,7 +92,7 @@ fn read_block_lines(
                     name_len,
                     base + field.value_start,
                     base + field.value_end,
-                );
+                )?;
                 field.next
             }
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Priority;
 use crate::h1::HeadLimits;
 use crate::token::is_tchar;
-use crate::{HttpVersion, Known, Method, ParseError, RequestHead};
+use crate::{Fields, HttpVersion, Known, Method, ParseError, RequestHead};
 
 /// Memory for building request heads, reused between requests.
 #[derive(Debug, Default)]
@@ -168,8 +168,7 @@ impl<'a> RequestBuilder<'a> {
         if own >= self.limits.fields {
             return Err(ParseError::TooManyFields);
         }
-        self.head.fields_mut().push(name, value);
-        Ok(())
+        self.head.fields_mut().try_push(name, value)
     }
 }
 
@@ -198,11 +197,14 @@ fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseErro
     }
 }
 
-/// Rejects names that are not valid in HTTP/2 (RFC 9113 §8.2.1, RFC 9110 §5.1). Returns whether the name contains bytes
+/// Rejects names that are not valid in HTTP/2 (RFC 9113 §8.2.1, RFC 9110 §5.1) or exceed [`Fields::MAX_NAME`]. Returns whether the name contains bytes
 /// that nginx calls invalid, which includes `_` unless `underscores` is true.
 pub(crate) fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
     if name.is_empty() {
         return Err(ParseError::InvalidFieldName);
+    }
+    if name.len() > Fields::MAX_NAME {
+        return Err(ParseError::HeaderTooLarge);
     }
     let mut odd = false;
     for byte in name {
@@ -320,6 +322,11 @@ mod tests {
             assert_eq!(error(&[(name, "1")]), Some(ParseError::InvalidFieldName), "{name}");
         }
         assert_eq!(error(&[("", "1")]), Some(ParseError::InvalidFieldName));
+        let longest = "a".repeat(Fields::MAX_NAME);
+        assert_eq!(error(&[(&longest, "1")]), None);
+        assert_eq!(error(&[(&format!("{longest}a"), "1")]), Some(ParseError::HeaderTooLarge));
+        assert!(is_trailer(longest.as_bytes(), b"1"));
+        assert!(!is_trailer(&[longest.as_bytes(), b"a"].concat(), b"1"));
         assert_eq!(error(&[("host", "a.example"), ("host", "a.example")]), Some(ParseError::RepeatedField));
         assert_eq!(
             error(&[("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", ""), ("f", "")]),

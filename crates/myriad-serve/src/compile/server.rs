@@ -179,17 +179,18 @@ fn stream_limits(settings: &Settings) -> Http2Limits {
     }
 }
 
-/// Returns the size limits of request heads, and the timeouts that apply until the location of a request is known.
+/// Returns the size limits of request heads, reduced to [`HeadLimits::MAX_SIZE`], and the timeouts that apply until the location of a request is known.
 fn head_limits(client: &ClientSettings) -> PreRoutingLimits {
     let large = client.large_header_buffers;
+    let bounded = |size: u64| usize::try_from(size).unwrap_or(usize::MAX).min(HeadLimits::MAX_SIZE);
     let block = HeadLimits {
-        line: large.size as usize,
-        total: (large.size as usize).saturating_mul(large.count as usize),
+        line: bounded(large.size),
+        total: bounded(large.size.saturating_mul(large.count.into())),
         fields: client.max_headers as usize,
         ignore_invalid_headers: client.ignore_invalid_headers,
         underscores_in_headers: client.underscores_in_headers,
     };
-    let line = block.line.max(client.header_buffer_size as usize);
+    let line = block.line.max(bounded(client.header_buffer_size));
     PreRoutingLimits {
         head: HeadLimits { line, total: block.total.max(line), ..block },
         block,
@@ -201,6 +202,15 @@ fn head_limits(client: &ClientSettings) -> PreRoutingLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn head_limits_have_an_upper_bound() {
+        let mut client = myriad_conf::defaults(crate::registry()).client.clone();
+        client.large_header_buffers.size = 3 << 30;
+        let limits = head_limits(&client);
+        assert_eq!((limits.head.line, limits.head.total), (HeadLimits::MAX_SIZE, HeadLimits::MAX_SIZE));
+        assert_eq!((limits.block.line, limits.block.total), (HeadLimits::MAX_SIZE, HeadLimits::MAX_SIZE));
+    }
 
     #[test]
     fn driver_defaults_match_empty_configuration() {

@@ -33,7 +33,8 @@ pub enum HeadError {
     InvalidHeader,
     /// `Status` is not a three-digit number from 200 to 999, or the status line is malformed.
     InvalidStatus,
-    /// The head exceeds the buffer (`fastcgi_buffer_size`) or has more than a thousand fields.
+    /// The head exceeds the buffer (`fastcgi_buffer_size`), has more than a thousand fields, or a field name exceeds
+    /// [`Fields::MAX_NAME`].
     TooBig,
 }
 
@@ -77,7 +78,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<ParsedHead, HeadError> {
         } else if head.fields.len() == MAX_FIELDS {
             return Err(HeadError::TooBig);
         } else {
-            head.fields.push(name, value);
+            head.fields.try_push(name, value).map_err(|_| HeadError::TooBig)?;
         }
     }
     let (code, reason) = status.unwrap_or_else(|| implied_status(&head));

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Fields;
 
 mod corpus;
 mod splits;
@@ -303,4 +304,22 @@ fn refused_request_line_is_retained_for_log() {
     let (_, head) = parse("GET /a HTTP/1.1\r\nHost: a\r\n bad\r\n\r\n");
     assert_eq!(head.request_line(), b"GET /a HTTP/1.1");
     assert_eq!((head.target(), head.known(Known::Host)), (&b"/a"[..], Some(&b"a"[..])));
+}
+
+#[test]
+fn field_name_too_long_to_be_stored_is_rejected_not_truncated() {
+    let limits = HeadLimits { line: 1 << 18, total: 1 << 20, ..HeadLimits::default() };
+    for name in ["Content-Length", "Transfer-Encoding", "X-A"] {
+        let longest = format!("{name}{}", "a".repeat(Fields::MAX_NAME - name.len()));
+        let text = with_line(&format!("{longest}: 5"));
+        let (result, head) = parse_with(text.as_bytes(), &limits);
+        assert_eq!(result, Ok(ParseStatus::Complete(text.len())));
+        assert_eq!(head.fields().get(longest.as_bytes()), Some(&b"5"[..]));
+        for beyond in [Fields::MAX_NAME + 1 - name.len(), Fields::MAX_NAME + 1] {
+            let text = with_line(&format!("{name}{}: 5", "a".repeat(beyond)));
+            let (result, head) = parse_with(text.as_bytes(), &limits);
+            assert_eq!(result, Err(ParseError::HeaderTooLarge));
+            assert_eq!(head.fields().get(name.as_bytes()), None);
+        }
+    }
 }

@@ -141,3 +141,12 @@ fn mutated_responses_never_panic_and_a_complete_head_depends_on_its_own_bytes_on
         }
     }
 }
+
+#[test]
+fn field_name_too_long_to_be_stored_is_rejected_not_truncated() {
+    let limits = HeadLimits { line: 1 << 18, total: 1 << 20, ..HeadLimits::default() };
+    let text = format!("HTTP/1.1 200 OK\r\nSet-Cookie{}: a=b\r\n\r\n", "a".repeat(1 << 16));
+    let mut head = ResponseHead::default();
+    assert_eq!(parse_response(text.as_bytes(), &limits, &mut head), Err(ParseError::HeaderTooLarge));
+    assert!(head.fields.is_empty());
+}

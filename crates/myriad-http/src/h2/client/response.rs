@@ -62,7 +62,10 @@ impl ResponseBuilder {
         if name.first() == Some(&b':') {
             return self.pseudo(name, value).map_err(RequestFailure::Malformed);
         }
-        check_name(name, true).map_err(RequestFailure::Malformed)?;
+        check_name(name, true).map_err(|error| match error {
+            ParseError::HeaderTooLarge => RequestFailure::TooLarge,
+            error => RequestFailure::Malformed(error),
+        })?;
         // RFC 9113 §8.2.2.
         if is_connection_field(name) {
             return Err(RequestFailure::Malformed(ParseError::ConnectionField));
@@ -70,8 +73,7 @@ impl ResponseBuilder {
         if self.fields.len() >= self.most_fields {
             return Err(RequestFailure::TooLarge);
         }
-        self.fields.push(name, value.trim_ascii());
-        Ok(())
+        self.fields.try_push(name, value.trim_ascii()).map_err(|_| RequestFailure::TooLarge)
     }
 
     fn pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
@@ -99,4 +101,22 @@ fn is_connection_field(name: &[u8]) -> bool {
                 | Known::Upgrade
         )
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn field_name_too_long_to_be_stored_is_rejected_not_dropped() {
+        for (length, fits) in [(Fields::MAX_NAME, true), (Fields::MAX_NAME + 1, false)] {
+            let mut builder = ResponseBuilder::new(1 << 20);
+            builder.field(b":status", b"200");
+            builder.field("a".repeat(length).as_bytes(), b"1");
+            match builder.finish() {
+                Ok(head) => assert!(fits && head.fields.len() == 1),
+                Err(error) => assert!(!fits && error == RequestFailure::TooLarge),
+            }
+        }
+    }
 }

@@ -149,3 +149,14 @@ fn mutated_heads_never_panic() {
         }
     }
 }
+
+#[test]
+fn field_name_too_long_to_be_stored_is_rejected_not_dropped() {
+    for (length, fits) in [(Fields::MAX_NAME, true), (Fields::MAX_NAME + 1, false)] {
+        let text = format!("{}: 5\n\n", "a".repeat(length));
+        match parse_head(text.as_bytes(), 1 << 20) {
+            Ok(ParsedHead::Complete(head, _)) => assert!(fits && head.fields.len() == 1),
+            other => assert!(!fits && other.unwrap_err() == HeadError::TooBig),
+        }
+    }
+}
