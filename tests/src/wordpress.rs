@@ -178,9 +178,10 @@ impl WordPress {
     /// Starts a server like [`WordPress::serve`], with the plugin installed as a must-use plugin.
     pub fn serve_with_plugin(&self) -> Server {
         let place = Place::new();
-        let mut command = self.command(&place, &self.php().display().to_string());
+        let php = self.php().display().to_string();
+        let mut command = self.command(&place, &php);
         run(command.args(["--install-plugin", "--must-use"]), "--install-plugin");
-        self.serve_with_php(place, &self.php().display().to_string())
+        Server::run(place, self.command(&place, &php))
     }
 
     /// Starts a server like [`WordPress::serve_with_plugin`], with a changed preset.
@@ -241,6 +242,8 @@ impl WordPress {
         let mut command = Command::new(binary());
         command.args(["wordpress", "--php", php, "--root"]).arg(self.root());
         command.arg("--prefix").arg(place.folder()).args(["--listen", &format!("127.0.0.1:{}", place.port)]);
+        // Pages do not expire during a test, however slow the machine is: only purges change them.
+        command.args(["--set", "adaptive=1d"]);
         command
     }
 }

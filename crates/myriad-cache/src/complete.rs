@@ -5,16 +5,16 @@ use myriad_store::{BodyWriter, Completed, Completion};
 
 use crate::page;
 use myriad_exchange::exchange::Exchange;
-use myriad_store::page::{PageMeta, PageZone};
+use myriad_store::page::{Page, PageMeta, PageZone};
 
 /// Completes the cache entry of a page whose body was written to the zone, and updates the zone's counters. A body that
-/// is not in memory gets no compressed encodings.
+/// is not in memory gets no compressed encodings. Returns the page, unless it was not stored or is only on disk.
 pub(crate) fn complete(
     exchange: &Exchange,
     zone: &PageZone,
     mut writer: BodyWriter<PageMeta>,
     mut meta: PageMeta,
-) {
+) -> Option<Page> {
     let body = writer.body();
     let alternatives = match (&body, body.as_ref().and_then(|_| writer.unchanged())) {
         (None, _) => {
@@ -38,4 +38,5 @@ pub(crate) fn complete(
     if !matches!(completed, Completed::Unstored(_)) {
         zone.counts.add_written(exchange.request.site.worker.number, status, length);
     }
+    if let Completed::Stored(page) = completed { Some(page) } else { None }
 }

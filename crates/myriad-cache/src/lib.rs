@@ -3,6 +3,7 @@
 //! `directives` and `settings` contain the configuration of the cache, `shared_fetch` that of shared fetches. `examine`
 //! detects configuration errors that involve several of these directives.
 
+mod adaptive_validity;
 mod age;
 mod arrival;
 pub mod assets;

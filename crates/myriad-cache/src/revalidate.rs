@@ -7,6 +7,7 @@ use myriad_policy::{
 };
 use myriad_store::{Completion, FlightWriter};
 
+use crate::adaptive_validity;
 use crate::arrival::Arrival;
 use crate::origin_fields;
 use crate::page;
@@ -72,9 +73,10 @@ pub(crate) fn confirm(
                 meta
             };
             meta.facts.response_time = stored.meta().response_time;
+            adaptive_validity::confirm(rules, &stored, &mut meta, arrival.now);
             let alternatives = page::alternatives_of(&stored);
-            let now = arrival.now;
-            writer.renew(Completion { meta, now, fresh_until: lifetime.fresh_until, alternatives });
+            let (now, fresh_until) = (arrival.now, meta.facts.lifetime().fresh_until);
+            writer.renew(Completion { meta, now, fresh_until, alternatives });
             Confirmation::Page
         }
         Admission::Refuse(why) if why.protects_visitors() => {

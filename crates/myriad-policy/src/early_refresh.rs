@@ -1,6 +1,6 @@
 //! Decides whether a page is refreshed before it expires, so that frequently requested pages do not become stale.
 
-use crate::{CachePolicy, Lifetime};
+use crate::{CachePolicy, Lifetime, ValiditySource};
 
 /// Minimum validity of a page for a refresh before it expires, in ms. Pages with a shorter validity are refreshed when
 /// they expire, which clients do not notice either and which causes less work for the origin.
@@ -10,21 +10,21 @@ const SHORTEST_MS: u64 = 10_000;
 const HOT: u32 = 32;
 
 /// Returns whether a fresh page with `hits` hits is refreshed now, before it expires: it is frequently requested, its
-/// validity is at least 10 s, less than a tenth of it remains, and `*_cache_background_update` is on. `now` is in ms
-/// since the epoch.
+/// validity is at least 10 s, less than a tenth of it remains, and `*_cache_background_update` is on. A page with an
+/// adaptive validity, which is not served stale during a refresh, is refreshed in the last quarter by any request. `now`
+/// is in ms since the epoch.
 pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &CachePolicy, now: u64) -> bool {
     let left = lifetime.fresh_until.saturating_sub(now);
+    let (min_hits, part) = if lifetime.source == ValiditySource::Adaptive { (1, 4) } else { (HOT, 10) };
     rules.background_update
-        && hits >= HOT
+        && hits >= min_hits
         && lifetime.valid_ms >= SHORTEST_MS
-        && (1..lifetime.valid_ms / 10).contains(&left)
+        && (1..lifetime.valid_ms / part).contains(&left)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ValiditySource;
-
     const UNTIL: u64 = 1_000_000;
 
     fn lifetime(valid_ms: u64) -> Lifetime {
@@ -51,6 +51,9 @@ mod tests {
         );
         assert!(!early(60_000, HOT - 1, UNTIL - 1), "not hot");
         assert!(early(10_000, HOT, UNTIL - 999) && !early(9_999, HOT, UNTIL - 1), "too short");
+        let adaptive = Lifetime { source: ValiditySource::Adaptive, ..lifetime(60_000) };
+        let early = |hits, now| refreshes_early(&adaptive, hits, &rules, now);
+        assert!(early(1, UNTIL - 14_999) && !early(1, UNTIL - 15_000) && !early(0, UNTIL - 1));
         let off = CachePolicy { background_update: false, ..rules };
         assert!(!refreshes_early(&lifetime(60_000), HOT, &off, UNTIL - 1));
     }

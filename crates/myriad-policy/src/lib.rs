@@ -21,6 +21,8 @@ mod impersonal;
 mod languages;
 mod no_vary_search;
 mod other_codings;
+mod page_comparison;
+mod page_history;
 mod personal;
 mod purge;
 mod request_errors;
@@ -48,6 +50,8 @@ pub use freshness::freshness;
 pub use impersonal::ImpersonalCookies;
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};
+pub use page_comparison::{Difference, Noise};
+pub use page_history::{AFTER_PURGE_MS, PageHistory};
 pub use personal::PersonalCookies;
 pub use purge::{
     PurgeCommand, PurgeSubject, PurgeTarget, Tags, Wildcard, is_forwarded, litespeed, parse_purge,

@@ -1,6 +1,6 @@
 //! Decides whether a stored page may be served.
 
-use crate::{CachePolicy, CacheStatus, Lifetime};
+use crate::{CachePolicy, CacheStatus, Lifetime, ValiditySource};
 
 /// Facts about a stored page that decide whether it is served.
 #[derive(Clone, Copy, Debug)]
@@ -86,9 +86,12 @@ pub fn reuse(
 }
 
 /// Returns whether the page may be served during a refresh: by `*_cache_use_stale updating` or by the origin's
-/// `stale-while-revalidate` (RFC 5861 §3).
+/// `stale-while-revalidate` (RFC 5861 §3). An adaptive validity is the maximum age of unnoticed changes, so the directive
+/// does not extend it; frequently requested pages are refreshed before they expire.
 fn may_serve_while_updating(lifetime: &Lifetime, rules: &CachePolicy, now: u64) -> bool {
-    let by_rule = rules.use_stale.updating && within(lifetime, rules.grace.refresh_ms, now);
+    let by_rule = rules.use_stale.updating
+        && lifetime.source != ValiditySource::Adaptive
+        && within(lifetime, rules.grace.refresh_ms, now);
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
 

@@ -39,6 +39,9 @@ pub struct CachePolicy {
     pub announced: AnnouncedSupport,
     /// `shared_fetch_headers`: request fields that are sent to the origin when a page is fetched for several clients.
     pub shared_fetch: SharedFetch,
+    /// `*_cache_adaptive`: minimum validity, in ms, of pages whose validity depends on how long their content has been
+    /// equal; `None` if the validity of the response applies unchanged.
+    pub adaptive_min_ms: Option<u64>,
     /// `*_cache_stale`: for how long after its validity a page may be served stale.
     pub grace: Grace,
     /// `*_cache_invalidate`: effect of a response to an unsafe method on stored pages. `cache_rfc9111` implies
@@ -74,6 +77,7 @@ impl Default for CachePolicy {
             device_class: false,
             announced: AnnouncedSupport::default(),
             shared_fetch: SharedFetch::default(),
+            adaptive_min_ms: None,
             grace: Grace::default(),
             invalidate: Invalidate::default(),
             negative: Vec::new(),

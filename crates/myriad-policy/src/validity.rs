@@ -46,6 +46,8 @@ pub enum ValiditySource {
     CacheValid,
     /// A tenth of the time since `Last-Modified` (RFC 9111 §4.2.2); only under `cache_rfc9111`.
     Heuristic,
+    /// `*_cache_adaptive`, which shortened the validity of the response.
+    Adaptive,
 }
 
 impl ValiditySource {

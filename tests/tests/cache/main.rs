@@ -1,5 +1,6 @@
 //! Page cache: stored responses, keys, lifetimes and their use.
 
+mod adaptive;
 mod encodings;
 mod fatal_errors;
 mod maintenance;

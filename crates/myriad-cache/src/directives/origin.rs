@@ -126,6 +126,18 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
     ),
     FamilyRow::new(
         Directive::new(
+            "cache_adaptive",
+            HSL,
+            ONE,
+            Set::Origin(values::cache_adaptive),
+            "Limits the validity that a response sets to half the time for which the content of the page has been equal, but \
+                 at least to this time.",
+        )
+        .default("off")
+        .own(),
+    ),
+    FamilyRow::new(
+        Directive::new(
             "cache_negative",
             HSL,
             at_least(1),

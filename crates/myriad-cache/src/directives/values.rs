@@ -112,6 +112,16 @@ pub(super) fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>)
     Ok(())
 }
 
+/// Parses `*_cache_adaptive`. The minimum is at least one second: below, each visit would cause a fetch.
+pub(super) fn cache_adaptive(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
+    let min_ms = if args.bytes(0) == b"off" { None } else { Some(args.millis(0)?) };
+    if min_ms.is_some_and(|ms| ms < 1000) {
+        return Err(args.invalid(0, "a time of at least 1s, or off"));
+    }
+    origin.own_mut::<CacheSettings>().adaptive = min_ms;
+    Ok(())
+}
+
 /// Parses `*_cache_negative`. Only statuses that report the absence of a resource, in general or for this request, are
 /// valid: for others, the rule would keep a redirect or a page, and `*_cache_valid` covers server errors.
 pub(super) fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {

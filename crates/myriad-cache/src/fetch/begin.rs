@@ -12,10 +12,12 @@ use super::abort::reject_fetch;
 use super::job::{FetchGoal, FetchJob};
 use super::report::{FetchReport, Reporter};
 use super::run::run;
+use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
 use crate::journey_step::CacheContext;
 use crate::other_codings;
+use crate::page;
 use crate::shared_fetch_headers;
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{CachePlace, MakeError};
@@ -35,7 +37,7 @@ pub(crate) fn start(
         reject_fetch(&exchange.request, cached.cache, writer, Some(reporter));
         return;
     };
-    begin(exchange, cached, (writer, entry), Some(reporter), None);
+    begin(exchange, cached, (writer, entry), FetchCause::Request(reporter));
 }
 
 /// Starts the fetch of a stale page in the background; the request itself serves the stale page.
@@ -46,7 +48,7 @@ pub(crate) fn start_in_background(
     fetching: FetchPermit,
 ) {
     let flight = (writer, FetchAdmission::Now(fetching));
-    exchange.request.cache.refresh = begin(exchange, cached, flight, None, None);
+    exchange.request.cache.refresh = begin(exchange, cached, flight, FetchCause::Expiry);
 }
 
 /// Starts the fetch of a page that is still fresh, in the background. The permit for early refreshes is held until the
@@ -57,7 +59,35 @@ pub(crate) fn start_early(
     writer: FlightWriter<PageMeta>,
     (fetching, spent): (FetchPermit, RefreshPermit),
 ) {
-    begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), None, Some(spent));
+    begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::Early(spent));
+}
+
+/// Starts the second fetch of a page that was just stored, in the background, to find its noise. Nothing is started if
+/// too many fetches are in progress.
+pub(super) fn start_noise_check(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    page: &Page,
+    check: NoiseCheck,
+) {
+    let zone = &cached.cache.zone;
+    let address = Some(page::address_of(&exchange.request));
+    let now = myriad_net::clock::now_ms();
+    let Some(fetching) = zone.fetches.try_begin() else { return };
+    let Some(writer) = zone.zone.begin_refresh(page, now, cached.lease_ms(), address) else { return };
+    begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::NoiseCheck(check));
+}
+
+/// Reason for a fetch.
+enum FetchCause {
+    /// A request waits for the result, which it receives by this channel.
+    Request(oneshot::Sender<FetchReport>),
+    /// The page is stale; the request serves the stale page.
+    Expiry,
+    /// The page expires soon.
+    Early(RefreshPermit),
+    /// The page was just fetched, and differs from the page before.
+    NoiseCheck(NoiseCheck),
 }
 
 /// Builds the request to the origin and spawns the task of the fetch. Returns `None` if the request cannot be built or
@@ -66,9 +96,14 @@ fn begin(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
     (writer, entry): (FlightWriter<PageMeta>, FetchAdmission),
-    reporter: Reporter,
-    spent: Option<RefreshPermit>,
+    cause: FetchCause,
 ) -> Option<JoinHandle<()>> {
+    let (reporter, spent, noise_check): (Reporter, _, _) = match cause {
+        FetchCause::Request(reporter) => (Some(reporter), None, None),
+        FetchCause::Expiry => (None, None, None),
+        FetchCause::Early(permit) => (None, Some(permit), None),
+        FetchCause::NoiseCheck(check) => (None, None, Some(check)),
+    };
     let CacheContext { origin, cache } = cached;
     let Ok(chosen) = group::target_of_place(exchange, origin) else {
         writer.fail(StoreFailure(502));
@@ -119,6 +154,7 @@ fn begin(
         companion,
         own_request,
         shared_headers,
+        noise_check,
     };
     let held = cached.to_owned();
     let job = FetchJob {

@@ -6,6 +6,7 @@ use myriad_store::FlightWriter;
 use myriad_upstream::{Attempts, OriginRequest, OriginResponse};
 
 use super::report::Reporter;
+use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
 use crate::journey_step::OwnedCacheContext;
@@ -53,6 +54,8 @@ pub(super) struct FetchGoal {
     pub own_request: bool,
     /// Header fields sent to the origin instead of the client's fields; `None` to send the client's fields.
     pub shared_headers: Option<SharedFetchFields>,
+    /// Set if the page is fetched a second time to find its noise.
+    pub noise_check: Option<NoiseCheck>,
 }
 
 /// Response of an origin whose body has not been read yet.

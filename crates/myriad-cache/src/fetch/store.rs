@@ -16,6 +16,7 @@ use myriad_store::{
 use myriad_upstream::{Attempts, OriginResponse};
 
 use super::report::{FetchReport, Reporter, report};
+use crate::adaptive_validity::{self, NoiseCheck};
 use crate::assets;
 use crate::companion::CompanionPage;
 use crate::complete::complete;
@@ -28,7 +29,7 @@ use crate::shared_fetch_headers;
 use myriad_exchange::exchange::Exchange;
 use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
-use myriad_store::page::{FetchPermit, PageMeta};
+use myriad_store::page::{FetchPermit, Page, PageMeta};
 
 /// Response that may be stored, with everything needed to store it.
 pub(super) struct AdmittedResponse {
@@ -48,19 +49,31 @@ pub(super) struct AdmittedResponse {
     pub companion: Option<CompanionPage>,
     /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
+    /// Set if the page is fetched a second time to find its noise.
+    pub noise_check: Option<NoiseCheck>,
 }
 
 /// Reads the body, and writes each piece to the page in flight, from which all waiters read it. A response that the
-/// application marks as incomplete, or that ends with a fatal error, is forwarded to the waiters but not stored.
+/// application marks as incomplete, or that ends with a fatal error, is forwarded to the waiters but not stored. Returns
+/// the stored page and a check if it must be fetched again to find its noise.
 pub(super) async fn store(
     exchange: &Exchange,
     cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     reporter: Reporter,
     admitted: AdmittedResponse,
-) {
-    let AdmittedResponse { response, lifetime, now, pace, fetching, selection, companion, attempts } =
-        admitted;
+) -> Option<(Page, NoiseCheck)> {
+    let AdmittedResponse {
+        response,
+        lifetime,
+        now,
+        pace,
+        fetching,
+        selection,
+        companion,
+        attempts,
+        noise_check,
+    } = admitted;
     let OriginResponse { head, body, .. } = *response;
     let coding = page::removed_coding(&exchange.request, &head);
     let mut meta = page_meta(exchange, cached, &head, lifetime, now, coding);
@@ -86,7 +99,7 @@ pub(super) async fn store(
     let writer = writer.admit(admission);
     report(reporter, varies.map_or(FetchReport::Admitted(head), FetchReport::OtherVariant));
     let incoming = IncomingBody { body, length, pace, fetching, decoder: coding.and_then(page::decoder) };
-    let Some(mut writer) = receive_body(exchange, writer, incoming, cutting.as_mut()).await else { return };
+    let mut writer = receive_body(exchange, writer, incoming, cutting.as_mut()).await?;
     if let Some(cutting) = cutting {
         let (rest, cut) = cutting.finish(&exchange.request);
         push(&mut writer, rest);
@@ -96,15 +109,17 @@ pub(super) async fn store(
         let why = if is_incomplete { "an incomplete response" } else { "a fatal error" };
         let what = format_args!("upstream reported {why}: the response is forwarded and not stored");
         exchange.request.log(LogLevel::Error, what);
-        return writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
+        writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
+        return None;
     }
+    let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, noise_check);
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
         companion.store(exchange, cached.cache, meta.clone(), &body);
     }
     if let Some(body) = writer.body() {
         assets::store_assets(exchange, cached, meta.view(), &body);
     }
-    complete(exchange, &cached.cache.zone, writer, meta);
+    complete(exchange, &cached.cache.zone, writer, meta).zip(next)
 }
 
 /// Returns the metadata of a page that arrived at `now`, in milliseconds since the epoch.

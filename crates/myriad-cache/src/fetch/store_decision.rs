@@ -9,6 +9,7 @@ use myriad_policy::{
 use myriad_script::Builtin;
 use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
 
+use super::begin::start_noise_check;
 use super::job::{FetchGoal, FetchedResponse};
 use super::report::{FetchReport, Reporter, report};
 use super::store::{AdmittedResponse, store};
@@ -37,7 +38,7 @@ pub(super) async fn judge(
     cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     reporter: Reporter,
-    sought: FetchGoal,
+    mut sought: FetchGoal,
     answered: FetchedResponse,
 ) {
     let CacheContext { origin: place, cache } = cached;
@@ -90,9 +91,22 @@ pub(super) async fn judge(
                 .and_then(|other| other.admit(exchange, cache, fields, sought.shared_headers.as_ref()));
             let mut response = response;
             add_no_vary_search(cache, &mut response.head);
-            let admitted =
-                AdmittedResponse { response, lifetime, now, pace, fetching, selection, companion, attempts };
-            store(exchange, cached, writer, reporter, admitted).await;
+            let noise_check = sought.noise_check.take();
+            let admitted = AdmittedResponse {
+                response,
+                lifetime,
+                now,
+                pace,
+                fetching,
+                selection,
+                companion,
+                attempts,
+                noise_check,
+            };
+            let stored = store(exchange, cached, writer, reporter, admitted).await;
+            if let Some((page, check)) = stored.filter(|_| !sought.own_request) {
+                start_noise_check(exchange, cached, &page, check);
+            }
         }
     }
 }

@@ -55,6 +55,7 @@ pub(crate) fn meta_of(
         reason: &unusual_reason(head),
         unsent: b"",
         cut: b"",
+        history: b"",
     };
     let facts = PageFacts {
         status: head.status,

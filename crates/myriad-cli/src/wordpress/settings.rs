@@ -26,7 +26,7 @@ enum AcceptedValues {
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [KnownSetting; 17] = [
+const KNOWN: [KnownSetting; 18] = [
     known("search", "off", AcceptedValues::Word(ON_OFF)),
     known("rest", "off", AcceptedValues::Word(ON_OFF)),
     known("multisite", "", AcceptedValues::Word(&["off", "subdirectories", "subdomains"])),
@@ -36,6 +36,7 @@ const KNOWN: [KnownSetting; 17] = [
     known("purge", "on", AcceptedValues::Word(ON_OFF)),
     known("frames", "same", AcceptedValues::Word(&["same", "any"])),
     known("validity", "1m", AcceptedValues::Time),
+    known("adaptive", "1m", AcceptedValues::Time),
     known("uploads", "64m", AcceptedValues::Size),
     known("disk", "1g", AcceptedValues::Size),
     known("memory", "", AcceptedValues::Size),
@@ -94,8 +95,8 @@ impl SiteSettings {
 
     /// Returns the name of a given setting that is only valid for WordPress; `None` if there is none.
     pub(super) fn of_wordpress(&self) -> Option<&str> {
-        const OF_WORDPRESS: [&str; 7] =
-            ["search", "rest", "multisite", "plugin_pages", "link_previews", "xmlrpc", "frames"];
+        const OF_WORDPRESS: [&str; 8] =
+            ["search", "rest", "multisite", "plugin_pages", "link_previews", "xmlrpc", "frames", "adaptive"];
         self.0.iter().map(|(name, _)| *name).find(|name| OF_WORDPRESS.contains(name))
     }
 

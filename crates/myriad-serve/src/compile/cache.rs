@@ -116,6 +116,7 @@ impl RuntimeCompiler<'_> {
             device_class: settings.feature::<DeviceClass>().on,
             announced: announcement(origin),
             shared_fetch: self.shared_fetch(settings, key),
+            adaptive_min_ms: cache.adaptive,
             grace: cache.stale,
             invalidate: if *rfc9111 { Invalidate::Everything } else { cache.invalidate },
             negative: cache.negative.clone(),

@@ -300,6 +300,11 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
+    /// Returns the stored object that this fetch replaces; `None` if there is none.
+    pub fn previous(&self) -> Option<&Object<M>> {
+        self.lead.previous()
+    }
+
     /// Returns true if this fetch replaces a stored object.
     pub fn replaces(&self) -> bool {
         self.lead.previous().is_some()

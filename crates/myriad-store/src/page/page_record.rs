@@ -10,7 +10,7 @@ use crate::page::{
 /// Encoding of page metadata in files: numbers are little-endian, byte strings follow their lengths, flags are in the
 /// order of the fields.
 impl Persist for PageMeta {
-    const VERSION: u16 = 5;
+    const VERSION: u16 = 6;
 
     fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
         // Every field is named, so that the compiler reports a field that is not handled here. A new field requires a
@@ -44,6 +44,7 @@ impl Persist for PageMeta {
         put(out, texts.marks().as_bytes());
         put(out, texts.unsent());
         put(out, texts.cut());
+        put(out, texts.history());
         out.extend_from_slice(&took.to_bytes());
     }
 
@@ -58,10 +59,18 @@ impl Persist for PageMeta {
         let (origin_encoded, no_transform, redirects) = (reader.flag()?, reader.flag()?, reader.flag()?);
         let (lifetime, proxied) = (reader.lifetime()?, reader.proxied()?);
         let marks = PageMarks::from_bytes(reader.bytes()?)?;
-        let (unsent, cut) = (reader.bytes()?, reader.bytes()?);
+        let (unsent, cut, history) = (reader.bytes()?, reader.bytes()?, reader.bytes()?);
         let took = StoredDuration::of_bytes(reader.array()?);
-        let parts =
-            TextParts { lines, marks: marks.borrowed(), media_type, last_modified, reason, unsent, cut };
+        let parts = TextParts {
+            lines,
+            marks: marks.borrowed(),
+            media_type,
+            last_modified,
+            reason,
+            unsent,
+            cut,
+            history,
+        };
         let facts = PageFacts {
             status,
             ends: TextEnds::of(&parts),
@@ -80,6 +89,9 @@ impl Persist for PageMeta {
     fn shifted(mut self, ms: i64) -> Self {
         if ms != 0 {
             self.facts.stored_lifetime = self.facts.stored_lifetime.get().shifted(ms).into();
+            if let Some(history) = self.view().history() {
+                self = self.with_history(&history.shifted(ms));
+            }
         }
         self
     }
@@ -137,6 +149,7 @@ fn put_lifetime(out: &mut Vec<u8>, lifetime: &Lifetime) {
         FreshnessSource::CacheValid => 4,
         FreshnessSource::Heuristic => 5,
         FreshnessSource::Accelerator => 6,
+        FreshnessSource::Adaptive => 7,
     });
     out.push(u8::from(born.is_some()));
     out.extend_from_slice(&born.unwrap_or(0).to_le_bytes());
@@ -212,6 +225,7 @@ impl<'a> Reader<'a> {
                 4 => FreshnessSource::CacheValid,
                 5 => FreshnessSource::Heuristic,
                 6 => FreshnessSource::Accelerator,
+                7 => FreshnessSource::Adaptive,
                 _ => return None,
             },
             born: {
@@ -242,7 +256,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
     use crate::Metadata;
-    use myriad_policy::Tags;
+    use myriad_policy::{PageHistory, Tags};
 
     fn page(tag: Option<EntityTag>, odd: bool) -> PageMeta {
         let marks = PageMarks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" }));
@@ -254,6 +268,7 @@ mod tests {
             reason: "Nowhere",
             unsent: if odd { b"" } else { b"X-B: c\r\n" },
             cut: if odd { b"cut" } else { b"" },
+            history: &if odd { PageHistory::new(40_000).encode() } else { Vec::new() },
         };
         let facts = PageFacts {
             status: 404,
@@ -332,6 +347,7 @@ mod tests {
         assert_eq!((shifted.fresh_until, shifted.stale_updating_until), (40_000, 50_000));
         assert_eq!((shifted.stale_error_until, shifted.born), (0, Some(30_000)));
         assert_eq!(shifted.valid_ms, lifetime.valid_ms);
+        assert_eq!(again.view().history(), Some(PageHistory::new(20_000)));
         assert_eq!(bytes(&again.shifted(20_000)), bytes(&first));
     }
 

@@ -88,6 +88,11 @@ impl PurgeLog {
         }
     }
 
+    /// Returns the time of the last purge, in milliseconds since the epoch; `None` without any.
+    pub fn last_at_ms(&self) -> Option<u64> {
+        self.0.lock().last.back().map(|purge| purge.at_ms)
+    }
+
     /// Returns the number of purges recorded so far, and those after the first `noted` as far as they are stored,
     /// oldest first.
     pub fn after(&self, noted: u64) -> (u64, Vec<PurgeLogEntry>) {

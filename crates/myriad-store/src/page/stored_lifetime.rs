@@ -18,7 +18,7 @@ pub struct StoredLifetime {
 const VALID_BITS: u32 = 56;
 /// Maximum freshness lifetime that is stored, in milliseconds; longer ones are cut to it.
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
-const SOURCES: [ValiditySource; 7] = [
+const SOURCES: [ValiditySource; 8] = [
     ValiditySource::XAccelExpires,
     ValiditySource::SMaxage,
     ValiditySource::MaxAge,
@@ -26,6 +26,7 @@ const SOURCES: [ValiditySource; 7] = [
     ValiditySource::CacheValid,
     ValiditySource::Heuristic,
     ValiditySource::Accelerator,
+    ValiditySource::Adaptive,
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,6 +50,7 @@ impl PageSpec<'_> {
             reason: "",
             unsent: b"",
             cut: b"",
+            history: b"",
         };
         let lifetime = Lifetime {
             fresh_until: self.fresh_until,

@@ -19,10 +19,13 @@ pub struct TextParts<'a> {
     pub unsent: &'a [u8],
     /// Parts that were cut out of the page because they are personal (`myriad_script::esi::Cut`); usually empty.
     pub cut: &'a [u8],
+    /// Results of earlier renderings ([`PageHistory`](myriad_policy::PageHistory)); empty without `*_cache_adaptive`.
+    pub history: &'a [u8],
 }
 
-/// Flag in the last offset of [`TextEnds`]: the texts contain `unsent` or `cut`. The lengths of the reason phrase (16
-/// bits) and of the unsent lines (32 bits) then precede the reason phrase. Pages without them need no byte for this.
+/// Flag in the last offset of [`TextEnds`]: the texts contain `unsent`, `cut` or `history`. The lengths of the reason
+/// phrase and of the history (16 bits each) and of the unsent lines (32 bits) then precede the reason phrase. Pages
+/// without them need no byte for this.
 const HAS_MORE: u32 = 1 << 31;
 
 impl TextParts<'_> {
@@ -35,18 +38,20 @@ impl TextParts<'_> {
         let mut joined = self.first_four().concat();
         // A longer reason phrase is truncated, because its length has 16 bits.
         let reason = &self.reason.as_bytes()[..self.reason.len().min(usize::from(u16::MAX))];
+        let history = if self.history.len() > usize::from(u16::MAX) { b"" } else { self.history };
         if self.has_more() {
             joined.extend_from_slice(&(reason.len() as u16).to_le_bytes());
+            joined.extend_from_slice(&(history.len() as u16).to_le_bytes());
             joined.extend_from_slice(&(self.unsent.len() as u32).to_le_bytes());
         }
-        for part in [reason, self.unsent, self.cut] {
+        for part in [reason, history, self.unsent, self.cut] {
             joined.extend_from_slice(part);
         }
         joined.into()
     }
 
     fn has_more(&self) -> bool {
-        !self.cut.is_empty() || !self.unsent.is_empty()
+        !self.cut.is_empty() || !self.unsent.is_empty() || !self.history.is_empty()
     }
 }
 
@@ -85,7 +90,7 @@ impl<'a> Texts<'a> {
 
     /// Returns the texts as separate parts.
     pub fn parts(self) -> TextParts<'a> {
-        let (_, unsent, cut) = self.tail();
+        let Tail { unsent, cut, history, .. } = self.tail();
         TextParts {
             lines: self.lines(),
             marks: self.marks(),
@@ -94,6 +99,7 @@ impl<'a> Texts<'a> {
             reason: self.reason(),
             unsent,
             cut,
+            history,
         }
     }
 
@@ -123,35 +129,51 @@ impl<'a> Texts<'a> {
 
     /// Returns [`TextParts::reason`]; empty for the standard reason phrase.
     pub fn reason(self) -> &'a str {
-        std::str::from_utf8(self.tail().0).unwrap_or_default()
+        std::str::from_utf8(self.tail().reason).unwrap_or_default()
     }
 
     /// Returns [`TextParts::unsent`]: field lines for `$upstream_http_*` that are not sent.
     pub fn unsent(self) -> &'a [u8] {
-        self.tail().1
+        self.tail().unsent
     }
 
     /// Returns [`TextParts::cut`]: personal parts that were cut out of the page.
     pub fn cut(self) -> &'a [u8] {
-        self.tail().2
+        self.tail().cut
     }
 
-    /// Returns the reason phrase, the lines that are not sent and the cut parts, which are last in the joined texts.
-    fn tail(self) -> (&'a [u8], &'a [u8], &'a [u8]) {
+    /// Returns [`TextParts::history`]: the results of earlier renderings of the page.
+    pub fn history(self) -> &'a [u8] {
+        self.tail().history
+    }
+
+    /// Returns the texts that are last in the joined texts.
+    fn tail(self) -> Tail<'a> {
         let tail = &self.bytes[(self.ends.0[3] & !HAS_MORE) as usize..];
         if self.ends.0[3] & HAS_MORE == 0 {
-            return (tail, b"", b"");
+            return Tail { reason: tail, ..Tail::default() };
         }
         split_tail(tail).unwrap_or_default()
     }
 }
 
-fn split_tail(tail: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+/// Texts that few pages have, and the reason phrase.
+#[derive(Clone, Copy, Default)]
+struct Tail<'a> {
+    reason: &'a [u8],
+    history: &'a [u8],
+    unsent: &'a [u8],
+    cut: &'a [u8],
+}
+
+fn split_tail(tail: &[u8]) -> Option<Tail<'_>> {
     let (reason, tail) = tail.split_first_chunk()?;
+    let (history, tail) = tail.split_first_chunk()?;
     let (unsent, tail) = tail.split_first_chunk()?;
     let (reason, tail) = tail.split_at_checked(usize::from(u16::from_le_bytes(*reason)))?;
+    let (history, tail) = tail.split_at_checked(usize::from(u16::from_le_bytes(*history)))?;
     let (unsent, cut) = tail.split_at_checked(u32::from_le_bytes(*unsent) as usize)?;
-    Some((reason, unsent, cut))
+    Some(Tail { reason, history, unsent, cut })
 }
 
 #[cfg(test)]
@@ -162,20 +184,29 @@ mod tests {
     #[test]
     fn each_part_comes_back_as_it_was_empty_or_not() {
         let marks = PageMarks::new("https", b"example.org", b"/a?b", &Tags::parse(b"one two"));
-        for empty in 0..128_u8 {
+        for empty in 0..=255_u8 {
             let keep = |bit: u8, text: &'static str| if empty & 1 << bit == 0 { text } else { "" };
             let (lines, media_type) = (keep(0, "X-A: b\r\n").as_bytes(), keep(1, "text/html").as_bytes());
             let (last_modified, reason) =
                 (keep(2, "Sat, 21 Nov 2026 00:00:00 GMT").as_bytes(), keep(3, "Nowhere"));
             let (cut, unsent) = (keep(5, "cut").as_bytes(), keep(6, "X-B: c\r\n").as_bytes());
+            let history = keep(7, "history").as_bytes();
             let stored_marks = marks.borrowed();
-            let parts =
-                TextParts { lines, marks: stored_marks, media_type, last_modified, reason, unsent, cut };
+            let parts = TextParts {
+                lines,
+                marks: stored_marks,
+                media_type,
+                last_modified,
+                reason,
+                unsent,
+                cut,
+                history,
+            };
             let joined = parts.join();
             let texts = Texts::new(&joined, TextEnds::of(&parts));
             assert_eq!((texts.lines(), texts.media_type()), (lines, media_type));
             assert_eq!((texts.last_modified(), texts.reason(), texts.cut()), (last_modified, reason, cut));
-            assert_eq!(texts.unsent(), unsent);
+            assert_eq!((texts.unsent(), texts.history()), (unsent, history));
             assert_eq!(texts.marks().as_bytes(), marks.as_bytes());
         }
     }

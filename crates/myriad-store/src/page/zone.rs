@@ -10,12 +10,12 @@ use crate::{
 use myriad_encode::Coding;
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
-use myriad_policy::{EntityTag, Lifetime};
+use myriad_policy::{EntityTag, Lifetime, PageHistory};
 
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
     FetchLimiter, FolderCreator, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, StoredLifetime,
-    StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
+    StoredProxiedFacts, TextEnds, TextParts, Texts, UnannouncedChanges, ZoneCounts,
 };
 
 /// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
@@ -71,6 +71,12 @@ impl PageMeta {
     #[must_use]
     pub fn with_unsent(&self, unsent: &[u8]) -> Self {
         self.with_parts(TextParts { unsent, ..self.view().texts().parts() })
+    }
+
+    /// Returns the metadata with the results of earlier renderings.
+    #[must_use]
+    pub fn with_history(&self, history: &PageHistory) -> Self {
+        self.with_parts(TextParts { history: &history.encode(), ..self.view().texts().parts() })
     }
 
     fn with_parts(&self, parts: TextParts<'_>) -> Self {
@@ -143,6 +149,11 @@ impl<'a> PageView<'a> {
         self.texts().cut()
     }
 
+    /// Returns the results of earlier renderings of the page; `None` if none are stored.
+    pub fn history(self) -> Option<PageHistory> {
+        PageHistory::decode(self.texts().history())
+    }
+
     /// Returns the URL and tags by which purges find the page.
     pub fn marks(self) -> PageMarks<&'a [u8]> {
         self.texts().marks()
@@ -176,6 +187,8 @@ pub struct PageZone {
     pub purge_results: PurgeResults,
     /// Log of the last purges.
     pub purges: PurgeLog,
+    /// Last changes of pages that no purge announced.
+    pub unannounced_changes: UnannouncedChanges,
     /// Limiter of concurrent fetches of pages into the zone.
     pub fetches: Arc<FetchLimiter>,
 }
@@ -192,9 +205,15 @@ pub struct PageFolder {
 impl PageZone {
     /// Creates an empty zone.
     pub fn new(zone: Zone<PageMeta>, folder: PageFolder) -> Self {
-        let fetches = Arc::default();
-        let (counts, ends, purges) = (ZoneCounts::default(), PurgeResults::default(), PurgeLog::default());
-        Self { zone, folder, counts, purge_results: ends, purges, fetches }
+        Self {
+            zone,
+            folder,
+            counts: ZoneCounts::default(),
+            purge_results: PurgeResults::default(),
+            purges: PurgeLog::default(),
+            unannounced_changes: UnannouncedChanges::default(),
+            fetches: Arc::default(),
+        }
     }
 
     /// Opens the disk tier, or only changes its limits if it is already open. Events are written to `log`. If the

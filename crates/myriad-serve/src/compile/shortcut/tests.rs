@@ -128,6 +128,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{frames}}", "origin_add_header X-Frame-Options $frame_options unless=Content-Security-Policy;"),
         ("{{agents}}", ""),
         ("{{validity}}", "1m"),
+        ("{{adaptive}}", "1m"),
         ("{{uploads}}", "64m"),
         ("{{disk}}", "1g"),
         ("{{memory}}", ""),

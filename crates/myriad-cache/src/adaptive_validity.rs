@@ -1,0 +1,204 @@
+//! Adaptive validity (`*_cache_adaptive`): limits the validity of a page to half the time for which its content is known
+//! to be equal.
+//!
+//! A refreshed page is compared with the page that it replaces. If it differs, the page is fetched a second time at
+//! once: the differences between these two renderings are noise (nonces, times, random ids), which is ignored from then
+//! on. If the page still differs from the replaced one, its content was changed without a purge.
+//!
+//! ```text
+//!   stored page -- refresh --> equal: equal_since is kept
+//!                          \-> different --> stored, and fetched again --> noise only: equal_since is kept
+//!                                                                     \--> changed: equal_since is now, and reported
+//! ```
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use myriad_log::LogLevel;
+use myriad_policy::{AFTER_PURGE_MS, CachePolicy, Difference, Noise, PageHistory};
+use myriad_store::page::{Page, PageMeta, UnannouncedChange};
+use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::CachePlace;
+
+/// Time by which a page must be older than its last change for a new search for noise, in milliseconds. Without this, a
+/// page that changes at each refresh would always be fetched twice.
+const MIN_EQUAL_MS: u64 = 1000;
+/// Maximum length of an excerpt of a page in a report, in bytes.
+const MAX_EXCERPT: usize = 120;
+/// Number of bytes before a difference that an excerpt contains.
+const EXCERPT_CONTEXT: usize = 40;
+/// Maximum length of the tags in a report, in bytes.
+const MAX_TAGS: usize = 500;
+
+/// Page whose refresh differed. The refreshed page is fetched again, to find out whether the difference is noise.
+pub(crate) struct NoiseCheck {
+    /// Page before the refresh.
+    pub before: Page,
+}
+
+/// Sets the history of a page whose body is complete, and limits its lifetime accordingly. `check` is given for the
+/// second of two successive fetches. Returns the check for which the page must be fetched again, if any.
+pub(crate) fn assess(
+    exchange: &Exchange,
+    cache: &CachePlace,
+    writer: &mut BodyWriter<PageMeta>,
+    meta: &mut PageMeta,
+    check: Option<NoiseCheck>,
+) -> Option<NoiseCheck> {
+    let min_ms = cache.rules.adaptive_min_ms?;
+    if !meta.facts.lifetime().source.is_from_response() {
+        return None;
+    }
+    let now = myriad_net::clock::now_ms();
+    let previous = writer.previous().cloned();
+    let (history, next) = match (&previous, writer.body()) {
+        (Some(previous), Some(body)) if previous.stored_body().is_none() && has_same_head(previous, meta) => {
+            let renderings = Renderings { previous, body: &body, now };
+            match check {
+                Some(check) => (renderings.after_second_fetch(exchange, cache, &check), None),
+                None => renderings.after_refresh(),
+            }
+        }
+        _ => (PageHistory::new(now), None),
+    };
+    let is_after_purge = was_purged(cache, previous.as_ref(), exchange, now);
+    let lifetime = history.limit(meta.facts.lifetime(), min_ms, now, is_after_purge);
+    *meta = meta.with_history(&history);
+    meta.facts.stored_lifetime = lifetime.into();
+    next
+}
+
+/// Limits the lifetime of a page that the origin confirmed by a 304, and copies the history of the page.
+pub(crate) fn confirm(rules: &CachePolicy, stored: &Page, meta: &mut PageMeta, now: u64) {
+    let Some(min_ms) = rules.adaptive_min_ms else { return };
+    let history = stored.meta().history().unwrap_or_else(|| PageHistory::new(stored.stored_at()));
+    let lifetime = history.limit(meta.facts.lifetime(), min_ms, now, false);
+    *meta = meta.with_history(&history);
+    meta.facts.stored_lifetime = lifetime.into();
+}
+
+/// Returns whether the status, the media type and the target of a redirect are those of the stored page.
+fn has_same_head(stored: &Page, meta: &PageMeta) -> bool {
+    let (stored, new) = (stored.meta(), meta.view());
+    let location = |lines: &[u8]| {
+        let mut lines = lines.split(|byte| *byte == b'\n');
+        lines
+            .find(|line| line.get(..9).is_some_and(|name| name.eq_ignore_ascii_case(b"location:")))
+            .map(<[u8]>::to_vec)
+    };
+    stored.status == new.status
+        && stored.media_type() == new.media_type()
+        && location(stored.lines()) == location(new.lines())
+}
+
+/// Returns whether a purge covered the page within the last 10 s.
+fn was_purged(cache: &CachePlace, previous: Option<&Page>, exchange: &Exchange, now: u64) -> bool {
+    let zone = &cache.zone;
+    let is_covered = match previous {
+        Some(previous) => is_invalid(previous),
+        None => {
+            zone.zone.removal_reason(KeyRef::new(&exchange.request.cache.key)) == Some(RemovalReason::Purged)
+        }
+    };
+    is_covered && zone.purges.last_at_ms().is_some_and(|at| now.saturating_sub(at) < AFTER_PURGE_MS)
+}
+
+/// Returns whether the page was invalidated by a purge.
+fn is_invalid(page: &Page) -> bool {
+    page.fresh_until() == 0
+}
+
+/// Stored page and the body that replaces it.
+struct Renderings<'a> {
+    previous: &'a Page,
+    body: &'a Body,
+    /// Current time, in milliseconds since the epoch.
+    now: u64,
+}
+
+impl Renderings<'_> {
+    /// Returns the history of a refreshed page, and a check if the page must be fetched again.
+    fn after_refresh(&self) -> (PageHistory, Option<NoiseCheck>) {
+        let old = self.previous.meta().history();
+        let old = old.unwrap_or_else(|| PageHistory::new(self.previous.stored_at()));
+        if let Ok(noise) = old.noise.compare(&contiguous(&self.previous.body()), &contiguous(self.body)) {
+            return (PageHistory { noise, ..old }, None);
+        }
+        let was_equal = old.equal_since.saturating_add(MIN_EQUAL_MS) < self.previous.stored_at();
+        // A change that a purge announced needs no explanation.
+        let is_checked = !is_invalid(self.previous) && (was_equal || !old.is_noise_known);
+        let history =
+            PageHistory { is_noise_known: old.is_noise_known && !is_checked, ..PageHistory::new(self.now) };
+        (history, is_checked.then(|| NoiseCheck { before: self.previous.clone() }))
+    }
+
+    /// Returns the history of a page that was fetched twice in succession: `previous` is the first of these fetches.
+    fn after_second_fetch(&self, exchange: &Exchange, cache: &CachePlace, check: &NoiseCheck) -> PageHistory {
+        let body = contiguous(self.body);
+        let changed = PageHistory { is_noise_known: true, ..PageHistory::new(self.previous.stored_at()) };
+        let first = self.previous.body();
+        let Some(noise) = Noise::between(&contiguous(&first), &body) else { return changed };
+        let before = check.before.body();
+        let before = contiguous(&before);
+        match noise.compare(&body, &before) {
+            Ok(_) => {
+                let old = check.before.meta().history();
+                let equal_since = old.map_or(check.before.stored_at(), |old| old.equal_since);
+                PageHistory { equal_since, noise, ..changed }
+            }
+            Err(difference) => {
+                report(exchange, cache, &check.before, [&before, &body], difference, self.now);
+                PageHistory { noise, ..changed }
+            }
+        }
+    }
+}
+
+/// Reports a change that no purge announced: in the error log, and in the list of the zone. `texts` are the page before
+/// and after the change.
+fn report(
+    exchange: &Exchange,
+    cache: &CachePlace,
+    page: &Page,
+    [before, after]: [&[u8]; 2],
+    difference: Difference,
+    now: u64,
+) {
+    let marks = page.meta().marks();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut tags: Vec<u8> = marks.tags().collect::<Vec<_>>().join(&b' ');
+    tags.truncate(MAX_TAGS);
+    let change = UnannouncedChange {
+        at_ms: now,
+        page: text(&[marks.host(), marks.target()].concat()),
+        tags: text(&tags),
+        before: excerpt(before, difference.rendered),
+        after: excerpt(after, difference.stored),
+    };
+    exchange.request.log(
+        LogLevel::Notice,
+        format_args!(
+            "page \"{}\" changed without a purge: \"{}\" is now \"{}\"",
+            change.page, change.before, change.after
+        ),
+    );
+    cache.zone.unannounced_changes.add(change);
+}
+
+/// Returns the text at a difference, with some bytes before it, on one line.
+fn excerpt(page: &[u8], difference: Range<usize>) -> String {
+    let start = difference.start.saturating_sub(EXCERPT_CONTEXT);
+    let end = difference.end.max(difference.start + EXCERPT_CONTEXT).min(start + MAX_EXCERPT).min(page.len());
+    let text = String::from_utf8_lossy(page.get(start..end).unwrap_or_default());
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the bytes of a body as one slice; an empty slice for a body that is not in memory.
+fn contiguous(body: &Body) -> Cow<'_, [u8]> {
+    match body.segments() {
+        [one] => Cow::Borrowed(one),
+        several => Cow::Owned(several.concat()),
+    }
+}

@@ -1,0 +1,78 @@
+//! covers: fastcgi_cache_adaptive proxy_cache_adaptive
+//! Adaptive validity: pages are valid for half the time for which their content has been equal.
+
+use std::sync::{Arc, Mutex};
+
+use myriad_tests::{Answer, Origin, Request, Server, wait_for};
+
+use super::with;
+
+/// Starts an origin whose page contains `text`, a different id in each response, and enough other words.
+fn start(directives: &str, text: &Arc<Mutex<String>>) -> (Server, Origin) {
+    let text = Arc::clone(text);
+    with(directives).start(move |call| {
+        let words: String = (0..50).map(|word| format!("<li>word {word}</li>\n")).collect();
+        let page =
+            format!("<input value=\"Id{}Z\">{words}<b>{}</b>{words}", call.number, text.lock().unwrap());
+        call.answer("Content-Type: text/html\nX-Accel-Expires: 3600", page);
+    })
+}
+
+fn ttl(answer: &Answer) -> u64 {
+    let status = answer.field("Cache-Status").unwrap();
+    status.split("ttl=").nth(1).unwrap().split(';').next().unwrap().parse().unwrap()
+}
+
+fn reports(server: &Server) -> usize {
+    let log = std::fs::read_to_string(server.path("error.log")).unwrap();
+    log.matches("changed without a purge").count()
+}
+
+#[test]
+fn ids_that_differ_in_each_response_are_no_change_and_another_text_is_reported() {
+    let text = Arc::new(Mutex::new("open".to_owned()));
+    let (server, origin) = start("fastcgi_cache_adaptive 1s; fastcgi_cache_background_update on;", &text);
+    assert_eq!(server.get("/a").cache(), "MISS");
+    assert_eq!(server.get("/a").cache(), "HIT");
+    // The first refresh differs, so that the page is fetched again; later refreshes are equal except for the id.
+    wait_for("three more refreshes", || {
+        server.get("/a");
+        origin.count() >= 6
+    });
+    assert_eq!(reports(&server), 0);
+    *text.lock().unwrap() = "closed".to_owned();
+    wait_for("the change", || server.get("/a").text().contains("closed"));
+    server.log_has("page \"localhost/a\" changed without a purge: \"");
+    server.log_has("<b>closed</b>");
+    assert_eq!(reports(&server), 1);
+}
+
+#[test]
+fn new_pages_are_valid_for_the_minimum_and_pages_after_a_purge_for_ten_seconds() {
+    let text = Arc::new(Mutex::new(String::new()));
+    let rules = "fastcgi_cache_adaptive 10m; fastcgi_cache_purge on; cache_status on;";
+    let (server, origin) = start(rules, &text);
+    server.get("/a");
+    let valid = ttl(&server.get("/a"));
+    assert!((500..=600).contains(&valid), "{valid}");
+    assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 200);
+    server.get("/a");
+    assert!(ttl(&server.get("/a")) <= 10);
+    server.get("/b");
+    assert!(ttl(&server.get("/b")) > 500, "the purge did not concern this page");
+    assert_eq!(origin.count(), 3);
+}
+
+#[test]
+fn shorter_and_configured_validities_stay() {
+    let (server, _origin) = with("fastcgi_cache_adaptive 10m; fastcgi_cache_valid 200 1h; cache_status on;")
+        .start(|call| {
+            let field = if call.uri() == "/short" { "X-Accel-Expires: 30" } else { "X-None: 1" };
+            call.answer(&format!("Content-Type: text/html\n{field}"), "page");
+        });
+    for target in ["/short", "/configured"] {
+        server.get(target);
+    }
+    assert!(ttl(&server.get("/short")) <= 30);
+    assert!(ttl(&server.get("/configured")) > 3000);
+}
