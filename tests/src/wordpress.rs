@@ -181,7 +181,7 @@ impl WordPress {
         let php = self.php().display().to_string();
         let mut command = self.command(&place, &php);
         run(command.args(["--install-plugin", "--must-use"]), "--install-plugin");
-        Server::run(place, self.command(&place, &php))
+        self.serve_with_php(place, &php)
     }
 
     /// Starts a server like [`WordPress::serve_with_plugin`], with a changed preset.
