@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use super::abort::reject_fetch;
 use super::job::{FetchGoal, FetchJob};
 use super::report::{FetchReport, Reporter};
-use super::run::run;
+use super::run::{NextFetch, run};
 use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
@@ -64,18 +64,14 @@ pub(crate) fn start_early(
 
 /// Starts the second fetch of a page that was just stored, in the background, to find its noise. Nothing is started if
 /// too many fetches are in progress.
-pub(super) fn start_noise_check(
-    exchange: &mut Exchange,
-    cached: CacheContext<'_>,
-    page: &Page,
-    check: NoiseCheck,
-) {
+fn start_noise_check(NextFetch { mut exchange, held, page, check }: NextFetch) {
+    let cached = held.get();
     let zone = &cached.cache.zone;
     let address = Some(page::address_of(&exchange.request));
     let now = myriad_net::clock::now_ms();
     let Some(fetching) = zone.fetches.try_begin() else { return };
-    let Some(writer) = zone.zone.begin_refresh(page, now, cached.lease_ms(), address) else { return };
-    begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::NoiseCheck(check));
+    let Some(writer) = zone.zone.begin_refresh(&page, now, cached.lease_ms(), address) else { return };
+    begin(&mut exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::NoiseCheck(check));
 }
 
 /// Reason for a fetch.
@@ -169,7 +165,11 @@ fn begin(
         goal: sought,
     };
     // Boxed, because the runtime moves the future several times.
-    Some(tokio::task::spawn_local(Box::pin(run(job))))
+    Some(tokio::task::spawn_local(Box::pin(async {
+        if let Some(next) = run(job).await {
+            start_noise_check(next);
+        }
+    })))
 }
 
 /// Returns whether the origin can confirm the stored page by a 304: `*_cache_revalidate` is on, and the page has an

@@ -14,6 +14,7 @@ use super::job::{FetchJob, FetchedResponse};
 use super::no_response::{NoResponse, is_of_the_origin};
 use super::report::{FetchReport, report};
 use super::store_decision::judge;
+use crate::adaptive_validity::NoiseCheck;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
 use crate::maintenance;
 use crate::origin_protection;
@@ -22,7 +23,7 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_exchange::runtime::UpstreamTarget;
 use myriad_origin::fetch::fetch as origin_fetch;
 use myriad_origin::group;
-use myriad_store::page::{FetchAdmission, PageMeta};
+use myriad_store::page::{FetchAdmission, Page, PageMeta};
 
 /// Reason why a fetch has no response.
 enum FetchError {
@@ -88,8 +89,20 @@ fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
 
+/// Second fetch of a page that is to be started after the first one.
+pub(super) struct NextFetch {
+    /// Copy of the request that started the first fetch.
+    pub exchange: Box<Exchange>,
+    /// Origin and cache of the location.
+    pub held: OwnedCacheContext,
+    /// Page that the first fetch stored.
+    pub page: Page,
+    /// Check for which the page is fetched again.
+    pub check: NoiseCheck,
+}
+
 /// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client.
-pub(super) async fn run(job: FetchJob) {
+pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
     let FetchJob {
         mut exchange,
         held,
@@ -113,7 +126,8 @@ pub(super) async fn run(job: FetchJob) {
         }
     };
     let Some(answered) = answered else {
-        return exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
+        exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
+        return None;
     };
     // A response for one client alone gives no information about the page.
     let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
@@ -121,7 +135,10 @@ pub(super) async fn run(job: FetchJob) {
         note(&exchange.request, held.get(), &answered);
     }
     match answered {
-        Ok(answered) => judge(&mut exchange, held.get(), writer, reporter, sought, answered).await,
+        Ok(answered) => {
+            let (page, check) = judge(&mut exchange, held.get(), writer, reporter, sought, answered).await?;
+            return Some(NextFetch { exchange, held, page, check });
+        }
         // The refresh was not sent: the page remains stale, and the next request tries again.
         Err(FetchError::Failed(error)) if is_deferred(&error, reporter.is_some()) => {
             exchange.request.log(LogLevel::Info, format_args!("{error}, the stale page remains stored"));
@@ -140,4 +157,5 @@ pub(super) async fn run(job: FetchJob) {
         Err(FetchError::NoTarget(status)) => writer.fail(StoreFailure(status)),
         Err(FetchError::Denied) => reject_fetch(&exchange.request, cache, writer, reporter),
     }
+    None
 }

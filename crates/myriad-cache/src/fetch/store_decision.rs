@@ -9,10 +9,10 @@ use myriad_policy::{
 use myriad_script::Builtin;
 use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
 
-use super::begin::start_noise_check;
 use super::job::{FetchGoal, FetchedResponse};
 use super::report::{FetchReport, Reporter, report};
 use super::store::{AdmittedResponse, store};
+use crate::adaptive_validity::NoiseCheck;
 use crate::arrival::Arrival;
 use crate::journey_step::CacheContext;
 use crate::maintenance;
@@ -28,11 +28,12 @@ use myriad_exchange::keys::no_vary_search::learn;
 use myriad_exchange::runtime::{CachePlace, OriginPlace, Reads};
 use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
-use myriad_store::page::PageMeta;
+use myriad_store::page::{Page, PageMeta};
 
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 
 /// Stores a response, confirms the stored page, or forwards the response to the client whose request started the fetch.
+/// Returns the stored page and a check if it must be fetched again to find its noise.
 pub(super) async fn judge(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -40,7 +41,7 @@ pub(super) async fn judge(
     reporter: Reporter,
     mut sought: FetchGoal,
     answered: FetchedResponse,
-) {
+) -> Option<(Page, NoiseCheck)> {
     let CacheContext { origin: place, cache } = cached;
     let FetchedResponse { response, fetching, requested_at: asked, attempts } = answered;
     purge::purge_for_origin(exchange, Some(cache), &response.head).await;
@@ -49,7 +50,8 @@ pub(super) async fn judge(
     let status = response.head.status;
     if sought.conditional && status == 304 {
         let result = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
-        return report(reporter, result);
+        report(reporter, result);
+        return None;
     }
     // True to retain the stored page instead of the response, which would be stored otherwise (`*_cache_use_stale
     // http_404`): the page remains usable for the next failure. The waiters' own requests would get the same response,
@@ -59,7 +61,8 @@ pub(super) async fn judge(
         maintenance::invalidate(&exchange.request, cache, cause).await;
         // Each waiter sends its own request.
         writer.uncacheable(now, 0);
-        return report(reporter, FetchReport::Closed(response));
+        report(reporter, FetchReport::Closed(response));
+        return None;
     }
     let shared_headers = sought.shared_headers.as_ref();
     let fields = &response.head.fields;
@@ -104,11 +107,10 @@ pub(super) async fn judge(
                 noise_check,
             };
             let stored = store(exchange, cached, writer, reporter, admitted).await;
-            if let Some((page, check)) = stored.filter(|_| !sought.own_request) {
-                start_noise_check(exchange, cached, &page, check);
-            }
+            return stored.filter(|_| !sought.own_request);
         }
     }
+    None
 }
 
 /// Parses the `No-Vary-Search` fields of a response, joined to one list; `None` without a valid value.
