@@ -6,9 +6,9 @@
 //! on. If the page still differs from the replaced one, its content was changed without a purge.
 //!
 //! ```text
-//!   stored page -- refresh --> equal: equal_since is kept
-//!                          \-> different --> stored, and fetched again --> noise only: equal_since is kept
-//!                                                                     \--> changed: equal_since is now, and reported
+//!   stored page -- refresh --> equal: equal_since is unchanged
+//!                          \-> different --> stored, and fetched again --> noise only: equal_since is unchanged
+//!                                                                     \--> changed: equal_since is now; reported
 //! ```
 
 use std::borrow::Cow;

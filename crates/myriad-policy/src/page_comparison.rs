@@ -22,7 +22,7 @@ const NOISE_PART: usize = 8;
 const MIN_NOISE: usize = 32;
 /// Number of tokens within which two renderings must become equal again after a difference.
 const RESYNC_DISTANCE: usize = 96;
-/// Number of equal tokens after a difference by which its end is recognised.
+/// Number of equal tokens that terminate a difference.
 const RESYNC_TOKENS: usize = 5;
 
 /// Places of a page that differ at each rendering, as ranges of tokens. The default has no place.

@@ -11,7 +11,7 @@ use super::with;
 fn start(directives: &str, text: &Arc<Mutex<String>>) -> (Server, Origin) {
     let text = Arc::clone(text);
     with(directives).start(move |call| {
-        let words: String = (0..50).map(|word| format!("<li>word {word}</li>\n")).collect();
+        let words = (0..50).map(|word| format!("<li>word {word}</li>\n")).collect::<Vec<_>>().concat();
         let page =
             format!("<input value=\"Id{}Z\">{words}<b>{}</b>{words}", call.number, text.lock().unwrap());
         call.answer("Content-Type: text/html\nX-Accel-Expires: 3600", page);

@@ -1,7 +1,7 @@
 use super::*;
 
 fn page(nonce: &str, ms: &str, price: &str) -> String {
-    let filler: String = (0..60).map(|n| format!("<li class=\"c{n}\">Item {n}</li>\n")).collect();
+    let filler = (0..60).map(|n| format!("<li class=\"c{n}\">Item {n}</li>\n")).collect::<Vec<_>>().concat();
     format!("<html><input name=\"n\" value=\"{nonce}\">{filler}<b>{price}</b>{filler}<!-- {ms} ms --></html>")
 }
 
