@@ -6,19 +6,20 @@ import time
 
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 CHUNK = re.compile(r"<[^<\n]*|[^<\n]+|\n")
+HTML_COMMENT = re.compile(r"<!--(?!\[if).*?-->", re.S)
 NUMBER = re.compile(r"\b\d{10}(?:\d{3}|\.\d+)?\b")
 NEAR_SECONDS = 7200
 CONTEXT = 60
 
 
-def without_times(text):
-    """Replaces Unix times near the present time, in seconds or milliseconds."""
+def normalised(text):
+    """Removes HTML comments, which are not shown, and replaces Unix times near the present time, in seconds or milliseconds."""
     now = time.time()
 
     def mask(match):
         return "TIME" if abs(int(match.group()[:10]) - now) < NEAR_SECONDS else match.group()
 
-    return NUMBER.sub(mask, text)
+    return NUMBER.sub(mask, HTML_COMMENT.sub("", text))
 
 
 def _blocks(left, right):
@@ -70,10 +71,10 @@ def first_difference(expected, received, others):
 
     `others` are further responses of PHP for the expected page.
     """
-    expected, received = without_times(expected), without_times(received)
+    expected, received = normalised(expected), normalised(received)
     if expected == received:
         return None
-    noise = [found for other in others for found in differences(expected, without_times(other))]
+    noise = [found for other in others for found in differences(expected, normalised(other))]
     for found in differences(expected, received):
         if not is_noise(found, noise):
             return excerpt(expected, found[0], found[1]), excerpt(received, found[2], found[3])

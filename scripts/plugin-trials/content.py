@@ -85,7 +85,7 @@ def add_widgets(trial):
     """Adds each widget of the plugin to the sidebar with the REST route of the widget screen."""
     added = []
     for base in [base for base in trial.after["widgets"] if base not in trial.before["widgets"]][:MOST_WIDGETS]:
-        data = {"id_base": base, "sidebar": "sidebar-1", "form_data": f"widget-{base}[1][title]=Hazel"}
+        data = {"id_base": base, "sidebar": "sidebar-1", "form_data": f"widget-{base}[2][title]=Hazel"}  # WordPress numbers them from 2.
         try:
             answer = entries.rest(trial, "POST", "/wp/v2/widgets", data).json() or {}
             added.append(answer.get("id", ""))

@@ -96,6 +96,8 @@ def save_boxes(trial, number, changes):
 
 def changed_value(field):
     """Returns another value for a control as a user would enter it; None to submit the control without a value."""
+    if field is None:
+        raise Skipped("the field is gone")
     if field.kind == "checkbox":
         return None if field.is_on else field.value
     if field.kind in ("select", "radio"):

@@ -2,7 +2,7 @@
 
 import re
 
-from comparison import first_difference, without_times
+from comparison import first_difference, normalised
 from trial import STORED
 
 PEOPLE = {
@@ -37,7 +37,7 @@ def markers(name):
 
 def parts_of(text):
     """Returns the styles, scripts and links of a page."""
-    parts = (re.sub(r"\s+", " ", LOADING.sub("", part.group())) for part in PARTS.finditer(COMMENT.sub("", without_times(text))))
+    parts = (re.sub(r"\s+", " ", LOADING.sub("", part.group())) for part in PARTS.finditer(COMMENT.sub("", normalised(text))))
     return {part for part in parts if "speculationrules" not in part[:60]}
 
 
@@ -49,7 +49,7 @@ def shown_text(text, ignored=frozenset()):
     effect. WordPress prints speculation rules for anonymous visitors only.
     """
     parts = sorted(parts_of(text) - ignored)
-    text = PARTS.sub("", COMMENT.sub("", without_times(text)))
+    text = PARTS.sub("", COMMENT.sub("", normalised(text)))
     text = BODY_CLASS.sub(lambda match: match.group(1) + " ".join(sorted(match.group(2).split())), text)
     text = LOG_OUT.sub(r"\1", LOADING.sub("", text))
     text = re.sub(r">\s+|\s+<", lambda match: match.group().strip(), text)
@@ -85,7 +85,10 @@ def check(trial):
         answers = [one.send("GET", page.url), trial.fetch(page), two.send("GET", page.url), trial.fetch(page)]
         expected = [trial.site.php_page(page.url, one), trial.site.php_page(page.url), trial.site.php_page(page.url, two)]
         page.answer = answers[3]
-        trial.for_readers += answers[2].field("x-cache") in STORED
+        is_stored = answers[2].field("x-cache") in STORED
+        trial.for_readers += is_stored
+        if not is_stored and answers[3].field("x-cache") in STORED:
+            trial.reader_reasons[answers[2].field("cache-status")] += 1
         _check_leaks(trial, page, answers, expected, (first, second))
         for reader, answer, right in ((one, answers[0], expected[0]), (two, answers[2], expected[2])):
             _check_reader(trial, page, reader, answer, right)

@@ -44,7 +44,7 @@ def of_trial(trial, version, seconds):
     made = [change for change in trial.changes if not change["result"].startswith(("skipped", "failed"))]
     return {
         "plugin": trial.name, "version": version, "wordpress": trial.after.get("version", ""), "seconds": round(seconds, 1),
-        "pages": trial.rows, "for_readers": trial.for_readers, "changes": trial.changes, "tried": len(made), "visible": sum(bool(change["visible"]) for change in made),
+        "pages": trial.rows, "for_readers": trial.for_readers, "reader_reasons": dict(trial.reader_reasons), "changes": trial.changes, "tried": len(made), "visible": sum(bool(change["visible"]) for change in made),
         "stale": trial.stale, "private": trial.private, "errors": trial.errors, "notes": trial.notes,
         "log_of_myriad": own, "log": others,
     }

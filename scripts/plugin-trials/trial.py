@@ -1,10 +1,11 @@
 """Trial of one plugin: stores pages, changes the site, and compares each page with PHP's response."""
 
+import collections
 import re
 import time
 
 import forms
-from comparison import first_difference, without_times
+from comparison import first_difference, normalised
 
 STORED = ("HIT", "STALE", "UPDATING", "REVALIDATED")
 WAIT_FOR_TIMES = 1.1
@@ -33,11 +34,11 @@ class Trial:
 
     def __init__(self, name, site, deadline):
         self.name, self.site, self.deadline = name, site, deadline
-        self.anonymous, self.admin = site.visitor(), None
+        self.anonymous, self.admin = site.bystander(), None
         self.pages, self.changes, self.rows = {}, [], []
         self.stale, self.private, self.errors, self.notes = [], [], [], []
         self.before, self.after, self.menu, self.entries = {}, {}, [], {}
-        self.for_readers = 0
+        self.for_readers, self.reader_reasons = 0, collections.Counter()
 
     def add_page(self, url, label):
         """Adds a page to the compared ones; returns it."""
@@ -49,8 +50,8 @@ class Trial:
         return time.monotonic() + reserve < self.deadline
 
     def fetch(self, page):
-        """Requests a page anonymously from Myriad. Each request is from a new visitor."""
-        return self.site.visitor().send("GET", page.url)
+        """Requests a page anonymously from Myriad. Each request is from a new visitor with the same address."""
+        return self.site.bystander().send("GET", page.url)
 
     def nonce(self, action):
         """Returns a nonce of the administrator, as scripts find it in a screen."""
@@ -88,7 +89,7 @@ class Trial:
         """
         record = {"change": label, "result": "", "visible": [], "hits": 0, "stale": 0}
         self.changes.append(record)
-        begun, cron = time.monotonic(), self.site.cron_runs()
+        begun, cron, visitors = time.monotonic(), self.site.cron_runs(), len(self.site.visitors)
         try:
             result = make()
         except Skipped as reason:
@@ -104,9 +105,17 @@ class Trial:
         if hasattr(result, "status"):
             record["result"] = record["result"] or f"{result.status} {result.field('location')}".strip()
             self._check_answer(label, result)
+        for visitor in self.site.visitors[visitors:]:
+            self._look_again(visitor)
         self._compare_all(label, record, cron)
         record["seconds"] = round(time.monotonic() - begun, 2)
         return result
+
+    def _look_again(self, visitor):
+        """Requests the pages of a visitor again that has sent something: what the visitor sees now must not be stored for others."""
+        for path in dict.fromkeys(visitor.seen if visitor.has_posted else []):
+            if path in self.pages:
+                visitor.send("GET", path)
 
     def _check_answer(self, label, answer):
         if answer.status >= 500 or FATAL.search(answer.text[:200000]):
@@ -136,7 +145,7 @@ class Trial:
     def _is_visible(self, page, answer):
         if answer.status != page.answer.status:
             return True
-        if without_times(answer.text) == without_times(page.answer.text):
+        if normalised(answer.text) == normalised(page.answer.text):
             return False
         return first_difference(answer.text, page.answer.text, [self.site.php_page(page.url).text]) is not None
 
@@ -144,7 +153,7 @@ class Trial:
     def _differs(expected, answer):
         if expected.status != answer.status or expected.field("location") != answer.field("location"):
             return True
-        return without_times(expected.text) != without_times(answer.text)
+        return normalised(expected.text) != normalised(answer.text)
 
     def _explain(self, page, answer, expected, delay):
         """Returns the first difference that is not noise."""

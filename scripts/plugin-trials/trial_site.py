@@ -32,7 +32,7 @@ class Site:
         self.folder, self.options = pathlib.Path(folder), options
         self.root = self.folder / "wordpress"
         self.debug_log = self.folder / "log/debug.log"
-        self.server, self.port, self.secrets = None, 0, {}
+        self.server, self.port, self.secrets, self.visitors = None, 0, {}, []
 
     def create(self):
         """Creates the site and starts all of its processes."""
@@ -138,12 +138,17 @@ class Site:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def visitor(self):
-        """Returns a new anonymous visitor."""
+        """Returns a new anonymous visitor, with an address of its own."""
+        self.visitors.append(Visitor(self.port, f"127.0.{1 + len(self.visitors) // 250}.{1 + len(self.visitors) % 250}"))
+        return self.visitors[-1]
+
+    def bystander(self):
+        """Returns a new anonymous visitor with the address of those whose pages are compared."""
         return Visitor(self.port)
 
     def administrator(self):
         """Returns a visitor that is logged in as the administrator."""
-        return self.visitor().log_in(self.secrets["ADMIN_USER"], self.secrets["ADMIN_PASSWORD"])
+        return Visitor(self.port).log_in(self.secrets["ADMIN_USER"], self.secrets["ADMIN_PASSWORD"])
 
     def _params(self, path, query, script):
         host = f"localhost:{self.port}"
@@ -164,7 +169,7 @@ class Site:
         parts = urllib.parse.urlsplit(url)
         params = self._params(parts.path or "/", parts.query, self.root / "index.php")
         if visitor:
-            params["HTTP_COOKIE"] = visitor.cookie_field(parts.path)
+            params |= {"HTTP_COOKIE": visitor.cookie_field(parts.path), "REMOTE_ADDR": visitor.address}
         return Answer(url, *fastcgi.request(self.folder / "run/php.sock", params))
 
     def evaluate(self, code, visitor=None):

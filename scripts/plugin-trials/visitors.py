@@ -48,10 +48,11 @@ def _multipart(pairs):
 
 
 class Visitor:
-    """Client with cookies. All requests go to one server on this machine."""
+    """Client with cookies and an address of its own. All requests go to one server on this machine."""
 
-    def __init__(self, port):
-        self.port, self.jar, self.nonce = port, {}, ""
+    def __init__(self, port, address="127.0.0.1"):
+        self.port, self.address, self.jar, self.nonce = port, address, {}, ""
+        self.seen, self.has_posted = [], False
         self.base = f"http://localhost:{port}"
 
     def path(self, url):
@@ -66,7 +67,7 @@ class Visitor:
         cookies = self.cookie_field(self.path(url))
         if cookies:
             head["Cookie"] = cookies
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=70)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=70, source_address=(self.address, 0))
         try:
             connection.request(method, self.path(url), body, head)
             response = connection.getresponse()
@@ -75,6 +76,9 @@ class Visitor:
         finally:
             connection.close()
         self._store_cookies(answer)
+        self.has_posted |= method == "POST"
+        if method == "GET" and answer.status == 200:
+            self.seen.append(self.path(url))
         return answer
 
     def cookie_field(self, path):

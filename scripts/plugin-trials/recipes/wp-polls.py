@@ -3,6 +3,7 @@
 import re
 
 import content
+from trial import Skipped
 
 
 def pages(trial):
@@ -21,6 +22,8 @@ def _screen(trial):
 def _vote(trial):
     visitor = trial.site.visitor()
     page = visitor.get("/trial-poll/")
+    if f'name="poll_{trial.poll}"' not in page.text:
+        raise Skipped("the page has no form for a vote")
     nonce = re.search(rf'name="wp-polls-nonce" value="(\w+)"|id="poll_{trial.poll}_nonce"[^>]*value="(\w+)"', page.text)
     answer = re.search(rf'name="poll_{trial.poll}" value="(\d+)"', page.text)
     return trial.ajax("polls", {
