@@ -3,6 +3,7 @@
 import json
 import re
 
+import content
 import entries
 import forms
 import settings
@@ -91,15 +92,10 @@ def change_widgets(trial, names):
 
 
 def _save_widget(trial, name, base, number):
-    encoded = entries.rest(trial, "POST", f"/wp/v2/widget-types/{base}/encode", {
-        "instance": (entries.rest(trial, "GET", f"/wp/v2/widgets/{name}?context=edit").json() or {}).get("instance", {}), "number": int(number)}).json() or {}
-    fields = forms.parse("<form>" + encoded.get("form", "") + "</form>")[0][0].fields
-    changes = entries.box_changes(fields)
-    changes |= {field.name: "Hazel and elder" for field in fields if field.name.endswith("[title]")}
-    form = forms.Form({})
-    form.fields = fields
-    data = "&".join(f"{key}={value}" for key, value in form.pairs(changes))
-    return entries.rest(trial, "PUT", f"/wp/v2/widgets/{name}", {"id_base": base, "sidebar": "sidebar-1", "form_data": data})
+    widget = entries.rest(trial, "GET", f"/wp/v2/widgets/{name}?context=edit").json() or {}
+    form = content.widget_form(trial, base, int(number), widget.get("instance", {}))
+    changes = {**entries.box_changes(form.fields), **{field.name: "Elder" for field in form.fields if field.name.endswith("[title]")}}
+    return entries.rest(trial, "PUT", f"/wp/v2/widgets/{name}", content.widget_data(base, form, changes))
 
 
 def change_rest_settings(trial):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import urllib.parse
 
 import entries
 import forms
@@ -81,17 +82,31 @@ def write_blocks(trial):
         write_page(trial, "blocks", "\n".join(f"<!-- wp:{name} /-->" for name in rest))
 
 
+def widget_form(trial, base, number, instance):
+    """Returns the form of a widget with its present values."""
+    data = {"instance": instance, "number": number}
+    text = (entries.rest(trial, "POST", f"/wp/v2/widget-types/{base}/encode", data).json() or {}).get("form", "")
+    return forms.parse(f"<form>{text}</form>")[0][0]
+
+
+def widget_data(base, form, changes):
+    """Returns the data with which the widget screen saves a form with changes."""
+    changes = {**changes, **{field.name: "Hazel" for field in form.fields if field.name.endswith("[title]") and field.name not in changes}}
+    return {"id_base": base, "sidebar": "sidebar-1", "form_data": urllib.parse.urlencode(form.pairs(changes))}
+
+
 def add_widgets(trial):
-    """Adds each widget of the plugin to the sidebar with the REST route of the widget screen."""
+    """Adds each widget of the plugin to the sidebar with the REST route of the widget screen; returns their names."""
     added = []
     for base in [base for base in trial.after["widgets"] if base not in trial.before["widgets"]][:MOST_WIDGETS]:
-        data = {"id_base": base, "sidebar": "sidebar-1", "form_data": f"widget-{base}[2][title]=Hazel"}  # WordPress numbers them from 2.
         try:
-            answer = entries.rest(trial, "POST", "/wp/v2/widgets", data).json() or {}
-            added.append(answer.get("id", ""))
+            form = widget_form(trial, base, 2, {})  # WordPress numbers them from 2.
+            answer = entries.rest(trial, "POST", "/wp/v2/widgets", widget_data(base, form, {})).json() or {}
+            entries.rest(trial, "GET", f"/wp/v2/widgets/{answer['id']}")
+            added.append(answer["id"])
         except Skipped as reason:
             trial.notes.append(f"widget {base}: {reason}")
-    return [name for name in added if name]
+    return added
 
 
 def add_pages_of_plugin(trial):
