@@ -9,6 +9,7 @@ CHUNK = re.compile(r"<[^<\n]*|[^<\n]+|\n")
 HTML_COMMENT = re.compile(r"<!--(?!\[if).*?-->", re.S)
 NUMBER = re.compile(r"\b\d{10}(?:\d{3}|\.\d+)?\b")
 NEAR_SECONDS = 7200
+NEAR = 300
 CONTEXT = 60
 
 
@@ -66,17 +67,25 @@ def is_noise(found, noise):
     return any(start >= low - 1 and end <= high + 1 for low, high, _, _ in noise)
 
 
+def is_random_choice(found, noise, received, known):
+    """Returns True if a difference is near noise and shows only text that PHP has shown elsewhere, as in lists in random order."""
+    is_near = any(found[0] <= high + NEAR and found[1] >= low - NEAR for low, high, _, _ in noise)
+    start = max(received.rfind("<", 0, found[2] + 1), received.rfind("\n", 0, found[2] + 1), 0)
+    chunks = CHUNK.findall(received[start : found[3]])
+    return is_near and all(any(chunk in text for text in known) for chunk in chunks)
+
+
 def first_difference(expected, received, others):
     """Returns the first difference between two pages that is not noise, with its context; None if they are equal.
 
     `others` are further responses of PHP for the expected page.
     """
-    expected, received = normalised(expected), normalised(received)
-    if expected == received:
+    expected, received, others = normalised(expected), normalised(received), [normalised(other) for other in others]
+    if received in (expected, *others):
         return None
-    noise = [found for other in others for found in differences(expected, normalised(other))]
+    noise = [found for other in others for found in differences(expected, other)]
     for found in differences(expected, received):
-        if not is_noise(found, noise):
+        if not is_noise(found, noise) and not is_random_choice(found, noise, received, [expected, *others]):
             return excerpt(expected, found[0], found[1]), excerpt(received, found[2], found[3])
     return None
 

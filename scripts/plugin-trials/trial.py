@@ -162,7 +162,7 @@ class Trial:
         others = [self.site.php_page(page.url).text]
         if delay and first_difference(expected.text, answer.text, others):
             time.sleep(delay)
-            others.append(self.site.php_page(page.url).text)
+            others += [self.site.php_page(page.url).text for _ in range(1 if normalised(others[0]) == normalised(expected.text) else 5)]
         return first_difference(expected.text, answer.text, others)
 
     def _check_suspect(self, label, record, page, answer, expected, cron):
