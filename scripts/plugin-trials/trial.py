@@ -9,6 +9,7 @@ from comparison import first_difference, normalised
 
 STORED = ("HIT", "STALE", "UPDATING", "REVALIDATED")
 WAIT_FOR_TIMES = 1.1
+MOST_PAGES = 45
 FATAL = re.compile(r"There has been a critical error|Fatal error</b>|Uncaught Error")
 
 
@@ -41,8 +42,11 @@ class Trial:
         self.for_readers, self.reader_reasons = 0, collections.Counter()
 
     def add_page(self, url, label):
-        """Adds a page to the compared ones; returns it."""
+        """Adds a page to the compared ones, unless there are too many; returns it."""
         path = self.anonymous.path(url)
+        if len(self.pages) >= MOST_PAGES and path not in self.pages:
+            self.notes.append(f"not compared, because there are {MOST_PAGES} pages: {path}")
+            return Page(path, label)
         return self.pages.setdefault(path, Page(path, label))
 
     def has_time(self, reserve=0):

@@ -199,6 +199,6 @@ class Site:
         log = self.folder / "log/php-access.log"
         return len(re.findall(r"wp-cron\.php", log.read_text("utf-8", "replace"))) if log.exists() else 0
 
-    def registry(self):
-        """Returns what WordPress and its plugins have registered."""
-        return self.evaluate((HERE / "registry.php").read_text())
+    def registry(self, administrator):
+        """Returns the names that WordPress and its plugins have registered for the administrator."""
+        return self.evaluate((HERE / "registry.php").read_text(), administrator)
