@@ -2,24 +2,39 @@
 
 import entries
 
+SCREEN = "/wp-admin/options-general.php?page=bp-components"
+
 
 def prepare(trial):
-    trial.site.evaluate(
-        "$all = array('activity' => 1, 'members' => 1, 'groups' => 1, 'xprofile' => 1, 'settings' => 1, 'friends' => 1); bp_update_option('bp-active-components', $all);"
-        "require_once buddypress()->plugin_dir . 'bp-core/admin/bp-core-admin-schema.php'; bp_core_install($all); bp_core_add_page_mappings($all); return 1;")
-    trial.site.evaluate("flush_rewrite_rules(); return 1;")
+    components = {f"bp_components[{name}]": "1" for name in ("activity", "groups", "friends", "xprofile", "settings", "notifications")}
+    trial.submit(SCREEN, lambda form: form.field("bp_components[groups]"), components, "bp-admin-component-submit")
 
 
 def pages(trial):
-    for path in ("/activity/", "/members/", "/groups/", "/members/admin/", "/members/admin/profile/"):
+    trial.group = entries.rest(trial, "POST", "/buddypress/v1/groups", {
+        "name": "Growers", "description": "Grow.", "creator_id": 1, "status": "public"}).json()[0]["id"]
+    for path in ("/activity/", "/members/", "/groups/", "/groups/growers/", "/groups/growers/members/", "/members/admin/", "/members/admin/profile/"):
         trial.add_page(path, path)
 
 
+def _say(trial, **more):
+    return entries.rest(trial, "POST", "/buddypress/v1/activity", {"content": "Planted garlic.", "type": "activity_update", "component": "activity", **more})
+
+
+def _delete(trial):
+    number = entries.rest(trial, "GET", "/buddypress/v1/activity?type=activity_update").json()[0]["id"]
+    return entries.rest(trial, "DELETE", f"/buddypress/v1/activity/{number}")
+
+
 def change(trial):
-    post = lambda: entries.rest(trial, "POST", "/buddypress/v1/activity", {"content": "Planted garlic.", "type": "activity_update", "component": "activity"})  # noqa: E731
-    trial.change("new activity", post)
-    trial.change("new group", lambda: entries.rest(trial, "POST", "/buddypress/v1/groups", {"name": "Growers", "description": "Grow.", "creator_id": 1, "status": "public"}))
-    trial.change("name of a group", lambda: entries.rest(trial, "PUT", "/buddypress/v1/groups/1", {"name": "Reapers"}))
+    trial.change("new activity", lambda: _say(trial))
+    trial.change("new activity in a group", lambda: _say(trial, component="groups", primary_item_id=trial.group))
+    trial.change("name of a group", lambda: entries.rest(trial, "PUT", f"/buddypress/v1/groups/{trial.group}", {"name": "Reapers", "description": "Reap."}))
+    trial.change("new group", lambda: entries.rest(trial, "POST", "/buddypress/v1/groups", {
+        "name": "Sowers", "description": "Sow.", "creator_id": 1, "status": "public"}))
     trial.change("field of a profile", lambda: entries.rest(trial, "PUT", "/buddypress/v1/xprofile/1/data/1", {"value": "Gardener"}))
-    trial.change("new member", lambda: trial.site.evaluate("return wp_insert_user(array('user_login' => 'newcomer', 'user_pass' => 'x', 'display_name' => 'New Comer'));"))
-    trial.change("deletion of an activity", lambda: entries.rest(trial, "DELETE", "/buddypress/v1/activity/1"))
+    trial.change("new member", lambda: entries.rest(trial, "POST", "/wp/v2/users", {
+        "username": "newmember", "password": "trial-Password-9", "email": "new@example.org", "name": "New Member"}))
+    trial.change("member of a group", lambda: entries.rest(trial, "POST", f"/buddypress/v1/groups/{trial.group}/members", {"user_id": 2}))
+    trial.change("deletion of an activity", lambda: _delete(trial))
+    trial.change("deletion of a group", lambda: entries.rest(trial, "DELETE", f"/buddypress/v1/groups/{trial.group}"))
