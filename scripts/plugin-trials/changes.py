@@ -164,9 +164,10 @@ def _submit_form(trial, page, index):
     return visitor.post(form.target(answer.url), form.pairs({**radios, **changes}, (form.submits() or [None])[0]), form.is_multipart())
 
 
-def change_all(trial, widgets):
-    """Makes all changes; later ones are omitted if the time is over."""
-    change_core(trial)
+def change_all(trial, widgets, with_core):
+    """Makes all changes, those of WordPress itself if `with_core` is set; later ones are omitted if the time is over."""
+    if with_core:
+        change_core(trial)
     change_entries(trial)
     change_post_boxes(trial)
     change_terms(trial)
