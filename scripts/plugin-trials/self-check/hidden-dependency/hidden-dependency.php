@@ -25,9 +25,9 @@ add_action('admin_menu', function () {
 function hidden_screen() {
     if (isset($_POST['hidden_text'])) {
         check_admin_referer('hidden');
-        file_put_contents(hidden_file(), wp_unslash($_POST['hidden_text']));
+        file_put_contents(hidden_file(), wp_unslash($_POST['hidden_text'] . ' ' . $_POST['hidden_number']));
     }
-    echo '<form method="post"><input name="hidden_text" value="A text"><input type="submit" name="save" value="Save">';
+    echo '<form method="post"><input name="hidden_text" value="A text"><input type="number" name="hidden_number" value="1"><input type="submit" name="save" value="Save">';
     wp_nonce_field('hidden');
     echo '</form>';
 }
