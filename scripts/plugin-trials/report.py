@@ -4,7 +4,6 @@ import collections
 import json
 import re
 
-from trial import STORED
 
 
 def cache_reason(answer):
@@ -22,7 +21,7 @@ def page_rows(trial):
     """Returns the data of all pages after they were requested twice."""
     rows = []
     for page in trial.pages.values():
-        is_stored = page.answer.field("x-cache") in STORED
+        is_stored = page.answer.field("x-cache") == "HIT"
         rows.append({"url": page.url, "page": page.label, "status": page.answer.status, "cached": is_stored,
                      "why": "" if is_stored else cache_reason(page.answer), "cookies": page.first.get("cookies", [])})
     return rows
@@ -52,7 +51,7 @@ def of_trial(trial, version, seconds):
 
 def is_failed(report):
     """Returns True if a report has a stale or private page, or an error of Myriad's plugin."""
-    return bool(report["stale"] or report["private"] or report["log_of_myriad"] or report.get("failure"))
+    return bool(report.get("failure") or report["stale"] or report["private"] or report["errors"] or report["log_of_myriad"])
 
 
 def line(report):
@@ -77,7 +76,10 @@ def details(report):
         groups[found["kind"], found["php"], found["myriad"]].append(f"{found['url']} ({found['cache']})")
     for (kind, php, myriad), urls in groups.items():
         lines += [f"    PRIVATE {kind}: {len(urls)} pages: {', '.join(urls[:3])}", f"        PHP:    {php}", f"        Myriad: {myriad}"]
-    lines += [f"    ERROR {found['change']}: {found['url']} {found['status']} {found['error']}" for found in report["errors"]]
+    errors = collections.defaultdict(list)
+    for found in report["errors"]:
+        errors[re.sub(r"\[[^]]*\]\s*", "", found["error"])].append(f"{found['change']}: {found['url']} {found['status']}")
+    lines += [f"    ERROR {len(places)} times, first {places[0]}: {error}" for error, places in errors.items()]
     lines += [f"    LOG {text} ({count} times)" for text, count in report["log_of_myriad"].items()]
     return lines
 

@@ -136,6 +136,8 @@ class Trial:
         for page, answer in received:
             is_stored = answer.field("x-cache") in STORED
             record["hits"] += is_stored
+            if answer.field("x-cache") == "STALE" or answer.status >= 500:
+                self.errors.append({"change": label, "url": page.url, "status": answer.status, "error": "PHP failed: " + self.site.last_error()})
             if not is_stored and page.answer is not None and self._is_visible(page, answer):
                 record["visible"].append(page.url)
             if is_stored:
@@ -182,7 +184,7 @@ class Trial:
         record["stale"] += 1
         self.stale.append({
             "change": label, "url": page.url, "page": page.label, "cache": answer.field("x-cache"), "remains": remains,
-            "php": found[0], "myriad": found[1], "tags": "", "age": answer.field("age"),
+            "php": found[0], "myriad": found[1], "cache_status": answer.field("cache-status"), "age": answer.field("age"),
         })
         self.purge(page)
 

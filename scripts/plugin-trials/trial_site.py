@@ -62,6 +62,10 @@ class Site:
         text = file.read_text().replace("define('WP_DEBUG', false);", lines)
         file.write_text(text)
         shutil.copy(HERE / "evaluate.php", self.folder / "evaluate.php")
+        pools = self.folder / "etc/php-fpm.conf"
+        pools.write_text(re.sub(r"(?m)^(php_admin_value\[error_log\]) = .*$", rf"\1 = {self.debug_log}", pools.read_text()))
+        self.debug_log.touch()
+        self.own(self.debug_log)
         trial = self.root / "wp-content/mu-plugins/trial.php"
         trial.write_text((HERE / "must-use.php").read_text())
 
