@@ -6,6 +6,9 @@ import re
 
 
 
+SEARCH_FOR_UPDATES = re.compile(r"wp_(?:version_check|update_plugins|update_themes)\(\)|plugins_api|translations_api")
+
+
 def cache_reason(answer):
     """Returns a short reason why a response is not from the cache."""
     detail = re.search(r'detail="?([^";,]+)', answer.field("cache-status"))
@@ -27,12 +30,21 @@ def page_rows(trial):
     return rows
 
 
+def log_text(line):
+    """Returns the message of a line of PHP's error log; an empty string for other lines."""
+    return re.sub(r"^\[[^]]*\]\s*", "", line)[:400] if line.startswith("[") and "PHP " in line else ""
+
+
 def error_counts(trial):
-    """Returns the kinds of lines in PHP's error log: those of Myriad's plugin, and others, with their numbers."""
+    """Returns the kinds of lines in PHP's error log with their numbers: those of Myriad's plugin, and others.
+
+    Lines that WordPress also logs before the plugin is active are omitted, and failed searches for updates.
+    """
     own, others = collections.Counter(), collections.Counter()
-    for line in trial.site.log_lines():
-        if line.startswith("[") and "PHP " in line:
-            text = re.sub(r"^\[[^]]*\]\s*", "", line)[:400]
+    before = {log_text(line) for line in trial.site.log_lines()[: trial.log_before]}
+    for line in trial.site.log_lines()[trial.log_before :]:
+        text = log_text(line)
+        if text and text not in before and not SEARCH_FOR_UPDATES.search(text):
             (own if re.search(r"myriad", text.replace(str(trial.site.folder), ""), re.I) else others)[text] += 1
     return dict(own), dict(others)
 
@@ -45,7 +57,7 @@ def of_trial(trial, version, seconds):
         "plugin": trial.name, "version": version, "wordpress": trial.after.get("version", ""), "seconds": round(seconds, 1),
         "pages": trial.rows, "for_readers": trial.for_readers, "reader_reasons": dict(trial.reader_reasons), "changes": trial.changes, "tried": len(made), "visible": sum(bool(change["visible"]) for change in made),
         "stale": trial.stale, "private": trial.private, "errors": trial.errors, "notes": trial.notes,
-        "log_of_myriad": own, "log": others,
+        "log_of_myriad": own, "log": others, "log_before": sorted({log_text(line) for line in trial.site.log_lines()[: trial.log_before]} - {""}),
     }
 
 

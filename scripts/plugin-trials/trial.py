@@ -39,6 +39,7 @@ class Trial:
         self.pages, self.changes, self.rows = {}, [], []
         self.stale, self.private, self.errors, self.notes = [], [], [], []
         self.before, self.after, self.menu, self.entries = {}, {}, [], {}
+        self.log_before = 0
         self.for_readers, self.reader_reasons = 0, collections.Counter()
 
     def add_page(self, url, label):
