@@ -1,6 +1,6 @@
 //! Addition of finished requests to the page rankings.
 
-use crate::ranking::{Miss, RankedRequest, Sampling};
+use crate::ranking::{Miss, RankedRequest, is_explained};
 use myriad_http::Known;
 use myriad_policy::CacheStatus;
 use myriad_store::{KeyRef, RemovalReason};
@@ -14,6 +14,10 @@ const LONGEST_URL: usize = 512;
 /// hits, of requests without cache and origin, and of misses that took less than a millisecond with a status below 500;
 /// every other miss is added.
 pub fn note(request: &Request) {
+    // A request that could not be parsed has no URL.
+    if request.route.uri.is_empty() {
+        return;
+    }
     let worker = &request.site.worker;
     let sight = &worker.observation;
     let miss = miss(request);
@@ -27,14 +31,8 @@ pub fn note(request: &Request) {
         Some(_) if took_us == 0 && request.outcome.head.status < 500 => Some(&sight.quick),
         Some(_) => None,
     };
-    if sampling.is_some_and(Sampling::skips) {
-        return;
-    }
-    // A request that could not be parsed has no URL.
-    if request.route.uri.is_empty() {
-        return;
-    }
-    let weight = sampling.map_or(1, |sampling| sampling.take(at_ms));
+    debug_assert!(miss.is_none_or(|(_, reason)| is_explained(reason)), "{miss:?} is not in REASONS");
+    let Some(weight) = sampling.map_or(Some(1), |sampling| sampling.weight(at_ms)) else { return };
     let Some(tops) = sight.shared.tops.get(worker.number) else { return };
     let mut url = sight.url.borrow_mut();
     write_url(request, &mut url);

@@ -17,6 +17,7 @@ mod sampling;
 mod top;
 
 pub use pages::{Miss, PageRankings, PageRow, RankedRequest, Ranking, merged};
-pub use reasons::{REASONS, sentence};
+pub use reasons::REASONS;
+pub(crate) use reasons::is_explained;
 pub use sampling::Sampling;
 pub use top::{HeaviestKeys, RankedKey};

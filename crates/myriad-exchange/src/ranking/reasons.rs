@@ -28,6 +28,10 @@ pub const REASONS: &[(&str, &str)] = &[
         "lock_timeout",
         "Another request fetched the page, and the wait for it timed out (*_cache_lock_timeout).",
     ),
+    (
+        "maintenance",
+        "The application is in maintenance: its 503 response is sent instead of any page (cache_maintenance).",
+    ),
     ("method", "The cache does not serve this method (*_cache_methods)."),
     ("min_uses", "The page was requested less often than *_cache_min_uses requires."),
     ("no cache here", "The location that forwarded the request has no cache."),
@@ -65,10 +69,9 @@ pub const REASONS: &[(&str, &str)] = &[
     ("x-accel-expires", "The application sent X-Accel-Expires of 0 or in the past."),
 ];
 
-/// Returns the explanation of a word; `None` if the word is unknown.
-pub fn sentence(word: &str) -> Option<&'static str> {
-    let at = REASONS.binary_search_by(|(known, _)| (*known).cmp(word)).ok()?;
-    Some(REASONS[at].1)
+/// Returns whether [`REASONS`] explains a word.
+pub(crate) fn is_explained(word: &str) -> bool {
+    REASONS.binary_search_by(|(known, _)| (*known).cmp(word)).is_ok()
 }
 
 #[cfg(test)]
@@ -78,7 +81,7 @@ mod tests {
     #[test]
     fn every_word_is_found() {
         assert!(REASONS.is_sorted_by(|one, other| one.0 < other.0));
-        assert!(REASONS.iter().all(|(word, text)| sentence(word) == Some(text)));
-        assert_eq!(sentence("other"), None);
+        assert!(REASONS.iter().all(|(word, _)| is_explained(word)));
+        assert!(!is_explained("other"));
     }
 }

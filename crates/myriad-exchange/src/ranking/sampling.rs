@@ -28,17 +28,21 @@ impl Sampling {
         Self { left: Cell::new(0), next_weight: Cell::new(1), second: Cell::new((0, 0)), random }
     }
 
-    /// Counts a request and returns true if it is not a sample. Otherwise [`Self::take`] must be called.
+    /// Counts a request. If it is a sample, returns the number of requests that it represents; otherwise `None`.
+    /// `now_ms` is in milliseconds since the epoch.
     #[inline]
-    pub fn skips(&self) -> bool {
-        let left = self.left.get();
-        self.left.set(left.wrapping_sub(1));
-        left > 0
+    pub fn weight(&self, now_ms: u64) -> Option<u64> {
+        match self.left.get().checked_sub(1) {
+            None => Some(self.take(now_ms)),
+            Some(left) => {
+                self.left.set(left);
+                None
+            }
+        }
     }
 
-    /// Takes a request as a sample, and returns the number of requests that it represents. `now_ms` is in milliseconds
-    /// since the epoch.
-    pub fn take(&self, now_ms: u64) -> u64 {
+    /// Takes a request as a sample, chooses the next one, and returns the number of requests that it represents.
+    fn take(&self, now_ms: u64) -> u64 {
         let stood_for = self.next_weight.get();
         let (second, counted) = self.second.get();
         let counted = if second == now_ms / 1000 { counted + 1 } else { 1 };
@@ -67,9 +71,9 @@ mod tests {
     fn counted(sampling: &Sampling, hits: u32, now_ms: u64) -> (u32, u64) {
         let (mut number, mut sum) = (0, 0);
         for _ in 0..hits {
-            if !sampling.skips() {
+            if let Some(weight) = sampling.weight(now_ms) {
                 number += 1;
-                sum += sampling.take(now_ms);
+                sum += weight;
             }
         }
         (number, sum)
@@ -96,9 +100,7 @@ mod tests {
         let sampling = Sampling::new(3);
         let mut sums = [0u64; 32];
         for hit in 0..320_000u64 {
-            if !sampling.skips() {
-                sums[(hit % 32) as usize] += sampling.take(5000);
-            }
+            sums[(hit % 32) as usize] += sampling.weight(5000).unwrap_or(0);
         }
         assert!(sums.iter().all(|sum| (7_000..13_000).contains(sum)), "{sums:?}");
     }

@@ -3,4 +3,5 @@
 mod answers;
 mod keys;
 mod parts;
+mod rankings;
 mod variables;
