@@ -38,7 +38,7 @@ fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeTarget, &'st
         Some(b"default") | None => {}
         Some(_) => return Err("unknown X-Purge-Method"),
     }
-    if fields.get(b"x-purge-regex").is_some() {
+    if single(fields, b"x-purge-regex")?.is_some() {
         return by_regex(target, host, fields);
     }
     let tags = tags_of(fields);
@@ -63,18 +63,27 @@ fn looks_like_regex(target: &[u8]) -> bool {
 /// Returns the purge by the regex in `X-Purge-Regex`, or else by the target as a regex, anchored at the start of the
 /// URL.
 fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeTarget, &'static str> {
-    match fields.get(b"x-purge-regex") {
+    match single(fields, b"x-purge-regex")? {
         Some(pattern) => PurgeTarget::regex(Some(host), pattern),
         None => PurgeTarget::regex(Some(host), &[b"^(?:", target, b")"].concat()),
     }
 }
 
+/// Returns the value of a field that may occur only once; `None` if it is missing. A request with several patterns is
+/// rejected, because a purge by the first of them would leave stale pages.
+fn single<'a>(fields: &'a Fields, name: &'a [u8]) -> Result<Option<&'a [u8]>, &'static str> {
+    let mut values = fields.get_all(name);
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err("X-Purge-Regex or X-Cache-Tags-Pattern is repeated"),
+        (value, None) => Ok(value),
+    }
+}
+
+/// Returns the tags in all fields of the request that contain tags.
 fn tags_of(fields: &Fields) -> Tags {
     let mut tags = Tags::of(fields);
     for name in [&b"xkey-purge"[..], b"xkey-softpurge"] {
-        if let Some(list) = fields.get(name) {
-            tags.add(list);
-        }
+        fields.get_all(name).for_each(|list| tags.add(list));
     }
     tags
 }
@@ -82,13 +91,9 @@ fn tags_of(fields: &Fields) -> Tags {
 /// Returns the purge by `X-Cache-Tags-Pattern`, or without it by the tags in other fields. A pattern that is a list of
 /// names separated by `|`, the usual case, becomes a purge of these tags, which needs no search over all pages.
 fn by_pattern(fields: &Fields) -> Result<PurgeTarget, &'static str> {
-    let Some(pattern) = fields.get(b"x-cache-tags-pattern").map(<[u8]>::trim_ascii) else {
+    let Some(pattern) = single(fields, b"x-cache-tags-pattern")?.map(<[u8]>::trim_ascii) else {
         let tags = tags_of(fields);
-        return if tags.is_empty() {
-            Err("no tags and no X-Cache-Tags-Pattern")
-        } else {
-            Ok(PurgeTarget::Tags(tags))
-        };
+        return if tags.is_empty() { Err("no tags and no X-Cache-Tags-Pattern") } else { tags_target(tags) };
     };
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'/' | b'|');
     if pattern.iter().all(plain) {

@@ -149,11 +149,29 @@ fn plugins_are_understood() {
     assert_eq!(asked("/", &by_pattern("p-12|t-5")), tags("p-12 t-5"));
     assert_eq!(asked("/", &by_pattern("p-1[0-9]")), PurgeTarget::tag_regex(b"p-1[0-9]"));
     assert!(asked("/", &[("X-Purge-Method", "tags")]).is_err());
+    for name in ["Surrogate-Key", "xkey-purge", "xkey-softpurge"] {
+        assert_eq!(asked("/", &[(name, "a"), (name, "b c")]), tags("a b c"), "all fields {name}");
+    }
+    for name in ["X-Purge-Regex", "X-Cache-Tags-Pattern"] {
+        for method in ["tags", "regex"] {
+            let fields = [("X-Purge-Method", method), (name, "a"), (name, "b")];
+            let is_read = (method == "tags") == (name == "X-Cache-Tags-Pattern");
+            assert_eq!(
+                asked("/", &fields) == Err("X-Purge-Regex or X-Cache-Tags-Pattern is repeated"),
+                is_read
+            );
+        }
+    }
 }
 
 #[test]
 fn patterns_and_tags_of_a_purge_are_bounded() {
     assert!(asked("/", &[("xkey", &"a".repeat(20_000))]).is_err());
+    let many = (0..513).map(|tag| tag.to_string()).collect::<Vec<_>>().join(" ");
+    for name in ["xkey", "xkey-purge", "Surrogate-Key"] {
+        assert!(asked("/", &[(name, &many)]).is_err(), "{name}");
+        assert!(asked("/", &[("X-Purge-Method", "tags"), (name, &many)]).is_err(), "{name}");
+    }
     assert!(PurgeTarget::regex(None, &[b'a'; 4096]).is_ok());
     assert!(PurgeTarget::regex(None, &[b'a'; 4097]).is_err());
     assert!(PurgeTarget::tag_regex(b"\xff").is_err());
