@@ -84,6 +84,16 @@ pub(crate) fn write_class(request: &Fields, out: &mut Vec<u8>) {
     out.push(u8::from(DeviceClass::contrary_hint(request).is_some()));
 }
 
+/// Splits the part of a variant key that [`write_class`] has written from the start of `key`: the class, true if
+/// `Sec-CH-UA-Mobile` contradicts it, and the rest. Returns `None` for other bytes.
+pub(crate) fn split_class(key: &[u8]) -> Option<(DeviceClass, bool, &[u8])> {
+    let classes = [DeviceClass::Desktop, DeviceClass::Mobile, DeviceClass::Tablet];
+    let (class, rest) =
+        classes.into_iter().find_map(|class| Some((class, key.strip_prefix(class.as_str().as_bytes())?)))?;
+    let (hint, rest) = rest.split_first()?;
+    Some((class, *hint != 0, rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
