@@ -252,7 +252,7 @@ fn has_options(conf: &ListenConf) -> bool {
 
 fn open_sockets(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
     match &conf.address {
-        ListenAddress::Ip(address) if conf.quic || conf.udp => udp::open_sockets(conf, *address, threads),
+        ListenAddress::Ip(address) if conf.uses_udp() => udp::open_sockets(conf, *address, threads),
         ListenAddress::Ip(address) => open_ip_sockets(conf, *address, threads),
         ListenAddress::Unix(path) => {
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));

@@ -127,7 +127,7 @@ fn held(conf: &ListenConf) -> String {
 /// Returns a shell command that shows the process that has bound an address.
 fn lookup_command(conf: &ListenConf) -> String {
     match &conf.address {
-        ListenAddress::Ip(address) if conf.quic => format!("ss -lunp 'sport = :{}'", address.port()),
+        ListenAddress::Ip(address) if conf.uses_udp() => format!("ss -lunp 'sport = :{}'", address.port()),
         ListenAddress::Ip(address) => format!("ss -ltnp 'sport = :{}'", address.port()),
         ListenAddress::Host(_, port) => format!("ss -ltnp 'sport = :{port}'"),
         ListenAddress::Unix(path) => format!("ss -lxp src '{}'", shown(path)),
@@ -138,7 +138,7 @@ fn lookup_command(conf: &ListenConf) -> String {
 fn sockets(conf: &ListenConf) -> Vec<BoundSocket> {
     match &conf.address {
         ListenAddress::Ip(address) => {
-            let tables = if conf.quic { ["udp", "udp6"] } else { ["tcp", "tcp6"] };
+            let tables = if conf.uses_udp() { ["udp", "udp6"] } else { ["tcp", "tcp6"] };
             let texts: Vec<String> = tables.iter().map(|table| read(&format!("/proc/net/{table}"))).collect();
             internet_sockets(&texts, *address)
         }
@@ -303,8 +303,12 @@ mod tests {
         assert!(sentence.contains(&format!("process {} (", std::process::id())), "{sentence}");
         let datagrams = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = datagrams.local_addr().expect("address");
-        let quic = ListenConf { quic: true, ..ListenConf::new(ListenAddress::Ip(address), <_>::default()) };
-        assert!(held(&quic).contains(&format!("process {} (", std::process::id())));
+        for (quic, udp) in [(true, false), (false, true)] {
+            let conf = ListenConf::new(ListenAddress::Ip(address), <_>::default());
+            let conf = ListenConf { quic, udp, ..conf };
+            assert!(held(&conf).contains(&format!("process {} (", std::process::id())));
+            assert!(lookup_command(&conf).starts_with("ss -lunp"));
+        }
         assert_eq!(shown(b"a\x1b[31mb\nc"), "a[31mbc");
         assert_eq!(shown(&[b'x'; 500]).chars().count(), LONGEST_COMMAND + 1);
     }

@@ -112,6 +112,11 @@ impl ListenConf {
         }
     }
 
+    /// Returns whether the socket of an IP address is a UDP socket (`quic` or `udp`) instead of a TCP socket.
+    pub fn uses_udp(&self) -> bool {
+        self.quic || self.udp
+    }
+
     /// Returns whether two addresses use the same socket: both are IP addresses with the same transport, port and
     /// family, and they are equal or one is the wildcard address. The caller must reject this between `http` and
     /// `stream`, because a connection could then not be assigned to one of them.
@@ -119,8 +124,7 @@ impl ListenConf {
         let (ListenAddress::Ip(here), ListenAddress::Ip(there)) = (&self.address, &other.address) else {
             return false;
         };
-        let by_datagrams = |listen: &Self| listen.quic || listen.udp;
-        by_datagrams(self) == by_datagrams(other)
+        self.uses_udp() == other.uses_udp()
             && here.port() == there.port()
             && here.is_ipv4() == there.is_ipv4()
             && (here.ip() == there.ip() || here.ip().is_unspecified() || there.ip().is_unspecified())

@@ -34,7 +34,7 @@ pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<ConfigFinding>
 
 fn try_one(conf: &ListenConf) -> io::Result<()> {
     match &conf.address {
-        ListenAddress::Ip(address) if conf.quic => udp::bind_socket(conf, *address, false).map(drop),
+        ListenAddress::Ip(address) if conf.uses_udp() => udp::bind_socket(conf, *address, false).map(drop),
         ListenAddress::Ip(address) => bind_ip(conf, *address, false).map(drop),
         ListenAddress::Unix(path) => try_unix(Path::new(std::ffi::OsStr::from_bytes(path))),
         ListenAddress::Host(..) => Ok(()),
@@ -49,5 +49,26 @@ fn try_unix(path: &Path) -> io::Result<()> {
         Ok(()) => std::fs::remove_file(path),
         Err(Errno::ADDRINUSE) if is_abandoned(path, &address) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn udp_address_is_tested_with_a_udp_socket() {
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a TCP port");
+        let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("a UDP port");
+        let listen = |address, quic, udp| {
+            let span = myriad_conf::Span::default();
+            try_one(&ListenConf { quic, udp, ..ListenConf::new(ListenAddress::Ip(address), span) })
+        };
+        let (by_tcp, by_udp) = (tcp.local_addr().expect("address"), udp.local_addr().expect("address"));
+        for (quic, udp) in [(true, false), (false, true)] {
+            assert!(listen(by_tcp, quic, udp).is_ok());
+            let error = listen(by_udp, quic, udp).expect_err("an address in use");
+            assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        }
     }
 }
