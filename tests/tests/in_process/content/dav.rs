@@ -368,8 +368,16 @@ fn folder_is_locked_with_what_is_in_it() {
     let folder = TestFolder::new("dav-ext-deep");
     let site = locking(&folder, "deep");
     let token = token(&sent(&site, "LOCK", "/dir/", LOCK, &[]));
+    let condition = format!("</dir/> (<{token}>)");
     assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
-    assert_eq!(put(&site, "/dir/a.txt", "x", &[("If", &format!("</dir/> (<{token}>)"))]).status, 201);
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[("If", &condition)]).status, 201);
+    // The root of the lock is the directory, not its member.
+    let root = "<D:lockroot><D:href>/dir/</D:href></D:lockroot>";
+    let member = sent(&site, "PROPFIND", "/dir/a.txt", "", &[("Depth", "0")]);
+    assert!(member.text.contains(root), "{}", member.text);
+    let renewed = sent(&site, "LOCK", "/dir/a.txt", "", &[("If", &condition)]);
+    assert_eq!(renewed.status, 200);
+    assert!(renewed.text.contains(root), "{}", renewed.text);
     assert_eq!(sent(&site, "LOCK", "/none/", LOCK, &[]).status, 409);
     assert_eq!(sent(&site, "LOCK", "/dir/x.txt", "<lockinfo xmlns='DAV:'/>", &[]).status, 400);
 }

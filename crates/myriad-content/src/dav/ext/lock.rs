@@ -5,14 +5,13 @@ use std::hash::{BuildHasher, RandomState};
 use bytes::Bytes;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
 use myriad_files::as_path;
-use myriad_http::uri::{EscapeKind, escape as escape_uri};
 use myriad_net::ResponseBody;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::directives::LockZone;
 use super::locks::{self, Lock, LockDenied};
-use super::propfind::active_lock;
+use super::propfind::{active_lock, escaped_uri};
 use super::xml;
 use crate::dav::answer::{Depth, blocking, depth};
 use crate::dav::body::small_body;
@@ -117,7 +116,8 @@ async fn acquire_or_renew(
     }
     let owner =
         xml::lock_info(&body).map_err(|why| DavFailure::new(400, format!("invalid body of LOCK: {why}")))?;
-    let lock = Lock { token: new_token(), deep, owner, until_ms };
+    let root = escaped_uri(&request.route.uri);
+    let lock = Lock { token: new_token(), deep, owner, root, until_ms };
     // Creating a file changes its directory, which may be locked.
     let known = tokens(request);
     let (path, size, added) = (target.path.clone(), zone.size, lock.clone());
@@ -172,12 +172,10 @@ fn new_token() -> String {
 }
 
 fn lock_response(exchange: &Exchange, status: u16, lock: &Lock) -> ContentResponse {
-    let mut root = Vec::new();
-    escape_uri(&exchange.request.route.uri, EscapeKind::Uri, &mut root);
     let mut text = String::from(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>",
     );
-    active_lock(lock, exchange.request.received.at_ms, &String::from_utf8_lossy(&root), &mut text);
+    active_lock(lock, exchange.request.received.at_ms, &mut text);
     text.push_str("</D:lockdiscovery></D:prop>\n");
     let mut answer = ContentResponse::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some((&b"text/xml; charset=utf-8"[..]).into());

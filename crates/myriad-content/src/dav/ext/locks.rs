@@ -12,6 +12,8 @@ pub(super) struct Lock {
     pub deep: bool,
     /// Owner of the lock, as stated by the client.
     pub owner: String,
+    /// Escaped URI that the client locked: the element `lockroot` (RFC 4918 section 14.12).
+    pub root: String,
     /// Time at which the lock expires, in milliseconds of the process clock.
     pub until_ms: u64,
 }
@@ -40,8 +42,13 @@ pub(super) fn with_zone<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Lock
     work(locks)
 }
 
-/// Accounted size of a lock in addition to its path and owner, in bytes.
+/// Accounted size of a lock in addition to its texts, in bytes.
 const OVERHEAD: usize = 256;
+
+/// Returns the number of bytes that a lock counts towards the size of its zone.
+fn accounted_size(path: &[u8], lock: &Lock) -> usize {
+    path.len() + lock.owner.len() + lock.root.len() + OVERHEAD
+}
 
 impl Locks {
     /// Returns the lock that applies to a path, and the locked path: a lock of the path itself, or one of a parent
@@ -81,8 +88,8 @@ impl Locks {
         if self.covering_lock(path).is_some() || (lock.deep && self.below(path).next().is_some()) {
             return Err(LockDenied::AlreadyLocked);
         }
-        let used: usize = self.0.iter().map(|(path, lock)| path.len() + lock.owner.len() + OVERHEAD).sum();
-        if (used + path.len() + lock.owner.len() + OVERHEAD) as u64 > size {
+        let used: usize = self.0.iter().map(|(path, lock)| accounted_size(path, lock)).sum();
+        if (used + accounted_size(path, &lock)) as u64 > size {
             return Err(LockDenied::Full);
         }
         self.0.insert(path.to_vec(), lock);
@@ -124,7 +131,7 @@ mod tests {
     use super::*;
 
     fn lock(token: &str, deep: bool) -> Lock {
-        Lock { token: token.to_owned(), deep, owner: String::new(), until_ms: 100 }
+        Lock { token: token.to_owned(), deep, owner: String::new(), root: String::new(), until_ms: 100 }
     }
 
     #[test]

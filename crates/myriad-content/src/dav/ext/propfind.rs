@@ -124,13 +124,16 @@ fn members(uri: &[u8], target: &DavTarget, depth: Depth) -> DavResult<Vec<Listed
     Ok(members)
 }
 
+/// Returns a URI with percent-encoding, for elements such as `href`.
+pub(super) fn escaped_uri(uri: &[u8]) -> String {
+    let mut escaped = Vec::new();
+    escape_uri(uri, EscapeKind::Uri, &mut escaped);
+    String::from_utf8_lossy(&escaped).into_owned()
+}
+
 impl ListedResource {
     fn new(uri: &[u8], name: &[u8], path: Vec<u8>, found: Stat) -> Self {
-        let mut href = Vec::new();
-        escape_uri(uri, EscapeKind::Uri, &mut href);
-        let (href, name) =
-            (String::from_utf8_lossy(&href).into_owned(), String::from_utf8_lossy(name).into_owned());
-        Self { href, name, path, found }
+        Self { href: escaped_uri(uri), name: String::from_utf8_lossy(name).into_owned(), path, found }
     }
 
     fn is_folder(&self) -> bool {
@@ -152,7 +155,7 @@ impl ListedResource {
             "resourcetype" if self.is_folder() => out.push_str("<D:collection/>"),
             "lockdiscovery" => {
                 if let Some((_, lock)) = locks.covering_lock(&self.path) {
-                    active_lock(lock, now_ms, &self.href, out);
+                    active_lock(lock, now_ms, out);
                 }
             }
             "supportedlock" => out.push_str(
@@ -163,9 +166,8 @@ impl ListedResource {
     }
 }
 
-/// Appends the `activelock` element of a lock (RFC 4918 section 14.1). `root` is the escaped URI for the element
-/// `lockroot`.
-pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String) {
+/// Appends the `activelock` element of a lock (RFC 4918 section 14.1).
+pub(super) fn active_lock(lock: &Lock, now_ms: u64, out: &mut String) {
     let depth = if lock.deep { "infinity" } else { "0" };
     let seconds = lock.until_ms.saturating_sub(now_ms).div_ceil(1000);
     out.push_str(
@@ -179,7 +181,7 @@ pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String
         lock.token
     );
     out.push_str("</D:locktoken><D:lockroot><D:href>");
-    escape(root, out);
+    escape(&lock.root, out);
     out.push_str("</D:href></D:lockroot></D:activelock>");
 }
 
