@@ -13,7 +13,7 @@ if ( ! defined( 'WP_UNINSTALL_PLUGIN' ) ) {
  * Deletes the options of the current site.
  */
 function myriad_cache_forget() {
-	foreach ( array( 'myriad_cache_hours', 'myriad_cache_mode', 'myriad_cache_pending', 'myriad_cache_last', 'myriad_cache_noise', 'myriad_cache_options_read', 'myriad_cache_options_pages' ) as $myriad_cache_option ) {
+	foreach ( array( 'myriad_cache_hours', 'myriad_cache_mode', 'myriad_cache_pending', 'myriad_cache_last', 'myriad_cache_noise', 'myriad_cache_options_read', 'myriad_cache_options_pages', 'myriad_cache_times', 'myriad_cache_jobs' ) as $myriad_cache_option ) {
 		delete_option( $myriad_cache_option );
 	}
 	global $wpdb;

@@ -77,7 +77,7 @@ class Myriad_Cache_Actor {
 	 *                for commands, cron, checkouts, and changes by staff, whose writes always purge.
 	 */
 	public static function visit() {
-		if ( self::is_command_line() || wp_doing_cron() || array_filter( self::CHECKOUTS, 'did_action' ) ) {
+		if ( self::is_command_line() || self::is_job() || array_filter( self::CHECKOUTS, 'did_action' ) ) {
 			return '';
 		}
 		if ( self::is_staff() ) {
@@ -95,7 +95,16 @@ class Myriad_Cache_Actor {
 	 * @return bool
 	 */
 	public static function is_managing() {
-		return wp_doing_cron() || self::changes_settings();
+		return self::is_job() || self::changes_settings();
+	}
+
+	/**
+	 * Returns whether the request runs scheduled tasks: cron, or the queue of Action Scheduler, which WooCommerce and others use.
+	 *
+	 * @return bool
+	 */
+	public static function is_job() {
+		return wp_doing_cron() || did_action( 'action_scheduler_before_process_queue' ) > 0;
 	}
 
 	/**
@@ -106,10 +115,13 @@ class Myriad_Cache_Actor {
 	 * @return bool
 	 */
 	public static function changes_settings() {
+		if ( self::is_job() ) {
+			return false; // Also if a command runs it.
+		}
 		if ( self::is_command_line() ) {
 			return true;
 		}
-		if ( wp_doing_cron() || ! self::is_staff() ) {
+		if ( ! self::is_staff() ) {
 			return false;
 		}
 		if ( in_array( self::method(), array( 'GET', 'HEAD', 'OPTIONS' ), true ) ) {

@@ -75,6 +75,8 @@ class Myriad_Cache_Changes {
 		add_action( 'admin_init', array( 'Myriad_Cache_Queue', 'retry' ) );
 		if ( wp_doing_cron() ) {
 			add_action( 'init', array( 'Myriad_Cache_Queue', 'retry' ) );
+			add_action( 'init', array( 'Myriad_Cache_Times', 'purge_due' ) );
+			add_filter( 'pre_unschedule_event', array( 'Myriad_Cache_Queue', 'before_job' ) );
 		}
 	}
 
@@ -124,7 +126,8 @@ class Myriad_Cache_Changes {
 	 * Registers the actions of WooCommerce: stock and prices.
 	 */
 	private static function start_shop() {
-		foreach ( array( 'woocommerce_product_set_stock', 'woocommerce_variation_set_stock', 'woocommerce_update_product', 'woocommerce_update_product_variation', 'woocommerce_delete_product_transients' ) as $action ) {
+		Myriad_Cache_Stock::start();
+		foreach ( array( 'woocommerce_update_product', 'woocommerce_update_product_variation', 'woocommerce_delete_product_transients' ) as $action ) {
 			add_action( $action, array( __CLASS__, 'product' ) );
 		}
 		foreach ( array( 'woocommerce_product_set_stock_status', 'woocommerce_variation_set_stock_status' ) as $action ) {
@@ -181,7 +184,7 @@ class Myriad_Cache_Changes {
 	 * @param int $before  Old number.
 	 */
 	public static function comment_count( $post_id, $count, $before ) {
-		if ( (int) $count !== (int) $before ) {
+		if ( (int) $count !== (int) $before && Myriad_Cache_Post_Changes::is_shown( (string) get_post_status( $post_id ) ) ) {
 			self::fewer_comments_of( $post_id );
 			Myriad_Cache_Queue::add_fields( $post_id, 'comment_count' );
 		}
@@ -299,10 +302,25 @@ class Myriad_Cache_Changes {
 			}
 		} elseif ( in_array( $option, self::SITE_OPTIONS, true ) ) {
 			Myriad_Cache_Queue::add( 's' );
-		} elseif ( ! preg_match( self::INNER_OPTIONS, $option ) && Myriad_Cache_Actor::changes_settings() && Myriad_Cache_Options::is_read( $option ) ) {
+		} elseif ( ! preg_match( self::INNER_OPTIONS, $option ) && self::is_changed_for_pages( $option, $before, $after ) ) {
 			// Only the plugin that uses the option knows where it appears, so the whole site is purged.
 			Myriad_Cache_Queue::add( 's' );
 		}
+	}
+
+	/**
+	 * Returns whether staff, a command or cron changed an option that pages read.
+	 *
+	 * @param string $option Name.
+	 * @param mixed  $before Old value.
+	 * @param mixed  $after  New value.
+	 * @return bool
+	 */
+	private static function is_changed_for_pages( $option, $before, $after ) {
+		if ( Myriad_Cache_Actor::changes_settings() ) {
+			return Myriad_Cache_Options::is_read( $option );
+		}
+		return Myriad_Cache_Actor::is_job() && Myriad_Cache_Options::is_changed_by_job( $option, $before, $after );
 	}
 
 	/**
@@ -358,12 +376,25 @@ class Myriad_Cache_Changes {
 	 */
 	public static function product( $product ) {
 		$post_id = is_object( $product ) && method_exists( $product, 'get_id' ) ? (int) $product->get_id() : (int) $product;
-		if ( $post_id > 0 ) {
+		if ( $post_id > 0 && ! Myriad_Cache_Stock::is_sold( $post_id ) ) {
 			Myriad_Cache_Queue::add( 'p' . $post_id );
+			self::product_in_sitemap( $post_id );
 			$parent = wp_get_post_parent_id( $post_id );
 			if ( $parent ) {
 				Myriad_Cache_Queue::add( 'p' . $parent );
 			}
+		}
+	}
+
+	/**
+	 * Purges the sitemap of a changed product: since WordPress 6.5, it contains the time of the last change, which WooCommerce writes without
+	 * actions.
+	 *
+	 * @param int $post_id Product, or a variation.
+	 */
+	public static function product_in_sitemap( $post_id ) {
+		if ( version_compare( get_bloginfo( 'version' ), '6.5', '>=' ) && 'product' === get_post_type( $post_id ) ) {
+			Myriad_Cache_Queue::add( 'smpostsproduct' );
 		}
 	}
 

@@ -53,6 +53,16 @@ class Myriad_Cache_Lists {
 	const PLAIN_ORDERS = array( '', 'none', 'rand', 'id', 'date', 'author', 'type', 'post__in', 'post_name__in', 'post_parent__in', 'relevance' );
 
 	/**
+	 * Orders of WooCommerce, and the fields of `wp_postmeta` on which they depend.
+	 */
+	const SHOP_ORDERS = array(
+		'popularity' => 'meta-total_sales',
+		'rating'     => 'meta-_wc_average_rating',
+		'price'      => 'meta-_price',
+		'price-desc' => 'meta-_price',
+	);
+
+	/**
 	 * Fields of terms by argument or order of a query. Counts, new terms and deleted terms change the tag of the list itself.
 	 */
 	const TERM_FIELDS = array(
@@ -178,6 +188,22 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
+	 * Returns the keys of `wp_postmeta` in the arguments of a query.
+	 *
+	 * @param array $arguments Arguments: `meta_key`, `meta_query` and so on.
+	 * @return string[] Keys, except very long ones.
+	 */
+	public static function meta_keys( $arguments ) {
+		$keys = array();
+		foreach ( self::meta_fields( $arguments ) as $field ) {
+			if ( 0 === strpos( $field, 'meta-' ) ) {
+				$keys[] = substr( $field, 5 );
+			}
+		}
+		return $keys;
+	}
+
+	/**
 	 * Returns the fields in clauses of a meta query.
 	 *
 	 * @param mixed $clauses Clauses, or the relation between them.
@@ -228,6 +254,8 @@ class Myriad_Cache_Lists {
 			}
 			if ( 0 === strpos( $order, 'meta_value' ) || in_array( $order, array_map( 'strtolower', array_map( 'strval', array_keys( $meta ) ) ), true ) ) {
 				$fields = array_merge( $fields, $meta ? array_values( $meta ) : array( 'meta' ) );
+			} elseif ( isset( self::SHOP_ORDERS[ $order ] ) ) {
+				$fields[] = self::SHOP_ORDERS[ $order ];
 			} else {
 				$fields[] = in_array( $plain, self::COLUMNS, true ) ? $plain : 'any';
 			}

@@ -45,6 +45,8 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Reads::start();
 		Myriad_Cache_Options::start();
 		Myriad_Cache_Transients::start();
+		Myriad_Cache_Times::start();
+		Myriad_Cache_Stock::note();
 		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
 		add_filter( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
@@ -174,6 +176,9 @@ class Myriad_Cache_Notes {
 		if ( $query instanceof WP_Query && $query->is_comment_feed() && ! $query->is_singular() ) {
 			return $posts; // Only their comments are shown.
 		}
+		if ( $query instanceof WP_Query && false === $query->get( 'update_post_meta_cache' ) && Myriad_Cache_Reads::is_read_by( array( 'get_pages' => true ) ) ) {
+			return $posts; // Since WordPress 6.3; see note_pages().
+		}
 		foreach ( is_array( $posts ) ? $posts : array() as $post ) {
 			self::note_post( null, $post );
 		}
@@ -181,7 +186,8 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Tags the page with a list of pages, and the pages in it.
+	 * Tags the page with a list of pages, and the pages in it: with their titles and links only if WordPress itself reads the list, for a menu
+	 * or the block with all pages.
 	 *
 	 * @param WP_Post[] $pages Pages.
 	 * @param array     $args  Arguments of the list.
@@ -194,8 +200,9 @@ class Myriad_Cache_Notes {
 		foreach ( Myriad_Cache_Lists::fields_of_pages( $args ) as $field ) {
 			Myriad_Cache_Tags::add( 'l' . $type . '.by-' . $field );
 		}
+		$note = Myriad_Cache_Reads::is_called_by_core( 'get_pages' ) ? 'note_title' : 'note_post';
 		foreach ( is_array( $pages ) ? $pages : array() as $page ) {
-			self::note_title( null, $page );
+			self::$note( null, $page );
 		}
 		return $pages;
 	}

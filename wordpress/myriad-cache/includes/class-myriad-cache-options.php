@@ -33,6 +33,21 @@ class Myriad_Cache_Options {
 	const MOST_PAGES = 2000;
 
 	/**
+	 * Option with the times of the last purges by cron, by name of the changed option.
+	 */
+	const JOBS = 'myriad_cache_jobs';
+
+	/**
+	 * Maximum number of these times.
+	 */
+	const MOST_JOBS = 100;
+
+	/**
+	 * Times in options that cron writes.
+	 */
+	const TIMES = '/\b1[5-9][0-9]{8}(?:[0-9]{3})?\b|\b20[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T ][0-9:.]+(?:Z|[+-][0-9:]+)?)?/';
+
+	/**
 	 * Maximum number of names. With more, every option counts as read.
 	 */
 	const MOST = 3000;
@@ -78,7 +93,7 @@ class Myriad_Cache_Options {
 	public static function start() {
 		$uri        = isset( $_SERVER['REQUEST_URI'] ) ? (string) $_SERVER['REQUEST_URI'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is hashed only.
 		self::$page = ',' . substr( md5( $uri ), 0, 7 );
-		if ( self::$is_early && false === strpos( (string) get_option( self::PAGES ), self::$page ) ) {
+		if ( false === strpos( (string) get_option( self::PAGES ), self::$page ) ) {
 			self::$is_recording = true;
 			add_filter( 'pre_option', array( __CLASS__, 'note' ), PHP_INT_MAX, 2 );
 		}
@@ -115,6 +130,7 @@ class Myriad_Cache_Options {
 		self::$is_recording = false;
 		remove_filter( 'pre_option', array( __CLASS__, 'note' ), PHP_INT_MAX );
 		$names = array_filter( array_map( 'strval', array_keys( self::$read ) ), array( __CLASS__, 'is_visible' ) );
+		Myriad_Cache_Times::store_options( array_merge( $names, preg_grep( '/^theme_mods_/', array_map( 'strval', array_keys( self::$read ) ) ) ) );
 		$known = get_option( self::READ );
 		$known = is_array( $known ) ? $known : array();
 		if ( array_diff( $names, $known ) ) {
@@ -155,6 +171,44 @@ class Myriad_Cache_Options {
 	 */
 	private static function is_visible( $name ) {
 		return ! preg_match( Myriad_Cache_Changes::INNER_OPTIONS, $name );
+	}
+
+	/**
+	 * Returns whether pages must be purged because cron changed an option: pages have read it, more than times in it has changed, and it was
+	 * no reason for a purge within the last hour. An option that changes more often contains a counter, or a state of the plugin.
+	 *
+	 * @param string $name   Name.
+	 * @param mixed  $before Old value; null if it is unknown.
+	 * @param mixed  $after  New value; null after a deletion.
+	 * @return bool
+	 */
+	public static function is_changed_by_job( $name, $before, $after ) {
+		$known = get_option( self::READ );
+		if ( ! is_array( $known ) || ! in_array( $name, $known, true ) ) {
+			return false;
+		}
+		if ( null !== $after && self::without_times( $before ) === self::without_times( $after ) ) {
+			return false;
+		}
+		$now   = time();
+		$times = get_option( self::JOBS );
+		$times = is_array( $times ) ? $times : array();
+		if ( isset( $times[ $name ] ) && $now - $times[ $name ] < HOUR_IN_SECONDS ) {
+			return false;
+		}
+		$times[ $name ] = $now;
+		update_option( self::JOBS, array_slice( $times, -self::MOST_JOBS, null, true ), false );
+		return true;
+	}
+
+	/**
+	 * Returns the text of a value without times.
+	 *
+	 * @param mixed $value Value.
+	 * @return string
+	 */
+	private static function without_times( $value ) {
+		return (string) preg_replace( self::TIMES, '', (string) maybe_serialize( $value ) );
 	}
 
 	/**

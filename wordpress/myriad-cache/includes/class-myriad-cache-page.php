@@ -134,6 +134,7 @@ class Myriad_Cache_Page {
 		if ( Myriad_Cache_Device::is_used() ) {
 			header( 'Vary: User-Agent', false );
 		}
+		Myriad_Cache_Options::finish();
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
 		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
 			header( 'X-Accel-Expires: 0' );
@@ -143,7 +144,6 @@ class Myriad_Cache_Page {
 		foreach ( $fields as $field ) {
 			header( $field, false );
 		}
-		Myriad_Cache_Options::finish();
 	}
 
 	/**

@@ -20,6 +20,25 @@ class Myriad_Cache_Post_Changes {
 	const INNER_META = '/^_(?:edit_|pingme$|encloseme$|wp_old_|wp_trash_|wp_desired_|oembed_|menu_item_)/';
 
 	/**
+	 * Maximum number of changed fields whose values before the change are recorded.
+	 */
+	const MOST_META = 2000;
+
+	/**
+	 * Values of a field before the change that is in progress.
+	 *
+	 * @var array|null
+	 */
+	private static $meta_before = null;
+
+	/**
+	 * Changed fields: site, post, name, and values before the first change.
+	 *
+	 * @var array<string, array{0: int, 1: int, 2: string, 3: array}>
+	 */
+	private static $meta = array();
+
+	/**
 	 * Registers the actions.
 	 */
 	public static function start() {
@@ -31,6 +50,10 @@ class Myriad_Cache_Post_Changes {
 		add_action( 'edit_attachment', array( __CLASS__, 'attachment' ) );
 		foreach ( array( 'added_post_meta', 'updated_post_meta', 'deleted_post_meta' ) as $action ) {
 			add_action( $action, array( __CLASS__, 'post_meta' ), 10, 3 );
+		}
+		add_action( 'add_post_meta', array( __CLASS__, 'before_meta_added' ), 10, 2 );
+		foreach ( array( 'update_post_meta', 'delete_post_meta' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'before_meta' ), 10, 3 );
 		}
 	}
 
@@ -196,9 +219,84 @@ class Myriad_Cache_Post_Changes {
 	 * @param string    $name    Name of the field.
 	 */
 	public static function post_meta( $meta_id, $post_id, $name ) {
-		if ( ! preg_match( self::INNER_META, $name ) && self::is_shown( (string) get_post_status( $post_id ) ) ) {
-			Myriad_Cache_Queue::add( 'p' . (int) $post_id );
-			Myriad_Cache_Queue::add_fields( $post_id, 'meta', 'meta-' . Myriad_Cache_Tags::field( $name ) );
+		Myriad_Cache_Times::forget_field( (string) $name );
+		$before = self::$meta_before;
+
+		self::$meta_before = null;
+		if ( preg_match( self::INNER_META, $name ) || ! self::is_shown( (string) get_post_status( $post_id ) ) || Myriad_Cache_Stock::is_field( $post_id, $name ) ) {
+			return;
+		}
+		if ( null === $before || count( self::$meta ) >= self::MOST_META ) {
+			self::meta_changed( $post_id, $name );
+			return;
+		}
+		$key = get_current_blog_id() . ' ' . $post_id . ' ' . $name;
+		if ( ! isset( self::$meta[ $key ] ) ) {
+			self::$meta[ $key ] = array( get_current_blog_id(), (int) $post_id, $name, $before );
+		}
+		Myriad_Cache_Queue::arrange();
+	}
+
+	/**
+	 * Records the values of a field before it changes.
+	 *
+	 * @param int    $post_id Post.
+	 * @param string $name    Name of the field.
+	 */
+	private static function note_before( $post_id, $name ) {
+		self::$meta_before = get_post_meta( $post_id, $name, false );
+	}
+
+	/**
+	 * Records the values of a field before one is added.
+	 *
+	 * @param int    $post_id Post.
+	 * @param string $name    Name of the field.
+	 */
+	public static function before_meta_added( $post_id, $name ) {
+		self::note_before( $post_id, $name );
+	}
+
+	/**
+	 * Records the values of a field before one changes or is deleted.
+	 *
+	 * @param int|int[] $meta_id Field.
+	 * @param int       $post_id Post.
+	 * @param string    $name    Name of the field.
+	 */
+	public static function before_meta( $meta_id, $post_id, $name ) {
+		self::note_before( $post_id, $name );
+	}
+
+	/**
+	 * Adds the tags of a changed field.
+	 *
+	 * @param int    $post_id Post.
+	 * @param string $name    Name of the field.
+	 */
+	private static function meta_changed( $post_id, $name ) {
+		Myriad_Cache_Queue::add( 'p' . (int) $post_id );
+		Myriad_Cache_Queue::add_fields( $post_id, 'meta', 'meta-' . Myriad_Cache_Tags::field( $name ) );
+	}
+
+	/**
+	 * Adds the tags of the fields whose values differ from those before the request. Plugins delete fields and add them again with the same
+	 * values.
+	 */
+	public static function resolve() {
+		$meta       = self::$meta;
+		self::$meta = array();
+		foreach ( $meta as list( $blog_id, $post_id, $name, $before ) ) {
+			$is_other = is_multisite() && get_current_blog_id() !== $blog_id;
+			if ( $is_other ) {
+				switch_to_blog( $blog_id );
+			}
+			if ( maybe_serialize( get_post_meta( $post_id, $name, false ) ) !== maybe_serialize( $before ) ) {
+				self::meta_changed( $post_id, $name );
+			}
+			if ( $is_other ) {
+				restore_current_blog();
+			}
 		}
 	}
 }

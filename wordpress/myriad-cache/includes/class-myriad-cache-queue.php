@@ -105,7 +105,9 @@ class Myriad_Cache_Queue {
 			$all = Myriad_Cache_Tags::of_all( $tag );
 
 			self::$tags[ Myriad_Cache_Tags::named( $tag ) ] = true;
-			if ( '' !== $all ) {
+			// Lists of the titles of many objects contain only hierarchical posts. The type of a deleted post is unknown.
+			$type = 'pt.all' === $all ? (string) get_post_type( (int) substr( $tag, 2 ) ) : '';
+			if ( '' !== $all && ( '' === $type || is_post_type_hierarchical( $type ) ) ) {
 				self::$tags[ Myriad_Cache_Tags::named( $all ) ] = true;
 			}
 		}
@@ -221,6 +223,19 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
+	 * Purges before cron runs the next task, which may take minutes.
+	 *
+	 * @param mixed $result Result of the filter.
+	 * @return mixed
+	 */
+	public static function before_job( $result ) {
+		if ( self::$is_arranged && self::may_send() ) {
+			self::flush();
+		}
+		return $result;
+	}
+
+	/**
 	 * Repeats a failed purge, if the last attempt is at least RETRY seconds old.
 	 */
 	public static function retry() {
@@ -287,6 +302,7 @@ class Myriad_Cache_Queue {
 	 */
 	private static function take( $pending ) {
 		Myriad_Cache_Writes::resolve();
+		Myriad_Cache_Post_Changes::resolve();
 		self::resolve();
 		$tags = array_map( 'strval', array_keys( self::$tags ) );
 		$urls = array_map( 'strval', array_keys( self::$urls ) );

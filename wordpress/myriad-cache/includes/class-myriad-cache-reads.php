@@ -57,7 +57,7 @@ class Myriad_Cache_Reads {
 	 */
 	const TABLES = array(
 		'posts'              => array( 'p' ),
-		'postmeta'           => array( 'p' ),
+		'postmeta'           => array( 'p', 'st' ),
 		'term_relationships' => array( 'p', 't' ),
 		'term_taxonomy'      => array( 't' ),
 		'terms'              => array( 't' ),
@@ -116,7 +116,7 @@ class Myriad_Cache_Reads {
 
 		self::$own_folders = array( dirname( (string) $function->getFileName() ) . DIRECTORY_SEPARATOR, __DIR__ . DIRECTORY_SEPARATOR );
 		add_filter( 'query', array( __CLASS__, 'note_sql' ), PHP_INT_MAX );
-		add_filter( 'get_post_metadata', array( __CLASS__, 'note_post_field' ), PHP_INT_MAX, 2 );
+		add_filter( 'get_post_metadata', array( __CLASS__, 'note_post_field' ), PHP_INT_MAX, 3 );
 		add_filter( 'get_user_metadata', array( __CLASS__, 'note_user_field' ), PHP_INT_MAX, 3 );
 		add_filter( 'get_term_metadata', array( __CLASS__, 'note_term_field' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_comment_metadata', array( __CLASS__, 'note_comment_field' ), PHP_INT_MAX, 2 );
@@ -146,7 +146,7 @@ class Myriad_Cache_Reads {
 	public static function finish() {
 		self::$is_noting = false;
 
-		$held    = self::held_posts();
+		$held    = self::held( 'posts' );
 		$parents = array();
 		foreach ( $held as $post ) {
 			// The link of a page contains the names of its ancestors.
@@ -172,17 +172,17 @@ class Myriad_Cache_Reads {
 	 * @return array{0: int, 1: int} Number of the last addition, and number of posts in memory.
 	 */
 	public static function mark() {
-		return array( Myriad_Cache_Tags::next(), count( self::held_posts() ) );
+		return array( Myriad_Cache_Tags::next(), count( self::held( 'posts' ) ) );
 	}
 
 	/**
 	 * Returns the tags of what was read since a state.
 	 *
 	 * @param array{0: int, 1: int} $mark State.
-	 * @return string[] Tags with their site numbers.
+	 * @return string[] Tags with their site numbers, and `at.TIME` for the next moment at which they change.
 	 */
 	public static function since( $mark ) {
-		$posts = array_slice( array_keys( self::held_posts() ), $mark[1] );
+		$posts = array_slice( array_keys( self::held( 'posts' ) ), $mark[1] );
 		foreach ( self::$posts as $post_id => $number ) {
 			if ( $number > $mark[0] ) {
 				$posts[] = $post_id;
@@ -192,35 +192,37 @@ class Myriad_Cache_Reads {
 		foreach ( array_unique( $posts ) as $post_id ) {
 			$tags[] = Myriad_Cache_Tags::named( 'p' . $post_id );
 		}
-		return $tags;
+		$moment = Myriad_Cache_Times::since( $mark[0], $posts );
+		return $moment > 0 ? array_merge( $tags, array( 'at.' . $moment ) ) : $tags;
 	}
 
 	/**
-	 * Returns the posts in the memory of the object cache.
+	 * Returns the objects of a group in the memory of the object cache.
 	 *
-	 * @return array<int, mixed> Posts by number.
+	 * @param string $group Group, such as `posts` or `post_meta`.
+	 * @return array<int, mixed> Objects by number.
 	 */
-	private static function held_posts() {
-		$values = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
-		$site   = is_multisite() ? get_current_blog_id() . ':' : '';
-		$found  = array();
-		$posts  = array();
-		foreach ( isset( $values['posts'] ) && is_array( $values['posts'] ) ? $values['posts'] : array() as $key => $post ) {
-			$post_id = '' === $site || 0 === strpos( (string) $key, $site ) ? substr( (string) $key, strlen( $site ) ) : '';
-			if ( ctype_digit( $post_id ) ) {
-				$posts[ (int) $post_id ] = $post;
+	public static function held( $group ) {
+		$values  = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
+		$site    = is_multisite() && 'user_meta' !== $group ? get_current_blog_id() . ':' : '';
+		$found   = array();
+		$objects = array();
+		foreach ( isset( $values[ $group ] ) && is_array( $values[ $group ] ) ? $values[ $group ] : array() as $key => $object ) {
+			$number = '' === $site || 0 === strpos( (string) $key, $site ) ? substr( (string) $key, strlen( $site ) ) : '';
+			if ( ctype_digit( $number ) ) {
+				$objects[ (int) $number ] = $object;
 			}
 		}
-		if ( isset( $values['posts'] ) ) {
-			return $posts;
+		if ( isset( $values['posts'] ) || isset( $values['options'] ) ) {
+			return $objects;
 		}
 		// Other drop-ins have one array with keys such as `wp:posts:12`.
-		foreach ( $values as $key => $post ) {
-			if ( preg_match( '/(?:^|[^a-z])' . $site . 'posts:([0-9]{1,18})$/D', (string) $key, $found ) ) {
-				$posts[ (int) $found[1] ] = $post;
+		foreach ( $values as $key => $object ) {
+			if ( preg_match( '/(?:^|[^a-z_])' . $site . $group . ':([0-9]{1,18})$/D', (string) $key, $found ) ) {
+				$objects[ (int) $found[1] ] = $object;
 			}
 		}
-		return $posts;
+		return $objects;
 	}
 
 	/**
@@ -247,7 +249,7 @@ class Myriad_Cache_Reads {
 	 * @param array<string, true> $functions Names.
 	 * @return bool
 	 */
-	private static function is_read_by( $functions ) {
+	public static function is_read_by( $functions ) {
 		if ( ++self::$traces > self::MOST_TRACES ) {
 			return false;
 		}
@@ -260,14 +262,33 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
+	 * Returns whether WordPress itself called a function that runs now.
+	 *
+	 * @param string $name Function of WordPress.
+	 * @return bool
+	 */
+	public static function is_called_by_core( $name ) {
+		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::DEPTH ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
+			if ( $name === $frame['function'] && isset( $frame['file'] ) ) {
+				return 0 === strpos( $frame['file'], self::$own_folders[0] );
+			}
+		}
+		return false;
+	}
+
+	/**
 	 * Notes a post whose field is read.
 	 *
-	 * @param mixed $value   Value.
-	 * @param int   $post_id Post.
+	 * @param mixed  $value   Value.
+	 * @param int    $post_id Post.
+	 * @param string $name    Name of the field; empty for all.
 	 * @return mixed
 	 */
-	public static function note_post_field( $value, $post_id ) {
+	public static function note_post_field( $value, $post_id, $name = '' ) {
 		if ( self::$is_noting && $post_id > 0 ) {
+			if ( isset( Myriad_Cache_Stock::FIELDS[ $name ] ) ) {
+				Myriad_Cache_Tags::add( 'st' . (int) $post_id );
+			}
 			if ( is_multisite() && ms_is_switched() ) {
 				Myriad_Cache_Tags::add( 'p' . (int) $post_id );
 			} else {

@@ -18,6 +18,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     pt12     title and link of post 12       c12, c   comments of post 12, of all posts; cp12: a list of all has some of post 12
  *     lpost    a list of posts (see Lists)     lc12     pages below page 12
  *     t5, ts5  term 5 and its fields, its slug txTAX    a list of terms of a taxonomy; txTAX.by-name: depends on their names
+ *     st12     quantity of product 12
  *     u1       user 1                          u1.NAME  a field of user 1; u1.all: all of its fields
  *     lu       a list of users; lu.by-NAME: depends on a field
  *     m7       menu 7
@@ -25,6 +26,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     tplSLUG  a template; partSLUG: a part    adj12    adjacent posts of post 12; adj: within a term
  *     sm...    sitemaps                        mod      time of the last change of a post
  *     db.NAME  a table of a plugin             tr.NAME  a transient
+ *     at.TIME  the moment of the next change without a write
  *
  * A page with more than FOLD_ABOVE tags has tags such as `p.all` (a change of any post) instead of the tags of single
  * objects.
@@ -90,7 +92,7 @@ class Myriad_Cache_Tags {
 	/**
 	 * Tags of single objects. The first group is their kind.
 	 */
-	const OBJECTS = '/^(pt?|cp?|ts?|u|lc|adj|m)[0-9]+(?:\.|$)/D';
+	const OBJECTS = '/^(pt?|st|cp?|ts?|u|lc|adj|m)[0-9]+(?:\.|$)/D';
 
 	/**
 	 * Maximum length of the name of a field in a tag; longer names are hashed.
@@ -238,6 +240,7 @@ class Myriad_Cache_Tags {
 	 */
 	public static function all() {
 		Myriad_Cache_Transients::finish();
+		Myriad_Cache_Times::finish();
 		Myriad_Cache_Reads::finish();
 		if ( self::note_request() ) {
 			Myriad_Cache_Notes::finish();
@@ -261,6 +264,8 @@ class Myriad_Cache_Tags {
 		$kinds = array();
 		foreach ( array_keys( self::$tags ) as $tag ) {
 			$all = self::of_all( (string) $tag );
+			// A feed of comments contains titles of posts.
+			$all = 'pt.all' === $all && is_comment_feed() ? 'p.all' : $all;
 			if ( '' !== $all ) {
 				$kinds[ $all ][] = $tag;
 			}

@@ -154,7 +154,7 @@ class Myriad_Cache_Transients {
 	 * @param string $name Name.
 	 */
 	public static function deleted( $name ) {
-		if ( ! preg_match( self::INNER, $name ) && ! preg_match( self::VERSION, $name ) && '' === Myriad_Cache_Actor::visit() ) {
+		if ( ! preg_match( self::INNER, $name ) && ! preg_match( self::VERSION, $name ) && ! Myriad_Cache_Stock::is_of_sold( $name ) && '' === Myriad_Cache_Actor::visit() ) {
 			Myriad_Cache_Queue::add( self::tag( $name ) );
 		}
 	}
@@ -194,7 +194,11 @@ class Myriad_Cache_Transients {
 			$list = isset( $lists[ self::tags_of( $name ) ] ) ? $lists[ self::tags_of( $name ) ] : null;
 			Myriad_Cache_Tags::add( self::tag( $name ) );
 			foreach ( preg_split( '/ /', (string) $list, -1, PREG_SPLIT_NO_EMPTY ) as $tag ) {
-				Myriad_Cache_Tags::add_named( $tag );
+				if ( 0 === strpos( $tag, 'at.' ) ) {
+					Myriad_Cache_Times::add( (int) substr( $tag, 3 ) );
+				} else {
+					Myriad_Cache_Tags::add_named( $tag );
+				}
 			}
 			if ( '' === (string) $list ) {
 				self::limit( $name, null === $list );

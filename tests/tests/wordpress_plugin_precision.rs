@@ -1,0 +1,172 @@
+//! Changes that most pages do not show: they purge only the pages that do.
+
+use std::fs;
+
+use myriad_tests::{Request, Server, WordPress};
+
+const HOST: &str = "site.test";
+
+fn cache(server: &Server, target: &str) -> String {
+    server.fetch(&Request::get(target).host(HOST)).cache().to_owned()
+}
+
+/// Stores the pages, and returns those that a change purges.
+fn purged(site: &WordPress, server: &Server, targets: &[String], change: &str) -> Vec<String> {
+    for target in targets {
+        cache(server, target);
+        assert_eq!(cache(server, target), "HIT", "{target}");
+    }
+    site.run_php(HOST, change);
+    targets.iter().filter(|target| cache(server, target) != "HIT").cloned().collect()
+}
+
+/// Plugin with `get_pages()` as it is since WordPress 6.3, which runs a `WP_Query`. The footer of each page lists all pages, as the block
+/// with all pages does.
+const PAGES: &str = r#"<?php
+class Newer_WordPress {
+    public static function get_pages() {
+        $query = new WP_Query(['post_type' => 'page', 'posts_per_page' => -1, 'orderby' => ['menu_order' => 'ASC', 'post_title' => 'ASC'],
+            'update_post_term_cache' => false, 'update_post_meta_cache' => false, 'ignore_sticky_posts' => true, 'no_found_rows' => true]);
+        $pages = apply_filters('get_pages', $query->posts, ['sort_column' => 'menu_order,post_title']);
+        $titles = array_map(fn ($page) => $page->post_title . get_permalink($page), $pages);
+        return '<p>' . implode(', ', $titles) . '</p>';
+    }
+}
+add_shortcode('pages', ['Newer_WordPress', 'get_pages']);
+add_action('wp_footer', function () { echo do_shortcode('[pages]'); });
+"#;
+
+#[test]
+fn edits_of_one_page_leave_others_although_all_list_it() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/pages.php"), PAGES).expect("a plugin");
+    let server = site.serve_with_plugin();
+    // With more pages than a page may have tags for.
+    let targets = site.run_php(
+        HOST,
+        "foreach (range(1, 320) as $n) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => \"Page $n\"]); \
+         foreach (get_posts(['post_type' => ['page', 'post'], 'numberposts' => 40]) as $post) echo parse_url(get_permalink($post), PHP_URL_PATH), ' '; \
+         echo parse_url(get_permalink(get_page_by_path('about')), PHP_URL_PATH), ' ', parse_url(get_permalink(get_posts()[0]), PHP_URL_PATH);",
+    );
+    let targets: Vec<String> = targets.split_whitespace().map(str::to_owned).collect();
+    assert!(targets.len() > 20, "{targets:?}");
+    let about = vec!["/about/".to_owned()];
+    let edit = "wp_update_post(['ID' => get_page_by_path('about')->ID, 'post_content' => 'Other words.']);";
+    assert_eq!(purged(&site, &server, &targets, edit), about, "the content of a page");
+    let post = "$post = get_posts()[0];";
+    let path = site.run_php(HOST, &format!("{post} echo parse_url(get_permalink($post), PHP_URL_PATH);"));
+    let edit = format!(
+        "{post} wp_update_post(['ID' => $post->ID, 'post_title' => 'Renamed', 'post_content' => 'Other words.']);"
+    );
+    let found = purged(&site, &server, &targets, &edit);
+    assert!(found.contains(&path) && found.len() * 20 <= targets.len() + 40, "a post: {found:?}");
+    let rename = "wp_update_post(['ID' => get_page_by_path('about')->ID, 'post_title' => 'About it']);";
+    assert_eq!(purged(&site, &server, &targets, rename).len(), targets.len(), "all show the title");
+}
+
+/// Imitation of WooCommerce: the fields, actions and SQL of an order that it writes.
+const SHOP: &str = r#"<?php
+add_action('init', function () {
+    register_post_type('product', ['public' => true, 'has_archive' => true]);
+    register_post_type('product_variation', ['public' => false]);
+    register_post_type('shop_order', ['public' => false]);
+    register_post_status('wc-processing', ['public' => false]);
+});
+class WC_Product {
+    private $id;
+    function __construct($id) { $this->id = $id; }
+    function get_id() { return $this->id; }
+    function get_stock_quantity() {
+        return apply_filters('woocommerce_product_get_stock_quantity', get_post_meta($this->id)['_stock'][0], $this);
+    }
+    function save() {
+        clean_post_cache($this->id);
+        delete_transient('wc_related_' . $this->id);
+        delete_transient('wc_products_onsale');
+        do_action('woocommerce_delete_product_transients', $this->id);
+        do_action('woocommerce_update_product', $this->id, $this);
+    }
+}
+function case_order($name, $count) {
+    global $wpdb;
+    $id = get_page_by_path($name, OBJECT, 'product')->ID;
+    $product = new WC_Product($id);
+    $order = wp_insert_post(['post_type' => 'shop_order', 'post_status' => 'wc-processing', 'post_title' => 'Order']);
+    do_action('woocommerce_new_order', $order);
+    wp_insert_comment(['comment_post_ID' => $order, 'comment_type' => 'order_note', 'comment_content' => 'Paid.', 'comment_approved' => 1]);
+    do_action('woocommerce_product_before_set_stock', $product);
+    $wpdb->query("UPDATE {$wpdb->postmeta} SET meta_value = meta_value - $count WHERE post_id = $id AND meta_key = '_stock'");
+    wp_cache_delete($id, 'post_meta');
+    if (get_post_meta($id, '_stock', true) <= 0) {
+        update_post_meta($id, '_stock_status', 'outofstock');
+        do_action('woocommerce_product_set_stock_status', $id, 'outofstock', $product);
+    }
+    // A variable product stores the prices of its variations again.
+    delete_post_meta($id, '_price');
+    add_post_meta($id, '_price', '10');
+    $product->save();
+    do_action('woocommerce_product_set_stock', $product);
+    $wpdb->query("UPDATE {$wpdb->postmeta} SET meta_value = meta_value + $count WHERE post_id = $id AND meta_key = 'total_sales'");
+    wp_cache_delete($id, 'post_meta');
+    do_action('woocommerce_updated_product_sales', $id);
+    $product->save();
+}
+add_filter('the_content', function ($content) {
+    if (get_post_type() !== 'product') return $content;
+    get_transient('wc_related_' . get_the_ID());
+    $quantity = (new WC_Product(get_the_ID()))->get_stock_quantity();
+    $format = get_option('woocommerce_stock_format');
+    $text = $format === '' || ($format === 'low_amount' && $quantity <= 2) ? "$quantity in stock" : 'in stock';
+    return get_post_meta(get_the_ID(), '_stock_status', true) . ' ' . $text;
+});
+add_shortcode('products', function ($words) {
+    $query = new WP_Query(['post_type' => 'product', 'orderby' => $words[0] ?? 'date']);
+    return implode(', ', array_map(fn ($post) => $post->post_title . get_post_meta($post->ID)['_stock_status'][0], $query->posts));
+});
+"#;
+
+const PREPARE_SHOP: &str = "update_option('woocommerce_stock_format', 'low_amount'); \
+    foreach (['chair', 'lamp'] as $name) { $id = wp_insert_post(['post_type' => 'product', 'post_status' => 'publish', 'post_title' => $name]); \
+    foreach (['_manage_stock' => 'yes', '_stock' => 10, '_stock_status' => 'instock', '_backorders' => 'no', 'total_sales' => 1, '_price' => '10'] \
+    as $key => $value) update_post_meta($id, $key, $value); } \
+    foreach (['list' => '[products]', 'popular' => '[products popularity]', 'price' => '[products price]'] as $name => $content) \
+    wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Shop', 'post_name' => \"shop-$name\", 'post_content' => $content]); \
+    flush_rewrite_rules();";
+
+#[test]
+fn orders_purge_only_pages_whose_visible_stock_changes() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/shop.php"), SHOP).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(HOST, PREPARE_SHOP);
+    let all = ["/product/chair/", "/product/lamp/", "/shop-list/", "/shop-popular/", "/shop-price/", "/"];
+    let targets = all.map(str::to_owned);
+    let order = |count: u32| purged(&site, &server, &targets, &format!("case_order('chair', {count});"));
+    assert_eq!(order(1), ["/shop-popular/"], "nine left, which no page shows");
+    assert_eq!(order(7), ["/product/chair/", "/shop-popular/"], "only two left");
+    assert_eq!(
+        order(2),
+        ["/product/chair/", "/shop-list/", "/shop-popular/", "/shop-price/"],
+        "out of stock"
+    );
+    site.run_php(HOST, "update_option('woocommerce_stock_format', '');");
+    let lamp = purged(&site, &server, &targets, "case_order('lamp', 1);");
+    assert_eq!(lamp, ["/product/lamp/", "/shop-popular/"], "each page shows the quantity");
+    let change = |code: &str| {
+        let code = format!("$id = get_page_by_path('lamp', OBJECT, 'product')->ID; {code}");
+        purged(&site, &server, &targets, &code)
+    };
+    assert_eq!(
+        change("update_post_meta($id, '_stock', 4);"),
+        ["/product/lamp/"],
+        "a plugin writes the quantity"
+    );
+    assert_eq!(
+        change("update_post_meta($id, '_price', '12');"),
+        ["/product/lamp/", "/shop-list/", "/shop-popular/", "/shop-price/"]
+    );
+    assert_eq!(
+        change("delete_post_meta($id, '_price'); add_post_meta($id, '_price', '12');"),
+        Vec::<String>::new()
+    );
+}

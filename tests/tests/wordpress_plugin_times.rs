@@ -1,0 +1,154 @@
+//! Pages that change at a known time without any write, and pages that scheduled tasks change.
+
+use std::fs;
+use std::time::Duration;
+
+use myriad_tests::{Request, Server, WordPress, wait_patiently_for};
+
+const HOST: &str = "site.test";
+
+/// Plugin whose shortcodes show data with dates, and a list of events. Scheduled tasks write a table and options.
+const DATED: &str = r#"<?php
+add_action('init', function () {
+    register_post_type('event', ['public' => true]);
+    register_post_type('product', ['public' => true]);
+});
+add_filter('pre_render_block', function ($content, $block) {
+    $until = $block['attrs']['visibility']['schedule'][0]['end'] ?? '';
+    return $until && strtotime($until) <= time() ? '' : $content;
+}, 10, 2);
+add_shortcode('sale', function () {
+    $id = get_the_ID();
+    return (int) get_post_meta($id, '_sale_price_dates_to', true) > time() ? 'on sale' : 'usual price';
+});
+add_shortcode('banner', function () {
+    $all = get_option('case_banner');
+    return time() < strtotime($all['banner']['endDate'] . ' UTC') ? $all['banner']['text'] : 'no banner';
+});
+add_shortcode('events', function () {
+    $query = new WP_Query(['post_type' => 'event', 'posts_per_page' => 3, 'meta_query' => [['key' => '_event_end',
+        'value' => time(), 'compare' => '>', 'type' => 'NUMERIC']]]);
+    return 'events: ' . implode(', ', wp_list_pluck($query->posts, 'post_title'));
+});
+add_shortcode('cached-sale', function () {
+    $text = get_transient('case_sale');
+    if ($text === false) {
+        $product = get_page_by_path('chair', OBJECT, 'product');
+        $text = 'ends at ' . get_post_meta($product->ID, '_sale_price_dates_to', true);
+        set_transient('case_sale', $text, 3600);
+    }
+    return $text;
+});
+add_shortcode('rates', function () {
+    global $wpdb;
+    return $wpdb->get_var("SELECT text FROM {$wpdb->prefix}case_rates") . ' ' . current((array) get_option('case_rate'));
+});
+add_action('case_hourly', function () {
+    global $wpdb;
+    $wpdb->query("UPDATE {$wpdb->prefix}case_rates SET text = 'new'");
+    update_option('case_rate', 'rate 2');
+});
+
+"#;
+
+const PREPARE: &str = "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}case_rates (text TEXT)\"); \
+    $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_rates VALUES ('old')\"); update_option('case_rate', 'rate 1'); \
+    $page = fn ($name, $content) => wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Case', \
+    'post_name' => \"case-$name\", 'post_content' => \"[begin]{$content}[end]\"]); \
+    foreach (['sale', 'banner', 'events', 'cached-sale', 'rates'] as $name) $page($name, \"[$name]\"); \
+    foreach (['chair' => 'product', 'concert' => 'event'] as $title => $type) \
+    wp_insert_post(['post_type' => $type, 'post_status' => 'publish', 'post_title' => $title]); \
+    $page('block', 'none'); $page('again', '[cached-sale] again'); $page('never', '[sale]');";
+
+fn shown(server: &Server, name: &str) -> (String, String) {
+    let answer = server.fetch(&Request::get(&format!("/case-{name}/")).host(HOST));
+    let text = answer.text();
+    let start = text.find("[begin]").unwrap_or_else(|| panic!("{name}: {} {text}", answer.status));
+    let end = text.find("[end]").expect("the end of the shortcode");
+    (text[start + "[begin]".len()..end].trim().to_owned(), answer.cache().to_owned())
+}
+
+/// Returns the validity of a newly stored page, in seconds.
+fn validity(server: &Server, name: &str) -> u64 {
+    let answer = server.fetch(&Request::get(&format!("/case-{name}/")).host(HOST));
+    let status = answer.field("cache-status").unwrap_or_else(|| panic!("{name}: no Cache-Status")).to_owned();
+    let ttl = status.split("ttl=").nth(1).unwrap_or_else(|| panic!("{name}: {status}"));
+    ttl.split(';')
+        .next()
+        .and_then(|ttl| ttl.trim().parse().ok())
+        .unwrap_or_else(|| panic!("{name}: {status}"))
+}
+
+fn serve() -> (WordPress, Server) {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/dated.php"), DATED).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(HOST, PREPARE);
+    (site, server)
+}
+
+#[test]
+fn dates_that_a_page_shows_limit_its_validity() {
+    let (site, server) = serve();
+    // In two hours; the dates of the past and of the next year have no influence.
+    site.run_php(
+        HOST,
+        "$at = time() + 7200; $id = fn ($name) => get_page_by_path(\"case-$name\")->ID; \
+         update_post_meta($id('sale'), '_sale_price_dates_from', $at - 90000); update_post_meta($id('sale'), '_sale_price_dates_to', $at); \
+         update_option('case_banner', ['banner' => ['text' => 'sale', 'startDate' => '2020-01-01 10:00:00', 'endDate' => gmdate('Y-m-d H:i:s', $at)]]); \
+         update_post_meta(get_page_by_path('concert', OBJECT, 'event')->ID, '_event_end', $at); \
+         update_post_meta(get_page_by_path('chair', OBJECT, 'product')->ID, '_sale_price_dates_to', $at); \
+         wp_update_post(['ID' => $id('block'), 'post_content' => '[begin]' . '<!-- wp:paragraph {\"visibility\":{\"schedule\":[{\"end\":\"' \
+         . gmdate('c', $at) . '\"}]}} --><p>visible</p><!-- /wp:paragraph -->[end]']); \
+         update_post_meta($id('never'), 'price', (string) $at); update_post_meta($id('never'), '_sale_price_dates_to', $at + 31536000);",
+    );
+    assert_eq!(validity(&server, "never"), 86_400, "a number without the name of a date");
+    // The page `again` reads the transient of the page before it. The option is known from the page `banner` on, and limits all pages.
+    for name in ["cached-sale", "again", "sale", "events", "block", "banner"] {
+        let seconds = validity(&server, name);
+        assert!((7_000..=7_200).contains(&seconds), "{name}: {seconds}");
+    }
+}
+
+#[test]
+fn pages_change_at_the_moment_that_they_depend_on() {
+    let (site, server) = serve();
+    site.run_php(
+        HOST,
+        "$at = time() + 8; update_post_meta(get_page_by_path('case-sale')->ID, '_sale_price_dates_to', $at); \
+         update_post_meta(get_page_by_path('concert', OBJECT, 'event')->ID, '_event_end', $at);",
+    );
+    assert_eq!(shown(&server, "sale").0, "on sale");
+    assert_eq!(shown(&server, "events").0, "events: concert");
+    assert_eq!(shown(&server, "events").1, "HIT");
+    wait_patiently_for("the end of the sale", Duration::from_mins(1), || {
+        shown(&server, "sale").0 == "usual price"
+    });
+    // Requested for the first time after the moment: the clock has purged it.
+    std::thread::sleep(Duration::from_secs(17));
+    assert_eq!(shown(&server, "events").0, "events:");
+}
+
+#[test]
+fn writes_of_scheduled_tasks_purge_the_pages_that_read_them() {
+    let (site, server) = serve();
+    assert_eq!(shown(&server, "rates").0, "old rate 1");
+    assert_eq!(shown(&server, "rates").1, "HIT");
+    site.run_php(HOST, "wp_schedule_single_event(time() - 1, 'case_hourly');");
+    wait_patiently_for("the scheduled task", Duration::from_mins(1), || {
+        shown(&server, "rates").0 == "new rate 2"
+    });
+    assert_eq!(shown(&server, "rates").1, "HIT");
+    let run = |code: &str| site.run_php_after(HOST, "define('DOING_CRON', true);", code);
+    run("update_option('case_rate', ['rate 2', 'checked' => time()]);");
+    assert_eq!(shown(&server, "rates").1, "HIT", "the same option within an hour");
+    run(
+        "delete_option('myriad_cache_jobs'); update_option('case_rate', ['rate 2', 'checked' => time() + 60]);",
+    );
+    assert_eq!(shown(&server, "rates").1, "HIT", "only a time has changed");
+    run("update_option('case_rate', ['rate 3', 'checked' => time() + 60]);");
+    assert_ne!(shown(&server, "rates").1, "HIT");
+    run("delete_option('myriad_cache_jobs'); update_option('case_unread', 'x');");
+    shown(&server, "rates");
+    assert_eq!(shown(&server, "rates").1, "HIT");
+}

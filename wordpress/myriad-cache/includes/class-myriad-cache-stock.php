@@ -1,0 +1,206 @@
+<?php
+/**
+ * Stock of WooCommerce's products.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Purges the pages that show the stock of a product only if its visible text changes. Most orders change only the quantity, which shops show
+ * always, only when it is low, or never.
+ *
+ * A page that reads the quantity of product 12 has the tag `st12`. An order also saves the product, deletes its transients and clears its
+ * cached post; these actions are ignored for products of the order, because other actions report changes of their fields, terms and posts.
+ */
+class Myriad_Cache_Stock {
+
+	/**
+	 * Filters by which themes and plugins show the quantity in other ways.
+	 */
+	const TEXTS = array( 'woocommerce_get_availability', 'woocommerce_get_availability_text', 'woocommerce_get_stock_html', 'woocommerce_format_stock_quantity' );
+
+	/**
+	 * Fields of products whose pages have separate tags: `st12`, and lists by the field.
+	 */
+	const FIELDS = array(
+		'_stock'      => true,
+		'total_sales' => true,
+	);
+
+	/**
+	 * Stock status and visible text of products before their quantity changes, by number of the product.
+	 *
+	 * @var array<int, array{0: string, 1: string}>
+	 */
+	private static $before = array();
+
+	/**
+	 * Products whose quantity this request has changed, and the products of which they are variations, as keys.
+	 *
+	 * @var array<int, true>
+	 */
+	private static $sold = array();
+
+	/**
+	 * Registers the actions of changes.
+	 */
+	public static function start() {
+		foreach ( array( 'product', 'variation' ) as $kind ) {
+			add_action( 'woocommerce_' . $kind . '_before_set_stock', array( __CLASS__, 'before' ) );
+			add_action( 'woocommerce_' . $kind . '_set_stock', array( __CLASS__, 'after' ) );
+		}
+		add_action( 'woocommerce_updated_product_sales', array( __CLASS__, 'sales' ) );
+	}
+
+	/**
+	 * Registers the filters of reads, while a page is generated.
+	 */
+	public static function note() {
+		add_filter( 'woocommerce_product_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
+		add_filter( 'woocommerce_product_variation_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
+	}
+
+	/**
+	 * Tags the page with the quantity of a product.
+	 *
+	 * @param mixed      $quantity Quantity.
+	 * @param WC_Product $product  Product.
+	 * @return mixed
+	 */
+	public static function note_quantity( $quantity, $product ) {
+		$id = self::number( $product );
+		foreach ( array_filter( array( $id, (int) wp_get_post_parent_id( $id ) ) ) as $product_id ) {
+			Myriad_Cache_Tags::add( 'st' . $product_id );
+		}
+		return $quantity;
+	}
+
+	/**
+	 * Returns the number of a product.
+	 *
+	 * @param WC_Product|int $product Product, or its number.
+	 * @return int
+	 */
+	private static function number( $product ) {
+		return is_object( $product ) && method_exists( $product, 'get_id' ) ? (int) $product->get_id() : (int) $product;
+	}
+
+	/**
+	 * Returns the stock status of a product, and what its visible text depends on, as WooCommerce computes it from its fields.
+	 *
+	 * @param int $id Product.
+	 * @return array{0: string, 1: string}
+	 */
+	private static function state( $id ) {
+		$field = static function ( $name ) use ( $id ) {
+			return (string) get_post_meta( $id, $name, true );
+		};
+
+		$status = $field( '_stock_status' );
+		if ( 'yes' !== $field( '_manage_stock' ) || 'outofstock' === $status ) {
+			return array( $status, $field( '_backorders' ) );
+		}
+		$quantity = (float) $field( '_stock' );
+		$shown    = (string) $quantity;
+		$format   = (string) get_option( 'woocommerce_stock_format' );
+		if ( ! array_filter( self::TEXTS, 'has_filter' ) ) {
+			$low   = $field( '_low_stock_amount' );
+			$low   = (float) ( '' === $low ? get_option( 'woocommerce_notify_low_stock_amount', 2 ) : $low );
+			$shown = '' === $format || ( 'low_amount' === $format && $quantity <= $low ) ? $shown : '';
+		}
+		// With less than one, a product is on backorder.
+		return array( $status, $shown . ' ' . $field( '_backorders' ) . ( $quantity < 1 ? ' backorder' : '' ) );
+	}
+
+	/**
+	 * Records a product before its quantity changes.
+	 *
+	 * @param WC_Product $product Product.
+	 */
+	public static function before( $product ) {
+		$id = self::number( $product );
+
+		self::$before[ $id ] = self::state( $id );
+		self::$sold[ $id ]   = true;
+		self::$sold[ (int) wp_get_post_parent_id( $id ) ] = true;
+	}
+
+	/**
+	 * Purges the pages that show a product after its quantity has changed: all of them if its status changes, those with its quantity if the
+	 * text changes.
+	 *
+	 * @param WC_Product $product Product.
+	 */
+	public static function after( $product ) {
+		$id     = self::number( $product );
+		$before = isset( self::$before[ $id ] ) ? self::$before[ $id ] : null;
+		$after  = self::state( $id );
+		unset( self::$before[ $id ] );
+		Myriad_Cache_Queue::add_fields( $id, 'meta-_stock' );
+		if ( null === $before || $before[0] !== $after[0] ) {
+			unset( self::$sold[ $id ], self::$sold[ (int) wp_get_post_parent_id( $id ) ] );
+			Myriad_Cache_Changes::product( $id );
+		}
+		if ( $before !== $after ) {
+			Myriad_Cache_Changes::product_in_sitemap( $id );
+			foreach ( array_filter( array( $id, (int) wp_get_post_parent_id( $id ) ) ) as $product_id ) {
+				Myriad_Cache_Queue::add( 'st' . $product_id );
+			}
+		}
+	}
+
+	/**
+	 * Purges the lists by number of sales.
+	 *
+	 * @param int $id Product.
+	 */
+	public static function sales( $id ) {
+		Myriad_Cache_Queue::add_fields( $id, 'meta-total_sales' );
+	}
+
+	/**
+	 * Handles a changed quantity or number of sales in `wp_postmeta`.
+	 *
+	 * @param int    $id   Product.
+	 * @param string $name Name of the field.
+	 * @return bool False for other fields and other posts.
+	 */
+	public static function is_field( $id, $name ) {
+		if ( ! isset( self::FIELDS[ $name ] ) || ! in_array( get_post_type( $id ), array( 'product', 'product_variation' ), true ) ) {
+			return false;
+		}
+		Myriad_Cache_Queue::add_fields( $id, 'meta', 'meta-' . $name );
+		if ( ! isset( self::$before[ $id ] ) ) {
+			Myriad_Cache_Queue::add( 'st' . (int) $id );
+		}
+		return true;
+	}
+
+	/**
+	 * Returns whether only the quantity of a product has changed, so that actions that WooCommerce calls when it saves a product mean nothing else.
+	 *
+	 * @param int $id Product.
+	 * @return bool
+	 */
+	public static function is_sold( $id ) {
+		return isset( self::$sold[ (int) $id ] );
+	}
+
+	/**
+	 * Returns whether WooCommerce deletes a transient because the quantity of a product has changed.
+	 *
+	 * @param string $transient Name of the transient.
+	 * @return bool
+	 */
+	public static function is_of_sold( $transient ) {
+		$found = array();
+		if ( ! self::$sold || ! preg_match( '/^_?wc_\w*?(?:_([0-9]+))?$/D', $transient, $found ) ) {
+			return false;
+		}
+		return self::$before || ( isset( $found[1] ) && self::is_sold( (int) $found[1] ) );
+	}
+}

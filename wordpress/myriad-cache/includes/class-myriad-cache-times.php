@@ -1,0 +1,476 @@
+<?php
+/**
+ * Moments at which a page changes without any write.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Limits the validity of a page to the next moment in the data that was read for it: begin and end of sales, events, memberships and
+ * visible blocks.
+ *
+ * Dates are recognised by name and value in fields of posts, terms, users and comments, in options, and in attributes of blocks. Lists that
+ * depend on a field with dates are limited by the next moment in this field of any post. The first request of Myriad's clock after a
+ * moment purges the pages that it limits (tag `at.TIME`), so that no visitor gets them as stale pages afterwards. A bound that is too early costs one
+ * rendering.
+ */
+class Myriad_Cache_Times {
+
+	/**
+	 * Option with `moments` (times of the pages that are purged next), `options` (names of options with dates), and `fields` (the next moment of
+	 * fields of posts, 0 for none).
+	 */
+	const OPTION = 'myriad_cache_times';
+
+	/**
+	 * Words in names of dates, after `endDate` was separated into `end_Date`.
+	 */
+	const NAMES = '/(?:^|[^a-z])(?:(?:start|begin|end|event|sale|open|close|valid|expir(?:y|ation|e)|publish)?(?:dates?|times?|datetime|timestamp)(?:gmt|utc)?|from|to|until|till|expir\w*|ends?|ended|ending|starts?|starting|begins?|deadline|schedul\w*|unpublish\w*|countdown|due)(?:$|[^a-z])/i';
+
+	/**
+	 * Pairs of a name and a date in serialized arrays and in JSON.
+	 */
+	const PAIRS = '/"([A-Za-z_][\w-]{1,60})"\s*[:;]\s*(?:s:[0-9]+:)?(?:"([^"\\\\]{5,40})"|(?:i:)?([0-9]{10,13})\b)/';
+
+	/**
+	 * Fields of products with the begin and the end of sales.
+	 */
+	const SALES = array( '_sale_price_dates_from', '_sale_price_dates_to' );
+
+	/**
+	 * Groups of the object cache with fields.
+	 */
+	const GROUPS = array( 'post_meta', 'term_meta', 'user_meta', 'comment_meta' );
+
+	/**
+	 * Time ahead within which moments are recorded, in seconds: the maximum validity of a page.
+	 */
+	const AHEAD = 2592000;
+
+	/**
+	 * Maximum number of dates that are parsed for a page, and of entries of arrays that are searched for them.
+	 */
+	const MOST = 500;
+
+	/**
+	 * Maximum number of entries in each list of the option.
+	 */
+	const MOST_STORED = 100;
+
+	/**
+	 * Future moments, as keys, with numbers of additions as in `Myriad_Cache_Tags`.
+	 *
+	 * @var array<int, int>
+	 */
+	private static $moments = array();
+
+	/**
+	 * Whether names are those of dates.
+	 *
+	 * @var array<string, bool>
+	 */
+	private static $names = array();
+
+	/**
+	 * Next moment of parsed texts; 0 for none.
+	 *
+	 * @var array<string, int>
+	 */
+	private static $parsed = array();
+
+	/**
+	 * Number of entries that were searched.
+	 *
+	 * @var int
+	 */
+	private static $searched = 0;
+
+	/**
+	 * Fields of posts on which lists of this page depend, as keys, with numbers of additions.
+	 *
+	 * @var array<string, int>
+	 */
+	private static $fields = array();
+
+	/**
+	 * Starts to record moments, while a page is generated.
+	 */
+	public static function start() {
+		add_filter( 'pre_render_block', array( __CLASS__, 'note_block' ), PHP_INT_MIN, 2 );
+		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Records moments in the attributes of a block, also of one that a plugin hides.
+	 *
+	 * @param mixed $content Content that replaces the block.
+	 * @param array $block   Block.
+	 * @return mixed
+	 */
+	public static function note_block( $content, $block ) {
+		if ( ! empty( $block['attrs'] ) ) {
+			self::note( '', $block['attrs'] );
+		}
+		return $content;
+	}
+
+	/**
+	 * Records the fields with dates that a query selects or sorts by, and those of sales if it selects products.
+	 *
+	 * @param WP_Query $query Query.
+	 */
+	public static function note_query( $query ) {
+		$vars = $query->query_vars;
+		if ( ! empty( $vars['meta_query'] ) || ! empty( $vars['meta_key'] ) ) {
+			$is_date = (bool) preg_match( '/"(?:type|meta_type)":"(?:DATE|TIME)/i', (string) wp_json_encode( array_intersect_key( $vars, array_flip( array( 'meta_query', 'meta_type' ) ) ) ) );
+			foreach ( Myriad_Cache_Lists::meta_keys( $vars ) as $key ) {
+				if ( $is_date || self::is_name( $key ) ) {
+					self::$fields[ $key ] = Myriad_Cache_Tags::next();
+				}
+			}
+		}
+		$types = isset( $vars['post_type'] ) ? (array) $vars['post_type'] : array();
+		$terms = isset( $query->tax_query->queried_terms ) ? array_keys( $query->tax_query->queried_terms ) : array();
+		if ( in_array( 'product', $types, true ) || preg_grep( '/^product_(?:cat|tag|brand)$/', $terms ) ) {
+			self::$fields += array_fill_keys( self::SALES, Myriad_Cache_Tags::next() );
+		}
+	}
+
+	/**
+	 * Returns whether a name is that of a date.
+	 *
+	 * @param string $name Name.
+	 * @return bool
+	 */
+	private static function is_name( $name ) {
+		if ( ! isset( self::$names[ $name ] ) ) {
+			self::$names[ $name ] = strlen( $name ) <= 100 && (bool) preg_match( self::NAMES, (string) preg_replace( '/(?<=[a-z])(?=[A-Z])/', '_', $name ) );
+		}
+		return self::$names[ $name ];
+	}
+
+	/**
+	 * Records the moments in a value, and in the entries of an array, down to the fourth level.
+	 *
+	 * @param string $name  Name of the value.
+	 * @param mixed  $value Value.
+	 * @param int    $level Level of the array.
+	 * @return bool True if it contains a date, which may be in the past.
+	 */
+	private static function note( $name, $value, $level = 0 ) {
+		if ( is_array( $value ) || $value instanceof stdClass ) {
+			$found = false;
+			foreach ( $level > 3 ? array() : (array) $value as $key => $entry ) {
+				if ( ++self::$searched > self::MOST ) {
+					break;
+				}
+				// Entries of lists have the name of the list.
+				$found = self::note( is_int( $key ) ? $name : (string) $key, $entry, $level + 1 ) || $found;
+			}
+			return $found;
+		}
+		if ( is_int( $value ) ) {
+			return $value > 1000000000 && self::is_name( $name ) && self::note_text( (string) $value );
+		}
+		if ( ! is_string( $value ) || strlen( $value ) < 4 ) {
+			return false;
+		}
+		if ( '{' === $value[1] || ':' === $value[1] || '{' === $value[0] ) {
+			return self::note_packed( $value );
+		}
+		return strlen( $value ) <= 40 && self::is_name( $name ) && self::note_text( $value );
+	}
+
+	/**
+	 * Records the moments in a serialized array, or in JSON.
+	 *
+	 * @param string $text Text.
+	 * @return bool True if it contains a date.
+	 */
+	private static function note_packed( $text ) {
+		$pairs = array();
+		$found = false;
+		if ( preg_match_all( self::PAIRS, substr( $text, 0, 20000 ), $pairs, PREG_SET_ORDER ) ) {
+			foreach ( array_slice( $pairs, 0, self::MOST ) as $pair ) {
+				$found = ( self::is_name( $pair[1] ) && self::note_text( isset( $pair[3] ) ? $pair[3] : $pair[2] ) ) || $found;
+			}
+		}
+		return $found;
+	}
+
+	/**
+	 * Records the next moment of a text with a date or a time.
+	 *
+	 * @param string $text Text.
+	 * @return bool True if it is a date or a time.
+	 */
+	private static function note_text( $text ) {
+		if ( ! isset( self::$parsed[ $text ] ) ) {
+			if ( count( self::$parsed ) >= self::MOST ) {
+				return false;
+			}
+			self::$parsed[ $text ] = self::next_of( self::moments( $text ) );
+		}
+		if ( self::$parsed[ $text ] > 0 ) {
+			self::$moments[ self::$parsed[ $text ] ] = Myriad_Cache_Tags::next();
+		}
+		return self::$parsed[ $text ] >= 0;
+	}
+
+	/**
+	 * Returns the first future moment.
+	 *
+	 * @param int[] $moments Moments.
+	 * @return int 0 if there is none; -1 if the list is empty.
+	 */
+	private static function next_of( $moments ) {
+		$now    = time();
+		$future = array_filter(
+			$moments,
+			static function ( $moment ) use ( $now ) {
+				return $moment > $now;
+			}
+		);
+		return $future ? min( $future ) : ( $moments ? 0 : -1 );
+	}
+
+	/**
+	 * Returns the moments that a text may mean: in the zone of the site and in UTC; start and end of a day.
+	 *
+	 * @param string $text Text: a Unix time in seconds or milliseconds, a date, or a time of the day.
+	 * @return int[]
+	 */
+	private static function moments( $text ) {
+		if ( preg_match( '/^[0-9]{10}(?:[0-9]{3})?$/D', $text ) ) {
+			return array( (int) substr( $text, 0, 10 ) );
+		}
+		$is_time = (bool) preg_match( '/^(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-5][0-9])?(?: ?[ap]m)?$/iD', $text );
+		if ( ! $is_time && ! preg_match( '/^20[0-9]{6}$|^\w{1,9}[-\/., ].*(?<![0-9])20[0-9]{2}(?![0-9])|^20[0-9]{2}[-\/.]/D', $text ) ) {
+			return array();
+		}
+		$is_day  = ! $is_time && false === strpos( $text, ':' );
+		$moments = array();
+		foreach ( array( wp_timezone(), new DateTimeZone( 'UTC' ) ) as $zone ) {
+			$date = date_create_immutable( $is_day ? $text . ' 00:00' : $text, $zone );
+			if ( ! $date ) {
+				// Day before month.
+				$date = date_create_immutable( (string) preg_replace( '/^([0-9]{1,2})\/([0-9]{1,2})\//', '$2/$1/', $text ), $zone );
+			}
+			if ( $date ) {
+				$moments[] = $date->getTimestamp();
+				if ( $is_day || $is_time ) {
+					$moments[] = $date->modify( '+1 day' )->getTimestamp();
+				}
+			}
+		}
+		return $moments;
+	}
+
+	/**
+	 * Records a moment of a transient that the page reads.
+	 *
+	 * @param int $moment Unix time.
+	 */
+	public static function add( $moment ) {
+		if ( $moment > time() ) {
+			self::$moments[ $moment ] = Myriad_Cache_Tags::next();
+		}
+	}
+
+	/**
+	 * Returns the next moment that was recorded since an addition, also in fields of posts.
+	 *
+	 * @param int   $mark  Number of the addition.
+	 * @param int[] $posts Posts that were read since.
+	 * @return int Unix time; 0 for none.
+	 */
+	public static function since( $mark, $posts ) {
+		$before        = self::$moments;
+		self::$moments = array();
+		$fields        = Myriad_Cache_Reads::held( 'post_meta' );
+		foreach ( $posts as $post_id ) {
+			if ( isset( $fields[ $post_id ] ) && is_array( $fields[ $post_id ] ) ) {
+				self::note_fields( $fields[ $post_id ] );
+			}
+		}
+		foreach ( self::$fields as $field => $number ) {
+			if ( $number > $mark ) {
+				self::add( self::next_of_field( (string) $field ) );
+			}
+		}
+		$found = array_keys( self::$moments );
+		foreach ( $before as $moment => $number ) {
+			if ( $number > $mark ) {
+				$found[] = $moment;
+			}
+		}
+		self::$moments += $before;
+		return max( 0, self::next_of( $found ) );
+	}
+
+	/**
+	 * Records the moments in the fields of an object.
+	 *
+	 * @param array $fields Values of fields by name, as in the object cache.
+	 */
+	private static function note_fields( $fields ) {
+		foreach ( $fields as $name => $values ) {
+			if ( ! is_array( $values ) || preg_match( '/^(?:session_tokens|_edit_lock|_edit_last)$/D', (string) $name ) ) {
+				continue;
+			}
+			foreach ( $values as $value ) {
+				self::note( (string) $name, $value );
+			}
+		}
+	}
+
+	/**
+	 * Limits the validity of the page to the next moment, and tags the page with it.
+	 */
+	public static function finish() {
+		self::$searched = 0;
+		foreach ( self::GROUPS as $group ) {
+			foreach ( Myriad_Cache_Reads::held( $group ) as $fields ) {
+				if ( is_array( $fields ) ) {
+					self::note_fields( $fields );
+				}
+			}
+		}
+		$stored = self::stored();
+		foreach ( $stored['options'] as $name ) {
+			self::note( (string) $name, get_option( (string) $name ) );
+		}
+		foreach ( array_keys( self::$fields ) as $field ) {
+			self::add( self::next_of_field( (string) $field ) );
+		}
+		$next = self::next_of( array_keys( self::$moments ) );
+		if ( $next > 0 && $next - time() <= self::AHEAD ) {
+			Myriad_Cache_Page::limit( max( 1, $next - time() ) );
+			Myriad_Cache_Tags::add( 'at.' . $next );
+			self::store( 'moments', array( $next ) );
+		}
+	}
+
+	/**
+	 * Records which options that were read contain dates.
+	 *
+	 * @param string[] $names Names of options.
+	 */
+	public static function store_options( $names ) {
+		$found = array();
+		foreach ( $names as $name ) {
+			self::$searched = 0;
+			if ( self::note( $name, get_option( $name ) ) ) {
+				$found[] = $name;
+			}
+		}
+		self::store( 'options', $found );
+	}
+
+	/**
+	 * Returns the next moment in a field of all posts.
+	 *
+	 * @param string $field Name of the field.
+	 * @return int Unix time; 0 for none.
+	 */
+	private static function next_of_field( $field ) {
+		global $wpdb;
+		$stored = self::stored();
+		if ( isset( $stored['fields'][ $field ] ) && ( 0 === $stored['fields'][ $field ] || $stored['fields'][ $field ] > time() ) ) {
+			return $stored['fields'][ $field ];
+		}
+		// Yesterday in UTC precedes today in every zone. Dates of each format are in the order of their texts.
+		$sql = "SELECT MIN(CASE WHEN meta_value LIKE '20__-%%' AND meta_value >= %s THEN meta_value END),
+			MIN(CASE WHEN LENGTH(meta_value) = 8 AND meta_value >= %s THEN meta_value END),
+			MIN(CASE WHEN LENGTH(meta_value) = 10 AND meta_value NOT LIKE '%%-%%' AND meta_value > %s THEN meta_value END)
+			FROM {$wpdb->postmeta} WHERE meta_key = %s AND meta_value > '1'";
+		$day = time() - DAY_IN_SECONDS;
+		$row = Myriad_Cache_Reads::unnoted(
+			static function () use ( $wpdb, $sql, $day, $field ) {
+				// phpcs:ignore WordPress.DB -- prepared, and stored until the field changes.
+				return $wpdb->get_row( $wpdb->prepare( $sql, gmdate( 'Y-m-d', $day ), gmdate( 'Ymd', $day ), (string) time(), $field ), ARRAY_N );
+			}
+		);
+		$moments = array();
+		foreach ( array_filter( (array) $row ) as $text ) {
+			$moments = array_merge( $moments, self::moments( (string) $text ) );
+		}
+		$next = max( 0, self::next_of( $moments ) );
+		self::store( 'fields', array( $field => $next ) );
+		return $next;
+	}
+
+	/**
+	 * Forgets the next moment of a field of posts, after the field has changed.
+	 *
+	 * @param string $field Name of the field.
+	 */
+	public static function forget_field( $field ) {
+		$stored = self::stored();
+		if ( isset( $stored['fields'][ $field ] ) ) {
+			unset( $stored['fields'][ $field ] );
+			update_option( self::OPTION, $stored, true );
+		}
+	}
+
+	/**
+	 * Returns the stored lists.
+	 *
+	 * @return array{moments: int[], options: string[], fields: array<string, int>}
+	 */
+	private static function stored() {
+		$stored = get_option( self::OPTION );
+		return ( is_array( $stored ) ? $stored : array() ) + array(
+			'moments' => array(),
+			'options' => array(),
+			'fields'  => array(),
+		);
+	}
+
+	/**
+	 * Adds entries to a stored list.
+	 *
+	 * @param string $list    Name of the list.
+	 * @param array  $entries Entries; those of `fields` have keys.
+	 */
+	private static function store( $list, $entries ) {
+		$stored   = self::stored();
+		$before = $stored[ $list ];
+		if ( 'fields' === $list ) {
+			$stored[ $list ] = array_slice( $entries + $before, 0, self::MOST_STORED );
+		} elseif ( array_diff( $entries, $before ) ) {
+			$all = array_unique( array_merge( $before, $entries ) );
+			if ( 'moments' === $list ) {
+				sort( $all );
+			}
+			$stored[ $list ] = array_slice( $all, 0, self::MOST_STORED );
+		}
+		if ( $stored[ $list ] !== $before ) {
+			update_option( self::OPTION, $stored, true );
+		}
+	}
+
+	/**
+	 * Purges the pages whose moment has come, in a request of Myriad's clock.
+	 */
+	public static function purge_due() {
+		$stored = self::stored();
+		$now  = time();
+		$left = array();
+		foreach ( $stored['moments'] as $moment ) {
+			if ( $moment > $now ) {
+				$left[] = $moment;
+			} else {
+				Myriad_Cache_Queue::add( 'at.' . $moment );
+			}
+		}
+		if ( $left !== $stored['moments'] ) {
+			$stored['moments'] = $left;
+			update_option( self::OPTION, $stored, true );
+		}
+	}
+}
