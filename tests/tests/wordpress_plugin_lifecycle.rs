@@ -6,8 +6,9 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use myriad_tests::{Place, Request, Server, WordPress, binary};
+use myriad_tests::{Place, Request, Server, WordPress, binary, wait_patiently_for};
 
 /// Host name of the site, which WordPress permits in a network as well.
 const HOST: &str = "site.test";
@@ -70,9 +71,11 @@ fn ordinary_plugin_is_activated_and_leaves_nothing_when_it_is_deleted() {
     let before = files(&content);
     assert_eq!(site.run_php(HOST, STATE), "");
     let server = serve_with_ordinary_plugin(&site);
+    warm(&server, &["/", "/about/"]);
     let said =
         site.run_php(HOST, &format!("{admin} var_export(activate_plugin('myriad-cache/myriad-cache.php'));"));
     assert_eq!(said, "NULL");
+    assert_ne!(cache(&server, "/about/"), "HIT", "a page without tags from before the activation");
     warm(&server, &["/", "/about/"]);
     site.run_php(HOST, "update_option('myriad_cache_hours', 12); update_option('myriad_cache_mode', 'stale'); update_option('myriad_cache_mode', 'invalidate');");
     site.run_php(
@@ -257,6 +260,49 @@ fn page_holds_no_longer_than_a_nonce_that_stands_in_it() {
     let half_day = |seconds: u64| seconds.div_ceil(43_200);
     assert!(until - stored < 86_400 && half_day(until + 3_599) <= half_day(stored) + 1, "{stored} {until}");
     assert!(until - stored >= 43_200 - 3_600, "and not much less");
+}
+
+#[test]
+fn purge_of_all_pages_in_the_back_office_is_followed_by_a_warm_up() {
+    let site = WordPress::alone();
+    let plain = "<?php if (($_SERVER['REQUEST_URI'] ?? '') === '/plain/') { header('Content-Type: text/html'); echo 'plain'; exit; }";
+    fs::write(site.root().join("wp-content/mu-plugins/plain.php"), plain).expect("a plugin");
+    let server = site.serve_with_plugin();
+    let mut administrator = site.log_in(&server);
+    let host = format!("127.0.0.1:{}", server.port);
+    let cache = |target: &str| server.fetch(&Request::get(target).host(&host)).cache().to_owned();
+    for target in ["/", "/about/", "/plain/"] {
+        cache(target);
+        assert_eq!(cache(target), "HIT", "{target}");
+    }
+    let screen = administrator.get("/wp-admin/options-general.php?page=myriad-cache").text();
+    let link = screen.split("class=\"button\" href=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let link = link.expect("the button").replace("&#038;", "&").replace("&amp;", "&");
+    let target = link.split(&host).nth(1).expect("a link to the site");
+    assert_eq!(administrator.get(target).status, 302);
+    assert_eq!(cache("/plain/"), "MISS", "a page without tags");
+    let count = site.php_requests();
+    // Stored pages cost no request.
+    wait_patiently_for("the warm-up", Duration::from_mins(1), || {
+        site.run_php(HOST, "echo get_option('myriad_cache_warm') ? 'planned' : 'done';") == "done"
+    });
+    assert!(site.php_requests() > count);
+    assert_eq!((cache("/").as_str(), cache("/about/").as_str()), ("HIT", "HIT"));
+}
+
+#[test]
+fn pages_from_before_the_installation_are_purged_by_the_clock() {
+    let site = WordPress::alone();
+    let plain = "<?php if (($_SERVER['REQUEST_URI'] ?? '') === '/plain/') { header('Content-Type: text/html'); \
+                 header('X-Accel-Expires: 3600'); echo 'plain'; exit; }";
+    fs::write(site.root().join("wp-content/mu-plugins/plain.php"), plain).expect("a plugin");
+    let server = site.serve_with_plugin();
+    warm(&server, &["/about/", "/plain/"]);
+    site.run_php(HOST, "delete_site_option('myriad_cache_installed');");
+    wait_patiently_for("the purge", Duration::from_mins(1), || {
+        site.run_php(HOST, "echo get_site_option('myriad_cache_installed');") != ""
+    });
+    assert_eq!((cache(&server, "/plain/").as_str(), cache(&server, "/about/").as_str()), ("EXPIRED", "HIT"));
 }
 
 /// Products of a shop, and pages that show the stock; WooCommerce is not installed.

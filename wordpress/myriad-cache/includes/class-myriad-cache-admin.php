@@ -315,6 +315,7 @@ class Myriad_Cache_Admin {
 			wp_die( esc_html__( 'Sorry, you are not allowed to purge this.', 'myriad-cache' ), '', array( 'response' => 403 ) );
 		}
 		if ( '' === $path ) {
+			Myriad_Cache_Warm::plan();
 			Myriad_Cache_Queue::add_all();
 		} else {
 			Myriad_Cache_Queue::add_url( self::url( $path ) );

@@ -68,6 +68,13 @@ class Myriad_Cache_Queue {
 	private static $is_hard = false;
 
 	/**
+	 * True if all pages of the zone are purged.
+	 *
+	 * @var bool
+	 */
+	private static $is_zone = false;
+
+	/**
 	 * Changed fields of posts, as keys, by site and number of the post. The names are those of tags of lists.
 	 *
 	 * @var array<int, array<int, array<string, true>>>
@@ -129,6 +136,17 @@ class Myriad_Cache_Queue {
 	 */
 	public static function add_all() {
 		self::$is_hard = true;
+		self::add( 's' );
+		if ( ! is_multisite() ) {
+			self::add_zone();
+		}
+	}
+
+	/**
+	 * Adds all pages of Myriad's zone, also those without tags. The sites of a network share a zone.
+	 */
+	public static function add_zone() {
+		self::$is_zone = true;
 		self::add( 's' );
 	}
 
@@ -267,6 +285,9 @@ class Myriad_Cache_Queue {
 			return true;
 		}
 		list( $pending['tags'], $pending['urls'] ) = self::take( $pending );
+
+		$pending['hard'] = self::$is_hard || ! empty( $pending['hard'] );
+		$pending['zone'] = self::$is_zone || ! empty( $pending['zone'] );
 		update_option( self::PENDING, $pending, true );
 		return false;
 	}
@@ -283,6 +304,7 @@ class Myriad_Cache_Queue {
 		list( $tags, $urls ) = self::take( $pending );
 
 		self::$is_hard = self::$is_hard || ! empty( $pending['hard'] );
+		self::$is_zone = self::$is_zone || ! empty( $pending['zone'] );
 		if ( ! $tags && ! $urls ) {
 			return array( 'pages' => 0 );
 		}
@@ -291,6 +313,7 @@ class Myriad_Cache_Queue {
 		self::$has_failed = is_wp_error( $told );
 		self::keep( $told, $tags, $urls, (bool) $pending );
 		self::$is_hard = false;
+		self::$is_zone = false;
 		return $told;
 	}
 
@@ -335,6 +358,9 @@ class Myriad_Cache_Queue {
 		foreach ( array_chunk( $tags, self::AT_ONCE ) as $some ) {
 			$body['tags'][] = implode( ' ', $some );
 		}
+		if ( self::$is_zone ) {
+			$body['all'] = true; // The tags count the pages.
+		}
 		if ( ! self::$is_hard ) {
 			// The pages remain for failures of PHP; with `soft`, the next visitor also gets the old page.
 			$body[ get_option( 'myriad_cache_mode', 'invalidate' ) === 'stale' ? 'soft' : 'invalidate' ] = true;
@@ -371,6 +397,7 @@ class Myriad_Cache_Queue {
 				'tags'  => $tags,
 				'urls'  => $urls,
 				'hard'  => self::$is_hard,
+				'zone'  => self::$is_zone,
 				'tried' => time(),
 			);
 			update_option( self::PENDING, $pending, true );

@@ -51,6 +51,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-device.php",
     "includes/class-myriad-cache-foreign-purges.php",
     "includes/class-myriad-cache-health.php",
+    "includes/class-myriad-cache-installation.php",
     "includes/class-myriad-cache-known.php",
     "includes/class-myriad-cache-lists.php",
     "includes/class-myriad-cache-nonces.php",
@@ -70,6 +71,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-term-changes.php",
     "includes/class-myriad-cache-times.php",
     "includes/class-myriad-cache-transients.php",
+    "includes/class-myriad-cache-warm.php",
     "includes/class-myriad-cache-writes.php",
     "languages/myriad-cache.pot",
 ];
