@@ -8,6 +8,7 @@ import uuid
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+SAFE = "/%:@!$&'()*+,;=~-._"
 MAX_REDIRECTS = 8
 
 
@@ -58,8 +59,8 @@ class Visitor:
     def path(self, url):
         """Returns path and query of an address of the site."""
         parts = urllib.parse.urlsplit(urllib.parse.urljoin(self.base + "/", url))
-        return urllib.parse.quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
-            "?" + parts.query.replace(" ", "%20") if parts.query else "")
+        return urllib.parse.quote(parts.path or "/", safe=SAFE) + (
+            "?" + urllib.parse.quote(parts.query, safe=SAFE + "?[]") if parts.query else "")
 
     def send(self, method, url, body=None, fields=None):
         """Sends one request, and returns its response without following a redirect."""
