@@ -90,17 +90,28 @@ def nonce_forms(answer):
     return [form for form in forms.parse(answer.text)[0] if form.method == "post" and form.has_nonce() and form.id != "adv-settings"]
 
 
-def change_screens(trial):
-    """Changes the forms of all screens of the plugin, and of their tabs."""
+def _places(trial):
+    """Yields the screens of the plugin and their tabs, each once."""
+    seen = set()
     for url in screens(trial):
-        answer = trial.admin.get(url)
-        trial.check_screen(answer)
-        for place in [answer, *(trial.admin.get(tab) for tab in _tabs(answer)[:MOST_TABS])]:
-            trial.check_screen(place)
-            for index, form in enumerate(nonce_forms(place)):
-                for field in chosen_fields(trial, form):
-                    if not trial.has_time():
-                        trial.notes.append(f"no time for the settings {place.url}")
-                        return
-                    label = f"setting {field.name} at {trial.admin.path(place.url)}"
-                    trial.change(label, lambda p=place.url, i=index, n=field.name: submit(trial, p, i, n))
+        screen = trial.admin.get(url)
+        for place in [screen, *(trial.admin.get(tab) for tab in _tabs(screen)[:MOST_TABS] if trial.admin.path(tab) not in seen)]:
+            if trial.admin.path(place.url) not in seen:
+                seen.add(trial.admin.path(place.url))
+                trial.check_screen(place)
+                yield place
+
+
+def change_screens(trial):
+    """Changes each form of all screens of the plugin, and of their tabs."""
+    forms_seen = set()
+    for place in _places(trial):
+        for index, form in enumerate(nonce_forms(place)):
+            names = tuple(field.name for field in form.fields)
+            for field in chosen_fields(trial, form) if names not in forms_seen else []:
+                forms_seen.add(names)
+                if not trial.has_time():
+                    trial.notes.append(f"no time for the settings {place.url}")
+                    return
+                label = f"setting {field.name} at {trial.admin.path(place.url)}"
+                trial.change(label, lambda p=place.url, i=index, n=field.name: submit(trial, p, i, n))
