@@ -9,6 +9,7 @@ CHUNK = re.compile(r"<[^<\n]*|[^<\n]+|\n")
 HTML_COMMENT = re.compile(r"<!--(?!\[if).*?-->", re.S)
 NUMBER = re.compile(r"\b\d{10}(?:\d{3}|\.\d+)?\b")
 NEAR_SECONDS = 7200
+TIME_CHARACTERS = set("0123456789:-T ")
 NEAR = 300
 CONTEXT = 60
 
@@ -61,6 +62,18 @@ def _inner(left, right, at, other):
     return found
 
 
+def _widened(text, noise):
+    """Returns ranges of noise that cover whole times and dates."""
+    ranges = []
+    for low, high, _, _ in noise:
+        while low > 0 and text[low - 1] in TIME_CHARACTERS:
+            low -= 1
+        while high < len(text) and text[high] in TIME_CHARACTERS:
+            high += 1
+        ranges.append((low, high, 0, 0))
+    return ranges
+
+
 def is_noise(found, noise):
     """Returns True if a difference lies within or next to the ranges of noise in the same text."""
     start, end = found[0], found[1]
@@ -83,7 +96,7 @@ def first_difference(expected, received, others):
     expected, received, others = normalised(expected), normalised(received), [normalised(other) for other in others]
     if received in (expected, *others):
         return None
-    noise = [found for other in others for found in differences(expected, other)]
+    noise = _widened(expected, [found for other in others for found in differences(expected, other)])
     for found in differences(expected, received):
         if not is_noise(found, noise) and not is_random_choice(found, noise, received, [expected, *others]):
             return excerpt(expected, found[0], found[1]), excerpt(received, found[2], found[3])

@@ -138,7 +138,8 @@ class Trial:
         for page, answer in received:
             is_stored = answer.field("x-cache") in STORED
             record["hits"] += is_stored
-            if answer.status >= 500 or (answer.field("x-cache") == "STALE" and self.site.last_error() != error):
+            has_failed = answer.status >= 500 or (answer.field("x-cache") == "STALE" and self.site.last_error() != error)
+            if has_failed and self.site.php_page(page.url).status < 500:
                 self.errors.append({"change": label, "url": page.url, "status": answer.status, "error": "PHP failed: " + self.site.last_error()})
             if not is_stored and page.answer is not None and self._is_visible(page, answer):
                 record["visible"].append(page.url)
