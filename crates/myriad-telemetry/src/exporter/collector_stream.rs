@@ -15,47 +15,70 @@ const MOST_ADDRESSES: usize = 4;
 
 /// Byte stream to a collector, plain or TLS.
 pub(super) enum CollectorStream {
-    Plain(TcpStream),
-    Secure(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Plain(DeadlineSocket),
+    Secure(Box<StreamOwned<ClientConnection, DeadlineSocket>>),
+}
+
+/// TCP socket on which all reads and writes together are limited by a deadline. A time limit of the socket itself would
+/// apply to each of them, so that a collector that sends single bytes could delay the exporter without end.
+pub(super) struct DeadlineSocket {
+    socket: TcpStream,
+    end: Instant,
+}
+
+impl DeadlineSocket {
+    /// Returns the time left until the deadline, or `TimedOut` if it has passed.
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+impl Read for DeadlineSocket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_read_timeout(self.left()?)?;
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for DeadlineSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.set_write_timeout(self.left()?)?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
 }
 
 impl CollectorStream {
-    /// Connects for HTTP/2, including the TLS handshake if the endpoint uses TLS. TCP connecting is limited by `end`;
-    /// the name lookup has no time limit; each read or write of the handshake is limited to the time left until `end`
-    /// when the handshake starts. Returns an error if the TLS server does not negotiate HTTP/2.
+    /// Connects for HTTP/2, including the TLS handshake if the endpoint uses TLS, until `end`; only the name lookup has
+    /// no time limit. Returns an error if the TLS server does not negotiate HTTP/2.
     pub(super) fn connect(target: &CollectorTarget, end: Instant) -> io::Result<Self> {
-        let stream = connect_tcp(&target.endpoint.host, target.endpoint.port, end)?;
-        stream.set_nodelay(true)?;
+        let socket = connect_tcp(&target.endpoint.host, target.endpoint.port, end)?;
+        socket.set_nodelay(true)?;
+        let stream = DeadlineSocket { socket, end };
         let Some(trust) = &target.trust else { return Ok(Self::Plain(stream)) };
         let config = trust.tls_client_config().map_err(io::Error::other)?;
         let name = ServerName::try_from(target.endpoint.host.clone()).map_err(io::Error::other)?;
         let session = ClientConnection::new(config, name).map_err(io::Error::other)?;
-        let mut link = Self::Secure(Box::new(StreamOwned::new(session, stream)));
-        link.wait_until(end)?;
-        if let Self::Secure(secure) = &mut link {
-            while secure.conn.is_handshaking() {
-                secure.conn.complete_io(&mut secure.sock)?;
-            }
-            if secure.conn.alpn_protocol() != Some(HTTP2) {
-                return Err(io::Error::other("it does not support HTTP/2 over TLS"));
-            }
+        let mut secure = StreamOwned::new(session, stream);
+        while secure.conn.is_handshaking() {
+            secure.conn.complete_io(&mut secure.sock)?;
         }
-        Ok(link)
+        if secure.conn.alpn_protocol() != Some(HTTP2) {
+            return Err(io::Error::other("it does not support HTTP/2 over TLS"));
+        }
+        Ok(Self::Secure(Box::new(secure)))
     }
 
-    /// Sets the time limit of each following read or write to the time left until `end`. Returns `TimedOut` if it has
-    /// passed.
-    pub(super) fn wait_until(&self, end: Instant) -> io::Result<()> {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
+    /// Sets the deadline of all following reads and writes; after it they return `TimedOut` or `WouldBlock`.
+    pub(super) fn set_deadline(&mut self, end: Instant) {
+        match self {
+            Self::Plain(stream) => stream.end = end,
+            Self::Secure(secure) => secure.sock.end = end,
         }
-        let stream = match self {
-            Self::Plain(stream) => stream,
-            Self::Secure(secure) => &secure.sock,
-        };
-        stream.set_read_timeout(Some(left))?;
-        stream.set_write_timeout(Some(left))
     }
 }
 
@@ -96,5 +119,38 @@ impl Write for CollectorStream {
             Self::Plain(stream) => stream.flush(),
             Self::Secure(stream) => stream.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::exporter::trusted_authorities::TrustedAuthorities;
+    use crate::settings::Endpoint;
+
+    #[test]
+    fn handshake_with_a_slow_collector_ends_at_the_deadline() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let collector = std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().expect("a client");
+            // Header of a TLS record of 16 KB, whose content never becomes complete.
+            let _ = client.write_all(&[22, 3, 3, 0x40, 0]);
+            let end = Instant::now() + Duration::from_secs(3);
+            while Instant::now() < end && client.write_all(&[0]).is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let target = CollectorTarget {
+            endpoint: Endpoint { host: "127.0.0.1".into(), port, secure: true, path: None },
+            headers: Vec::new(),
+            trust: Some(TrustedAuthorities::none()),
+        };
+        let begin = Instant::now();
+        let outcome = CollectorStream::connect(&target, begin + Duration::from_millis(300));
+        assert!(outcome.is_err() && begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+        collector.join().expect("no panic");
     }
 }

@@ -92,6 +92,7 @@ impl GrpcConnection {
         message: &[u8],
         end: Instant,
     ) -> io::Result<(Self, GrpcReply)> {
+        self.link.set_deadline(end);
         let stream = self.open(target).ok_or_else(|| io::Error::other("it accepts no new requests"))?;
         let mut body = Vec::with_capacity(message.len() + 5);
         body.push(0);
@@ -100,14 +101,13 @@ impl GrpcConnection {
         self.http.send(stream, Bytes::from(body), true);
         let mut reply = GrpcReply::default();
         loop {
-            self.write(end)?;
+            self.write()?;
             if reply.is_complete {
                 // The collector may have responded before it received the complete request.
                 self.http.cancel(stream);
-                self.write(end)?;
+                self.write()?;
                 return Ok((self, reply));
             }
-            self.link.wait_until(end)?;
             let mut piece = [0; 8192];
             let count = self.link.read(&mut piece)?;
             if count == 0 {
@@ -138,13 +138,12 @@ impl GrpcConnection {
         self.http.open(Method::Post, own.into_iter().chain(others), false, MOST_HEAD)
     }
 
-    fn write(&mut self, end: Instant) -> io::Result<()> {
+    fn write(&mut self) -> io::Result<()> {
         loop {
             self.http.schedule(AT_ONCE);
             if self.http.output().is_empty() {
                 return self.link.flush();
             }
-            self.link.wait_until(end)?;
             let mut slices = [IoSlice::new(&[]); 1];
             self.http.output().slices(&mut slices);
             let count = self.link.write(&slices[0])?;

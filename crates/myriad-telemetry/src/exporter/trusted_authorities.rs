@@ -37,6 +37,12 @@ impl TrustedAuthorities {
         Ok(Self { store, certificates })
     }
 
+    /// Returns a set without authorities, so that no certificate is valid.
+    #[cfg(test)]
+    pub(super) fn none() -> Self {
+        Self { store: RootCertStore::empty(), certificates: Vec::new() }
+    }
+
     /// Returns the certificates in DER.
     pub(super) fn certificates(&self) -> &[Vec<u8>] {
         &self.certificates
