@@ -76,7 +76,7 @@ impl EchoBody {
                     None
                 }));
             }
-            EchoCommand::ResetTimer => exchange.request.received.at_ms = myriad_net::clock::now_ms(),
+            EchoCommand::ResetTimer => exchange.request.received.set_time_us(myriad_net::clock::now_us()),
             EchoCommand::Location(uri, args) => {
                 let (uri, args) = (value(exchange, uri)?, value(exchange, args)?);
                 self.start_subrequest(&uri, &args)?;

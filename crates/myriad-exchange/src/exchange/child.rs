@@ -90,7 +90,7 @@ impl Exchange {
         let request = &mut piece.request;
         strip(&mut request.received.head);
         request.cache.slice.set(Some(slice));
-        request.received.at_ms = myriad_net::clock::now_ms();
+        request.received.set_time_us(myriad_net::clock::now_us());
         request.route.internal = true;
         request.shortcut.depends_on_more.set(true);
         request.received.lineage = Some(Box::new(lineage));

@@ -38,6 +38,11 @@ pub struct IncomingRequest {
 }
 
 impl IncomingRequest {
+    /// Sets the time at which the request head was complete, in microseconds of the process clock, in both units.
+    pub fn set_time_us(&mut self, at_us: u64) {
+        (self.at_us, self.at_ms) = (at_us, at_us / 1000);
+    }
+
     /// Returns the time at which the request head was complete, in seconds since the Unix epoch by the system clock.
     pub fn wall_s(&self) -> u64 {
         myriad_net::clock::to_wall_ms(self.at_ms) / 1000

@@ -17,7 +17,7 @@ pub fn follow(
     start: SubrequestStart,
     before: &Exchange,
 ) -> impl Future<Output = ()> + use<> {
-    let mut following = FollowUpRequest { exchange: child, at_ms: before.request.received.at_ms };
+    let mut following = FollowUpRequest { exchange: child, at_us: before.request.received.at_us };
     following.exchange.request.outcome.sent = before.request.outcome.sent;
     async move {
         let exchange = &mut *following.exchange;
@@ -37,8 +37,8 @@ pub fn follow(
 /// Subrequest that writes the access log line when it ends or is cancelled.
 struct FollowUpRequest {
     exchange: Box<Exchange>,
-    /// Time at which the head of the preceding request was complete, in milliseconds of the process clock.
-    at_ms: u64,
+    /// Time at which the head of the preceding request was complete, in microseconds of the process clock.
+    at_us: u64,
 }
 
 impl Drop for FollowUpRequest {
@@ -48,7 +48,7 @@ impl Drop for FollowUpRequest {
         if request.outcome.head.status == 0 {
             request.outcome.head.status = request.outcome.sent.status;
         }
-        request.received.at_ms = self.at_ms;
+        request.received.set_time_us(self.at_us);
         request.outcome.finished_ms = myriad_net::clock::now_ms();
         access_log::write(&mut self.exchange);
     }

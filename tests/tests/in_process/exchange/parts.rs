@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use myriad_exchange::exchange::{AdminDenied, Exchange};
+use myriad_exchange::exchange::{AdminDenied, Exchange, Slice};
 use myriad_exchange::runtime::Network;
 use myriad_http::{HttpVersion, Method};
 use myriad_serve::testing::TestSite;
@@ -42,6 +42,15 @@ fn part_of_a_page_is_asked_for_by_get_whole_and_without_the_body() {
     );
     assert!(part.route.internal, "it may be of a location that is internal");
     assert_eq!(whole.request.received.head.method(), Method::Post, "the page itself stays what it is");
+}
+
+#[test]
+fn slice_has_its_own_time_in_both_units() {
+    let mut whole = posted(&[]);
+    whole.request.received.set_time_us(1000);
+    let slice = whole.piece(Slice { start: 0, size: 1 }).expect("a slice").request.received;
+    assert!(slice.at_us > 1000);
+    assert_eq!(slice.at_us / 1000, slice.at_ms);
 }
 
 #[test]
