@@ -1,6 +1,6 @@
 //! `map`, `geo`, `split_clients`: blocks of `http` and `stream` that contain values instead of directives.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use std::collections::HashSet;
 
@@ -163,8 +163,6 @@ fn geo_line(geo: &mut GeoConf, line: &Node) -> SetterResult {
     }
     let value = value_of(line, "geo")?;
     let key = &line.name;
-    let invalid =
-        || Diagnostic::error(key.span, format!("invalid network \"{}\"", String::from_utf8_lossy(&key.text)));
     match key.text.as_slice() {
         b"default" => geo.default = value.to_text(),
         b"proxy" => {
@@ -175,30 +173,39 @@ fn geo_line(geo: &mut GeoConf, line: &Node) -> SetterResult {
             geo.proxies.push(address);
         }
         b"delete" => {
-            let text = &value.text;
-            let (first, last) = range(text, geo.ranges).ok_or_else(|| {
-                let message = format!("invalid network \"{}\"", String::from_utf8_lossy(text));
-                Diagnostic::error(value.span, message)
-            })?;
+            let (first, last) = range(value, geo.ranges)?;
             geo.entries.push(GeoEntry { first, last, value: None });
         }
-        network => {
-            let (first, last) = range(network, geo.ranges).ok_or_else(invalid)?;
+        _ => {
+            let (first, last) = range(key, geo.ranges)?;
             geo.entries.push(GeoEntry { first, last, value: Some(value.to_text()) });
         }
     }
     Ok(())
 }
 
-fn range(text: &[u8], ranges: bool) -> Option<(IpAddr, IpAddr)> {
+/// Parses an entry of a `geo` block: a range of addresses if `ranges` is true, otherwise a network. Returns its first
+/// and last address.
+fn range(word: &Word, ranges: bool) -> Result<(IpAddr, IpAddr), Diagnostic> {
+    let invalid = || {
+        let text = String::from_utf8_lossy(&word.text);
+        Diagnostic::error(word.span, format!("invalid network \"{text}\""))
+    };
     if ranges {
-        let (first, last) = std::str::from_utf8(text).ok()?.split_once('-')?;
-        let (first, last): (IpAddr, IpAddr) = (first.parse().ok()?, last.parse().ok()?);
-        return (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last));
+        return ipv4_range(&word.text).ok_or_else(|| {
+            invalid().help("with \"ranges\", write 192.0.2.1-192.0.2.9; IPv6 is not supported")
+        });
     }
-    let (ip, bits) = parse_cidr(text)?;
+    let (ip, bits) = parse_cidr(&word.text).ok_or_else(invalid)?;
     let first = mask(ip, bits);
-    Some((first, last_of(first, bits)))
+    Ok((first, last_of(first, bits)))
+}
+
+/// Parses `192.0.2.1-192.0.2.9`; as in nginx, ranges have IPv4 addresses.
+fn ipv4_range(text: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let (first, last) = std::str::from_utf8(text).ok()?.split_once('-')?;
+    let (first, last): (Ipv4Addr, Ipv4Addr) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last).then_some((first.into(), last.into()))
 }
 
 fn last_of(first: IpAddr, bits: u8) -> IpAddr {
