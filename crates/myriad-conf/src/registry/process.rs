@@ -1,5 +1,6 @@
 //! Main context and `events`: processes, privileges, limits.
 
+use super::build_features::BuildFeature;
 use super::network;
 use super::{
     Arguments, Arity, BlockKind, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between, block,
@@ -134,27 +135,45 @@ pub(super) static ROWS: &[Directive] = &[
     ),
 ];
 
-/// Loadable modules for which `load_module` causes no warning, because their directives are built in.
-const BUILT_IN: [&str; 4] = [
-    "ngx_http_brotli_filter_module",
-    "ngx_http_brotli_static_module",
-    "ngx_http_zstd_filter_module",
-    "ngx_http_zstd_static_module",
+/// Loadable modules whose directives are built in, so that `load_module` causes no warning; each with the optional
+/// feature of the binary that contains them, or an empty name.
+const BUILT_IN: [(&str, &str); 17] = [
+    ("ndk_http_module", "nginx-extras"),
+    ("ngx_http_brotli_filter_module", "brotli"),
+    ("ngx_http_brotli_static_module", ""),
+    ("ngx_http_cache_purge_module", ""),
+    ("ngx_http_dav_ext_module", "dav"),
+    ("ngx_http_echo_module", "nginx-extras"),
+    ("ngx_http_fancyindex_module", "nginx-extras"),
+    ("ngx_http_geoip2_module", "geoip"),
+    ("ngx_http_geoip_module", "geoip"),
+    ("ngx_http_headers_more_filter_module", ""),
+    ("ngx_http_image_filter_module", "image"),
+    ("ngx_http_set_misc_module", "nginx-extras"),
+    ("ngx_http_vhost_traffic_status_module", "nginx-extras"),
+    ("ngx_http_zstd_filter_module", "zstd"),
+    ("ngx_http_zstd_static_module", ""),
+    ("ngx_otel_module", "otel"),
+    ("ngx_stream_module", "stream"),
 ];
 
 /// Setter of `load_module`. Distributions load more modules than a site uses, so a module that is not in
-/// [`BUILT_IN`] only causes a warning.
+/// [`BUILT_IN`], or not part of this build, only causes a warning.
 fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     let path = String::from_utf8_lossy(args.bytes(0));
     let file = path.rsplit('/').next().unwrap_or_default();
     let name = file.strip_suffix(".so").unwrap_or(file);
-    if !BUILT_IN.contains(&name) {
+    let Some((_, feature)) = BUILT_IN.iter().find(|(known, _)| *known == name) else {
         args.warn(
             0,
             format!(
                 "the module \"{name}\" is not loaded: directives that Myriad does not support are rejected"
             ),
         );
+        return Ok(());
+    };
+    if let Some(missing) = BuildFeature::missing(feature) {
+        args.warn(0, format!("the module \"{name}\" is not loaded: {}", missing.refusal));
     }
     Ok(())
 }
