@@ -386,3 +386,62 @@ fn purges_that_plugins_request_from_other_caches_are_honoured() {
         assert_eq!(shown(&server, "setting", None).1, "HIT", "{call}");
     }
 }
+
+/// Plugin that redirects before the template is selected, to a target in its own table, shows the address of the visitor, and
+/// has a form for comments without a text for users.
+const EARLY: &str = r#"<?php
+add_action('init', function () {
+    global $wpdb;
+    if ('/moved' === strtok($_SERVER['REQUEST_URI'], '?')) {
+        wp_redirect($wpdb->get_var("SELECT target FROM {$wpdb->prefix}moved"), 301);
+        exit;
+    }
+});
+add_shortcode('address', function () { return $_SERVER['REMOTE_ADDR'] . ' ' . ($_SERVER['HTTP_X_REAL_IP'] ?? 'none'); });
+add_action('shutdown', function () { file_put_contents(ABSPATH . 'address.txt', $_SERVER['REMOTE_ADDR']); });
+add_shortcode('form', function () {
+    ob_start();
+    comment_form(['logged_in_as' => ''], get_posts(['numberposts' => 1])[0]->ID);
+    return ob_get_clean();
+});
+"#;
+
+#[test]
+fn redirects_before_the_template_are_purged_and_pages_do_not_depend_on_the_address() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/early.php"), EARLY).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(
+        HOST,
+        "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}moved (target TEXT)\"); \
+         $wpdb->query(\"INSERT INTO {$wpdb->prefix}moved VALUES ('/first/')\"); \
+         foreach (['address', 'form'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
+         'post_title' => 'Case', 'post_name' => \"case-$name\", 'post_content' => \"[begin][$name][end]\"]); \
+         wp_insert_user(['user_login' => 'reader', 'user_pass' => 'reader', 'role' => 'subscriber']);",
+    );
+    let moved = || {
+        let answer = server.fetch(&Request::get("/moved").host(HOST));
+        (answer.field("Location").unwrap_or_default().to_owned(), answer.cache().to_owned())
+    };
+    moved();
+    assert_eq!(moved(), ("/first/".into(), "HIT".into()));
+    site.run_php(
+        HOST,
+        "global $wpdb; $wpdb->query(\"UPDATE {$wpdb->prefix}moved SET target = '/second/'\");",
+    );
+    assert_eq!(moved().0, "/second/");
+
+    assert_eq!(shown(&server, "address", None).0, "[begin]192.0.2.1 none");
+    let own = shown(&server, "address", Some("NO_CACHE=1"));
+    assert_ne!(own.0, "[begin]192.0.2.1 none", "a page of one visitor");
+    assert_eq!(
+        fs::read_to_string(site.root().join("address.txt")).expect("written"),
+        own.0["[begin]".len()..].split(' ').next().expect("an address")
+    );
+
+    let cookie = site.run_php(HOST, "echo LOGGED_IN_COOKIE, '=', wp_generate_auth_cookie(get_user_by('login', 'reader')->ID, time() + 3600, 'logged_in');");
+    shown(&server, "form", None);
+    let (form, status) = shown(&server, "form", Some(&cookie));
+    assert_eq!(status, "HIT");
+    assert!(form.contains("name=\"comment\"") && !form.contains("logged-in-as"), "{form}");
+}

@@ -35,6 +35,11 @@ class Myriad_Cache_Known {
 	const OF_READERS = array( 'read', 'level_0', 'exist' );
 
 	/**
+	 * Name of a place in which known visitors see nothing, either.
+	 */
+	const NOTHING = 'nothing';
+
+	/**
 	 * Word at the start of each mark of a place.
 	 *
 	 * @var string
@@ -333,9 +338,31 @@ class Myriad_Cache_Known {
 			self::refuse( 'a plugin adds to the comment form' );
 		}
 		$notes = isset( $defaults['comment_notes_before'] ) ? $defaults['comment_notes_before'] : '';
-
-		$defaults['comment_notes_before'] = self::for_guests( $notes ) . self::place( 'logged-in-as' );
+		$given = self::arguments_of_form();
+		$place = 'logged-in-as';
+		if ( isset( $given['logged_in_as'] ) ) {
+			if ( '' !== $given['logged_in_as'] ) {
+				self::refuse( 'a text for users above the comment form' );
+			}
+			$place = self::NOTHING;
+		}
+		$defaults['comment_notes_before'] = self::for_guests( $notes ) . self::place( $place );
 		return $defaults;
+	}
+
+	/**
+	 * Returns the arguments with which the theme or a plugin calls comment_form(): they replace texts that the filter receives.
+	 *
+	 * @return array
+	 */
+	private static function arguments_of_form() {
+		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the arguments.
+		foreach ( debug_backtrace( 0, 8 ) as $frame ) {
+			if ( 'comment_form' === $frame['function'] && ! isset( $frame['class'] ) ) {
+				return isset( $frame['args'][0] ) && is_array( $frame['args'][0] ) ? $frame['args'][0] : array();
+			}
+		}
+		return array();
 	}
 
 	/**
@@ -399,7 +426,7 @@ class Myriad_Cache_Known {
 			'/' . self::$mark . '([0-9]+)z/',
 			static function ( $found ) use ( $token ) {
 				list( $name, $text ) = self::$places[ (int) $found[1] ];
-				return '' === $token ? $text : self::tag( $name, $text, $token );
+				return '' === $token || self::NOTHING === $name ? $text : self::tag( $name, $text, $token );
 			},
 			$page
 		);
@@ -453,7 +480,7 @@ class Myriad_Cache_Known {
 			}
 		}
 		$counts = array_count_values( $here );
-		$forms  = isset( $counts['logged-in-as'] ) ? $counts['logged-in-as'] : 0;
+		$forms  = ( isset( $counts['logged-in-as'] ) ? $counts['logged-in-as'] : 0 ) + ( isset( $counts[ self::NOTHING ] ) ? $counts[ self::NOTHING ] : 0 );
 		if ( $forms !== self::$forms ) {
 			self::refuse( 'the theme has its own texts above the comment form' );
 		}

@@ -33,6 +33,13 @@ class Myriad_Cache_Page {
 	private static $limit = PHP_INT_MAX;
 
 	/**
+	 * True if the header fields were added.
+	 *
+	 * @var bool
+	 */
+	private static $has_fields = false;
+
+	/**
 	 * Output so far.
 	 *
 	 * @var string
@@ -54,6 +61,7 @@ class Myriad_Cache_Page {
 			}
 		}
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
+		Myriad_Cache_Header::before( array( __CLASS__, 'tag_early_response' ) );
 		Myriad_Cache_Device::start();
 	}
 
@@ -90,8 +98,38 @@ class Myriad_Cache_Page {
 		if ( is_user_logged_in() ) {
 			Myriad_Cache_Known::stop();
 		} else {
+			if ( ! self::has_own_cookie() ) {
+				Myriad_Cache_Address::hide();
+			}
 			ob_start( array( __CLASS__, 'take' ) );
 		}
+	}
+
+	/**
+	 * Adds the tags to a response that a plugin completes before the template is selected: a redirect, a sitemap, a closed
+	 * site. Without tags, no purge would reach it.
+	 */
+	public static function tag_early_response() {
+		if ( self::$has_fields || did_action( 'template_redirect' ) ) {
+			return;
+		}
+		Myriad_Cache_Options::finish();
+		self::send_tags();
+	}
+
+	/**
+	 * Adds the tags, and prevents storing if a plugin has requested that.
+	 *
+	 * @return bool True if the response may be stored.
+	 */
+	private static function send_tags() {
+		self::$has_fields = true;
+		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
+		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
+			header( 'X-Accel-Expires: 0' );
+			return false;
+		}
+		return true;
 	}
 
 	/**
@@ -135,10 +173,7 @@ class Myriad_Cache_Page {
 			header( 'Vary: User-Agent', false );
 		}
 		Myriad_Cache_Options::finish();
-		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
-		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
-			header( 'X-Accel-Expires: 0' );
-		} elseif ( 200 === http_response_code() && ! self::says_validity() ) {
+		if ( self::send_tags() && 200 === http_response_code() && ! self::says_validity() ) {
 			header( 'X-Accel-Expires: ' . self::validity( time(), (bool) Myriad_Cache_Nonces::in_page( self::$made ) ) );
 		}
 		foreach ( $fields as $field ) {

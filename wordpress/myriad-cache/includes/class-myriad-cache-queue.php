@@ -225,9 +225,7 @@ class Myriad_Cache_Queue {
 		if ( ! self::$is_arranged ) {
 			self::$is_arranged = true;
 			add_action( 'shutdown', array( __CLASS__, 'finish' ), PHP_INT_MAX );
-			if ( ! headers_sent() ) {
-				header_register_callback( array( __CLASS__, 'before_header' ) );
-			}
+			Myriad_Cache_Header::before( array( __CLASS__, 'before_header' ) );
 		}
 	}
 

@@ -16,6 +16,8 @@ enum AcceptedValues {
     Size,
     /// Time as in the configuration language: a number with `s`, `m`, `h` or `d`.
     Time,
+    /// Time, or `off`.
+    TimeOrOff,
     /// Number from 1 to this maximum.
     Number(u32),
     /// Path of letters, digits, `/`, `-`, `_` and `.`, as in `pm.status_path` of php-fpm.
@@ -36,7 +38,7 @@ const KNOWN: [KnownSetting; 18] = [
     known("purge", "on", AcceptedValues::Word(ON_OFF)),
     known("frames", "same", AcceptedValues::Word(&["same", "any"])),
     known("validity", "1m", AcceptedValues::Time),
-    known("adaptive", "1m", AcceptedValues::Time),
+    known("adaptive", "1m", AcceptedValues::TimeOrOff),
     known("uploads", "64m", AcceptedValues::Size),
     known("disk", "1g", AcceptedValues::Size),
     known("memory", "", AcceptedValues::Size),
@@ -117,6 +119,7 @@ impl AcceptedValues {
             AcceptedValues::Word(words) => words.contains(&value),
             AcceptedValues::Size => units(&['k', 'm', 'g', 'K', 'M', 'G']),
             AcceptedValues::Time => units(&['s', 'm', 'h', 'd']),
+            AcceptedValues::TimeOrOff => value == "off" || units(&['s', 'm', 'h', 'd']),
             AcceptedValues::Number(most) => {
                 units(&[]) && value.parse::<u32>().is_ok_and(|number| number <= *most)
             }
@@ -134,6 +137,7 @@ impl AcceptedValues {
             AcceptedValues::Word(words) => words.join(" or "),
             AcceptedValues::Size => "a size such as 64m, 512k or 2g".to_owned(),
             AcceptedValues::Time => "a time such as 30s, 1m or 1d".to_owned(),
+            AcceptedValues::TimeOrOff => "a time such as 30s or 1m, or off".to_owned(),
             AcceptedValues::Number(most) => format!("a number from 1 to {most}"),
             AcceptedValues::Path => "a path such as /fpm-status, pm.status_path of the pool".to_owned(),
             AcceptedValues::Port => "a port of this machine or off".to_owned(),
@@ -168,6 +172,7 @@ mod tests {
             ("disk=0", "disk must be a size"),
             ("disk=m", "disk must be a size"),
             ("validity=1x", "validity must be a time"),
+            ("adaptive=x", "adaptive must be a time such as 30s or 1m, or off"),
             ("queue=0", "queue must be a number from 1"),
             ("dashboard=on", "dashboard must be a port of this machine or off"),
             ("dashboard=0.0.0.0:80", "dashboard must be a port"),

@@ -1,0 +1,72 @@
+<?php
+/**
+ * Address of the visitor for whom a shared page is generated.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Replaces the address of the visitor while a shared page is generated, so that the page does not depend on it: plugins
+ * remember by address who has voted, rated or downloaded, and other visitors would get that visitor's page.
+ */
+class Myriad_Cache_Address {
+
+	/**
+	 * Address that stands for all visitors, from the range for documentation (RFC 5737).
+	 */
+	const ANY = '192.0.2.1';
+
+	/**
+	 * Fields in which proxies send the address of the visitor.
+	 */
+	const FIELDS = array(
+		'HTTP_X_FORWARDED_FOR',
+		'HTTP_X_FORWARDED',
+		'HTTP_FORWARDED_FOR',
+		'HTTP_FORWARDED',
+		'HTTP_X_REAL_IP',
+		'HTTP_CLIENT_IP',
+		'HTTP_X_CLUSTER_CLIENT_IP',
+		'HTTP_CF_CONNECTING_IP',
+		'HTTP_CF_IPCOUNTRY',
+		'HTTP_TRUE_CLIENT_IP',
+	);
+
+	/**
+	 * Values before the replacement, by name.
+	 *
+	 * @var array<string, string>
+	 */
+	private static $own = array();
+
+	/**
+	 * Replaces the address until the shutdown of PHP. Earlier code, such as firewalls, has seen the address of the visitor.
+	 */
+	public static function hide() {
+		/**
+		 * Filters whether shared pages are generated without the address of the visitor.
+		 *
+		 * @param bool $is_hidden True by default.
+		 */
+		if ( ! isset( $_SERVER['REMOTE_ADDR'] ) || ! apply_filters( 'myriad_cache_hides_address', true ) ) {
+			return;
+		}
+		self::$own = array_intersect_key( $_SERVER, array_flip( array_merge( array( 'REMOTE_ADDR' ), self::FIELDS ) ) );
+		foreach ( self::FIELDS as $field ) {
+			unset( $_SERVER[ $field ] );
+		}
+		$_SERVER['REMOTE_ADDR'] = self::ANY;
+		add_action( 'shutdown', array( __CLASS__, 'restore' ), PHP_INT_MIN );
+	}
+
+	/**
+	 * Restores the address.
+	 */
+	public static function restore() {
+		$_SERVER = array_merge( $_SERVER, self::$own );
+	}
+}
