@@ -2,6 +2,7 @@
 
 mod nonces;
 mod parts;
+mod shop;
 mod visitors;
 
 use std::fs;

@@ -195,25 +195,48 @@ class Myriad_Cache_Known {
 	 * @param string $asked Function.
 	 */
 	private static function note( $file, $asked ) {
-		$file = wp_normalize_path( $file );
-		foreach ( array( ABSPATH . WPINC . '/', ABSPATH . 'wp-admin/', dirname( MYRIAD_CACHE_FILE ) . '/' ) as $own ) {
-			if ( 0 === strpos( $file, wp_normalize_path( $own ) ) ) {
-				return;
-			}
+		if ( self::is_own( $file ) ) {
+			return;
 		}
-		$name = preg_replace( '#^' . preg_quote( wp_normalize_path( WP_CONTENT_DIR ), '#' ) . '/#', '', $file );
+		$name = self::name_of( $file );
 		/**
 		 * Filters the prefixes of files below wp-content that may read the current user, because their output does not
 		 * depend on it.
 		 *
 		 * @param string[] $harmless Prefixes, such as `plugins/akismet/`.
 		 */
-		foreach ( (array) apply_filters( 'myriad_cache_harmless', array( 'plugins/akismet/', 'plugins/woocommerce/' ) ) as $harmless ) {
+		foreach ( (array) apply_filters( 'myriad_cache_harmless', array_merge( array( 'plugins/akismet/' ), Myriad_Cache_Shop::HARMLESS ) ) as $harmless ) {
 			if ( 0 === strpos( $name, (string) $harmless ) ) {
 				return;
 			}
 		}
 		self::refuse( $asked . ' in ' . $name );
+	}
+
+	/**
+	 * Returns whether a file belongs to WordPress or to this plugin.
+	 *
+	 * @param string $file File.
+	 * @return bool
+	 */
+	private static function is_own( $file ) {
+		$file = wp_normalize_path( $file );
+		foreach ( array( ABSPATH . WPINC . '/', ABSPATH . 'wp-admin/', dirname( MYRIAD_CACHE_FILE ) . '/' ) as $own ) {
+			if ( 0 === strpos( $file, wp_normalize_path( $own ) ) ) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * Returns the path of a file below wp-content.
+	 *
+	 * @param string $file File.
+	 * @return string The whole path if the file is elsewhere.
+	 */
+	private static function name_of( $file ) {
+		return preg_replace( '#^' . preg_quote( wp_normalize_path( WP_CONTENT_DIR ), '#' ) . '/#', '', wp_normalize_path( $file ) );
 	}
 
 	/**
@@ -284,7 +307,43 @@ class Myriad_Cache_Known {
 	 * @return string
 	 */
 	public static function log_in_link( $link ) {
+		if ( self::is_taken( 'wp_loginout', 1 ) ) {
+			return $link;
+		}
 		return self::for_guests( $link ) . self::place( false === strpos( $link, 'redirect_to' ) ? 'log-out' : 'log-out-back' );
+	}
+
+	/**
+	 * Returns whether a plugin or theme takes a link as a value. It may change the link, so that the link has no place, and
+	 * known visitors do not get the page.
+	 *
+	 * @param string $name     Function that returns the link.
+	 * @param int    $position Position of its argument that is false for a value.
+	 * @return bool
+	 */
+	private static function is_taken( $name, $position ) {
+		$frame = self::frame_of( $name );
+		if ( ! isset( $frame['args'][ $position ], $frame['file'] ) || $frame['args'][ $position ] || self::is_own( $frame['file'] ) ) {
+			return false;
+		}
+		self::refuse( $name . '() as a value in ' . self::name_of( $frame['file'] ) );
+		return true;
+	}
+
+	/**
+	 * Returns the call of a function that is being executed.
+	 *
+	 * @param string $name Name of the function.
+	 * @return array Frame of the backtrace with arguments; empty if there is none.
+	 */
+	private static function frame_of( $name ) {
+		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the arguments.
+		foreach ( debug_backtrace( 0, 10 ) as $frame ) {
+			if ( $name === $frame['function'] && ! isset( $frame['class'] ) ) {
+				return $frame;
+			}
+		}
+		return array();
 	}
 
 	/**
@@ -294,6 +353,9 @@ class Myriad_Cache_Known {
 	 * @return string
 	 */
 	public static function register_link( $link ) {
+		if ( self::is_taken( 'wp_register', 2 ) ) {
+			return $link;
+		}
 		return self::for_guests( $link ) . self::place( 'site-admin' );
 	}
 
@@ -338,7 +400,8 @@ class Myriad_Cache_Known {
 			self::refuse( 'a plugin adds to the comment form' );
 		}
 		$notes = isset( $defaults['comment_notes_before'] ) ? $defaults['comment_notes_before'] : '';
-		$given = self::arguments_of_form();
+		$form  = self::frame_of( 'comment_form' );
+		$given = isset( $form['args'][0] ) ? (array) $form['args'][0] : array();
 		$place = 'logged-in-as';
 		if ( isset( $given['logged_in_as'] ) ) {
 			if ( '' !== $given['logged_in_as'] ) {
@@ -348,21 +411,6 @@ class Myriad_Cache_Known {
 		}
 		$defaults['comment_notes_before'] = self::for_guests( $notes ) . self::place( $place );
 		return $defaults;
-	}
-
-	/**
-	 * Returns the arguments with which the theme or a plugin calls comment_form(): they replace texts that the filter receives.
-	 *
-	 * @return array
-	 */
-	private static function arguments_of_form() {
-		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the arguments.
-		foreach ( debug_backtrace( 0, 8 ) as $frame ) {
-			if ( 'comment_form' === $frame['function'] && ! isset( $frame['class'] ) ) {
-				return isset( $frame['args'][0] ) && is_array( $frame['args'][0] ) ? $frame['args'][0] : array();
-			}
-		}
-		return array();
 	}
 
 	/**

@@ -72,6 +72,12 @@ class Myriad_Cache_Parts {
 		add_action( 'set_logged_in_cookie', array( __CLASS__, 'logged_in' ), 10, 4 );
 		add_action( 'clear_auth_cookie', array( __CLASS__, 'logged_out' ) );
 		add_action( 'init', array( __CLASS__, 'check_cookie' ) );
+		add_action(
+			'woocommerce_init',
+			static function () {
+				Myriad_Cache_Header::before( array( 'Myriad_Cache_Shop', 'check_tax' ) );
+			}
+		);
 		add_action( 'comment_post', array( __CLASS__, 'commented' ), 10, 2 );
 	}
 
@@ -107,10 +113,11 @@ class Myriad_Cache_Parts {
 	 *
 	 * @param int    $until Expiration time; 0 for the session of the browser.
 	 * @param string $path  Path.
+	 * @param string $value Value.
 	 */
-	private static function set_cookie( $until, $path = COOKIEPATH ) {
+	public static function set_cookie( $until, $path = COOKIEPATH, $value = '1' ) {
 		if ( ! headers_sent() ) {
-			setcookie( self::NO_CACHE, $until > 0 && $until < time() ? '' : '1', $until, $path ? $path : '/', (string) COOKIE_DOMAIN, is_ssl(), true );
+			setcookie( self::NO_CACHE, $until > 0 && $until < time() ? '' : $value, $until, $path ? $path : '/', (string) COOKIE_DOMAIN, is_ssl(), true );
 		}
 	}
 
@@ -277,9 +284,22 @@ class Myriad_Cache_Parts {
 			// Only the output of the bar is printed in the head.
 			remove_all_actions( 'wp_head' );
 			self::$has_bar = (bool) _wp_admin_bar_init();
+			self::enqueue_bar();
 			self::$head    = self::$has_bar ? self::printed( 'do_action', 'wp_head' ) : '';
 		}
 		return self::$has_bar;
+	}
+
+	/**
+	 * Adds the styles of the admin bar to its style sheet, as WordPress does since 6.4. The callbacks that print them in the
+	 * head are deprecated; these functions remove them.
+	 */
+	private static function enqueue_bar() {
+		foreach ( array( 'wp_enqueue_admin_bar_header_styles', 'wp_enqueue_admin_bar_bump_styles' ) as $enqueue ) {
+			if ( self::$has_bar && function_exists( $enqueue ) ) {
+				$enqueue();
+			}
+		}
 	}
 
 	/**

@@ -20,12 +20,65 @@ class Myriad_Cache_Shop {
 	const NOTICES = array( 'woocommerce_before_shop_loop', 'woocommerce_before_single_product', 'woocommerce_shortcode_before_product_cat_loop' );
 
 	/**
+	 * Files of WooCommerce that read the current user while any page is generated, without effect on the page: they prepare
+	 * the session, caches of queries, and data for scripts of the cart.
+	 */
+	const HARMLESS = array(
+		'plugins/woocommerce/includes/class-woocommerce.php',
+		'plugins/woocommerce/includes/class-wc-cart',
+		'plugins/woocommerce/includes/class-wc-customer.php',
+		'plugins/woocommerce/includes/class-wc-frontend-scripts.php',
+		'plugins/woocommerce/includes/class-wc-query.php',
+		'plugins/woocommerce/includes/class-wc-session-handler.php',
+		'plugins/woocommerce/includes/data-stores/class-wc-customer-data-store-session.php',
+		'plugins/woocommerce/includes/wc-core-functions.php',
+		'plugins/woocommerce/includes/wc-user-functions.php',
+		'plugins/woocommerce/src/Blocks/Assets/AssetDataRegistry.php',
+		'plugins/woocommerce/src/Internal/ComingSoon/',
+	);
+
+	/**
+	 * Shortcodes and blocks that show data of the customer, on any page.
+	 */
+	const PERSONAL = '/^woocommerce(?:_cart|_checkout|_my_account|_order_tracking|_messages|\/(?:cart|checkout|customer-account|my-account|order-confirmation|classic-shortcode)(?:-|$))/';
+
+	/**
 	 * Begins to mark places.
 	 */
 	public static function start() {
+		add_filter( 'pre_do_shortcode_tag', array( __CLASS__, 'note_shortcode' ), PHP_INT_MAX, 2 );
+		add_filter( 'render_block', array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
 		add_action( 'wp', array( __CLASS__, 'replace_notices' ), PHP_INT_MAX );
 		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
 		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'end_cart' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Excludes known visitors from a page with a shortcode that shows data of the customer.
+	 *
+	 * @param string|false $output Output, if another plugin has made it.
+	 * @param string       $tag    Name of the shortcode.
+	 * @return string|false
+	 */
+	public static function note_shortcode( $output, $tag ) {
+		if ( preg_match( self::PERSONAL, (string) $tag ) ) {
+			Myriad_Cache_Known::refuse( 'the shortcode ' . $tag );
+		}
+		return $output;
+	}
+
+	/**
+	 * Excludes known visitors from a page with a block that shows data of the customer.
+	 *
+	 * @param string $output Output of the block.
+	 * @param array  $block  Block.
+	 * @return string
+	 */
+	public static function note_block( $output, $block ) {
+		if ( isset( $block['blockName'] ) && preg_match( self::PERSONAL, (string) $block['blockName'] ) ) {
+			Myriad_Cache_Known::refuse( 'the block ' . $block['blockName'] );
+		}
+		return $output;
 	}
 
 	/**
@@ -60,6 +113,66 @@ class Myriad_Cache_Shop {
 	 */
 	public static function end_cart() {
 		echo Myriad_Cache_Known::place( 'shop-cart', (string) ob_get_clean() ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+	}
+
+	/**
+	 * Value of the cookie Myriad_Cache_Parts::NO_CACHE of customers whose taxes differ from those of anonymous visitors.
+	 */
+	const TAX_COOKIE = 'tax';
+
+	/**
+	 * Sets or deletes the cookie of customers who get all pages from PHP, because their location changes the prices.
+	 */
+	public static function check_tax() {
+		if ( ! did_action( 'woocommerce_init' ) || ! function_exists( 'WC' ) || empty( WC()->customer ) || empty( WC()->session ) || ! WC()->session->has_session() ) {
+			return;
+		}
+		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
+		$cookie  = isset( $_COOKIE[ Myriad_Cache_Parts::NO_CACHE ] ) ? $_COOKIE[ Myriad_Cache_Parts::NO_CACHE ] : '';
+		$differs = self::has_other_taxes( WC()->customer );
+		if ( $differs && '' === $cookie ) {
+			Myriad_Cache_Parts::set_cookie( 0, COOKIEPATH, self::TAX_COOKIE );
+		} elseif ( ! $differs && self::TAX_COOKIE === $cookie ) {
+			Myriad_Cache_Parts::set_cookie( 1 );
+		}
+	}
+
+	/**
+	 * Returns whether the taxes of a customer differ from those of anonymous visitors.
+	 *
+	 * @param WC_Customer $customer Customer.
+	 * @return bool
+	 */
+	private static function has_other_taxes( $customer ) {
+		if ( ! wc_tax_enabled() ) {
+			return false;
+		}
+		if ( $customer->is_vat_exempt() ) {
+			return true;
+		}
+		$other = wc_get_customer_default_location();
+		$other = array( $other['country'], $other['state'], '', '' );
+		if ( 'base' === get_option( 'woocommerce_tax_based_on' ) || array_values( $customer->get_taxable_address() ) === $other ) {
+			return false;
+		}
+		foreach ( array_merge( array( '' ), WC_Tax::get_tax_class_slugs() ) as $class ) {
+			if ( self::rates( array_values( $customer->get_taxable_address() ), $class ) !== self::rates( $other, $class ) ) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * Returns the tax rates at a location.
+	 *
+	 * @param string[] $location Country, state, postcode and city.
+	 * @param string   $tax_class Tax class.
+	 * @return array
+	 */
+	private static function rates( $location, $tax_class ) {
+		list( $country, $state, $postcode, $city ) = $location;
+		return WC_Tax::find_rates( compact( 'country', 'state', 'postcode', 'city', 'tax_class' ) );
 	}
 
 	/**
