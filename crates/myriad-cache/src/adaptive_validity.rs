@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use myriad_log::LogLevel;
 use myriad_policy::{AFTER_PURGE_MS, CachePolicy, Difference, Noise, PageHistory};
-use myriad_store::page::{Page, PageMeta, UnannouncedChange};
+use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource};
 use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
 
 use myriad_exchange::exchange::Exchange;
@@ -29,8 +29,6 @@ const MIN_EQUAL_MS: u64 = 1000;
 const MAX_EXCERPT: usize = 120;
 /// Number of bytes before a difference that an excerpt contains.
 const EXCERPT_CONTEXT: usize = 40;
-/// Maximum length of the tags in a report, in bytes.
-const MAX_TAGS: usize = 500;
 
 /// Page whose refresh differed. The refreshed page is fetched again, to find out whether the difference is noise.
 pub(crate) struct NoiseCheck {
@@ -156,8 +154,8 @@ impl Renderings<'_> {
     }
 }
 
-/// Reports a change that no purge announced: in the error log, and in the list of the zone. `texts` are the page before
-/// and after the change.
+/// Reports a change that no purge announced: in the error log, and in the log of the zone's purges. The texts are the page
+/// before and after the change.
 fn report(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -167,24 +165,24 @@ fn report(
     now: u64,
 ) {
     let marks = page.meta().marks();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut tags: Vec<u8> = marks.tags().collect::<Vec<_>>().join(&b' ');
-    tags.truncate(MAX_TAGS);
-    let change = UnannouncedChange {
-        at_ms: now,
-        page: text(&[marks.host(), marks.target()].concat()),
-        tags: text(&tags),
-        before: excerpt(before, difference.rendered),
-        after: excerpt(after, difference.stored),
-    };
+    let name = String::from_utf8_lossy(&[marks.host(), marks.target()].concat()).into_owned();
+    let [before, after] = [excerpt(before, difference.rendered), excerpt(after, difference.stored)];
     exchange.request.log(
         LogLevel::Notice,
-        format_args!(
-            "page \"{}\" changed without a purge: \"{}\" is now \"{}\"",
-            change.page, change.before, change.after
-        ),
+        format_args!("page \"{name}\" changed without a purge: \"{before}\" is now \"{after}\""),
     );
-    cache.zone.unannounced_changes.add(change);
+    let tags = marks.tags().collect::<Vec<_>>().join(&b' ');
+    let tags = String::from_utf8_lossy(&tags);
+    cache.zone.purges.note(PurgeLogEntry {
+        at_ms: now,
+        kind: "unannounced",
+        what: format!("{name}: \"{before}\" is now \"{after}\"; tags: {tags}"),
+        soft: false,
+        by: PurgeSource::Refresh,
+        number: now,
+        pages: Some(1),
+        at_least: false,
+    });
 }
 
 /// Returns the text at a difference, with some bytes before it, on one line.

@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `zone`, `zone_counts`, `purge_log`, `unannounced_changes` | zones of pages; their counters; their last purges, and changes without a purge |
+//! | `zone`, `zone_counts`, `purge_log` | zones of pages; their counters; their last purges, and changes without a purge |
 //! | `page_record`, `texts`, `marks`, `stored_*` | metadata of a page, in memory and in files |
 //! | `key` | format of cache keys |
 //! | `variant`, `revalidation` | variant of a request; conditions with which a page is revalidated |
@@ -28,7 +28,6 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod unannounced_changes;
 mod variant;
 mod zone;
 mod zone_counts;
@@ -45,7 +44,6 @@ pub use stored_duration::StoredDuration;
 pub use stored_lifetime::StoredLifetime;
 pub use stored_proxied_facts::StoredProxiedFacts;
 pub use texts::{TextEnds, TextParts, Texts};
-pub use unannounced_changes::{UnannouncedChange, UnannouncedChanges};
 pub use variant::{NO_VARIANT, write_variant};
 pub use zone::{
     Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, encoding_index,

@@ -1,4 +1,4 @@
-//! Log of a zone's last purges, for administrators.
+//! Log of a zone's last purges, and of changes that no purge announced, for administrators.
 
 use std::collections::VecDeque;
 
@@ -18,6 +18,8 @@ pub enum PurgeSource {
     Origin,
     /// An administrator, through the control socket or the API.
     Administrator,
+    /// A refresh that found a changed page, which no purge had announced (`*_cache_adaptive`).
+    Refresh,
 }
 
 impl PurgeSource {
@@ -27,6 +29,7 @@ impl PurgeSource {
             Self::Request => "request",
             Self::Origin => "origin",
             Self::Administrator => "administrator",
+            Self::Refresh => "refresh",
         }
     }
 }
@@ -36,7 +39,8 @@ impl PurgeSource {
 pub struct PurgeLogEntry {
     /// Time of the purge, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key` or `all` (also for all pages of a host).
+    /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key` or `all` (also for all pages of a host); `unannounced`
+    /// for a change without a purge.
     pub kind: &'static str,
     /// Readable description of the purged pages, truncated to 500 bytes.
     pub what: String,
@@ -44,7 +48,7 @@ pub struct PurgeLogEntry {
     pub soft: bool,
     /// Source of the purge request.
     pub by: PurgeSource,
-    /// Number of the purge in the zone's sequence.
+    /// Number of the purge in the zone's sequence; for a change without a purge, its time in milliseconds.
     pub number: u64,
     /// Number of pages that the purge covered; `None` while they are still being counted.
     pub pages: Option<u64>,
@@ -90,7 +94,8 @@ impl PurgeLog {
 
     /// Returns the time of the last purge, in milliseconds since the epoch; `None` without any.
     pub fn last_at_ms(&self) -> Option<u64> {
-        self.0.lock().last.back().map(|purge| purge.at_ms)
+        let log = self.0.lock();
+        log.last.iter().rev().find(|purge| purge.by != PurgeSource::Refresh).map(|purge| purge.at_ms)
     }
 
     /// Returns the number of purges recorded so far, and those after the first `noted` as far as they are stored,
@@ -132,5 +137,8 @@ mod tests {
         let (noted, news) = log.after(1003);
         assert_eq!((noted, news.len(), news[0].pages, news[1].pages), (1005, 2, Some(7), None));
         assert!(log.after(1005).1.is_empty());
+        assert_eq!(log.last_at_ms(), Some(1005));
+        log.note(PurgeLogEntry { by: PurgeSource::Refresh, ..note(2000) });
+        assert_eq!(log.last_at_ms(), Some(1005), "not a purge");
     }
 }

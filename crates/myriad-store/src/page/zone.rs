@@ -15,7 +15,7 @@ use myriad_policy::{EntityTag, Lifetime, PageHistory};
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
     FetchLimiter, FolderCreator, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, StoredLifetime,
-    StoredProxiedFacts, TextEnds, TextParts, Texts, UnannouncedChanges, ZoneCounts,
+    StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
 /// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
@@ -187,8 +187,6 @@ pub struct PageZone {
     pub purge_results: PurgeResults,
     /// Log of the last purges.
     pub purges: PurgeLog,
-    /// Last changes of pages that no purge announced.
-    pub unannounced_changes: UnannouncedChanges,
     /// Limiter of concurrent fetches of pages into the zone.
     pub fetches: Arc<FetchLimiter>,
 }
@@ -211,7 +209,6 @@ impl PageZone {
             counts: ZoneCounts::default(),
             purge_results: PurgeResults::default(),
             purges: PurgeLog::default(),
-            unannounced_changes: UnannouncedChanges::default(),
             fetches: Arc::default(),
         }
     }
