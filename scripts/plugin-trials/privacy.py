@@ -57,10 +57,15 @@ def shown_text(text, ignored=frozenset()):
     return re.sub(r"\s+", " ", text) + "\n" + "\n".join(parts)
 
 
+def tokens_of(text):
+    """Returns the words of a page that may be nonces."""
+    return set(TOKEN.findall(normalised(text)))
+
+
 def leaked(text, foreign, tokens):
     """Returns the first text in a page that belongs to another visitor; None if there is none."""
     found = [marker for marker in foreign if marker in text]
-    return next(iter(found + sorted(set(TOKEN.findall(text)) & tokens)), None)
+    return next(iter(found + sorted(tokens_of(text) & tokens)), None)
 
 
 def prepare(trial):
@@ -97,7 +102,7 @@ def check(trial):
 
 def _check_leaks(trial, page, answers, expected, names):
     public = expected[1].text
-    own = [set(TOKEN.findall(expected[at].text)) - set(TOKEN.findall(public)) for at in (0, 2)]
+    own = [tokens_of(expected[at].text) - tokens_of(public) for at in (0, 2)]
     foreign = [[marker for marker in markers(name) if marker not in public] for name in names]
     cases = [
         ("anonymous", answers[1], foreign[0] + foreign[1], own[0] | own[1]), ("anonymous", answers[3], foreign[0] + foreign[1], own[0] | own[1]),
