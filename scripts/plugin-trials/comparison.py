@@ -7,6 +7,7 @@ import time
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 CHUNK = re.compile(r"<[^<\n]*|[^<\n]+|\n")
 HTML_COMMENT = re.compile(r"<!--(?!\[if).*?-->", re.S)
+CHARACTER = re.compile(r"&#0*(\d{2,3});")
 NUMBER = re.compile(r"\b\d{10}(?:\d{3}|\.\d+)?\b")
 NEAR_SECONDS = 7200
 TIME_CHARACTERS = set("0123456789:-T ")
@@ -15,13 +16,16 @@ CONTEXT = 60
 
 
 def normalised(text):
-    """Removes HTML comments, which are not shown, and replaces Unix times near the present time, in seconds or milliseconds."""
+    """Removes HTML comments, which are not shown, decodes characters written as numbers, and replaces Unix times near the present time.
+
+    `antispambot()` of WordPress writes random characters of addresses as numbers.
+    """
     now = time.time()
 
     def mask(match):
         return "TIME" if abs(int(match.group()[:10]) - now) < NEAR_SECONDS else match.group()
 
-    return NUMBER.sub(mask, HTML_COMMENT.sub("", text))
+    return NUMBER.sub(mask, CHARACTER.sub(lambda match: chr(int(match.group(1))), HTML_COMMENT.sub("", text)))
 
 
 def _blocks(left, right):
