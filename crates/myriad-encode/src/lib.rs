@@ -3,8 +3,8 @@
 //!
 //! Stored pages are compressed as a whole ([`compress`]): at the fast level when they are stored, and at the strong
 //! level later by the [`CompressionPool`]. Responses for a single client, whose bodies are not stored or are still
-//! being received, are encoded by [`compress`], [`gzip_small`] or [`StreamEncoder`]. Compressed bodies are decoded by
-//! [`decompress`] or [`StreamDecoder`], with a size limit that the caller sets.
+//! being received, are encoded by [`compress`], [`gzip_small`] or [`StreamEncoder`]. [`StreamDecoder`] decodes compressed
+//! bodies, with a size limit that the caller sets.
 //!
 //! Brotli and zstd are Cargo features. Without them, `absent_coding` takes the place of their modules.
 
@@ -50,4 +50,6 @@ pub use level::CompressionLevel;
 pub use pool::{CompressionPool, PoolCounters, PoolOptions, SubmitResult};
 pub use small::{SMALL_MAX, gzip_small};
 pub use stream::{StreamDecoder, StreamEncoder};
-pub use whole::{compress, decompress};
+pub use whole::compress;
+#[cfg(test)]
+pub(crate) use whole::decompress;

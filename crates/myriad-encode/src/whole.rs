@@ -1,12 +1,12 @@
-//! Compression and decompression of whole bodies. Compressing a whole body is faster and denser than streaming.
+//! Compression of whole bodies. Compressing a whole body is faster and denser than streaming.
 
 use std::cell::RefCell;
 
 use libdeflater::{CompressionLvl, Compressor};
 
-use crate::{
-    Coding, CompressionLevel, ContentDecodeError, EncodeError, StreamDecoder, brotli_coding, zstd_coding,
-};
+use crate::{Coding, CompressionLevel, EncodeError, brotli_coding, zstd_coding};
+#[cfg(test)]
+use crate::{ContentDecodeError, StreamDecoder};
 
 /// Encodes a whole body. Identity copies it.
 pub fn compress(coding: Coding, level: CompressionLevel, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
@@ -39,8 +39,9 @@ fn gzip(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// Decodes a whole body. More than `max_len` output bytes are an error, for identity as well.
-pub fn decompress(coding: Coding, body: &[u8], max_len: usize) -> Result<Vec<u8>, ContentDecodeError> {
+/// Decodes a whole body for tests. More than `max_len` output bytes are an error, for identity as well.
+#[cfg(test)]
+pub(crate) fn decompress(coding: Coding, body: &[u8], max_len: usize) -> Result<Vec<u8>, ContentDecodeError> {
     let mut out = Vec::new();
     let mut decoder = StreamDecoder::new(coding, max_len as u64)?;
     decoder.push(body, &mut out)?;

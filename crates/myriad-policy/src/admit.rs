@@ -6,7 +6,7 @@ use myriad_http::{Fields, Known, Method};
 use crate::freshness::freshness;
 use crate::request_status::is_request_error;
 use crate::validity::{Freshness, ValiditySource, is_private};
-use crate::{CachePolicy, StoreRefusal, UseStale, VaryError, VaryRule, rfc9111};
+use crate::{CachePolicy, StoreRefusal, VaryError, VaryRule, rfc9111};
 
 /// Facts about a response and its request that decide whether the response is stored in the cache.
 #[derive(Clone, Copy, Debug)]
@@ -73,22 +73,6 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// Returns the time, in ms since the epoch, after which no rule allows this page to be served or validated, so that
-    /// it may be evicted before `inactive` expires; `u64::MAX` under `*_cache_revalidate`.
-    pub fn useful_until(&self, rules: &CachePolicy) -> u64 {
-        let by_origin = self.stale_error_until.max(self.stale_updating_until);
-        let only_updating = UseStale { updating: true, ..UseStale::default() };
-        let grace_ms = match rules.use_stale {
-            // A page that the origin can validate never becomes useless.
-            _ if rules.revalidate => u64::MAX,
-            stale if stale == UseStale::default() => 0,
-            stale if stale == only_updating => rules.grace.refresh_ms,
-            UseStale { updating: true, .. } => rules.grace.refresh_ms.max(rules.grace.failure_ms),
-            _ => rules.grace.failure_ms,
-        };
-        self.fresh_until.saturating_add(grace_ms).max(by_origin)
-    }
-
     /// Returns this lifetime after a soft purge at `at` (ms since the epoch): a page that would be fresh longer expires
     /// at `at`. The lengths of the stale periods do not change.
     #[must_use]

@@ -196,7 +196,8 @@ pub struct UseStale {
 
 impl UseStale {
     /// All conditions except `http_403`, `http_404` and `http_429`.
-    pub const FAILURES: UseStale = UseStale {
+    #[cfg(test)]
+    pub(crate) const FAILURES: UseStale = UseStale {
         error: true,
         timeout: true,
         invalid_header: true,

@@ -309,7 +309,8 @@ impl<M: Metadata> Object<M> {
     }
 
     /// Sets the time until which the object is fresh, in milliseconds.
-    pub fn set_fresh_until(&self, at: u64) {
+    #[cfg(test)]
+    pub(crate) fn set_fresh_until(&self, at: u64) {
         self.fixed().fresh_until.store(at, Relaxed);
     }
 
