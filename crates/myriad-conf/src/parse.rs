@@ -70,6 +70,7 @@ struct Parser<'l> {
     known: HashMap<PathBuf, FileId>,
     /// Configuration files that are being parsed, each included by the previous one, to detect cycles.
     open: Vec<PathBuf>,
+    /// Number of files and blocks that are being parsed, including the main file.
     depth: usize,
     nodes: usize,
 }
@@ -116,8 +117,8 @@ impl Parser<'_> {
             );
             return Vec::new();
         }
-        if self.depth >= MAX_DEPTH {
-            self.error(Diagnostic::error(from, format!("includes are nested more than {MAX_DEPTH} deep")));
+        if self.depth > MAX_DEPTH {
+            self.error(Diagnostic::error(from, too_deep()));
             return Vec::new();
         }
         match self.open_source(path) {
@@ -217,8 +218,8 @@ impl Parser<'_> {
     }
 
     fn nested(&mut self, lexer: &mut Lexer<'_>, at: Span) -> Vec<Node> {
-        if self.depth >= MAX_DEPTH {
-            self.error(Diagnostic::error(at, format!("blocks are nested more than {MAX_DEPTH} deep")));
+        if self.depth > MAX_DEPTH {
+            self.error(Diagnostic::error(at, too_deep()));
             skip_block(lexer);
             return Vec::new();
         }
@@ -310,6 +311,11 @@ impl Parser<'_> {
 
 fn is_include(node: &Node) -> bool {
     node.name.text == b"include" && !node.name.quoted
+}
+
+/// Returns the message for nesting beyond [`MAX_DEPTH`].
+fn too_deep() -> String {
+    format!("blocks and includes are nested more than {MAX_DEPTH} deep")
 }
 
 /// Skips tokens up to the `}` of a block that is nested too deep to be parsed.

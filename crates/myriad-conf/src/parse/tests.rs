@@ -127,8 +127,10 @@ fn spans_cover_what_was_written() {
 
 #[test]
 fn blocks_too_deep_are_an_error_and_end() {
-    for depth in [MAX_DEPTH + 2, 100_000] {
-        let parsed = read("a{".repeat(depth) + &"}".repeat(depth));
+    let nested = |depth: usize| read("a{".repeat(depth) + &"}".repeat(depth));
+    assert_eq!(nested(MAX_DEPTH).errors.len(), 0);
+    for depth in [MAX_DEPTH + 1, 100_000] {
+        let parsed = nested(depth);
         assert_eq!(parsed.errors.len(), 1);
         assert!(parsed.errors[0].message.contains("nested more than"));
     }
