@@ -20,11 +20,14 @@ pub(crate) fn fresh_until(
     if let Some(until) = x_accel_expires(fields, rules, now) {
         return Some(until.map(|until| (until, ValiditySource::XAccelExpires)));
     }
-    let control = litespeed(fields, rules).or_else(|| surrogate(fields, rules))?;
+    let (control, refusal) = match litespeed(fields, rules) {
+        Some(control) => (control, StoreRefusal::LiteSpeedCacheControl),
+        None => (surrogate(fields, rules)?, StoreRefusal::SurrogateControl),
+    };
     if control.no_store {
-        return Some(Err(StoreRefusal::Accelerator));
+        return Some(Err(refusal));
     }
-    let valid = positive(control.max_age?.saturating_mul(1000), StoreRefusal::Accelerator);
+    let valid = positive(control.max_age?.saturating_mul(1000), refusal);
     Some(valid.map(|valid| (now.saturating_add(valid), ValiditySource::Accelerator)))
 }
 
@@ -154,10 +157,10 @@ mod tests {
         };
         assert_eq!(of("max-age=60"), Some(Ok(60_000)));
         assert_eq!(of("content=\"ESI/1.0\", Max-Age=60+600"), Some(Ok(60_000)));
-        assert_eq!(of("no-store"), Some(Err(StoreRefusal::Accelerator)));
-        assert_eq!(of("no-store, max-age=60"), Some(Err(StoreRefusal::Accelerator)));
-        assert_eq!(of("max-age=0"), Some(Err(StoreRefusal::Accelerator)));
-        assert_eq!(of("max-age=soon"), Some(Err(StoreRefusal::Accelerator)));
+        assert_eq!(of("no-store"), Some(Err(StoreRefusal::SurrogateControl)));
+        assert_eq!(of("no-store, max-age=60"), Some(Err(StoreRefusal::SurrogateControl)));
+        assert_eq!(of("max-age=0"), Some(Err(StoreRefusal::SurrogateControl)));
+        assert_eq!(of("max-age=soon"), Some(Err(StoreRefusal::SurrogateControl)));
         assert_eq!(of("max-age=60, max-age=5;myriad, no-store;abc"), Some(Ok(5_000)));
         assert_eq!(of("no-store;abc"), None);
         assert_eq!(of("no-store-remote, content=\"x\""), None);
@@ -173,7 +176,7 @@ mod tests {
         assert_eq!(validity_of(&rules(), &[surrogate, litespeed]), Some(Ok(604_800_000)));
         assert_eq!(validity_of(&rules(), &[surrogate, litespeed, ("X-Accel-Expires", "5")]), Some(Ok(5_000)));
         let refused = ("X-LiteSpeed-Cache-Control", "no-cache");
-        assert_eq!(validity_of(&rules(), &[refused]), Some(Err(StoreRefusal::Accelerator)));
+        assert_eq!(validity_of(&rules(), &[refused]), Some(Err(StoreRefusal::LiteSpeedCacheControl)));
         assert_eq!(validity_of(&CachePolicy::default(), &[litespeed]), None);
     }
 }

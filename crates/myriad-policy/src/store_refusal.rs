@@ -26,9 +26,11 @@ pub enum StoreRefusal {
     NoCache,
     /// `X-Accel-Expires: 0`.
     XAccelExpires,
-    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control` forbids storing or defines a validity of 0, and support for
-    /// it is announced to the origin.
-    Accelerator,
+    /// `Surrogate-Control` forbids storing or defines a validity of 0, and support for it is announced to the origin.
+    SurrogateControl,
+    /// `X-LiteSpeed-Cache-Control` forbids storing or defines a validity of 0, and support for it is announced to the
+    /// origin.
+    LiteSpeedCacheControl,
     /// `Cache-Control: no-store` or `no-cache`; with `cache_rfc9111`, only under the conditions of RFC 9111.
     CacheControl,
     /// The response is already expired, for example by `max-age=0` or `Expires` in the past.
@@ -68,7 +70,8 @@ impl StoreRefusal {
             StoreRefusal::Vary => "vary",
             StoreRefusal::NoCache => "no_cache",
             StoreRefusal::XAccelExpires => "x-accel-expires",
-            StoreRefusal::Accelerator => "surrogate-control",
+            StoreRefusal::SurrogateControl => "surrogate-control",
+            StoreRefusal::LiteSpeedCacheControl => "x-litespeed-cache-control",
             StoreRefusal::CacheControl => "cache-control",
             StoreRefusal::Expired => "expired",
             StoreRefusal::NoValidity => "no validity",
@@ -108,7 +111,8 @@ impl StoreRefusal {
             | StoreRefusal::SetCookie
             | StoreRefusal::Vary
             | StoreRefusal::XAccelExpires
-            | StoreRefusal::Accelerator
+            | StoreRefusal::SurrogateControl
+            | StoreRefusal::LiteSpeedCacheControl
             | StoreRefusal::CacheControl
             | StoreRefusal::Expired
             | StoreRefusal::NoValidity => true,

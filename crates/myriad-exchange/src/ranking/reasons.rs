@@ -59,7 +59,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("server error", "The application responded with an error, and a stored page can be served instead."),
     ("set-cookie", "The application sent Set-Cookie: each visitor must get a cookie of their own."),
     ("status", "Responses with this status are not stored."),
-    ("surrogate-control", "Surrogate-Control or X-LiteSpeed-Cache-Control does not allow storing the page."),
+    ("surrogate-control", "Surrogate-Control does not allow storing the page."),
     ("upgrade", "The request asked for another protocol on its connection (Upgrade)."),
     ("use_stale", "The response was an error for which *_cache_use_stale serves the stored page."),
     (
@@ -67,6 +67,7 @@ pub const REASONS: &[(&str, &str)] = &[
         "The response varies by everything (Vary: *), or by more header fields than the cache supports.",
     ),
     ("x-accel-expires", "The application sent X-Accel-Expires of 0 or in the past."),
+    ("x-litespeed-cache-control", "X-LiteSpeed-Cache-Control does not allow storing the page."),
 ];
 
 /// Returns whether [`REASONS`] explains a word.
