@@ -99,7 +99,8 @@ impl FolderHealth {
     pub(crate) fn record_failure(&self, what: &'static str, path: &Path, error: io::Error) {
         self.succeeded_since_failure.store(false, Relaxed);
         if self.failed_at.swap(self.now().max(1), Relaxed) == 0 {
-            self.report_event(&DiskEvent::Failed { what, path: path.to_owned(), error });
+            let pauses_writes = !self.may_attempt_write();
+            self.report_event(&DiskEvent::Failed { pauses_writes, what, path: path.to_owned(), error });
         }
     }
 

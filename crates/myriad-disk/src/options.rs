@@ -48,9 +48,10 @@ impl Default for DiskLimits {
 /// Event to log for administrators.
 #[derive(Debug)]
 pub enum DiskEvent {
-    /// An operation on the folder or a file failed, for the first time since the last [`DiskEvent::Works`]. After a
-    /// failed write, writing pauses.
+    /// An operation on the folder or a file failed, for the first time since the last [`DiskEvent::Works`].
     Failed {
+        /// True if writing to the folder pauses.
+        pauses_writes: bool,
         /// Name of the failed operation, such as `rename()`.
         what: &'static str,
         /// Path of the affected file or folder.

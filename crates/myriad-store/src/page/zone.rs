@@ -253,20 +253,21 @@ fn clock_reference() -> ClockReference {
 
 fn log_event(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     match event {
-        DiskEvent::Failed { what, path, error } => log.write(
-            LogLevel::Crit,
-            None,
-            format_args!(
-                "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are stored only in memory until the disk works again",
-                path.display(),
-                describe(error),
-            ),
-        ),
+        DiskEvent::Failed { pauses_writes, what, path, error } => {
+            let effect = if *pauses_writes {
+                "pages are stored only in memory until the disk works again"
+            } else {
+                "further failures are not logged until the disk works again"
+            };
+            let (path, error) = (path.display(), describe(error));
+            let text = format_args!("cache zone \"{zone}\": {what} \"{path}\" failed ({error}); {effect}");
+            log.write(LogLevel::Crit, None, text);
+        }
         DiskEvent::Works => {
             log.write(
                 LogLevel::Notice,
                 None,
-                format_args!("cache zone \"{zone}\": pages are stored on disk again"),
+                format_args!("cache zone \"{zone}\": the disk works again, pages are stored on it"),
             );
         }
         DiskEvent::Quarantined { path, is_kept, why, count } => {
