@@ -65,10 +65,7 @@ impl TempFile {
         let made = spawn_blocking(move || match (folder, naming) {
             (Some(folder), Naming::Nameless) => Ok((open(&folder.path)?, None)),
             (Some(folder), naming) => folder.create().map(|(file, path)| (file, Some((path, naming)))),
-            (None, _) => match folders().iter().find_map(|folder| open(folder).ok()) {
-                Some(file) => Ok((file, None)),
-                None => Err(io::Error::other("no folder for temporary files is writable")),
-            },
+            (None, _) => open_in_first(&folders()).map(|file| (file, None)),
         });
         let (file, name) =
             made.await.map_err(|_| io::Error::other("creating the temporary file was cancelled"))??;
@@ -221,6 +218,20 @@ fn folders() -> Vec<PathBuf> {
     own.into_iter().chain(["/var/tmp".into(), "/tmp".into()]).collect()
 }
 
+/// Creates a file without a name in the first folder in which this is possible. The error is that of the last folder.
+fn open_in_first(folders: &[PathBuf]) -> io::Result<File> {
+    let mut outcome = Err(io::Error::other("no folder is known"));
+    for folder in folders {
+        outcome = open(folder).map_err(|error| {
+            io::Error::new(error.kind(), format!("no file can be created in {}: {error}", folder.display()))
+        });
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
 fn open(folder: &Path) -> io::Result<File> {
     let unnamed = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(folder, unnamed, Mode::RUSR | Mode::WUSR) {
@@ -339,6 +350,14 @@ mod tests {
             assert_eq!(mode & 0o077, 0, "others may not read what visitors send: {mode:o}");
         });
         std::fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn first_usable_folder_is_used_and_the_error_names_its_cause() {
+        let absent = || PathBuf::from("/dev/null/folder");
+        assert!(open_in_first(&[absent(), "/tmp".into()]).is_ok());
+        let error = open_in_first(&[absent()]).expect_err("no folder").to_string();
+        assert!(error.contains("/dev/null/folder: Not a directory"), "{error}");
     }
 
     #[test]
