@@ -46,8 +46,12 @@ async fn invalidate_urls(request: &Request, cache: &CachePlace, targets: impl It
     if !urls.is_empty()
         && let Err(error) = purge::invalidate(&cache.zone, &urls).await
     {
-        request
-            .log(LogLevel::Error, format_args!("the target of a redirect could not be invalidated: {error}"));
+        request.log(
+            LogLevel::Error,
+            format_args!(
+                "the pages in \"Location\" and \"Content-Location\" could not be invalidated: {error}"
+            ),
+        );
     }
 }
 

@@ -89,10 +89,12 @@ fn rows(
     for name in names.filter(|name| myriad_tls::is_tls_file(name)) {
         let path = myriad_tls::tls_path(folder, name);
         if seen.insert(path.clone()) {
-            let known = tls_files.get(&path).and_then(|text| file_row(text, &path, now_s));
-            let from = path.display().to_string();
-            rows.push(known.unwrap_or_else(|| {
-                CertificateRow::without_certificate("?".into(), "cannot be parsed", from)
+            let row = match tls_files.get(&path) {
+                Some(text) => file_row(text, &path, now_s).ok_or("cannot be parsed"),
+                None => Err("cannot be read"),
+            };
+            rows.push(row.unwrap_or_else(|why| {
+                CertificateRow::without_certificate("?".into(), why, path.display().to_string())
             }));
         }
     }

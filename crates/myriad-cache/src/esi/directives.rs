@@ -136,7 +136,10 @@ fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
             }
         }
         // The size of a visitor's parts is stored as a 32-bit number.
-        if cache.visitor > cache.total || cache.visitor >= u64::from(u32::MAX) {
+        if cache.visitor >= u64::from(u32::MAX) {
+            return Err(args.error(0, "\"visitor=\" must be less than 4 GB"));
+        }
+        if cache.visitor > cache.total {
             return Err(args.error(0, "\"visitor=\" must not exceed the total size"));
         }
         if cache.valid_ms > MAX_VALID_MS {

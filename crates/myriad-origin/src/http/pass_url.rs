@@ -22,8 +22,10 @@ pub(crate) struct PassUrl {
 pub(crate) enum PassUrlError {
     /// The text starts with a scheme that is not supported, or a `proxy_pass` URL has no scheme.
     Prefix,
-    /// The URL has no host, or an invalid one.
+    /// The URL has no host, or no path of a unix socket.
     NoHost,
+    /// The host or the path of the unix socket contains invalid characters.
+    InvalidHost,
     /// The port of the URL is not a number from 1 to 65535.
     Port,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for PassUrlError {
         f.write_str(match self {
             Self::Prefix => "invalid URL prefix",
             Self::NoHost => "no host",
+            Self::InvalidHost => "invalid host",
             Self::Port => "invalid port",
         })
     }
@@ -54,11 +57,14 @@ impl PassUrl {
         }
         let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
         let (authority, uri) = rest.split_at(end);
-        let authority = std::str::from_utf8(authority).map_err(|_| PassUrlError::NoHost)?;
+        let authority = std::str::from_utf8(authority).map_err(|_| PassUrlError::InvalidHost)?;
         let (host, port) = split_authority(authority);
-        // The host is written to the `Host` field and to logs, so blanks and control characters are rejected.
-        if host.is_empty() || !host.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if host.is_empty() {
             return Err(PassUrlError::NoHost);
+        }
+        // The host is written to the `Host` field and to logs, so blanks and control characters are rejected.
+        if !host.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(PassUrlError::InvalidHost);
         }
         if port.is_some_and(|port| !is_port(port)) {
             return Err(PassUrlError::Port);
@@ -87,7 +93,8 @@ impl PassUrl {
             Ok(path) if !path.is_empty() => {
                 Ok(Self { host: path.to_owned(), port: None, unix: true, secure, uri: rooted(uri) })
             }
-            _ => Err(PassUrlError::NoHost),
+            Ok(_) => Err(PassUrlError::NoHost),
+            Err(_) => Err(PassUrlError::InvalidHost),
         }
     }
 
@@ -208,8 +215,9 @@ mod tests {
             ("http://", PassUrlError::NoHost),
             ("http:///x", PassUrlError::NoHost),
             ("http://:80", PassUrlError::NoHost),
-            ("http://a\r\nb/", PassUrlError::NoHost),
-            ("http://a b/", PassUrlError::NoHost),
+            ("http://a\r\nb/", PassUrlError::InvalidHost),
+            ("http://a b/", PassUrlError::InvalidHost),
+            ("http://café/", PassUrlError::InvalidHost),
             ("http://unix:", PassUrlError::NoHost),
             ("http://h:0", PassUrlError::Port),
             ("http://h:", PassUrlError::Port),

@@ -100,7 +100,7 @@ fn actions_text(stage: PressureStage) -> &'static str {
         PressureStage::Normal => "no action is required",
         PressureStage::Shrinking => "cache zones are reduced in memory",
         PressureStage::Closing => {
-            "idle connections are closed, the oldest first, and background compression is paused"
+            "idle and stalled connections are closed, and background compression is paused"
         }
         PressureStage::Refusing => {
             "requests to upstreams get 503, stored pages are served; raise \"memory_limit\", or limit the usage (`myriad memory`)"
