@@ -56,6 +56,16 @@ const CASES: &[Case] = &[
         "wp_update_post(['ID' => get_page_by_path('case-team')->ID, 'menu_order' => 9]);",
     ),
     case(
+        "term-query-object",
+        "return implode(',', wp_list_pluck((new WP_Term_Query(['taxonomy' => 'post_tag', 'hide_empty' => false]))->get_terms(), 'name'));",
+        "wp_insert_term('A new tag', 'post_tag');",
+    ),
+    case(
+        "number-of-terms",
+        "return wp_count_terms(['taxonomy' => 'category', 'hide_empty' => false]);",
+        "wp_insert_term('A new category', 'category');",
+    ),
+    case(
         "title-of-post-object",
         "return get_post($ids[4])->post_title;",
         "wp_update_post(['ID' => $ids[4], 'post_title' => 'Renamed']);",

@@ -10,7 +10,9 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Runs several functions before the header of the response is sent, because PHP permits only one.
+ * Runs several functions before the header of the response is sent, because PHP permits only one. A response without output
+ * has its header sent after PHP has destroyed objects and can load no class any more, so that the functions run during shutdown
+ * at the latest.
  */
 class Myriad_Cache_Header {
 
@@ -22,7 +24,7 @@ class Myriad_Cache_Header {
 	private static $callbacks = array();
 
 	/**
-	 * Adds a function. Does nothing if the header has been sent.
+	 * Adds a function, which runs once. Does nothing if the header has been sent.
 	 *
 	 * @param callable $callback Function without arguments. It may change the header.
 	 */
@@ -32,6 +34,7 @@ class Myriad_Cache_Header {
 		}
 		if ( ! self::$callbacks ) {
 			header_register_callback( array( __CLASS__, 'run' ) );
+			add_action( 'shutdown', array( __CLASS__, 'run' ), PHP_INT_MIN );
 		}
 		self::$callbacks[] = $callback;
 	}
@@ -40,8 +43,10 @@ class Myriad_Cache_Header {
 	 * Runs the functions.
 	 */
 	public static function run() {
-		foreach ( self::$callbacks as $callback ) {
-			$callback();
+		$callbacks       = self::$callbacks;
+		self::$callbacks = array();
+		foreach ( $callbacks as $callback ) {
+			call_user_func( $callback );
 		}
 	}
 }

@@ -59,6 +59,7 @@ class Myriad_Cache_Notes {
 		add_filter( 'the_content', array( __CLASS__, 'note_content' ), PHP_INT_MAX );
 		add_filter( 'wp_get_attachment_image_attributes', array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );
+		add_filter( 'terms_pre_query', array( __CLASS__, 'note_term_query' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_the_terms', array( __CLASS__, 'note_terms_of_post' ), PHP_INT_MAX, 3 );
 		add_filter( 'post_class', array( __CLASS__, 'forget_terms_of_class' ), PHP_INT_MAX, 3 );
 		add_filter( 'term_link', array( __CLASS__, 'note_term' ), PHP_INT_MAX, 2 );
@@ -280,9 +281,21 @@ class Myriad_Cache_Notes {
 				Myriad_Cache_Tags::add( 't' . (int) $term );
 			}
 		}
-		if ( empty( $args['include'] ) && empty( $args['slug'] ) && empty( $args['name'] ) && empty( $args['term_taxonomy_id'] ) ) {
+		return $terms;
+	}
+
+	/**
+	 * Notes a query for a list of terms. Unlike the filter `get_terms`, this covers WP_Term_Query objects and counts.
+	 *
+	 * @param array|null    $terms Terms, if another plugin has found them.
+	 * @param WP_Term_Query $query Query.
+	 * @return array|null
+	 */
+	public static function note_term_query( $terms, $query ) {
+		$args = $query->query_vars;
+		if ( empty( $args['object_ids'] ) && empty( $args['include'] ) && empty( $args['slug'] ) && empty( $args['name'] ) && empty( $args['term_taxonomy_id'] ) ) {
 			$fields = Myriad_Cache_Lists::fields_of_terms( $args );
-			foreach ( is_array( $taxonomies ) ? $taxonomies : array() as $taxonomy ) {
+			foreach ( (array) $args['taxonomy'] as $taxonomy ) {
 				Myriad_Cache_Tags::add( 'tx' . $taxonomy );
 				foreach ( $fields as $field ) {
 					Myriad_Cache_Tags::add( 'tx' . $taxonomy . '.by-' . $field );
