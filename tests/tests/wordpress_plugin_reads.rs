@@ -61,6 +61,11 @@ const CASES: &[Case] = &[
         "wp_insert_term('A new tag', 'post_tag');",
     ),
     case(
+        "terms-without-pages",
+        "return implode(',', get_terms(['taxonomy' => 'kind', 'fields' => 'names', 'hide_empty' => false]));",
+        "wp_insert_term('A new kind', 'kind');",
+    ),
+    case(
         "number-of-terms",
         "return wp_count_terms(['taxonomy' => 'category', 'hide_empty' => false]);",
         "wp_insert_term('A new category', 'category');",
@@ -181,7 +186,7 @@ fn plugin() -> String {
         CASES.iter().map(|Case { name, code, .. }| format!("        case '{name}': {code}\n")).collect();
     let cases = cases.concat();
     format!(
-        "<?php\nadd_action('init', function () {{ register_post_type('event', ['public' => true]); }});\n\
+        "<?php\nadd_action('init', function () {{ register_post_type('event', ['public' => true]); register_taxonomy('kind', 'post', ['public' => false]); }});\n\
          add_filter('get_avatar_url', function ($url, $who) {{\n\
              $own = is_numeric($who) ? get_user_meta((int) $who, 'local_avatar', true) : '';\n\
              return $own ?: $url;\n\

@@ -109,8 +109,9 @@ class Myriad_Cache_Term_Changes {
 	 * @param string $taxonomy Taxonomy.
 	 */
 	public static function term_created( $term_id, $tt_id, $taxonomy ) {
+		// Plugins also list terms without pages of their own, for example in a form.
+		Myriad_Cache_Queue::add( 'tx' . $taxonomy );
 		if ( is_taxonomy_viewable( $taxonomy ) ) {
-			Myriad_Cache_Queue::add( 'tx' . $taxonomy );
 			Myriad_Cache_Queue::add_url( get_term_link( (int) $term_id, $taxonomy ) );
 		}
 	}
@@ -207,12 +208,20 @@ class Myriad_Cache_Term_Changes {
 		$before   = isset( self::$counts_before[ (int) $tt_id ] ) ? self::$counts_before[ (int) $tt_id ] : -1;
 		// phpcs:ignore WordPress.DB -- WordPress deletes the cached term only after this action.
 		$after = (int) $wpdb->get_var( $wpdb->prepare( "SELECT count FROM {$wpdb->term_taxonomy} WHERE term_taxonomy_id = %d", (int) $tt_id ) );
-		if ( ! is_taxonomy_viewable( $taxonomy ) || $after === $before ) {
+		if ( $after === $before ) {
+			return;
+		}
+		$is_first_or_last = 0 === $before || 0 === $after || -1 === $before;
+		if ( ! is_taxonomy_viewable( $taxonomy ) ) {
+			// Such counts change with each order and each stock status, and are not shown. Lists omit terms without posts.
+			if ( $is_first_or_last ) {
+				Myriad_Cache_Queue::add( 'tx' . $taxonomy );
+			}
 			return;
 		}
 		Myriad_Cache_Queue::add( 'tx' . $taxonomy );
 		// Sitemaps contain the terms that have posts, and the index contains the sitemaps that have terms.
-		if ( 0 === $before || 0 === $after || -1 === $before ) {
+		if ( $is_first_or_last ) {
 			Myriad_Cache_Queue::add( 'smtaxonomies' . $taxonomy );
 			$with_posts = wp_count_terms(
 				array(
