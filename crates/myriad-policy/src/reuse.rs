@@ -86,12 +86,16 @@ pub fn reuse(
 }
 
 /// Returns whether the page may be served during a refresh: by `*_cache_use_stale updating` or by the origin's
-/// `stale-while-revalidate` (RFC 5861 §3). An adaptive validity is the maximum age of unnoticed changes, so the directive
-/// does not extend it; frequently requested pages are refreshed before they expire.
+/// `stale-while-revalidate` (RFC 5861 §3). An adaptive validity is the maximum age of unnoticed changes, and with
+/// `*_cache_adaptive` a shorter `X-Accel-Expires` is the time at which the content changes, so the directive does not
+/// extend them; frequently requested pages are refreshed before they expire.
 fn may_serve_while_updating(lifetime: &Lifetime, rules: &CachePolicy, now: u64) -> bool {
-    let by_rule = rules.use_stale.updating
-        && lifetime.source != ValiditySource::Adaptive
-        && within(lifetime, rules.grace.refresh_ms, now);
+    let is_exact = match lifetime.source {
+        ValiditySource::Adaptive => true,
+        ValiditySource::XAccelExpires => rules.adaptive_min_ms.is_some(),
+        _ => false,
+    };
+    let by_rule = rules.use_stale.updating && !is_exact && within(lifetime, rules.grace.refresh_ms, now);
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
 

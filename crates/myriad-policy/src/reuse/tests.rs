@@ -110,6 +110,24 @@ fn stale_page_is_served_for_grace_during_refresh_and_longer_on_failure() {
 }
 
 #[test]
+fn validity_that_the_application_defines_exactly_is_not_extended() {
+    let use_stale = UseStale { updating: true, ..UseStale::default() };
+    for (source, adaptive_min_ms, served) in [
+        (ValiditySource::XAccelExpires, None, true),
+        (ValiditySource::XAccelExpires, Some(60_000), false),
+        (ValiditySource::Adaptive, Some(60_000), false),
+        (ValiditySource::CacheValid, Some(60_000), true),
+    ] {
+        let rules =
+            CachePolicy { use_stale, background_update: true, adaptive_min_ms, ..CachePolicy::default() };
+        let mut page = stored(0, 0);
+        page.lifetime.source = source;
+        let verdict = reuse(&page, &rules, FRESH_UNTIL, false, None);
+        assert_eq!(verdict == Reuse::ServeStaleAndRefresh, served, "{source:?} {adaptive_min_ms:?}");
+    }
+}
+
+#[test]
 fn what_is_invalid_is_fetched_before_it_is_shown_and_stands_in_for_a_failure() {
     let rules =
         CachePolicy { use_stale: UseStale::FAILURES, background_update: true, ..CachePolicy::default() };
