@@ -153,6 +153,27 @@ const CASES: &[Case] = &[
         "set_transient('case-transient-version', 2); wp_update_post(['ID' => $ids[10], 'post_title' => 'Renamed again']);",
     ),
     case(
+        "transient-of-the-network",
+        "return $site_cached();",
+        "delete_site_transient('case_site'); wp_update_post(['ID' => $ids[11], 'post_title' => 'Renamed']);",
+    ),
+    // The transients are deleted without an action, so that only the tags of the page purge it.
+    case(
+        "transient-of-the-network-of-another-page",
+        "return 'again ' . $site_cached();",
+        "$wpdb->query(\"DELETE FROM {$wpdb->options} WHERE option_name LIKE '%case_site'\"); wp_update_post(['ID' => $ids[11], 'post_title' => 'Renamed again']);",
+    ),
+    case(
+        "transient-stored-during-shutdown",
+        "return $late();",
+        "delete_transient('case_late'); wp_update_post(['ID' => $ids[12], 'post_title' => 'Renamed']);",
+    ),
+    case(
+        "transient-stored-during-shutdown-of-another-page",
+        "return 'again ' . $late();",
+        "$wpdb->query(\"DELETE FROM {$wpdb->options} WHERE option_name LIKE '%case_late'\"); wp_update_post(['ID' => $ids[12], 'post_title' => 'Renamed again']);",
+    ),
+    case(
         "table-without-prefix",
         "global $wpdb; return $wpdb->get_var('SELECT COUNT(*) FROM case_external');",
         "$wpdb->query('DELETE FROM case_external');",
@@ -166,7 +187,11 @@ const HELPERS: &str = "global $wpdb; $ids = get_option('case_ids'); $list = func
     $cached = function () use ($ids) { global $wpdb; \
     $name = 'case_list_' . (int) get_transient('case-transient-version'); $text = get_transient($name); \
     if ($text === false) { $text = $wpdb->get_var(\"SELECT text FROM {$wpdb->prefix}case_texts WHERE id = 1\") . get_post($ids[10])->post_title; \
-    set_transient($name, $text, 3600); } return $text; };";
+    set_transient($name, $text, 3600); } return $text; }; \
+    $site_cached = function () use ($ids) { $text = get_site_transient('case_site'); \
+    if ($text === false) { $text = get_post($ids[11])->post_title; set_site_transient('case_site', $text, 3600); } return $text; }; \
+    $late = function () use ($ids) { $text = get_transient('case_late'); if ($text === false) { $text = get_post($ids[12])->post_title; \
+    add_action('shutdown', function () use ($text) { set_transient('case_late', $text, 3600); }); } return $text; };";
 
 const PREPARE: &str = "$ids = []; foreach (range(1, 20) as $n) $ids[] = wp_insert_post(['post_status' => 'publish', \
     'post_title' => \"Case post $n\", 'post_date' => sprintf('2026-01-%02d 00:00:00', $n)]); update_option('case_ids', $ids); \
@@ -357,6 +382,26 @@ fn counters_of_page_views_purge_nothing_and_other_columns_do() {
         "EXPIRED",
         "a command that resets the counter is no page view"
     );
+}
+
+/// Counts the views of a page in a field, as many themes do.
+const VIEWS: &str = "<?php add_action('template_redirect', function () { if (is_page()) update_post_meta(get_queried_object_id(), 'views', \
+    (int) get_post_meta(get_queried_object_id(), 'views', true) + 1); });";
+
+#[test]
+fn views_that_are_counted_in_fields_purge_nothing() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/views.php"), VIEWS).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(HOST, PREPARE_COUNTER);
+    // The first views teach the field, and purge the page that they count.
+    let view = || server.fetch(&Request::get("/case-setting/").host(HOST)).cache().to_owned();
+    assert!((0..5).any(|_| view() == "HIT"));
+    let uncached = Request::get("/case-setting/").host(HOST).field("Cookie", "NO_CACHE=1");
+    assert_eq!(server.fetch(&uncached).cache(), "BYPASS");
+    assert_eq!(view(), "HIT");
+    site.run_php(HOST, "update_post_meta(get_page_by_path('case-setting')->ID, 'views', 0);");
+    assert_ne!(view(), "HIT", "a command changes the field");
 }
 
 #[test]

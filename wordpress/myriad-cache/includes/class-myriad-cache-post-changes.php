@@ -286,12 +286,13 @@ class Myriad_Cache_Post_Changes {
 	public static function resolve() {
 		$meta       = self::$meta;
 		self::$meta = array();
+		$visit      = $meta ? Myriad_Cache_Actor::visit() : '';
 		foreach ( $meta as list( $blog_id, $post_id, $name, $before ) ) {
 			$is_other = is_multisite() && get_current_blog_id() !== $blog_id;
 			if ( $is_other ) {
 				switch_to_blog( $blog_id );
 			}
-			if ( maybe_serialize( get_post_meta( $post_id, $name, false ) ) !== maybe_serialize( $before ) ) {
+			if ( maybe_serialize( get_post_meta( $post_id, $name, false ) ) !== maybe_serialize( $before ) && ! Myriad_Cache_Writes::is_noise( $name, $visit ) ) {
 				self::meta_changed( $post_id, $name );
 			}
 			if ( $is_other ) {

@@ -19,9 +19,14 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Writes {
 
 	/**
-	 * Option, of the network if there is one, with the columns that visits write: `table.column` => points, at most LEARNED.
+	 * Option, of the network if there is one, with the columns and the fields of posts that visits write: `table.column` => points, at most LEARNED.
 	 */
 	const NOISE = 'myriad_cache_noise';
+
+	/**
+	 * Prefix of fields of posts in this list.
+	 */
+	const FIELD = 'post field ';
 
 	/**
 	 * Points from which a column is learned.
@@ -100,7 +105,9 @@ class Myriad_Cache_Writes {
 			self::$noisy = array();
 			foreach ( self::noise() as $column => $count ) {
 				if ( $count >= self::LEARNED ) {
-					self::$noisy[ substr( $column, 0, (int) strrpos( $column, '.' ) ) ] = true;
+					$is_field = 0 === strpos( $column, self::FIELD );
+
+					self::$noisy[ $is_field ? $column : substr( $column, 0, (int) strrpos( $column, '.' ) ) ] = true;
 				}
 			}
 		}
@@ -132,26 +139,72 @@ class Myriad_Cache_Writes {
 		foreach ( $written as $table => $columns ) {
 			$is_noise = '' !== $visit;
 			foreach ( array_keys( '' === $visit ? array() : $columns ) as $column ) {
-				$name   = $table . '.' . $column;
-				$before = isset( $noise[ $name ] ) ? (int) $noise[ $name ] : 0;
-				$points = min( self::LEARNED, $before + self::POINTS[ $visit ] );
-				if ( Myriad_Cache_Sql::TABLE === (string) $column || ( ! isset( $noise[ $name ] ) && count( $noise ) >= self::MOST ) ) {
-					$is_noise = false;
-					continue;
-				}
-				if ( $points > 0 ) {
-					$noise[ $name ] = $points;
-				}
-				// The write that teaches the column purges as well: pages stored before have a long validity.
-				$is_noise = $is_noise && $before >= self::LEARNED;
+				$is_column = Myriad_Cache_Sql::TABLE !== (string) $column;
+				$is_noise  = $is_column && self::learn( $noise, $table . '.' . $column, $visit ) && $is_noise;
 			}
 			if ( ! $is_noise ) {
 				Myriad_Cache_Queue::add_named( Myriad_Cache_Tables::tag( (string) $table ) );
 			}
 		}
+		self::store( $noise, $known );
+	}
+
+	/**
+	 * Learns a column or field that a visit writes.
+	 *
+	 * @param array<string, int> $noise Columns and their points.
+	 * @param string             $name  Name in this list.
+	 * @param string             $visit Kind of visit.
+	 * @return bool True if it was learned before. The write that teaches it purges as well: pages stored before have a long validity.
+	 */
+	private static function learn( &$noise, $name, $visit ) {
+		$before = isset( $noise[ $name ] ) ? (int) $noise[ $name ] : 0;
+		$points = min( self::LEARNED, $before + self::POINTS[ $visit ] );
+		if ( $points > 0 && ( isset( $noise[ $name ] ) || count( $noise ) < self::MOST ) ) {
+			$noise[ $name ] = $points;
+		}
+		return $before >= self::LEARNED;
+	}
+
+	/**
+	 * Stores learned columns, if they have changed.
+	 *
+	 * @param array<string, int> $noise Columns and their points.
+	 * @param array<string, int> $known The same before the change.
+	 */
+	private static function store( $noise, $known ) {
 		if ( $noise !== $known ) {
 			update_site_option( self::NOISE, $noise );
 			self::$noisy = null;
 		}
+	}
+
+	/**
+	 * Learns a field of posts that a visit writes, such as a number of views.
+	 *
+	 * @param string $field Name of the field.
+	 * @param string $visit Kind of visit; empty for changes that always purge.
+	 * @return bool True if the write purges nothing.
+	 */
+	public static function is_noise( $field, $visit ) {
+		if ( '' === $visit ) {
+			return false;
+		}
+		$noise    = self::noise();
+		$known    = $noise;
+		$is_noise = self::learn( $noise, self::FIELD . $field, $visit );
+		self::store( $noise, $known );
+		return $is_noise;
+	}
+
+	/**
+	 * Returns whether visits write a field of posts.
+	 *
+	 * @param string $field Name of the field.
+	 * @return bool
+	 */
+	public static function is_noisy_field( $field ) {
+		self::is_noisy( '' );
+		return isset( self::$noisy[ self::FIELD . $field ] );
 	}
 }
