@@ -319,3 +319,86 @@ fn sites_see_nothing_of_each_other() {
     assert_eq!(mode.mode() & 0o007, 0, "who knows the server of others");
     assert!(drop_in(&site).is_file());
 }
+
+/// Plugin that caches a text of its table in four ways.
+const VALUES: &str = r#"<?php
+function case_text() {
+    global $wpdb;
+    return $wpdb->get_var("SELECT text FROM {$wpdb->prefix}case_texts");
+}
+add_shortcode('value', function ($words) {
+    switch ($words[0]) {
+        case 'group':
+            $text = wp_cache_get('text', 'case');
+            if ($text === false) wp_cache_set('text', $text = case_text(), 'case');
+            return $text;
+        case 'transient':
+            $text = get_transient('case_text');
+            if ($text === false) set_transient('case_text', $text = case_text(), 3600);
+            return $text;
+        case 'late':
+            $text = wp_cache_get('late', 'case');
+            if ($text === false) {
+                $text = case_text();
+                add_action('shutdown', function () use ($text) { wp_cache_set('late', $text, 'case'); });
+            }
+            return $text;
+        case 'unknown':
+            return wp_cache_get('unknown', 'case');
+    }
+});
+"#;
+
+const PREPARE_VALUES: &str = "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}case_texts (text TEXT)\"); \
+    $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_texts VALUES ('first')\"); \
+    foreach (['group', 'transient', 'late', 'unknown'] as $name) foreach (['one', 'two'] as $number) \
+    wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Value', 'post_name' => \"$name-$number\", \
+    'post_content' => \"[value $name]\"]); wp_cache_set('unknown', 'x', 'case');";
+
+#[test]
+fn pages_depend_on_the_data_from_which_their_cached_values_were_computed() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/values.php"), VALUES).expect("a plugin");
+    let place = Place::new();
+    let redis = Keeper::redis(&place);
+    wordpress(&site, &["--install-object-cache", redis.address.as_str()]);
+    let server = site.serve_with_plugin();
+    let host = format!("127.0.0.1:{}", server.port);
+    site.run_php(&host, PREPARE_VALUES);
+    let page = |target: &str| server.fetch(&Request::get(&format!("/{target}/")).host(&host));
+    let store = |target: &str| {
+        page(target);
+        assert_eq!(page(target).cache(), "HIT", "{target}");
+    };
+    for name in ["group", "transient", "late"] {
+        // The second page reads the value that the first one has stored.
+        let targets = [format!("{name}-one"), format!("{name}-two"), "about".to_owned()];
+        let (one, two, other) = (&targets[0], &targets[1], &targets[2]);
+        for target in &targets {
+            store(target);
+        }
+        site.run_php(
+            &host,
+            "global $wpdb; $wpdb->query(\"UPDATE {$wpdb->prefix}case_texts SET text = 'second'\");",
+        );
+        assert_ne!(page(one).cache(), "HIT", "{one}: a write of the table");
+        assert_ne!(page(two).cache(), "HIT", "{two}: a write of the table");
+        assert_eq!(page(other).cache(), "HIT", "{name}");
+        store(two);
+        let change = match name {
+            "group" => "wp_cache_set('text', 'third', 'case');",
+            "transient" => "set_transient('case_text', 'third', 3600);",
+            _ => "wp_cache_get('late', 'case'); wp_cache_set('late', 'third', 'case');",
+        };
+        site.run_php(&host, change);
+        assert!(page(two).text().contains("third"), "{name}: a new value");
+        assert_eq!(page(other).cache(), "HIT", "{name}");
+    }
+    let answer = page("unknown-one");
+    assert!(
+        answer.field("cache-status").is_some_and(|status| status.contains("ttl=3600")),
+        "{:?}",
+        answer.field("cache-status")
+    );
+    assert!(!server.read("error.log").contains("PHP message"), "{}", server.read("error.log"));
+}

@@ -77,7 +77,7 @@ class Myriad_Cache_Actor {
 	 *                for commands, cron, checkouts, and changes by staff, whose writes always purge.
 	 */
 	public static function visit() {
-		if ( self::is_command_line() || self::is_job() || array_filter( self::CHECKOUTS, 'did_action' ) ) {
+		if ( self::is_command_line() || self::is_job() || self::is_checkout() ) {
 			return '';
 		}
 		if ( self::is_staff() ) {
@@ -96,6 +96,15 @@ class Myriad_Cache_Actor {
 	 */
 	public static function is_managing() {
 		return self::is_job() || self::changes_settings();
+	}
+
+	/**
+	 * Returns whether the request has stored an order.
+	 *
+	 * @return bool
+	 */
+	public static function is_checkout() {
+		return (bool) array_filter( self::CHECKOUTS, 'did_action' );
 	}
 
 	/**

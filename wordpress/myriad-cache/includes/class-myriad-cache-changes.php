@@ -71,12 +71,12 @@ class Myriad_Cache_Changes {
 		Myriad_Cache_Options::load();
 		Myriad_Cache_Writes::start();
 		Myriad_Cache_Transients::load();
+		Myriad_Cache_Values::load();
 		Myriad_Cache_Foreign_Purges::start();
 		Myriad_Cache_Installation::start();
 		add_action( 'admin_init', array( 'Myriad_Cache_Queue', 'retry' ) );
 		if ( wp_doing_cron() ) {
 			add_action( 'init', array( 'Myriad_Cache_Queue', 'retry' ) );
-			add_action( 'init', array( 'Myriad_Cache_Times', 'purge_due' ) );
 			register_shutdown_function( array( 'Myriad_Cache_Warm', 'work' ) );
 			add_filter( 'pre_unschedule_event', array( 'Myriad_Cache_Queue', 'before_job' ) );
 		}

@@ -45,6 +45,7 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Reads::start();
 		Myriad_Cache_Options::start();
 		Myriad_Cache_Transients::start();
+		Myriad_Cache_Values::start();
 		Myriad_Cache_Times::start();
 		Myriad_Cache_Stock::note();
 		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );

@@ -179,6 +179,7 @@ class Myriad_Cache_Page {
 		foreach ( $fields as $field ) {
 			header( $field, false );
 		}
+		Myriad_Cache_Reads::resume();
 	}
 
 	/**

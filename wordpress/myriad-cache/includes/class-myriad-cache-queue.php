@@ -323,6 +323,7 @@ class Myriad_Cache_Queue {
 	 */
 	private static function take( $pending ) {
 		Myriad_Cache_Writes::resolve();
+		Myriad_Cache_Values::resolve();
 		Myriad_Cache_Post_Changes::resolve();
 		self::resolve();
 		$tags = array_map( 'strval', array_keys( self::$tags ) );

@@ -141,6 +141,13 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
+	 * Resumes noting after the page is complete, for values that are computed and stored later.
+	 */
+	public static function resume() {
+		self::$is_noting = true;
+	}
+
+	/**
 	 * Tags the page with the posts that were read.
 	 */
 	public static function finish() {
@@ -226,6 +233,26 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
+	 * Returns whether the memory of the object cache contains values of certain groups.
+	 *
+	 * @param string $core Regular expression for the names of other groups.
+	 * @return bool True also if the contents are unknown.
+	 */
+	public static function holds_groups_other_than( $core ) {
+		$values = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
+		$groups = array_map( 'strval', array_keys( $values ) );
+		$found  = array();
+		if ( ! isset( $values['options'] ) ) {
+			// One array with keys such as `PREFIX:1:post_meta:12`.
+			if ( ! preg_match( '/^(|\S*?:)(?:[0-9]+:)?options:alloptions$/m', implode( "\n", $groups ), $found ) ) {
+				return true;
+			}
+			$groups = preg_replace( '/^' . preg_quote( $found[1], '/' ) . '(?:[0-9]+:)?([^:]*):.*$/s', '$1', $groups );
+		}
+		return (bool) preg_grep( $core, $groups, PREG_GREP_INVERT );
+	}
+
+	/**
 	 * Returns the values in the memory of an object cache.
 	 *
 	 * @param mixed $cache Object cache: WordPress's own or one of a drop-in.
@@ -288,6 +315,9 @@ class Myriad_Cache_Reads {
 		if ( self::$is_noting && $post_id > 0 ) {
 			if ( isset( Myriad_Cache_Stock::FIELDS[ $name ] ) ) {
 				Myriad_Cache_Tags::add( 'st' . (int) $post_id );
+			}
+			if ( '' !== (string) $name && Myriad_Cache_Writes::is_noisy_field( (string) $name ) ) {
+				Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
 			}
 			if ( is_multisite() && ms_is_switched() ) {
 				Myriad_Cache_Tags::add( 'p' . (int) $post_id );

@@ -191,6 +191,24 @@ class Myriad_Cache_Stock {
 	}
 
 	/**
+	 * Returns whether WooCommerce deletes or replaces a value of the object cache because the quantity of a product has changed.
+	 *
+	 * @param string $group Group.
+	 * @param string $id    Key.
+	 * @return bool
+	 */
+	public static function is_value_of_sold( $group, $id ) {
+		if ( 'transient' === $group ) {
+			return self::is_of_sold( (string) preg_replace( '/^[0-9]+:/', '', $id ) );
+		}
+		$found = array();
+		if ( ! self::$sold || ! preg_match( '/^(?:products?|woocommerce|wc)(?:[^a-z]|$)/', $group ) ) {
+			return false;
+		}
+		return self::$before || ( preg_match( '/([0-9]+)$/D', $id, $found ) && self::is_sold( (int) $found[1] ) );
+	}
+
+	/**
 	 * Returns whether WooCommerce deletes a transient because the quantity of a product has changed.
 	 *
 	 * @param string $transient Name of the transient.

@@ -86,8 +86,9 @@ class Myriad_Cache_Tables {
 		global $wpdb;
 		list( $site, $name, $is_ours ) = self::split( $table );
 
-		$is_people = $table === $wpdb->users || $table === $wpdb->usermeta; // They may have other names.
-		return $is_people || ( $is_ours && self::is_reported( $name ) ) ? '' : Myriad_Cache_Tags::of_site( $site, 'db.' . Myriad_Cache_Tags::field( strtolower( $name ) ) );
+		// `DUAL` is no table. Tables of users may have other names.
+		$is_reported = 0 === strcasecmp( $table, 'dual' ) || $table === $wpdb->users || $table === $wpdb->usermeta;
+		return $is_reported || ( $is_ours && self::is_reported( $name ) ) ? '' : Myriad_Cache_Tags::of_site( $site, 'db.' . Myriad_Cache_Tags::field( strtolower( $name ) ) );
 	}
 
 	/**

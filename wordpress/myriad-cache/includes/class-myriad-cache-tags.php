@@ -26,7 +26,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     tplSLUG  a template; partSLUG: a part    adj12    adjacent posts of post 12; adj: within a term
  *     sm...    sitemaps                        mod      time of the last change of a post
  *     db.NAME  a table of a plugin             tr.NAME  a transient
- *     at.TIME  the moment of the next change without a write
+ *     oc.GROUP values of the object cache; oc.GROUP.HASH: a value
  *
  * A page with more than FOLD_ABOVE tags has tags such as `p.all` (a change of any post) instead of the tags of single
  * objects.
@@ -240,6 +240,7 @@ class Myriad_Cache_Tags {
 	 */
 	public static function all() {
 		Myriad_Cache_Transients::finish();
+		Myriad_Cache_Values::finish();
 		Myriad_Cache_Times::finish();
 		Myriad_Cache_Reads::finish();
 		if ( self::note_request() ) {
@@ -280,7 +281,7 @@ class Myriad_Cache_Tags {
 			if ( $count <= self::FOLD_ABOVE ) {
 				return;
 			}
-			self::$tags  = array_diff_key( self::$tags, array_fill_keys( $tags, true ) ) + array( $all => true );
+			self::$tags  = array_diff_key( self::$tags, array_fill_keys( $tags, true ) ) + array( $all => self::next() );
 			$count      -= count( $tags ) - 1;
 		}
 	}

@@ -14,15 +14,13 @@ if ( ! defined( 'ABSPATH' ) ) {
  * visible blocks.
  *
  * Dates are recognised by name and value in fields of posts, terms, users and comments, in options, and in attributes of blocks. Lists that
- * depend on a field with dates are limited by the next moment in this field of any post. The first request of Myriad's clock after a
- * moment purges the pages that it limits (tag `at.TIME`), so that no visitor gets them as stale pages afterwards. A bound that is too early costs one
- * rendering.
+ * depend on a field with dates are limited by the next moment in this field of any post. A bound that is too early costs
+ * one rendering.
  */
 class Myriad_Cache_Times {
 
 	/**
-	 * Option with `moments` (times of the pages that are purged next), `options` (names of options with dates), and `fields` (the next moment of
-	 * fields of posts, 0 for none).
+	 * Option with `options` (names of options with dates), and `fields` (the next moment of fields of posts, 0 for none).
 	 */
 	const OPTION = 'myriad_cache_times';
 
@@ -329,7 +327,7 @@ class Myriad_Cache_Times {
 	}
 
 	/**
-	 * Limits the validity of the page to the next moment, and tags the page with it.
+	 * Limits the validity of the page to the next moment.
 	 */
 	public static function finish() {
 		self::$searched = 0;
@@ -350,8 +348,6 @@ class Myriad_Cache_Times {
 		$next = self::next_of( array_keys( self::$moments ) );
 		if ( $next > 0 && $next - time() <= self::AHEAD ) {
 			Myriad_Cache_Page::limit( max( 1, $next - time() ) );
-			Myriad_Cache_Tags::add( 'at.' . $next );
-			self::store( 'moments', array( $next ) );
 		}
 	}
 
@@ -420,12 +416,11 @@ class Myriad_Cache_Times {
 	/**
 	 * Returns the stored lists.
 	 *
-	 * @return array{moments: int[], options: string[], fields: array<string, int>}
+	 * @return array{options: string[], fields: array<string, int>}
 	 */
 	private static function stored() {
 		$stored = get_option( self::OPTION );
 		return ( is_array( $stored ) ? $stored : array() ) + array(
-			'moments' => array(),
 			'options' => array(),
 			'fields'  => array(),
 		);
@@ -444,32 +439,9 @@ class Myriad_Cache_Times {
 			$stored[ $list ] = array_slice( $entries + $before, 0, self::MOST_STORED );
 		} elseif ( array_diff( $entries, $before ) ) {
 			$all = array_unique( array_merge( $before, $entries ) );
-			if ( 'moments' === $list ) {
-				sort( $all );
-			}
 			$stored[ $list ] = array_slice( $all, 0, self::MOST_STORED );
 		}
 		if ( $stored[ $list ] !== $before ) {
-			update_option( self::OPTION, $stored, true );
-		}
-	}
-
-	/**
-	 * Purges the pages whose moment has come, in a request of Myriad's clock.
-	 */
-	public static function purge_due() {
-		$stored = self::stored();
-		$now  = time();
-		$left = array();
-		foreach ( $stored['moments'] as $moment ) {
-			if ( $moment > $now ) {
-				$left[] = $moment;
-			} else {
-				Myriad_Cache_Queue::add( 'at.' . $moment );
-			}
-		}
-		if ( $left !== $stored['moments'] ) {
-			$stored['moments'] = $left;
 			update_option( self::OPTION, $stored, true );
 		}
 	}

@@ -16,7 +16,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  * are stored next to it. A transient without tags contains data from elsewhere, such as a feed: a page that reads it is valid at most as long.
  * A transient that is stored or deleted by another request than a page view purges the pages that read it.
  *
- * With a persistent object cache WordPress does not report reads of transients, and this class does nothing.
+ * With a persistent object cache WordPress does not report reads of transients: see `Myriad_Cache_Values`.
  */
 class Myriad_Cache_Transients {
 
@@ -33,12 +33,17 @@ class Myriad_Cache_Transients {
 	/**
 	 * Transients that do not affect pages (locks, sessions, data of this plugin), and those of WordPress that contain only data of the theme.
 	 */
-	const INNER = '/^(?:myriad_|doing_cron$|_?wc_session|global_styles|woocommerce_blocks_asset_api_script_data|wp_(?:styles_for_blocks|core_block_css_files|theme_files_patterns)|theme_roots$|settings_errors$|health-check-)/';
+	const INNER = '/^(?:site\/)?(?:myriad_|update_(?:core|plugins|themes)$|browser_|php_check_|community-events|available_translations|poptags|wp_plugin_dep|wp_remote_block|doing_cron$|_?wc_session|global_styles|woocommerce_blocks_asset_api_script_data|wp_(?:styles_for_blocks|core_block_css_files|theme_files_patterns)|theme_roots$|settings_errors$|health-check-)/D';
 
 	/**
 	 * Name of a transient in SQL.
 	 */
-	const IN_SQL = "/'_transient_(?:timeout_)?([^'\\\\]+)'/";
+	const IN_SQL = "/'_(site_)?transient_(?:timeout_)?([^'\\\\]+)'/";
+
+	/**
+	 * Prefix of the names of transients of the network, or of the site if there is no network.
+	 */
+	const SITE = 'site/';
 
 	/**
 	 * Transients with a version that plugins compare with other transients. WooCommerce changes it with each order, so that it is no tag.
@@ -70,19 +75,29 @@ class Myriad_Cache_Transients {
 	private static $stored = array();
 
 	/**
-	 * True while a page is generated.
+	 * True while a page is generated, and until its request ends.
 	 *
 	 * @var bool
 	 */
 	private static $is_page = false;
 
 	/**
+	 * True after the tags of the page were sent: transients are also stored during shutdown.
+	 *
+	 * @var bool
+	 */
+	private static $is_sent = false;
+
+	/**
 	 * Registers the actions of all requests.
 	 */
 	public static function load() {
-		// WordPress 6.8 renamed the action.
-		add_action( version_compare( get_bloginfo( 'version' ), '6.8', '<' ) ? 'setted_transient' : 'set_transient', array( __CLASS__, 'stored' ), 10, 3 );
+		// WordPress 6.8 renamed the actions.
+		$set = version_compare( get_bloginfo( 'version' ), '6.8', '<' ) ? 'setted' : 'set';
+		add_action( $set . '_transient', array( __CLASS__, 'stored' ), 10, 3 );
+		add_action( $set . '_site_transient', array( __CLASS__, 'site_stored' ), 10, 3 );
 		add_action( 'deleted_transient', array( __CLASS__, 'deleted' ) );
+		add_action( 'deleted_site_transient', array( __CLASS__, 'site_deleted' ) );
 	}
 
 	/**
@@ -117,8 +132,8 @@ class Myriad_Cache_Transients {
 		if ( ! self::$is_page || false === strpos( $sql, self::OPTION ) || ! preg_match_all( self::IN_SQL, $sql, $found ) ) {
 			return;
 		}
-		foreach ( $found[1] as $name ) {
-			self::note_name( $name );
+		foreach ( $found[2] as $number => $name ) {
+			self::note_name( ( '' === $found[1][ $number ] ? '' : self::SITE ) . $name );
 		}
 	}
 
@@ -145,7 +160,32 @@ class Myriad_Cache_Transients {
 			self::deleted( $name );
 		} elseif ( isset( self::$read[ $name ] ) ) {
 			self::$stored[ $name ] = array( Myriad_Cache_Reads::since( self::$read[ $name ] ), (int) $lifetime );
+			if ( self::$is_sent ) {
+				self::$is_page = false;
+				self::store_tags();
+				self::$is_page = true;
+			}
 		}
+	}
+
+	/**
+	 * Handles a stored transient of the network.
+	 *
+	 * @param string $name     Name.
+	 * @param mixed  $value    Value.
+	 * @param int    $lifetime Lifetime in seconds; 0 for no limit.
+	 */
+	public static function site_stored( $name, $value, $lifetime ) {
+		self::stored( self::SITE . $name, $value, $lifetime );
+	}
+
+	/**
+	 * Handles a deleted transient of the network.
+	 *
+	 * @param string $name Name.
+	 */
+	public static function site_deleted( $name ) {
+		self::deleted( self::SITE . $name );
 	}
 
 	/**
@@ -193,19 +233,28 @@ class Myriad_Cache_Transients {
 		foreach ( $names as $name ) {
 			$list = isset( $lists[ self::tags_of( $name ) ] ) ? $lists[ self::tags_of( $name ) ] : null;
 			Myriad_Cache_Tags::add( self::tag( $name ) );
-			foreach ( preg_split( '/ /', (string) $list, -1, PREG_SPLIT_NO_EMPTY ) as $tag ) {
-				if ( 0 === strpos( $tag, 'at.' ) ) {
-					Myriad_Cache_Times::add( (int) substr( $tag, 3 ) );
-				} else {
-					Myriad_Cache_Tags::add_named( $tag );
-				}
-			}
+			self::add_tags( (string) $list );
 			if ( '' === (string) $list ) {
 				self::limit( $name, null === $list );
 			}
 		}
-		self::$read   = array();
-		self::$stored = array();
+		self::$is_sent = true;
+		self::$is_page = true;
+	}
+
+	/**
+	 * Tags the page with the tags of a transient or of another cached value.
+	 *
+	 * @param string $list Tags, separated by spaces.
+	 */
+	public static function add_tags( $list ) {
+		foreach ( preg_split( '/ /', $list, -1, PREG_SPLIT_NO_EMPTY ) as $tag ) {
+			if ( 0 === strpos( $tag, 'at.' ) ) {
+				Myriad_Cache_Times::add( (int) substr( $tag, 3 ) );
+			} else {
+				Myriad_Cache_Tags::add_named( $tag );
+			}
+		}
 	}
 
 	/**
@@ -216,6 +265,14 @@ class Myriad_Cache_Transients {
 	 */
 	private static function limit( $name, $is_unknown ) {
 		$autoloaded = wp_load_alloptions();
+		if ( 0 === strpos( $name, self::SITE ) ) {
+			$option  = substr( $name, strlen( self::SITE ) );
+			$expires = false === get_site_option( '_site_transient_' . $option ) ? 0 : (int) get_site_option( '_site_transient_timeout_' . $option );
+			if ( $expires > 0 ) {
+				Myriad_Cache_Page::limit( max( self::LEAST, $expires - time() ) );
+			}
+			return;
+		}
 		if ( false === get_option( self::OPTION . $name ) ) {
 			return;
 		}
@@ -241,6 +298,7 @@ class Myriad_Cache_Transients {
 				set_transient( self::tags_of( (string) $name ), implode( ' ', $tags ), $lifetime > 0 ? $lifetime : MONTH_IN_SECONDS );
 			}
 		}
+		self::$stored = array();
 	}
 
 	/**

@@ -72,6 +72,38 @@ class WP_Object_Cache {
 	private $pool;
 
 	/**
+	 * Function that is called after operations on values that later requests see; null for none.
+	 *
+	 * @var callable|null
+	 */
+	private $observer = null;
+
+	/**
+	 * Sets a function that is called when values are read from the pool, stored and deleted. Myriad's plugin finds out with it which pages
+	 * depend on which values. Reads of values that are already in the memory of the request are not reported.
+	 *
+	 * @param callable $observer Function with three parameters: `get`, `set`, `delete` or `flush`; the group, empty for all groups; and an array
+	 *                           with the keys, including the number of the site. Its values are true if the value exists (`get`), or differs from
+	 *                           the one in memory (`set`).
+	 */
+	public function observe( $observer ) {
+		$this->observer = $observer;
+	}
+
+	/**
+	 * Calls the observer.
+	 *
+	 * @param string              $what  Operation.
+	 * @param string              $group Group.
+	 * @param array<string, bool> $ids   Keys.
+	 */
+	private function report( $what, $group, $ids ) {
+		if ( null !== $this->observer && $ids && $this->is_shared( $group ) ) {
+			call_user_func( $this->observer, $what, $group, $ids );
+		}
+	}
+
+	/**
 	 * Creates an empty cache.
 	 */
 	public function __construct() {
@@ -194,14 +226,17 @@ class WP_Object_Cache {
 				$keys[ $id ] = $key;
 			}
 		}
-		$kept = $new && $this->is_shared( $group ) ? $this->pool->add( $group, $new, $expire ) : array();
+		$kept  = $new && $this->is_shared( $group ) ? $this->pool->add( $group, $new, $expire ) : array();
+		$added = array();
 		foreach ( $new as $id => $value ) {
 			if ( ! isset( $kept[ $id ] ) || $kept[ $id ] ) {
 				$this->cache[ $group ][ $id ] = $value;
 
 				$told[ $keys[ $id ] ] = true;
+				$added[ $id ]         = false;
 			}
 		}
+		$this->report( 'set', $group, $added );
 		return $told;
 	}
 
@@ -250,6 +285,7 @@ class WP_Object_Cache {
 		$group  = self::group( $group );
 		$told   = array();
 		$shared = array();
+		$is_new = array();
 		foreach ( $data as $key => $value ) {
 			$told[ $key ] = $this->is_key( $key );
 			if ( ! $told[ $key ] ) {
@@ -260,13 +296,27 @@ class WP_Object_Cache {
 				$this->merge( $group, $id, $value );
 				continue;
 			}
-			$shared[ $id ]                = self::copied( $value );
+			$is_new[ $id ] = null !== $this->observer && ( ! $this->knows( $group, $id ) || ! self::is_same( $this->cache[ $group ][ $id ], $value ) );
+			$shared[ $id ] = self::copied( $value );
+
 			$this->cache[ $group ][ $id ] = $shared[ $id ];
 		}
 		if ( $shared && $this->is_shared( $group ) ) {
 			$this->pool->set( $group, $shared, $expire );
+			$this->report( 'set', $group, $is_new );
 		}
 		return $told;
+	}
+
+	/**
+	 * Returns whether two values are equal.
+	 *
+	 * @param mixed $one   Value.
+	 * @param mixed $other Value.
+	 * @return bool False for objects that are equal, but not the same.
+	 */
+	private static function is_same( $one, $other ) {
+		return $one === $other;
 	}
 
 	/**
@@ -357,13 +407,16 @@ class WP_Object_Cache {
 			}
 		}
 		$learnt = $asked ? $this->pool->get( $group, $asked ) : null;
+		$found  = array();
 		foreach ( null === $learnt ? array() : $asked as $id ) {
-			if ( array_key_exists( $id, $learnt ) ) {
+			$found[ $id ] = array_key_exists( $id, $learnt );
+			if ( $found[ $id ] ) {
 				$this->cache[ $group ][ $id ] = $learnt[ $id ];
 			} else {
 				unset( $this->cache[ $group ][ $id ] );
 			}
 		}
+		$this->report( 'get', $group, $found );
 	}
 
 	/**
@@ -399,14 +452,19 @@ class WP_Object_Cache {
 		}
 		$were = $ids && $this->is_shared( $group ) ? $this->pool->delete( $group, array_values( $ids ) ) : array();
 		$told = array();
+		$gone = array();
 		foreach ( $keys as $at => $key ) {
 			$id           = isset( $ids[ $at ] ) ? $ids[ $at ] : null;
 			$told[ $key ] = null !== $id && ( ! empty( $were[ $id ] ) || $this->knows( $group, $id ) );
+			if ( $told[ $key ] ) {
+				$gone[ $id ] = true;
+			}
 			if ( null !== $id ) {
 				// A later duplicate of this key finds no value.
 				unset( $this->cache[ $group ][ $id ], $were[ $id ] );
 			}
 		}
+		$this->report( 'delete', $group, $gone );
 		return $told;
 	}
 
@@ -460,6 +518,7 @@ class WP_Object_Cache {
 			unset( $this->cache[ $group ][ $id ] );
 		} else {
 			$this->cache[ $group ][ $id ] = $now;
+			$this->report( 'set', $group, array( $id => true ) );
 		}
 		return $now;
 	}
@@ -471,6 +530,7 @@ class WP_Object_Cache {
 	 */
 	public function flush() {
 		$this->cache = array();
+		$this->report( 'flush', '', array( '' => true ) );
 		return $this->pool->flush( '' );
 	}
 
@@ -493,6 +553,7 @@ class WP_Object_Cache {
 	public function flush_group( $group ) {
 		$group = (string) $group;
 		unset( $this->cache[ $group ] );
+		$this->report( 'flush', $group, array( '' => true ) );
 		// Values without a group are in the default group, so that the group with an empty name has none, as in
 		// WordPress's own class.
 		return '' === $group || ! $this->is_shared( $group ) || $this->pool->flush( $group );
