@@ -266,7 +266,8 @@ fn page_holds_no_longer_than_a_nonce_that_stands_in_it() {
 fn purge_of_all_pages_in_the_back_office_is_followed_by_a_warm_up() {
     let site = WordPress::alone();
     let plain = "<?php if (($_SERVER['REQUEST_URI'] ?? '') === '/plain/') { header('Content-Type: text/html'); echo 'plain'; exit; }";
-    fs::write(site.root().join("wp-content/mu-plugins/plain.php"), plain).expect("a plugin");
+    // Loaded before the plugin, so that the page has no tags.
+    fs::write(site.root().join("wp-content/mu-plugins/a-plain.php"), plain).expect("a plugin");
     let server = site.serve_with_plugin();
     let mut administrator = site.log_in(&server);
     let host = format!("127.0.0.1:{}", server.port);
@@ -295,7 +296,8 @@ fn pages_from_before_the_installation_are_purged_by_the_clock() {
     let site = WordPress::alone();
     let plain = "<?php if (($_SERVER['REQUEST_URI'] ?? '') === '/plain/') { header('Content-Type: text/html'); \
                  header('X-Accel-Expires: 3600'); echo 'plain'; exit; }";
-    fs::write(site.root().join("wp-content/mu-plugins/plain.php"), plain).expect("a plugin");
+    // Loaded before the plugin, so that the page has no tags.
+    fs::write(site.root().join("wp-content/mu-plugins/a-plain.php"), plain).expect("a plugin");
     let server = site.serve_with_plugin();
     warm(&server, &["/about/", "/plain/"]);
     site.run_php(HOST, "delete_site_option('myriad_cache_installed');");
