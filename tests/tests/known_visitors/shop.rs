@@ -34,6 +34,7 @@ function WC() {
     if (!$shop) { $shop = new Fake_Shop(); $shop->customer = new Fake_Customer(); $shop->session = new Fake_Session(); }
     return $shop;
 }
+function wc_notice_count() { return isset($_GET['notice']) ? 1 : 0; }
 function wc_tax_enabled() { return true; }
 function wc_get_customer_default_location() { return ['country' => 'DE', 'state' => '']; }
 add_action('init', function () { do_action('woocommerce_init'); });
@@ -71,6 +72,8 @@ fn customers_with_other_taxes_get_pages_from_php() {
         let answer = served(&server, &format!("{cookie}; NO_CACHE=1"), "/about/");
         answer.all("Set-Cookie").find(|value| value.starts_with("wordpress_no_cache=")).map(str::to_owned)
     };
+    let notice = served(&server, "wp_woocommerce_session_0=DE; NO_CACHE=1", "/about/?notice=1");
+    assert_eq!(notice.field("X-Myriad-Private-Purge"), None, "not for clients");
     for same in ["wp_woocommerce_session_0=DE", "wp_woocommerce_session_0=AT", "other=1"] {
         assert_eq!(set(same), None, "{same}");
     }

@@ -224,4 +224,12 @@ fn customers_see_their_own_carts_and_notices_in_stored_pages() {
         assert!(page.text().contains("It is in your cart"), "{cart}");
     }
     assert_eq!(server.fetch(&Request::get("/about/").host(&host(&server))).content(), stored.content());
+    // A customer without notices: PHP is not asked for notices at each page. Scheduled tasks are requested every 15 seconds.
+    let cookie = "woocommerce_items_in_cart=1; wp_woocommerce_session_0=none";
+    served(&server, cookie, "/about/");
+    let before = site.php_requests();
+    for _ in 0..20 {
+        assert_eq!(served(&server, cookie, "/about/").cache(), "HIT");
+    }
+    assert!(site.php_requests() - before < 10, "{} requests for 20 pages", site.php_requests() - before);
 }

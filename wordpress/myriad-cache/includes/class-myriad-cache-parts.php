@@ -31,7 +31,7 @@ class Myriad_Cache_Parts {
 	const SECONDS = 600;
 
 	/**
-	 * The same for parts with a shorter lifetime.
+	 * The same for parts with a shorter lifetime, unless they are empty. Notices are deleted when they are shown.
 	 */
 	const SECONDS_OF = array(
 		'shop-cart'    => 300,
@@ -75,7 +75,7 @@ class Myriad_Cache_Parts {
 		add_action(
 			'woocommerce_init',
 			static function () {
-				Myriad_Cache_Header::before( array( 'Myriad_Cache_Shop', 'check_tax' ) );
+				Myriad_Cache_Header::before( array( 'Myriad_Cache_Shop', 'before_header' ) );
 			}
 		);
 		add_action( 'comment_post', array( __CLASS__, 'commented' ), 10, 2 );
@@ -192,7 +192,7 @@ class Myriad_Cache_Parts {
 		foreach ( array_slice( array_unique( $names ), 0, self::MOST ) as $name ) {
 			$part = self::part( $name );
 			if ( null !== $part ) {
-				$seconds = isset( self::SECONDS_OF[ $name ] ) ? self::SECONDS_OF[ $name ] : self::SECONDS;
+				$seconds = isset( self::SECONDS_OF[ $name ] ) && '' !== trim( $part ) ? self::SECONDS_OF[ $name ] : self::SECONDS;
 				$body   .= $name . ' ' . strlen( $part ) . ' ' . $seconds . "\n" . $part . "\n";
 			}
 		}

@@ -121,12 +121,24 @@ class Myriad_Cache_Shop {
 	const TAX_COOKIE = 'tax';
 
 	/**
-	 * Sets or deletes the cookie of customers who get all pages from PHP, because their location changes the prices.
+	 * Reports notices to Myriad, which may have stored that the visitor has none, and checks the taxes of the customer.
 	 */
-	public static function check_tax() {
-		if ( ! did_action( 'woocommerce_init' ) || ! function_exists( 'WC' ) || empty( WC()->customer ) || empty( WC()->session ) || ! WC()->session->has_session() ) {
+	public static function before_header() {
+		if ( ! function_exists( 'WC' ) || empty( WC()->session ) || ! WC()->session->has_session() ) {
 			return;
 		}
+		if ( function_exists( 'wc_notice_count' ) && wc_notice_count() > 0 ) {
+			header( 'X-Myriad-Private-Purge: 1' );
+		}
+		if ( ! empty( WC()->customer ) ) {
+			self::check_tax();
+		}
+	}
+
+	/**
+	 * Sets or deletes the cookie of customers who get all pages from PHP, because their location changes the prices.
+	 */
+	private static function check_tax() {
 		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
 		$cookie  = isset( $_COOKIE[ Myriad_Cache_Parts::NO_CACHE ] ) ? $_COOKIE[ Myriad_Cache_Parts::NO_CACHE ] : '';
 		$differs = self::has_other_taxes( WC()->customer );
