@@ -456,7 +456,17 @@ add_action('init', function () {
         wp_redirect($wpdb->get_var("SELECT target FROM {$wpdb->prefix}moved"), 301);
         exit;
     }
+    add_rewrite_tag('%sitemap%', '([^?]+)');
+    add_rewrite_rule('own-sitemap\\.xml$', 'index.php?sitemap=post', 'top');
 });
+add_action('pre_get_posts', function ($query) {
+    global $wpdb;
+    if ('post' === $query->get('sitemap')) {
+        header('Content-Type: text/xml');
+        echo $wpdb->get_var("SELECT MAX(post_modified) FROM $wpdb->posts WHERE post_status = 'publish'");
+        exit;
+    }
+}, 1);
 add_shortcode('address', function () { return $_SERVER['REMOTE_ADDR'] . ' ' . ($_SERVER['HTTP_X_REAL_IP'] ?? 'none'); });
 add_action('shutdown', function () { file_put_contents(ABSPATH . 'address.txt', $_SERVER['REMOTE_ADDR']); });
 add_shortcode('form', function () {
@@ -490,6 +500,13 @@ fn redirects_before_the_template_are_purged_and_pages_do_not_depend_on_the_addre
         "global $wpdb; $wpdb->query(\"UPDATE {$wpdb->prefix}moved SET target = '/second/'\");",
     );
     assert_eq!(moved().0, "/second/");
+
+    site.run_php(HOST, "flush_rewrite_rules();");
+    let sitemap = || server.fetch(&Request::get("/own-sitemap.xml").host(HOST));
+    let first = sitemap().text();
+    assert_eq!((sitemap().cache(), sitemap().status), ("HIT", 200));
+    site.run_php(HOST, "sleep(1); wp_update_post(['ID' => get_posts(['numberposts' => 1])[0]->ID, 'post_content' => 'changed']);");
+    assert_ne!(sitemap().text(), first);
 
     assert_eq!(shown(&server, "address", None).0, "[begin]192.0.2.1 none");
     let own = shown(&server, "address", Some("NO_CACHE=1"));

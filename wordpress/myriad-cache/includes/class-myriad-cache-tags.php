@@ -78,6 +78,11 @@ class Myriad_Cache_Tags {
 	);
 
 	/**
+	 * Sitemaps of WordPress.
+	 */
+	const SITEMAPS = array( 'index', 'posts', 'taxonomies', 'users' );
+
+	/**
 	 * Number of tags above which the tags of single objects are replaced by a tag for all objects of their kind.
 	 */
 	const FOLD_ABOVE = 300;
@@ -311,7 +316,8 @@ class Myriad_Cache_Tags {
 	private static function note_request() {
 		global $wp, $wp_query;
 		$vars = isset( $wp->query_vars ) ? $wp->query_vars : array();
-		if ( ! empty( $vars['sitemap'] ) ) {
+		// Plugins for search engines use the same query variable for their own sitemaps, with other values.
+		if ( ! empty( $vars['sitemap'] ) && in_array( $vars['sitemap'], self::SITEMAPS, true ) ) {
 			// The page lists thousands of posts; its tag depends on its kind only.
 			$sub        = isset( $vars['sitemap-subtype'] ) ? $vars['sitemap-subtype'] : '';
 			self::$tags = array(
