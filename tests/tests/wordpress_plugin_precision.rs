@@ -22,7 +22,7 @@ fn purged(site: &WordPress, server: &Server, targets: &[String], change: &str) -
 
 /// Plugin with `get_pages()` as it is since WordPress 6.3, which runs a `WP_Query`. The footer of each page lists all pages, as the block
 /// with all pages does.
-const PAGES: &str = r#"<?php
+const PAGES: &str = r"<?php
 class Newer_WordPress {
     public static function get_pages() {
         $query = new WP_Query(['post_type' => 'page', 'posts_per_page' => -1, 'orderby' => ['menu_order' => 'ASC', 'post_title' => 'ASC'],
@@ -34,7 +34,7 @@ class Newer_WordPress {
 }
 add_shortcode('pages', ['Newer_WordPress', 'get_pages']);
 add_action('wp_footer', function () { echo do_shortcode('[pages]'); });
-"#;
+";
 
 #[test]
 fn edits_of_one_page_leave_others_although_all_list_it() {
