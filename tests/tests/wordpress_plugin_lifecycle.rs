@@ -302,7 +302,7 @@ fn pages_from_before_the_installation_are_purged_by_the_clock() {
     warm(&server, &["/about/", "/plain/"]);
     site.run_php(HOST, "delete_site_option('myriad_cache_installed');");
     wait_patiently_for("the purge", Duration::from_mins(1), || {
-        site.run_php(HOST, "echo get_site_option('myriad_cache_installed');") != ""
+        !site.run_php(HOST, "echo get_site_option('myriad_cache_installed');").is_empty()
     });
     assert_eq!((cache(&server, "/plain/").as_str(), cache(&server, "/about/").as_str()), ("EXPIRED", "HIT"));
 }
