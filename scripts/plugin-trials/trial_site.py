@@ -69,6 +69,14 @@ class Site:
         trial = self.root / "wp-content/mu-plugins/trial.php"
         trial.write_text((HERE / "must-use.php").read_text())
 
+    def add_theme(self, theme):
+        """Copies the theme to the site if it is a folder. Returns its name."""
+        folder = pathlib.Path(theme)
+        if folder.is_dir():
+            shutil.copytree(folder, self.root / "wp-content/themes" / folder.name, dirs_exist_ok=True)
+            self.own(self.root / "wp-content/themes")
+        return folder.name
+
     def _copy_theme(self):
         shutil.copytree(HERE / "theme", self.root / "wp-content/themes/trial", dirs_exist_ok=True)
 
