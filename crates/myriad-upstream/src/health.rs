@@ -101,8 +101,10 @@ pub struct CheckCounts {
 struct Check {
     name: String,
     verdict: HealthVerdict,
-    /// Number of consecutive probe results that contradict the current state.
-    contradictions: u32,
+    /// Result of the last probe; `None` before the first.
+    last_passed: Option<bool>,
+    /// Number of consecutive probes with the last result.
+    repeats: u32,
 }
 
 impl PeerHealth {
@@ -139,7 +141,7 @@ impl PeerHealth {
                 _ if rules.mandatory => HealthVerdict::Checking,
                 _ => HealthVerdict::Healthy,
             };
-            Check { name: rules.name.clone(), verdict, contradictions: 0 }
+            Check { name: rules.name.clone(), verdict, last_passed: None, repeats: 0 }
         };
         (state.owner, state.checks) = (owner, rules.iter().map(begun).collect());
         self.update_worst(&state);
@@ -168,15 +170,12 @@ impl PeerHealth {
         } else {
             (HealthVerdict::Unhealthy, rules.fails)
         };
-        if check.verdict == next {
-            check.contradictions = 0;
+        check.repeats = if check.last_passed == Some(passed) { check.repeats.saturating_add(1) } else { 1 };
+        check.last_passed = Some(passed);
+        if check.verdict == next || check.repeats < needed {
             return CheckOutcome::Same;
         }
-        check.contradictions += 1;
-        if check.contradictions < needed {
-            return CheckOutcome::Same;
-        }
-        (check.verdict, check.contradictions) = (next, 0);
+        check.verdict = next;
         state.counts.unhealthy += u64::from(next == HealthVerdict::Unhealthy);
         self.update_worst(state);
         CheckOutcome::Changed(next)
@@ -232,6 +231,23 @@ mod tests {
         ];
         assert_eq!(noted(&health, &rules, &results), expected);
         assert_eq!(health.record(2, &rules, false), CheckOutcome::Superseded);
+    }
+
+    #[test]
+    fn first_verdict_needs_equal_results_in_a_row() {
+        use HealthVerdict::{Checking, Healthy, Unhealthy};
+        for (results, verdict) in [
+            (&[false, true, true, true][..], Healthy),
+            (&[true, true, false, true, true, true], Healthy),
+            (&[true, false, false], Unhealthy),
+            (&[false, true, true, false, false], Unhealthy),
+        ] {
+            let (health, rules) = (PeerHealth::default(), rules(true, false));
+            health.take_over(1, std::slice::from_ref(&rules));
+            let mut expected = vec![Checking; results.len() - 1];
+            expected.push(verdict);
+            assert_eq!(noted(&health, &rules, results), expected, "{results:?}");
+        }
     }
 
     #[test]
