@@ -9,6 +9,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::task::JoinError;
+
 use crate::fastcgi_protocol::PoolStatus;
 
 use crate::address::PeerAddress;
@@ -21,13 +23,15 @@ use crate::peers::Peers;
 use crate::pool::HttpPool;
 use crate::request::{OriginRequest, Protocol};
 use crate::response::OriginResponse;
+use crate::restart::spawn_restarting;
 use crate::roster::Roster;
 
 /// Interval between searches for peers without a running health check; new peers appear when a name resolves to other
 /// addresses or an administrator adds a server.
 const PEER_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Callback for the error log, called with a message when a peer becomes healthy (`true`) or unhealthy (`false`).
+/// Callback for the error log, called with a message when a peer becomes healthy (`true`) or unhealthy (`false`), and
+/// when a health check is restarted after a panic (`false`).
 pub type HealthLogger = Rc<dyn Fn(bool, &str)>;
 
 /// Health probe of a peer.
@@ -117,14 +121,14 @@ impl Group {
     /// Starts a check in tasks on the current thread. The tasks stop when the group is dropped or when a newer
     /// configuration checks the same peers.
     pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, log_health: &HealthLogger) {
-        let checker = Checker {
+        let checker = Rc::new(Checker {
             roster: Arc::downgrade(&self.roster),
             rules,
             probe,
             log_health: Rc::clone(log_health),
             checked: RefCell::default(),
-        };
-        tokio::task::spawn_local(Rc::new(checker).run());
+        });
+        spawn_restarting(checker, Checker::run, Checker::log_panic);
     }
 
     /// Returns the peers that are not `down`, for queries of the caller such as that of php-fpm's status.
@@ -174,11 +178,12 @@ impl Checker {
                     return;
                 }
                 if self.checked.borrow_mut().insert(state.id) {
-                    let (checker, id) = (Rc::clone(&self), state.id);
-                    tokio::task::spawn_local(async move {
-                        checker.check_peer(id).await;
-                        checker.checked.borrow_mut().remove(&id);
-                    });
+                    let id = state.id;
+                    spawn_restarting(
+                        Rc::clone(&self),
+                        move |checker| checker.check_peer(id),
+                        Self::log_panic,
+                    );
                 }
             }
             drop((roster, peers));
@@ -187,7 +192,12 @@ impl Checker {
     }
 
     /// Probes a peer at intervals until it is removed from the group or this check is superseded.
-    async fn check_peer(&self, id: u64) {
+    async fn check_peer(self: Rc<Self>, id: u64) {
+        self.probe_repeatedly(id).await;
+        self.checked.borrow_mut().remove(&id);
+    }
+
+    async fn probe_repeatedly(&self, id: u64) {
         while let Some(peer) = self.peer(id) {
             // Peers out of service are not probed.
             if !peer.0.state().ordered.is_down(peer.config()) {
@@ -202,6 +212,15 @@ impl Checker {
             };
             tokio::time::sleep(Duration::from_millis(self.rules.interval_ms.saturating_add(jitter_ms))).await;
         }
+    }
+
+    fn log_panic(&self, panic: &JoinError) {
+        let Some(roster) = self.roster.upgrade() else { return };
+        let group = roster.name();
+        (self.log_health)(
+            false,
+            &format!("health check of upstream \"{group}\" is restarted after an internal error: {panic}"),
+        );
     }
 
     /// Returns the peer with this identifier; `None` if it has been removed.
@@ -241,5 +260,49 @@ impl Checker {
             );
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::GroupConfig;
+    use crate::peer_states::PeerStates;
+    use std::cell::Cell;
+
+    /// Probe whose first run panics and whose later runs fail.
+    struct PanickingProbe(Cell<bool>);
+
+    impl Probe for PanickingProbe {
+        fn run<'a>(&'a self, _peer: &'a ProbeTarget) -> Pin<Box<dyn Future<Output = ProbeResult> + 'a>> {
+            Box::pin(async {
+                assert!(self.0.replace(true), "first probe");
+                ProbeResult::Failed("second probe".to_owned())
+            })
+        }
+    }
+
+    #[test]
+    fn health_check_continues_after_a_panic() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build_local(tokio::runtime::LocalOptions::default())
+            .expect("a runtime");
+        runtime.block_on(async {
+            let peer = PeerAddress::Unix("/nowhere".into());
+            let group = Group::new(GroupConfig::single(peer), &PeerStates::new());
+            let rules = CheckRules { name: "c".into(), fails: 1, passes: 1, ..CheckRules::default() };
+            assert!(group.begin_checks(std::slice::from_ref(&rules)));
+            let (sender, mut logged) = tokio::sync::mpsc::unbounded_channel();
+            let log_health: HealthLogger = Rc::new(move |healthy, message| {
+                let _ = sender.send((healthy, message.to_owned()));
+            });
+            group.check(rules, Rc::new(PanickingProbe(Cell::new(false))), &log_health);
+            for expected in ["first probe", "is unhealthy: second probe"] {
+                let next = tokio::time::timeout(Duration::from_secs(20), logged.recv()).await;
+                let (healthy, message) = next.expect("the check continues").expect("a message");
+                assert!(!healthy && message.contains(expected), "{message}");
+            }
+        });
     }
 }

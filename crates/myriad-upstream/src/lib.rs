@@ -56,6 +56,7 @@ mod request_connection;
 mod resolved_server;
 mod resolver;
 mod response;
+mod restart;
 mod ring;
 mod roster;
 mod server_change;

@@ -1,15 +1,19 @@
 //! Run-time resolution of server names (`server NAME resolve`): once at the start, then whenever the last result
 //! expires.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::task::JoinError;
+
 use crate::config::NamedServer;
 use crate::group::Group;
 use crate::resolved_server::{ResolvedServers, members};
 use crate::resolver::{ResolveError, ResolverConfig};
+use crate::restart::spawn_restarting;
 use crate::roster::Roster;
 
 /// Minimum delay in milliseconds between two resolutions of a name, which protects name servers. [`MAX_VALID_MS`] is
@@ -19,7 +23,8 @@ const MAX_VALID_MS: u64 = 3_600_000;
 /// Validity in milliseconds of the result that a name does not exist, without `valid=`, as in nginx.
 const ABSENT_MS: u64 = 10_000;
 
-/// Callback for the error log. The message contains the name that could not be resolved, the reason and the upstream.
+/// Callback for the error log, called with a message when a name cannot be resolved, or when its resolution is
+/// restarted after a panic.
 pub type UnresolvedLogger = Rc<dyn Fn(&str)>;
 
 impl Group {
@@ -27,42 +32,65 @@ impl Group {
     /// No effect if a worker has already started this for the group.
     pub fn follow_names(&self, log_unresolved: &UnresolvedLogger) {
         if self.roster.begin_resolving() {
-            tokio::task::spawn_local(follow_all(Arc::downgrade(&self.roster), Rc::clone(log_unresolved)));
+            let followed = FollowedNames {
+                roster: Arc::downgrade(&self.roster),
+                log_unresolved: Rc::clone(log_unresolved),
+                servers: RefCell::default(),
+            };
+            spawn_restarting(Rc::new(followed), FollowedNames::follow, FollowedNames::log_panic);
         }
     }
 }
 
-/// Starts a task for each name, including names of servers added at run time.
-async fn follow_all(roster: Weak<Roster>, log_unresolved: UnresolvedLogger) {
-    let mut followed: HashSet<u64> = HashSet::new();
-    loop {
-        let Some(strong) = roster.upgrade() else { return };
-        let Some((resolver, timeout_ms)) = strong.resolver.clone() else { return };
-        let named = strong.named();
-        followed.retain(|id| named.iter().any(|(known, _)| known == id));
-        for (id, named) in named {
-            if !followed.insert(id) {
-                continue;
+/// Names of the servers of a group, each of which is resolved by a task.
+struct FollowedNames {
+    roster: Weak<Roster>,
+    log_unresolved: UnresolvedLogger,
+    /// Identifiers of the servers that have a task.
+    servers: RefCell<HashSet<u64>>,
+}
+
+impl FollowedNames {
+    /// Starts a task for each name, including names of servers added at run time.
+    async fn follow(self: Rc<Self>) {
+        loop {
+            let Some(roster) = self.roster.upgrade() else { return };
+            let Some((resolver, timeout_ms)) = roster.resolver.clone() else { return };
+            let named = roster.named();
+            self.servers.borrow_mut().retain(|id| named.iter().any(|(known, _)| known == id));
+            for (id, named) in named {
+                if !self.servers.borrow_mut().insert(id) {
+                    continue;
+                }
+                let refresher = NameRefresher {
+                    roster: Weak::clone(&self.roster),
+                    server: id,
+                    named,
+                    resolver: Arc::clone(&resolver),
+                    timeout_ms,
+                    log_unresolved: Rc::clone(&self.log_unresolved),
+                    last_logged: None,
+                    lost: Vec::new(),
+                };
+                spawn_restarting(Rc::clone(&self), move |_| refresher.clone().run(), Self::log_panic);
             }
-            let follower = NameRefresher {
-                roster: Weak::clone(&roster),
-                server: id,
-                named,
-                resolver: Arc::clone(&resolver),
-                timeout_ms,
-                log_unresolved: Rc::clone(&log_unresolved),
-                last_logged: None,
-                lost: Vec::new(),
-            };
-            tokio::task::spawn_local(follower.run());
+            let renamed = Arc::clone(&roster.names_changed);
+            drop(roster);
+            renamed.notified().await;
         }
-        let renamed = Arc::clone(&strong.names_changed);
-        drop(strong);
-        renamed.notified().await;
+    }
+
+    fn log_panic(&self, panic: &JoinError) {
+        let Some(roster) = self.roster.upgrade() else { return };
+        let group = roster.name();
+        (self.log_unresolved)(&format!(
+            "resolution of server names in upstream \"{group}\" is restarted after an internal error: {panic}"
+        ));
     }
 }
 
 /// Periodic resolution of a single name.
+#[derive(Clone)]
 struct NameRefresher {
     roster: Weak<Roster>,
     /// Identifier, in its group, of the server whose name is resolved.
@@ -73,7 +101,7 @@ struct NameRefresher {
     /// failure.
     timeout_ms: u64,
     log_unresolved: UnresolvedLogger,
-    /// Last logged failure of the resolution; the same failure is not logged again.
+    /// Failure logged last, `None` after a success; the same failure is not logged twice in a row.
     last_logged: Option<ResolveError>,
     /// Servers of a service (SRV records) that had no address in the last result, each with the reason.
     lost: Vec<(String, ResolveError)>,

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::thread;
+use std::time::Duration;
 
 use myriad_conf::model::UpstreamQueue;
 use myriad_http::Method;
@@ -196,6 +197,31 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
         // The task stops when the group is dropped.
         drop(group);
         assert_eq!(heard.recv().await, None);
+    });
+}
+
+#[test]
+fn resolution_of_a_name_continues_after_a_panic() {
+    let server = NameServer::start(|_, number| {
+        vec![ScriptedReply { code: if number == 0 { 3 } else { 0 }, ..ScriptedReply::address(1) }]
+    });
+    let group = awaited(&server, 80);
+    run(async {
+        let (sender, mut logged) = tokio::sync::mpsc::unbounded_channel();
+        let log: UnresolvedLogger = Rc::new(move |message| {
+            assert!(!message.contains("Host not found"), "panic of the logger");
+            let _ = sender.send(message.to_owned());
+        });
+        group.follow_names(&log);
+        let message = logged.recv().await.expect("a message");
+        assert!(message.contains("is restarted") && message.contains("panic of the logger"), "{message}");
+        for _ in 0..200 {
+            if !group.peers().is_empty() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the name is not resolved again");
     });
 }
 
