@@ -63,7 +63,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<RequestLimitSettings>.flag => answer.dry_run),
-        "Counts and logs, but rejects no request.",
+        "Counts and logs, but neither rejects nor delays requests.",
     )
     .default("off"),
 ];

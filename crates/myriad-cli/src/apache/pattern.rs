@@ -102,7 +102,7 @@ fn with_path_info(pattern: &str) -> String {
     out
 }
 
-/// Returns whether a regex matches every text.
+/// Returns whether a regex is one of the usual ones that match every text without line breaks.
 pub(crate) fn is_any(pattern: &str) -> bool {
     matches!(pattern, "" | "^" | "$" | ".*" | "^.*" | "^.*$" | ".*$" | "(.*)" | "^(.*)$" | "^(.*)" | "(.*)$")
 }

@@ -71,7 +71,7 @@ pub struct Runtime {
     pub disk_limits: HashMap<String, DiskLimits>,
     /// Error log of `http`, to which the zones report errors.
     pub zone_log: ErrorLog,
-    /// Groups of origins by name, for targets with variables.
+    /// All groups of origins of the `http` block, by name.
     pub groups: HashMap<String, Arc<OriginGroup>>,
     /// Groups of origins of the `stream` block, for status and administration.
     pub stream_groups: Vec<GroupControl>,

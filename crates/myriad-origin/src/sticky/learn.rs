@@ -82,7 +82,8 @@ struct LearningBody {
 }
 
 impl LearningBody {
-    /// Learns the session if no data is left: the client then has the whole response and may send its next request.
+    /// Learns the session if no data is left: the client may send its next request as soon as it has received the data
+    /// returned so far.
     fn learn_if_complete(&mut self) {
         if self.body.size_hint() == Some(0) {
             self.learn();

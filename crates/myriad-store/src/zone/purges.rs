@@ -18,9 +18,10 @@ const BATCH: u32 = 64;
 impl<M: Metadata> Zone<M> {
     /// Purges the pages that `covered` describes.
     ///
-    /// The purge is active when this returns: each page is checked at its next look-up. Once the [`PurgeFuture`]
-    /// completes, the purge survives a crash, and the pages of purged keys and labels have been counted. In a zone with
-    /// a folder, the calling thread neither writes nor searches for pages.
+    /// The purge is active when this returns, unless it is refused ([`PurgeError::Rule`], [`PurgeError::TooMany`]):
+    /// each page is checked at its next look-up. Once the [`PurgeFuture`] completes, the purge survives a crash, and
+    /// the pages of purged keys and labels have been counted. In a zone with a folder, the calling thread neither
+    /// writes nor searches for pages.
     ///
     /// A page covered by a soft purge must be fetched before it is served again ([`Object::fresh_until`] is 0), but may
     /// be used if that fetch fails. With [`Self::purge_from`], it is stale instead and can be served while it is

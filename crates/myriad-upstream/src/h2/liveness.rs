@@ -14,7 +14,7 @@
 const SILENCE: u64 = 1000;
 
 /// Maximum time in milliseconds without a frame after a PING, until the connection counts as dead. With [`SILENCE`],
-/// a request is repeated after two seconds.
+/// a request that may be repeated is repeated after two seconds.
 const PING_TIMEOUT: u64 = 1000;
 
 /// Time in milliseconds that a new request waits for a frame after a PING before it uses another connection.

@@ -31,11 +31,11 @@ pub(super) enum QueryScope {
     Path,
 }
 
-/// Response beyond the limit.
+/// Response beyond the limit. Requests that bypass the cache are never rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitAction {
-    /// Redirect to the URL with only the arguments of `keep=`; 429 if the response is not a cacheable page, or if no
-    /// argument would be removed.
+    /// Redirect to the URL with only the arguments of `keep=`; 429 if the response may not be stored, or if no argument
+    /// would be removed.
     Strip,
     /// Challenge page (`origin_challenge`). A client with a pass is counted by its pass, and receives 429 beyond the
     /// limit.

@@ -183,7 +183,8 @@ fn lock_response(exchange: &Exchange, status: u16, lock: &Lock) -> ContentRespon
     answer
 }
 
-/// UNLOCK: removes a lock. Returns 400 if the request has no token, 409 if the path has no lock with this token.
+/// UNLOCK: removes the lock that applies to the path. Returns 400 if the request has no token in the form of this
+/// server's (`urn:`), 409 if the lock that applies to the path does not have the first of these tokens.
 pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let target = match DavTarget::of(exchange, &uri) {
@@ -200,6 +201,6 @@ pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> PhaseS
     {
         PhaseStep::Answer(ContentResponse::new(204, ResponseBody::None))
     } else {
-        DavFailure::new(409, "the lock does not exist").into_step(&mut exchange.request)
+        DavFailure::new(409, "no lock with this token applies to the path").into_step(&mut exchange.request)
     }
 }
