@@ -47,6 +47,7 @@ impl Noise {
             return None;
         }
         let (a, b) = (tokens(earlier), tokens(later));
+        let permitted = (b.len() / NOISE_PART).max(MIN_NOISE);
         let (mut i, mut j, mut noisy) = (0, 0, 0);
         let mut places = Vec::new();
         while i < a.len() || j < b.len() {
@@ -56,6 +57,10 @@ impl Noise {
             }
             let (skipped, added) = resync(&a[i..], &b[j..])?;
             noisy += skipped.max(added);
+            // Searching for the end of a difference is expensive, so the search stops early on pages that differ a lot.
+            if noisy > permitted || places.len() == MAX_PLACES {
+                return None;
+            }
             places.push(NoisePlace {
                 start: u32::try_from(j).ok()?,
                 len: u16::try_from(added).ok()?,
@@ -63,8 +68,7 @@ impl Noise {
             });
             (i, j) = (i + skipped, j + added);
         }
-        let permitted = (b.len() / NOISE_PART).max(MIN_NOISE);
-        (places.len() <= MAX_PLACES && noisy <= permitted).then_some(Noise(places))
+        Some(Noise(places))
     }
 
     /// Returns whether no place differs.
