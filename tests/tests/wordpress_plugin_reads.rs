@@ -467,6 +467,7 @@ add_action('pre_get_posts', function ($query) {
         exit;
     }
 }, 1);
+add_filter('nocache_headers', fn ($fields) => ['Cache-Control' => 'no-cache, must-revalidate, max-age=0, no-store, private'] + $fields);
 add_shortcode('address', function () { return $_SERVER['REMOTE_ADDR'] . ' ' . ($_SERVER['HTTP_X_REAL_IP'] ?? 'none'); });
 add_action('shutdown', function () { file_put_contents(ABSPATH . 'address.txt', $_SERVER['REMOTE_ADDR']); });
 add_shortcode('form', function () {
@@ -502,6 +503,10 @@ fn redirects_before_the_template_are_purged_and_pages_do_not_depend_on_the_addre
     assert_eq!(moved().0, "/second/");
 
     site.run_php(HOST, "flush_rewrite_rules();");
+    let missing = || server.fetch(&Request::get("/favicon-missing.js").host(HOST));
+    assert_eq!(missing().status, 404);
+    assert_eq!(missing().cache(), "HIT");
+
     let sitemap = || server.fetch(&Request::get("/own-sitemap.xml").host(HOST));
     let first = sitemap().text();
     assert_eq!((sitemap().cache(), sitemap().status), ("HIT", 200));

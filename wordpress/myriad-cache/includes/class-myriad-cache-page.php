@@ -55,6 +55,7 @@ class Myriad_Cache_Page {
 		}
 		Myriad_Cache_Notes::start();
 		if ( ! self::has_own_cookie() ) {
+			add_filter( 'nocache_headers', array( __CLASS__, 'share_missing' ), PHP_INT_MAX );
 			Myriad_Cache_Nonces::start();
 			if ( Myriad_Cache_Known::is_offered() ) {
 				Myriad_Cache_Known::start();
@@ -89,6 +90,20 @@ class Myriad_Cache_Page {
 	 */
 	private static function has_own_cookie() {
 		return (bool) preg_grep( '/^(?:wordpress_|wp-postpass|comment_author|woocommerce_|wp_woocommerce_|NO_CACHE$|PHPSESSID$)/', array_map( 'strval', array_keys( $_COOKIE ) ) );
+	}
+
+	/**
+	 * Permits shared caches to store the page for a missing address, so that a missing file does not cost a page of PHP for each
+	 * view. Since WordPress 6.3, `private` forbids that; without it, Myriad stores such pages for ten seconds.
+	 *
+	 * @param string[] $fields Header fields that forbid caching.
+	 * @return string[]
+	 */
+	public static function share_missing( $fields ) {
+		if ( isset( $fields['Cache-Control'] ) && is_404() && ! is_user_logged_in() ) {
+			$fields['Cache-Control'] = implode( ', ', array_diff( array_map( 'trim', explode( ',', $fields['Cache-Control'] ) ), array( 'private' ) ) );
+		}
+		return $fields;
 	}
 
 	/**
