@@ -468,7 +468,8 @@ add_action('pre_get_posts', function ($query) {
     }
 }, 1);
 add_filter('nocache_headers', fn ($fields) => ['Cache-Control' => 'no-cache, must-revalidate, max-age=0, no-store, private'] + $fields);
-add_shortcode('address', function () { return $_SERVER['REMOTE_ADDR'] . ' ' . ($_SERVER['HTTP_X_REAL_IP'] ?? 'none'); });
+add_action('init', function () { $GLOBALS['at_init'] = $_SERVER['REMOTE_ADDR']; }, 0);
+add_shortcode('address', function () { return $GLOBALS['at_init'] . ' ' . $_SERVER['REMOTE_ADDR'] . ' ' . ($_SERVER['HTTP_X_REAL_IP'] ?? 'none'); });
 add_action('shutdown', function () { file_put_contents(ABSPATH . 'address.txt', $_SERVER['REMOTE_ADDR']); });
 add_shortcode('form', function () {
     ob_start();
@@ -513,9 +514,9 @@ fn redirects_before_the_template_are_purged_and_pages_do_not_depend_on_the_addre
     site.run_php(HOST, "sleep(1); wp_update_post(['ID' => get_posts(['numberposts' => 1])[0]->ID, 'post_content' => 'changed']);");
     assert_ne!(sitemap().text(), first);
 
-    assert_eq!(shown(&server, "address", None).0, "[begin]192.0.2.1 none");
+    assert_eq!(shown(&server, "address", None).0, "[begin]192.0.2.1 192.0.2.1 none");
     let own = shown(&server, "address", Some("NO_CACHE=1"));
-    assert_ne!(own.0, "[begin]192.0.2.1 none", "a page of one visitor");
+    assert_ne!(own.0, "[begin]192.0.2.1 192.0.2.1 none", "a page of one visitor");
     assert_eq!(
         fs::read_to_string(site.root().join("address.txt")).expect("written"),
         own.0["[begin]".len()..].split(' ').next().expect("an address")

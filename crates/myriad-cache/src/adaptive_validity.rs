@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use myriad_log::LogLevel;
-use myriad_policy::{AFTER_PURGE_MS, CachePolicy, Difference, Noise, PageHistory};
+use myriad_policy::{AFTER_PURGE_MS, Difference, Noise, PageHistory};
 use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource};
 use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
 
@@ -69,10 +69,11 @@ pub(crate) fn assess(
 }
 
 /// Limits the lifetime of a page that the origin confirmed by a 304, and copies the history of the page.
-pub(crate) fn confirm(rules: &CachePolicy, stored: &Page, meta: &mut PageMeta, now: u64) {
-    let Some(min_ms) = rules.adaptive_min_ms else { return };
+pub(crate) fn confirm(exchange: &Exchange, cache: &CachePlace, stored: &Page, meta: &mut PageMeta, now: u64) {
+    let Some(min_ms) = cache.rules.adaptive_min_ms else { return };
     let history = stored.meta().history().unwrap_or_else(|| PageHistory::new(stored.stored_at()));
-    let lifetime = history.limit(meta.facts.lifetime(), min_ms, now, false);
+    let is_after_purge = was_purged(cache, Some(stored), exchange, now);
+    let lifetime = history.limit(meta.facts.lifetime(), min_ms, now, is_after_purge);
     *meta = meta.with_history(&history);
     meta.facts.stored_lifetime = lifetime.into();
 }
@@ -127,13 +128,18 @@ impl Renderings<'_> {
         let was_equal = old.equal_since.saturating_add(MIN_EQUAL_MS) < self.previous.stored_at();
         // A change that a purge announced needs no explanation.
         let is_checked = !is_invalid(self.previous) && (was_equal || !old.is_noise_known);
-        let history =
-            PageHistory { is_noise_known: old.is_noise_known && !is_checked, ..PageHistory::new(self.now) };
+        // The places with noise are not those of the new content, so that they must be found again.
+        let is_noise_known = old.is_noise_known && !is_checked && !is_invalid(self.previous);
+        let history = PageHistory { is_noise_known, ..PageHistory::new(self.now) };
         (history, is_checked.then(|| NoiseCheck { before: self.previous.clone() }))
     }
 
     /// Returns the history of a page that was fetched twice in succession: `previous` is the first of these fetches.
     fn after_second_fetch(&self, exchange: &Exchange, cache: &CachePlace, check: &NoiseCheck) -> PageHistory {
+        if is_invalid(self.previous) {
+            // A purge announced a change between the two fetches: their differences are not only noise.
+            return PageHistory::new(self.now);
+        }
         let body = contiguous(self.body);
         let changed = PageHistory { is_noise_known: true, ..PageHistory::new(self.previous.stored_at()) };
         let first = self.previous.body();

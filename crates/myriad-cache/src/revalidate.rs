@@ -9,10 +9,10 @@ use myriad_store::{Completion, FlightWriter};
 
 use crate::adaptive_validity;
 use crate::arrival::Arrival;
+use crate::journey_step::CacheContext;
 use crate::origin_fields;
 use crate::page;
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::runtime::OriginPlace;
 use myriad_store::page::{Page, PageMarks, PageMeta, PageView};
 
 /// Result of a 304 response.
@@ -30,7 +30,7 @@ pub(crate) enum Confirmation {
 /// (RFC 9111 section 3.2).
 pub(crate) fn confirm(
     exchange: &Exchange,
-    place: &OriginPlace,
+    CacheContext { origin: place, cache }: CacheContext<'_>,
     rules: &CachePolicy,
     writer: FlightWriter<PageMeta>,
     head: &ResponseHead,
@@ -73,7 +73,7 @@ pub(crate) fn confirm(
                 meta
             };
             meta.facts.response_time = stored.meta().response_time;
-            adaptive_validity::confirm(rules, &stored, &mut meta, arrival.now);
+            adaptive_validity::confirm(exchange, cache, &stored, &mut meta, arrival.now);
             let alternatives = page::alternatives_of(&stored);
             let (now, fresh_until) = (arrival.now, meta.facts.lifetime().fresh_until);
             writer.renew(Completion { meta, now, fresh_until, alternatives });

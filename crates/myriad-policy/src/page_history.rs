@@ -8,6 +8,9 @@ use crate::{Lifetime, ValiditySource};
 pub const AFTER_PURGE_MS: u64 = 10_000;
 /// Validity of a page that is fetched directly after a purge, in ms.
 const AFTER_PURGE_VALID_MS: u64 = 10_000;
+/// Time for which the content of a page must have been equal for a validity of more than an hour, in ms.
+const STABLE_MS: u64 = 24 * HOUR_MS;
+const HOUR_MS: u64 = 3_600_000;
 
 /// Result of earlier renderings of a page, stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,13 +30,15 @@ impl PageHistory {
     }
 
     /// Limits a lifetime from the origin's response to half the time for which the content is known to be equal, but
-    /// at least `min_ms`. A page that is fetched directly after a purge is valid for 10 s. Shorter lifetimes, and those
+    /// at least `min_ms`, and at most an hour if the content has changed within the last day. A page that is fetched directly after a purge is valid for 10 s. Shorter lifetimes, and those
     /// that the configuration sets, are returned unchanged.
     pub fn limit(&self, lifetime: Lifetime, min_ms: u64, now: u64, is_after_purge: bool) -> Lifetime {
         let longest = if is_after_purge {
             AFTER_PURGE_VALID_MS
         } else {
-            (now.saturating_sub(self.equal_since) / 2).max(min_ms)
+            let equal_ms = now.saturating_sub(self.equal_since);
+            let most = if equal_ms < STABLE_MS { HOUR_MS } else { u64::MAX };
+            (equal_ms / 2).min(most).max(min_ms)
         };
         let fresh_until = now.saturating_add(longest);
         if !lifetime.source.is_from_response() || lifetime.fresh_until <= fresh_until {
@@ -108,6 +113,8 @@ mod tests {
         assert_eq!(valid(&since(0), day, false), MINUTE);
         assert_eq!(valid(&since(10 * MINUTE), day, false), 5 * MINUTE);
         assert_eq!(valid(&since(900_000_000), day, false), DAY, "the origin's validity is the maximum");
+        assert_eq!(valid(&since(20 * 60 * MINUTE), day, false), 60 * MINUTE, "changed within the last day");
+        assert_eq!(valid(&since(DAY), day, false), DAY / 2);
         assert_eq!(valid(&since(10 * MINUTE), day, true), 10_000);
         let short = lifetime(30_000, ValiditySource::XAccelExpires);
         assert_eq!(since(0).limit(short, MINUTE, NOW, false), short);

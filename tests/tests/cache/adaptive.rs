@@ -76,3 +76,26 @@ fn shorter_and_configured_validities_stay() {
     assert!(ttl(&server.get("/short")) <= 30);
     assert!(ttl(&server.get("/configured")) > 3000);
 }
+
+#[test]
+fn noise_is_found_again_after_a_change_that_a_soft_purge_announced() {
+    let text = Arc::new(Mutex::new("open".to_owned()));
+    let rules = "fastcgi_cache_adaptive 1s; fastcgi_cache_background_update on; fastcgi_cache_purge on; cache_status on;";
+    let (server, origin) = start(rules, &text);
+    server.get("/a");
+    wait_for("the noise", || {
+        server.get("/a");
+        origin.count() >= 4
+    });
+    *text.lock().unwrap() = "closed".to_owned();
+    let purge = Request::new("PURGE", "/a").field("X-Soft-Purge", "1");
+    assert_eq!(server.fetch(&purge).status, 200);
+    wait_for("the change", || server.get("/a").text().contains("closed"));
+    // Only a page whose content is known to be equal becomes valid for longer than the minimum.
+    let mut last = server.get("/a");
+    wait_for("a longer validity than after the purge", || {
+        last = server.get("/a");
+        last.cache() == "HIT" && ttl(&last) >= 2
+    });
+    assert_eq!(reports(&server), 0);
+}

@@ -160,7 +160,7 @@ fn readable_certificates_are_listed_next_to_unreadable_ones() {
     assert_eq!(code, Some(1));
     let line = |file: &str| table.lines().find(|line| line.ends_with(file)).unwrap_or_default().to_owned();
     assert!(
-        line("one.crt").starts_with("one.test ") && line("two.crt").contains("cannot be parsed"),
+        line("one.crt").starts_with("one.test ") && line("two.crt").contains("cannot be read"),
         "{table}"
     );
     assert!(

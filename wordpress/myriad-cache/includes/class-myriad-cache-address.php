@@ -21,7 +21,7 @@ class Myriad_Cache_Address {
 	const ANY = '192.0.2.1';
 
 	/**
-	 * Fields in which proxies send the address of the visitor.
+	 * Fields in which proxies and modules of servers send the address or the country of the visitor.
 	 */
 	const FIELDS = array(
 		'HTTP_X_FORWARDED_FOR',
@@ -33,6 +33,10 @@ class Myriad_Cache_Address {
 		'HTTP_X_CLUSTER_CLIENT_IP',
 		'HTTP_CF_CONNECTING_IP',
 		'HTTP_CF_IPCOUNTRY',
+		'HTTP_X_COUNTRY_CODE',
+		'HTTP_CLOUDFRONT_VIEWER_COUNTRY',
+		'GEOIP_COUNTRY_CODE',
+		'MM_COUNTRY_CODE',
 		'HTTP_TRUE_CLIENT_IP',
 	);
 
@@ -44,7 +48,7 @@ class Myriad_Cache_Address {
 	private static $own = array();
 
 	/**
-	 * Replaces the address until the shutdown of PHP. Earlier code, such as firewalls, has seen the address of the visitor.
+	 * Replaces the address until the shutdown of PHP. Code that runs before `init`, such as firewalls, has seen the address of the visitor.
 	 */
 	public static function hide() {
 		/**

@@ -56,6 +56,8 @@ class Myriad_Cache_Page {
 		Myriad_Cache_Notes::start();
 		if ( ! self::has_own_cookie() ) {
 			add_filter( 'nocache_headers', array( __CLASS__, 'share_missing' ), PHP_INT_MAX );
+			// Shops determine the country of the visitor during `init`.
+			add_action( 'init', array( 'Myriad_Cache_Address', 'hide' ), PHP_INT_MIN );
 			Myriad_Cache_Nonces::start();
 			if ( Myriad_Cache_Known::is_offered() ) {
 				Myriad_Cache_Known::start();
@@ -112,10 +114,8 @@ class Myriad_Cache_Page {
 	public static function hold() {
 		if ( is_user_logged_in() ) {
 			Myriad_Cache_Known::stop();
+			Myriad_Cache_Address::restore();
 		} else {
-			if ( ! self::has_own_cookie() ) {
-				Myriad_Cache_Address::hide();
-			}
 			ob_start( array( __CLASS__, 'take' ) );
 		}
 	}

@@ -31,8 +31,6 @@ class Myriad_Cache_Shop {
 		'plugins/woocommerce/includes/class-wc-query.php',
 		'plugins/woocommerce/includes/class-wc-session-handler.php',
 		'plugins/woocommerce/includes/data-stores/class-wc-customer-data-store-session.php',
-		'plugins/woocommerce/includes/wc-core-functions.php',
-		'plugins/woocommerce/includes/wc-user-functions.php',
 		'plugins/woocommerce/src/Blocks/Assets/AssetDataRegistry.php',
 		'plugins/woocommerce/src/Internal/ComingSoon/',
 	);

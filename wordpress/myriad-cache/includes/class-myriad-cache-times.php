@@ -126,6 +126,10 @@ class Myriad_Cache_Times {
 		if ( ! empty( $vars['meta_query'] ) || ! empty( $vars['meta_key'] ) ) {
 			$is_date = (bool) preg_match( '/"(?:type|meta_type)":"(?:DATE|TIME)/i', (string) wp_json_encode( array_intersect_key( $vars, array_flip( array( 'meta_query', 'meta_type' ) ) ) ) );
 			foreach ( Myriad_Cache_Lists::meta_keys( $vars ) as $key ) {
+				if ( Myriad_Cache_Writes::is_noisy_field( (string) $key ) ) {
+					// Visits change the order of the list, which purges nothing.
+					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+				}
 				if ( $is_date || self::is_name( $key ) ) {
 					self::$fields[ $key ] = Myriad_Cache_Tags::next();
 				}
@@ -340,6 +344,7 @@ class Myriad_Cache_Times {
 		}
 		$stored = self::stored();
 		foreach ( $stored['options'] as $name ) {
+			self::$searched = 0;
 			self::note( (string) $name, get_option( (string) $name ) );
 		}
 		foreach ( array_keys( self::$fields ) as $field ) {

@@ -253,7 +253,27 @@ class Myriad_Cache_Transients {
 				Myriad_Cache_Times::add( (int) substr( $tag, 3 ) );
 			} else {
 				Myriad_Cache_Tags::add_named( $tag );
+				self::limit_noisy( $tag );
 			}
+		}
+	}
+
+	/**
+	 * Limits the validity of the page if a value was computed from a table or field that visits write, because such writes purge
+	 * nothing.
+	 *
+	 * @param string $tag Tag of the value.
+	 */
+	private static function limit_noisy( $tag ) {
+		global $wpdb;
+		$found = array();
+		if ( preg_match( '/-db\.(.+)$/', $tag, $found ) ) {
+			$is_noisy = Myriad_Cache_Writes::is_noisy( $wpdb->prefix . $found[1] ) || Myriad_Cache_Writes::is_noisy( $wpdb->base_prefix . $found[1] ) || Myriad_Cache_Writes::is_noisy( $found[1] );
+		} else {
+			$is_noisy = preg_match( '/\.by-meta-(.+)$/', $tag, $found ) && Myriad_Cache_Writes::is_noisy_field( $found[1] );
+		}
+		if ( $is_noisy ) {
+			Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
 		}
 	}
 

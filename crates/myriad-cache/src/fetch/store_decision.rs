@@ -134,16 +134,17 @@ fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
 /// no longer valid.
 fn confirm(
     exchange: &mut Exchange,
-    CacheContext { origin, cache }: CacheContext<'_>,
+    cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     own_request: bool,
     head: &ResponseHead,
     arrival: Arrival,
 ) -> FetchReport {
+    let cache = cached.cache;
     let stored = writer.previous().map_or(200, |page| page.meta().status);
     let rules = validity::rules(exchange, cache, head, stored);
     let generation = writer.generation();
-    match revalidate::confirm(exchange, origin, &rules, writer, head, arrival) {
+    match revalidate::confirm(exchange, cached, &rules, writer, head, arrival) {
         Confirmation::Page => FetchReport::Confirmed,
         Confirmation::Personal(why) => {
             if why.is_some_and(|why| invalidates_stored_page(304, why, false, own_request)) {
