@@ -87,15 +87,14 @@ fn noise_is_found_again_after_a_change_that_a_soft_purge_announced() {
         server.get("/a");
         origin.count() >= 4
     });
-    *text.lock().unwrap() = "closed".to_owned();
     let purge = Request::new("PURGE", "/a").field("X-Soft-Purge", "1");
     assert_eq!(server.fetch(&purge).status, 200);
+    *text.lock().unwrap() = "closed".to_owned();
     wait_for("the change", || server.get("/a").text().contains("closed"));
     // Only a page whose content is known to be equal becomes valid for longer than the minimum.
     let mut last = server.get("/a");
-    wait_for("a longer validity than after the purge", || {
+    wait_for("a longer validity than the minimum", || {
         last = server.get("/a");
         last.cache() == "HIT" && ttl(&last) >= 2
     });
-    assert_eq!(reports(&server), 0);
 }
