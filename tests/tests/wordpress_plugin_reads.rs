@@ -315,6 +315,12 @@ fn serve_counter() -> (WordPress, Server) {
 const STATEMENTS: &[(&str, &str, &str)] = &[
     ("SELECT a FROM x, `y` AS z JOIN db.w ON w.a = z.a, v WHERE b = 'FROM no'", "x y w v", "null"),
     ("/* plugin */ SELECT 1 FROM (a, b) UNION SELECT 2 FROM c FOR UPDATE", "a b c", "null"),
+    ("SELECT a.b, `c` FROM `x` AS a WHERE d IN (1, 2) LIMIT 1", "x", "null"),
+    ("SELECT a FROM x WHERE b IN (SELECT c FROM y)", "x y", "null"),
+    ("SELECT a FROM x WHERE b = 1 UNION SELECT a FROM y, z", "x y z", "null"),
+    ("SELECT `a from b` FROM x WHERE c = 'y' ORDER BY d", "x", "null"),
+    ("SELECT a FROM x b, y WHERE c = 1", "x y", "null"),
+    ("SELECT a FROM db.x WHERE b = 1", "x", "null"),
     ("INSERT INTO t (a, b) VALUES (1, 'x') ON DUPLICATE KEY UPDATE c = c + 1", "t", "c a b"),
     (
         "UPDATE t SET a = REPLACE(a, 'b', 'c'), d = (SELECT e FROM u WHERE f = 1), g = 2 WHERE h = 3",

@@ -30,7 +30,7 @@ class Myriad_Cache_Device {
 	/**
 	 * Names of classes that detect the device; plugins have copies with a prefix.
 	 */
-	const CLASSES = '/(?:^|[_\\\\])Mobile_?Detect$/i';
+	const CLASSES = '/(?:^|[_\\\\])Mobile_?Detect$/im';
 
 	/**
 	 * True after one of the filters was applied.
@@ -60,11 +60,21 @@ class Myriad_Cache_Device {
 	}
 
 	/**
+	 * Returns whether a class that detects the device is loaded.
+	 *
+	 * @return bool
+	 */
+	private static function has_class() {
+		$names = implode( "\n", get_declared_classes() );
+		return false !== stripos( $names, 'mobile' ) && preg_match( self::CLASSES, $names );
+	}
+
+	/**
 	 * Returns whether the page may differ between devices.
 	 *
 	 * @return bool
 	 */
 	public static function is_used() {
-		return self::$is_asked || (bool) array_filter( self::SWITCHERS, 'defined' ) || (bool) preg_grep( self::CLASSES, get_declared_classes() );
+		return self::$is_asked || (bool) array_filter( self::SWITCHERS, 'defined' ) || self::has_class();
 	}
 }

@@ -61,6 +61,13 @@ class Myriad_Cache_Known {
 	private static $reason = '';
 
 	/**
+	 * Files that may read the current user, as keys.
+	 *
+	 * @var array<string, true>
+	 */
+	private static $harmless = array();
+
+	/**
 	 * Number of comment forms that WordPress has begun; each must have a place for users who are logged in.
 	 *
 	 * @var int
@@ -158,7 +165,7 @@ class Myriad_Cache_Known {
 	 */
 	public static function note_asker() {
 		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
-		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 4 );
+		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 3 );
 		$asked  = 'wp_get_current_user';
 		$file   = isset( $frames[1]['file'] ) ? $frames[1]['file'] : '';
 		if ( isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ) {
@@ -195,7 +202,8 @@ class Myriad_Cache_Known {
 	 * @param string $asked Function.
 	 */
 	private static function note( $file, $asked ) {
-		if ( self::is_own( $file ) ) {
+		if ( isset( self::$harmless[ $file ] ) || self::is_own( $file ) ) {
+			self::$harmless[ $file ] = true;
 			return;
 		}
 		$name = self::name_of( $file );
@@ -207,6 +215,7 @@ class Myriad_Cache_Known {
 		 */
 		foreach ( (array) apply_filters( 'myriad_cache_harmless', array_merge( array( 'plugins/akismet/' ), Myriad_Cache_Shop::HARMLESS ) ) as $harmless ) {
 			if ( 0 === strpos( $name, (string) $harmless ) ) {
+				self::$harmless[ $file ] = true;
 				return;
 			}
 		}
@@ -448,43 +457,67 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Returns the page with tags in its places, or as anonymous visitors see it.
+	 * Returns the page with tags in its places, or as anonymous visitors see it, without marks of nonces.
 	 *
 	 * @param string $page Page.
 	 * @return array{0: string, 1: string[]} Page, and header fields.
 	 */
 	public static function finish( $page ) {
 		if ( '' === self::$mark ) {
-			return array( $page, array() );
+			return array( Myriad_Cache_Nonces::settle( $page ), array() );
 		}
 		self::check( $page );
-		$names = self::nonce_names( $page );
+		$is_page = self::is_page( $page );
+		$names   = self::nonce_names( $page );
 		/**
 		 * Filters whether known visitors get the stored page, with their own parts in its places.
 		 *
 		 * @param bool   $is_known True if no content of the page seems to depend on the visitor.
 		 * @param string $reason   Reason if it is not.
 		 */
-		$is_known = self::is_page( $page ) && apply_filters( 'myriad_cache_known', '' === self::$reason, self::$reason );
-		if ( ! $is_known && self::is_page( $page ) ) {
+		$is_known = $is_page && apply_filters( 'myriad_cache_known', '' === self::$reason, self::$reason );
+		if ( ! $is_known && $is_page ) {
 			self::refuse( 'the filter myriad_cache_known' );
 		}
 		$token = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
-		$whole = preg_replace_callback(
-			'/' . self::$mark . '([0-9]+)z/',
-			static function ( $found ) use ( $token ) {
-				list( $name, $text ) = self::$places[ (int) $found[1] ];
-				return '' === $token || self::NOTHING === $name ? $text : self::tag( $name, $text, $token );
-			},
-			$page
-		);
+		$whole = '';
+		$done  = 0;
+		foreach ( self::places_in( $page ) as $start => $number ) {
+			list( $name, $text ) = self::$places[ $number ];
+
+			$text   = Myriad_Cache_Nonces::settle( $text );
+			$whole .= substr( $page, $done, $start - $done ) . ( '' === $token || self::NOTHING === $name ? $text : self::tag( $name, $text, $token ) );
+			$done   = $start + strlen( self::$mark . $number . 'z' );
+		}
+		$whole .= substr( $page, $done );
 		if ( ! $is_known ) {
+			foreach ( array_keys( $names ) as $mark ) {
+				$whole = str_replace( (string) $mark, Myriad_Cache_Nonces::nonce( $mark ), $whole );
+			}
 			return array( $whole, '' === self::$reason ? array() : array( 'X-Myriad-ESI: why="' . preg_replace( '/[^ -!#-+\-.-~]/', '_', self::$reason ) . '"' ) );
 		}
 		foreach ( $names as $mark => $name ) {
 			$whole = str_replace( (string) $mark, self::tag( $name, Myriad_Cache_Nonces::nonce( $mark ), $token ), $whole );
 		}
 		return array( $whole, array( 'Surrogate-Control: content="ESI/1.0"', 'X-Myriad-ESI: known, joint=' . self::ARGUMENT . ', token=' . $token ) );
+	}
+
+	/**
+	 * Returns the places in a page.
+	 *
+	 * @param string $page Page.
+	 * @return array<int, int> Numbers of places, by position in the page.
+	 */
+	private static function places_in( $page ) {
+		$numbers = array();
+		for ( $at = strpos( $page, self::$mark ); false !== $at; $at = strpos( $page, self::$mark, $at + 1 ) ) {
+			$from   = $at + strlen( self::$mark );
+			$number = (int) substr( $page, $from, strspn( $page, '0123456789', $from, 9 ) );
+			if ( isset( self::$places[ $number ] ) && 0 === substr_compare( $page, $number . 'z', $from, strlen( $number . 'z' ) ) ) {
+				$numbers[ $at ] = $number;
+			}
+		}
+		return $numbers;
 	}
 
 	/**
@@ -508,7 +541,7 @@ class Myriad_Cache_Known {
 	 * @return bool
 	 */
 	private static function is_page( $page ) {
-		if ( 200 !== http_response_code() || is_feed() || is_embed() || false === stripos( $page, '</body>' ) || ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) ) {
+		if ( 200 !== http_response_code() || is_feed() || is_embed() || ( false === strrpos( $page, '</body>' ) && false === stripos( $page, '</body>' ) ) || ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) ) {
 			return false;
 		}
 		return (bool) preg_grep( '#^Content-Type:\s*text/html#i', headers_list() );
@@ -520,11 +553,12 @@ class Myriad_Cache_Known {
 	 * @param string $page Page.
 	 */
 	private static function check( $page ) {
-		$mark = self::$mark;
 		$here = array();
-		foreach ( self::$places as $number => $place ) {
-			if ( false !== strpos( $page, $mark . $number . 'z' ) ) {
-				$here[] = $place[0];
+		$at   = array(); // First position of each place.
+		foreach ( self::places_in( $page ) as $start => $number ) {
+			if ( ! isset( $at[ $number ] ) ) {
+				$at[ $number ] = $start;
+				$here[]        = self::$places[ $number ][0];
 			}
 		}
 		$counts = array_count_values( $here );
@@ -538,9 +572,8 @@ class Myriad_Cache_Known {
 		if ( $guests !== $ends ) {
 			self::refuse( 'a section for guests is incomplete' );
 		}
-		foreach ( self::$places as $number => $place ) {
-			$from = 'guest' === $place[0] ? strpos( $page, $mark . $number . 'z' ) : false;
-			if ( false !== $from && preg_match( '/<!--|--!?>/', self::up_to_end( $page, $from ) ) ) {
+		foreach ( $at as $number => $start ) {
+			if ( 'guest' === self::$places[ $number ][0] && preg_match( '/<!--|--!?>/', self::up_to_end( $page, $start ) ) ) {
 				self::refuse( 'an HTML comment in the comment form' );
 			}
 		}

@@ -156,8 +156,8 @@ class Myriad_Cache_Lists {
 	private static function fields( $query ) {
 		$fields = array();
 		foreach ( self::SELECTORS as $argument => $field ) {
-			$value = $query->get( $argument );
-			if ( null !== $value && '' !== $value && array() !== $value ) {
+			$value = isset( $query->query_vars[ $argument ] ) ? $query->query_vars[ $argument ] : '';
+			if ( '' !== $value && array() !== $value ) {
 				$fields[] = $field;
 			}
 		}

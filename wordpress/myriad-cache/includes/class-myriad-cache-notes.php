@@ -23,9 +23,9 @@ class Myriad_Cache_Notes {
 	private static $terms_asked = array();
 
 	/**
-	 * Terms of those posts.
+	 * Terms of those posts, as keys.
 	 *
-	 * @var array<int, array<string, int[]>>
+	 * @var array<int, array<string, array<int, true>>>
 	 */
 	private static $terms_of = array();
 
@@ -218,8 +218,12 @@ class Myriad_Cache_Notes {
 	 * @return mixed
 	 */
 	public static function note_title( $value, $post = 0 ) {
+		$id = is_object( $post ) ? (int) $post->ID : (int) $post;
+		if ( $id > 0 && Myriad_Cache_Tags::has( 'p' . $id ) ) {
+			return $value; // Purged by changes of the title, too.
+		}
 		if ( $post && 'page' === get_post_type( $post ) ) {
-			Myriad_Cache_Tags::add( 'pt' . ( is_object( $post ) ? $post->ID : (int) $post ) );
+			Myriad_Cache_Tags::add( 'pt' . $id );
 			return $value;
 		}
 		return self::note_post( $value, $post );
@@ -250,7 +254,7 @@ class Myriad_Cache_Notes {
 			$id   = (int) $post;
 			$type = '';
 		}
-		if ( $id > 0 && ! in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
+		if ( $id > 0 && ! Myriad_Cache_Tags::has( 'p' . $id ) && ! in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
 			Myriad_Cache_Tags::add( 'p' . $id );
 		}
 		return $value;
@@ -315,17 +319,18 @@ class Myriad_Cache_Notes {
 	 * @return mixed
 	 */
 	public static function note_terms_of_post( $terms, $post_id, $taxonomy ) {
-		if ( is_array( $terms ) && $terms ) {
-			foreach ( $terms as $term ) {
-				self::$slugs[ $term->term_id ] = true;
-
-				self::$terms_of[ $post_id ][ $taxonomy ][] = $term->term_id;
-			}
-			if ( ! isset( self::$terms_asked[ $post_id ][ $taxonomy ] ) ) {
-				self::$terms_asked[ $post_id ][ $taxonomy ] = 0;
-			}
-			++self::$terms_asked[ $post_id ][ $taxonomy ];
+		if ( ! is_array( $terms ) || ! $terms ) {
+			return $terms;
 		}
+		foreach ( $terms as $term ) {
+			self::$slugs[ $term->term_id ] = true;
+
+			self::$terms_of[ $post_id ][ $taxonomy ][ $term->term_id ] = true;
+		}
+		if ( ! isset( self::$terms_asked[ $post_id ][ $taxonomy ] ) ) {
+			self::$terms_asked[ $post_id ][ $taxonomy ] = 0;
+		}
+		++self::$terms_asked[ $post_id ][ $taxonomy ];
 		return $terms;
 	}
 
@@ -358,7 +363,7 @@ class Myriad_Cache_Notes {
 		foreach ( self::$terms_asked as $post_id => $taxonomies ) {
 			foreach ( $taxonomies as $taxonomy => $asked ) {
 				if ( $asked > 0 ) {
-					foreach ( self::$terms_of[ $post_id ][ $taxonomy ] as $term_id ) {
+					foreach ( array_keys( self::$terms_of[ $post_id ][ $taxonomy ] ) as $term_id ) {
 						Myriad_Cache_Tags::add( 't' . $term_id );
 					}
 				}

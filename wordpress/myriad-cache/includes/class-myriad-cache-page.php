@@ -116,6 +116,7 @@ class Myriad_Cache_Page {
 			Myriad_Cache_Known::stop();
 			Myriad_Cache_Address::restore();
 		} else {
+			Myriad_Cache_Nonces::stop_passing();
 			ob_start( array( __CLASS__, 'take' ) );
 		}
 	}
@@ -165,7 +166,6 @@ class Myriad_Cache_Page {
 		list( $made, $fields ) = Myriad_Cache_Known::finish( self::$made );
 		self::send_head( $fields );
 		self::$made = '';
-		$made       = Myriad_Cache_Nonces::settle( $made );
 		Myriad_Cache_Nonces::stop();
 		return $made;
 	}

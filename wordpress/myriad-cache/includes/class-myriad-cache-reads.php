@@ -38,9 +38,10 @@ class Myriad_Cache_Reads {
 	);
 
 	/**
-	 * Number of calling functions that are compared.
+	 * Number of calling functions that are compared, and of those that are compared first: most callers are near.
 	 */
 	const DEPTH = 14;
+	const NEAR  = 8;
 
 	/**
 	 * Maximum number of reads of a page whose callers are determined. Later reads count as reads by a plugin.
@@ -93,11 +94,25 @@ class Myriad_Cache_Reads {
 	private static $traces = 0;
 
 	/**
-	 * Posts whose fields were read, as keys, with numbers of additions as in `Myriad_Cache_Tags`.
+	 * Posts whose fields were read, as keys, with stages as in `Myriad_Cache_Tags`.
 	 *
 	 * @var array<int, int>
 	 */
 	private static $posts = array();
+
+	/**
+	 * Names of fields of posts that were read, as keys; true for those with separate tags.
+	 *
+	 * @var array<string, bool>
+	 */
+	private static $fields = array();
+
+	/**
+	 * Regular expression for names of tables, by prefix of the site.
+	 *
+	 * @var array<string, string>
+	 */
+	private static $patterns = array();
 
 	/**
 	 * Folders whose SQL is not noted: WordPress's own and the folder of this plugin.
@@ -176,10 +191,10 @@ class Myriad_Cache_Reads {
 	/**
 	 * Returns the present state of the reads, for since().
 	 *
-	 * @return array{0: int, 1: int} Number of the last addition, and number of posts in memory.
+	 * @return array{0: int, 1: int} Number of the stage, and number of posts in memory.
 	 */
 	public static function mark() {
-		return array( Myriad_Cache_Tags::next(), count( self::held( 'posts' ) ) );
+		return array( Myriad_Cache_Tags::mark(), count( self::held( 'posts' ) ) );
 	}
 
 	/**
@@ -280,9 +295,11 @@ class Myriad_Cache_Reads {
 		if ( ++self::$traces > self::MOST_TRACES ) {
 			return false;
 		}
-		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::DEPTH ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
-			if ( isset( $functions[ $frame['function'] ] ) ) {
-				return true;
+		foreach ( array( self::NEAR, self::DEPTH ) as $depth ) {
+			foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
+				if ( isset( $functions[ $frame['function'] ] ) ) {
+					return true;
+				}
 			}
 		}
 		return false;
@@ -313,16 +330,19 @@ class Myriad_Cache_Reads {
 	 */
 	public static function note_post_field( $value, $post_id, $name = '' ) {
 		if ( self::$is_noting && $post_id > 0 ) {
-			if ( isset( Myriad_Cache_Stock::FIELDS[ $name ] ) ) {
+			if ( ! isset( self::$fields[ $name ] ) ) {
+				self::$fields[ $name ] = isset( Myriad_Cache_Stock::FIELDS[ $name ] );
+				if ( '' !== (string) $name && Myriad_Cache_Writes::is_noisy_field( (string) $name ) ) {
+					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+				}
+			}
+			if ( self::$fields[ $name ] ) {
 				Myriad_Cache_Tags::add( 'st' . (int) $post_id );
 			}
-			if ( '' !== (string) $name && Myriad_Cache_Writes::is_noisy_field( (string) $name ) ) {
-				Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
-			}
-			if ( is_multisite() && ms_is_switched() ) {
-				Myriad_Cache_Tags::add( 'p' . (int) $post_id );
+			if ( empty( $GLOBALS['_wp_switched_stack'] ) ) {
+				self::$posts[ (int) $post_id ] = Myriad_Cache_Tags::$stage;
 			} else {
-				self::$posts[ (int) $post_id ] = Myriad_Cache_Tags::next();
+				Myriad_Cache_Tags::add( 'p' . (int) $post_id );
 			}
 		}
 		return $value;
@@ -415,13 +435,16 @@ class Myriad_Cache_Reads {
 		}
 		Myriad_Cache_Tables::note( $sql );
 		Myriad_Cache_Transients::note( $sql );
-		if ( self::is_own_sql() ) {
+		if ( ! isset( self::$patterns[ $wpdb->prefix ] ) ) {
+			$prefixes = '(?:' . preg_quote( $wpdb->prefix, '/' ) . '|' . preg_quote( $wpdb->base_prefix, '/' ) . ')';
+
+			self::$patterns[ $wpdb->prefix ] = '/\b' . $prefixes . '(' . implode( '|', array_keys( self::TABLES ) ) . ')\b/';
+		}
+		$tables = array();
+		$single = array();
+		if ( ! preg_match_all( self::$patterns[ $wpdb->prefix ], substr( $sql, 0, self::MOST_SQL ), $tables ) || self::is_own_sql() ) {
 			return $sql;
 		}
-		$prefixes = '(?:' . preg_quote( $wpdb->prefix, '/' ) . '|' . preg_quote( $wpdb->base_prefix, '/' ) . ')';
-		$tables   = array();
-		$single   = array();
-		preg_match_all( '/\b' . $prefixes . '(' . implode( '|', array_keys( self::TABLES ) ) . ')\b/', substr( $sql, 0, self::MOST_SQL ), $tables );
 		$tables = array_values( array_unique( $tables[1] ) );
 		$ids    = array();
 		if ( 1 === count( $tables ) && 'term_relationships' !== $tables[0] && strlen( $sql ) <= self::MOST_SQL && preg_match( self::SINGLE, $sql, $single ) ) {
@@ -449,11 +472,13 @@ class Myriad_Cache_Reads {
 	 */
 	private static function is_own_sql() {
 		$file = '';
-		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::DEPTH ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not name the caller.
-			if ( isset( $frame['class'], $frame['file'] ) && is_a( $frame['class'], 'wpdb', true ) ) {
-				$file = $frame['file'];
-			} elseif ( '' !== $file ) {
-				break;
+		foreach ( array( self::NEAR, self::DEPTH ) as $depth ) {
+			foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not name the caller.
+				if ( isset( $frame['class'], $frame['file'] ) && ( 'wpdb' === $frame['class'] || is_subclass_of( $frame['class'], 'wpdb' ) ) ) {
+					$file = $frame['file'];
+				} elseif ( '' !== $file ) {
+					break 2;
+				}
 			}
 		}
 		foreach ( self::$own_folders as $folder ) {

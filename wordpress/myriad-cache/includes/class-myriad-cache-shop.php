@@ -45,10 +45,19 @@ class Myriad_Cache_Shop {
 	 */
 	public static function start() {
 		add_filter( 'pre_do_shortcode_tag', array( __CLASS__, 'note_shortcode' ), PHP_INT_MAX, 2 );
-		add_filter( 'render_block', array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
+		add_action( 'wp', array( __CLASS__, 'start_blocks' ), PHP_INT_MAX );
 		add_action( 'wp', array( __CLASS__, 'replace_notices' ), PHP_INT_MAX );
 		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
 		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'end_cart' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Observes the blocks that show data of the customer. A filter of all blocks would be called hundreds of times for a page.
+	 */
+	public static function start_blocks() {
+		foreach ( preg_grep( self::PERSONAL, array_map( 'strval', array_keys( WP_Block_Type_Registry::get_instance()->get_all_registered() ) ) ) as $name ) {
+			add_filter( 'render_block_' . $name, array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
+		}
 	}
 
 	/**
@@ -73,9 +82,7 @@ class Myriad_Cache_Shop {
 	 * @return string
 	 */
 	public static function note_block( $output, $block ) {
-		if ( isset( $block['blockName'] ) && preg_match( self::PERSONAL, (string) $block['blockName'] ) ) {
-			Myriad_Cache_Known::refuse( 'the block ' . $block['blockName'] );
-		}
+		Myriad_Cache_Known::refuse( 'the block ' . ( isset( $block['blockName'] ) ? $block['blockName'] : '' ) );
 		return $output;
 	}
 

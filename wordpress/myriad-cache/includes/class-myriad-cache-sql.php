@@ -33,6 +33,11 @@ class Myriad_Cache_Sql {
 	const READ = '~^(?:[\s(]|/\*.*?\*/)*(?:SELECT|WITH)\b~is';
 
 	/**
+	 * Statements that read one table, which their other words leave no doubt about.
+	 */
+	const ONE_TABLE = '~^\s*SELECT\s[\w\s.,*`]*?\sFROM\s+`?([\w$]+)`?(?:\s+(?:AS\s+)?\w+)?\s+(?:WHERE|ORDER|LIMIT|GROUP)\b(?!.*\b(?:FROM|JOIN|STRAIGHT_JOIN|INTO|UPDATE|TABLE|TRUNCATE|INSERT|REPLACE)\b)~is';
+
+	/**
 	 * In place of columns: all columns of deleted rows, unknown columns, and a changed or emptied table.
 	 */
 	const ROWS    = '-';
@@ -116,6 +121,10 @@ class Myriad_Cache_Sql {
 	 * @return string[] Names as in the database, without the name of the database.
 	 */
 	public static function tables( $sql ) {
+		$found = array();
+		if ( preg_match( self::ONE_TABLE, $sql, $found ) && ! isset( self::MODIFIERS[ strtoupper( $found[1] ) ] ) ) {
+			return array( $found[1] );
+		}
 		return array_keys( self::tables_in( self::tokens( $sql ) ) );
 	}
 
@@ -134,7 +143,7 @@ class Myriad_Cache_Sql {
 		$last      = '';
 		for ( $at = 0; $at < $count; $at++ ) {
 			$token = $tokens[ $at ];
-			$word  = strtoupper( $token );
+			$word  = isset( $token[1] ) ? strtoupper( $token ) : $token;
 			if ( '(' === $token ) {
 				// `INSERT INTO t (a, b)` has a list of columns, `FROM (a, b)` a list of tables.
 				$is_list[ ++$depth ] = $is_before;

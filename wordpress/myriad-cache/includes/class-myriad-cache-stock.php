@@ -39,6 +39,13 @@ class Myriad_Cache_Stock {
 	private static $before = array();
 
 	/**
+	 * Products whose quantity was read for the page, as keys, with their numbers and those of the products of which they are variations.
+	 *
+	 * @var array<int, int[]>
+	 */
+	private static $parents = array();
+
+	/**
 	 * Products whose quantity this request has changed, and the products of which they are variations, as keys.
 	 *
 	 * @var array<int, true>
@@ -73,7 +80,10 @@ class Myriad_Cache_Stock {
 	 */
 	public static function note_quantity( $quantity, $product ) {
 		$id = self::number( $product );
-		foreach ( array_filter( array( $id, (int) wp_get_post_parent_id( $id ) ) ) as $product_id ) {
+		if ( ! isset( self::$parents[ $id ] ) ) {
+			self::$parents[ $id ] = array_filter( array( $id, (int) wp_get_post_parent_id( $id ) ) );
+		}
+		foreach ( self::$parents[ $id ] as $product_id ) {
 			Myriad_Cache_Tags::add( 'st' . $product_id );
 		}
 		return $quantity;

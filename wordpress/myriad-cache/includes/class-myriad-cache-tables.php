@@ -47,6 +47,13 @@ class Myriad_Cache_Tables {
 	const SHOP = '/^(?:wc_product_(?:meta|attributes)_lookup|wc_(?:reserved_stock|category_lookup|customer_lookup|webhooks|download_log|rate_limits)|wc_orders\w*|wc_order_\w+|wc_admin_\w+|woocommerce_(?:sessions|api_keys|log|order_item\w*|payment_token\w*|downloadable_product_permissions)|actionscheduler_\w+)$/D';
 
 	/**
+	 * Tags of tables, by prefix of the site and name in the database.
+	 *
+	 * @var array<string, array<string, string>>
+	 */
+	private static $tags = array();
+
+	/**
 	 * Returns whether a table of WordPress or WooCommerce has no tag, because actions report its changes.
 	 *
 	 * @param string $name Name without prefix.
@@ -84,11 +91,17 @@ class Myriad_Cache_Tables {
 	 */
 	public static function tag( $table ) {
 		global $wpdb;
+		if ( isset( self::$tags[ $wpdb->prefix ][ $table ] ) ) {
+			return self::$tags[ $wpdb->prefix ][ $table ];
+		}
 		list( $site, $name, $is_ours ) = self::split( $table );
 
 		// `DUAL` is no table. Tables of users may have other names.
 		$is_reported = 0 === strcasecmp( $table, 'dual' ) || $table === $wpdb->users || $table === $wpdb->usermeta;
-		return $is_reported || ( $is_ours && self::is_reported( $name ) ) ? '' : Myriad_Cache_Tags::of_site( $site, 'db.' . Myriad_Cache_Tags::field( strtolower( $name ) ) );
+		$has_no_tag  = $is_reported || ( $is_ours && self::is_reported( $name ) );
+
+		self::$tags[ $wpdb->prefix ][ $table ] = $has_no_tag ? '' : Myriad_Cache_Tags::of_site( $site, 'db.' . Myriad_Cache_Tags::field( strtolower( $name ) ) );
+		return self::$tags[ $wpdb->prefix ][ $table ];
 	}
 
 	/**

@@ -110,7 +110,7 @@ class Myriad_Cache_Tags {
 	const NETWORK = 'wp0-s';
 
 	/**
-	 * Tags so far, as keys, with the number of the addition that was their last.
+	 * Tags so far, as keys, with the stage of their last addition.
 	 *
 	 * @var array<string, int>
 	 */
@@ -124,11 +124,11 @@ class Myriad_Cache_Tags {
 	private static $others = array();
 
 	/**
-	 * Number of additions.
+	 * Number of the current stage, which other classes only read. Each call of mark() begins another one.
 	 *
 	 * @var int
 	 */
-	private static $added = 0;
+	public static $stage = 1;
 
 	/**
 	 * Adds a tag.
@@ -136,26 +136,26 @@ class Myriad_Cache_Tags {
 	 * @param string $tag Tag without the site number.
 	 */
 	public static function add( $tag ) {
-		if ( is_multisite() && ms_is_switched() ) {
-			self::$others[ self::named( $tag ) ] = self::next();
+		if ( empty( $GLOBALS['_wp_switched_stack'] ) ) {
+			self::$tags[ $tag ] = self::$stage;
 		} else {
-			self::$tags[ $tag ] = self::next();
+			self::$others[ self::named( $tag ) ] = self::$stage;
 		}
 	}
 
 	/**
-	 * Returns the number of the next addition.
+	 * Begins another stage, for since().
 	 *
-	 * @return int
+	 * @return int Number of the stage before.
 	 */
-	public static function next() {
-		return ++self::$added;
+	public static function mark() {
+		return self::$stage++;
 	}
 
 	/**
-	 * Returns the tags that were added, or added again, after an addition.
+	 * Returns the tags that were added, or added again, after a stage.
 	 *
-	 * @param int $mark Number of the addition.
+	 * @param int $mark Number of the stage.
 	 * @return string[] Tags with their site numbers.
 	 */
 	public static function since( $mark ) {
@@ -173,11 +173,11 @@ class Myriad_Cache_Tags {
 	 */
 	public static function add_named( $tag ) {
 		$own = 'wp' . get_current_blog_id() . '-';
-		if ( 0 === strpos( $tag, $own ) && ! ( is_multisite() && ms_is_switched() ) ) {
+		if ( 0 === strpos( $tag, $own ) && empty( $GLOBALS['_wp_switched_stack'] ) ) {
 			self::add( substr( $tag, strlen( $own ) ) );
 			return;
 		}
-		self::$others[ $tag ] = self::next();
+		self::$others[ $tag ] = self::$stage;
 	}
 
 	/**
@@ -187,11 +187,11 @@ class Myriad_Cache_Tags {
 	 * @return bool
 	 */
 	public static function has( $tag ) {
-		if ( ! isset( self::$tags[ $tag ] ) || ( is_multisite() && ms_is_switched() ) ) {
+		if ( ! isset( self::$tags[ $tag ] ) || ! empty( $GLOBALS['_wp_switched_stack'] ) ) {
 			return false;
 		}
 		// The caller would add it otherwise.
-		self::$tags[ $tag ] = self::next();
+		self::$tags[ $tag ] = self::$stage;
 		return true;
 	}
 
@@ -286,7 +286,7 @@ class Myriad_Cache_Tags {
 			if ( $count <= self::FOLD_ABOVE ) {
 				return;
 			}
-			self::$tags  = array_diff_key( self::$tags, array_fill_keys( $tags, true ) ) + array( $all => self::next() );
+			self::$tags  = array_diff_key( self::$tags, array_fill_keys( $tags, true ) ) + array( $all => self::$stage );
 			$count      -= count( $tags ) - 1;
 		}
 	}

@@ -40,6 +40,15 @@ class Myriad_Cache_Times {
 	const SALES = array( '_sale_price_dates_from', '_sale_price_dates_to' );
 
 	/**
+	 * Fields without dates that affect pages.
+	 */
+	const INNER = array(
+		'session_tokens' => true,
+		'_edit_lock'     => true,
+		'_edit_last'     => true,
+	);
+
+	/**
 	 * Groups of the object cache with fields.
 	 */
 	const GROUPS = array( 'post_meta', 'term_meta', 'user_meta', 'comment_meta' );
@@ -60,7 +69,7 @@ class Myriad_Cache_Times {
 	const MOST_STORED = 100;
 
 	/**
-	 * Future moments, as keys, with numbers of additions as in `Myriad_Cache_Tags`.
+	 * Future moments, as keys, with stages as in `Myriad_Cache_Tags`.
 	 *
 	 * @var array<int, int>
 	 */
@@ -88,7 +97,7 @@ class Myriad_Cache_Times {
 	private static $searched = 0;
 
 	/**
-	 * Fields of posts on which lists of this page depend, as keys, with numbers of additions.
+	 * Fields of posts on which lists of this page depend, as keys, with stages.
 	 *
 	 * @var array<string, int>
 	 */
@@ -131,14 +140,14 @@ class Myriad_Cache_Times {
 					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
 				}
 				if ( $is_date || self::is_name( $key ) ) {
-					self::$fields[ $key ] = Myriad_Cache_Tags::next();
+					self::$fields[ $key ] = Myriad_Cache_Tags::$stage;
 				}
 			}
 		}
 		$types = isset( $vars['post_type'] ) ? (array) $vars['post_type'] : array();
 		$terms = isset( $query->tax_query->queried_terms ) ? array_keys( $query->tax_query->queried_terms ) : array();
 		if ( in_array( 'product', $types, true ) || preg_grep( '/^product_(?:cat|tag|brand)$/', $terms ) ) {
-			self::$fields += array_fill_keys( self::SALES, Myriad_Cache_Tags::next() );
+			self::$fields = array_fill_keys( self::SALES, Myriad_Cache_Tags::$stage ) + self::$fields;
 		}
 	}
 
@@ -218,7 +227,7 @@ class Myriad_Cache_Times {
 			self::$parsed[ $text ] = self::next_of( self::moments( $text ) );
 		}
 		if ( self::$parsed[ $text ] > 0 ) {
-			self::$moments[ self::$parsed[ $text ] ] = Myriad_Cache_Tags::next();
+			self::$moments[ self::$parsed[ $text ] ] = Myriad_Cache_Tags::$stage;
 		}
 		return self::$parsed[ $text ] >= 0;
 	}
@@ -279,14 +288,14 @@ class Myriad_Cache_Times {
 	 */
 	public static function add( $moment ) {
 		if ( $moment > time() ) {
-			self::$moments[ $moment ] = Myriad_Cache_Tags::next();
+			self::$moments[ $moment ] = Myriad_Cache_Tags::$stage;
 		}
 	}
 
 	/**
-	 * Returns the next moment that was recorded since an addition, also in fields of posts.
+	 * Returns the next moment that was recorded after a stage, also in fields of posts.
 	 *
-	 * @param int   $mark  Number of the addition.
+	 * @param int   $mark  Number of the stage.
 	 * @param int[] $posts Posts that were read since.
 	 * @return int Unix time; 0 for none.
 	 */
@@ -321,11 +330,15 @@ class Myriad_Cache_Times {
 	 */
 	private static function note_fields( $fields ) {
 		foreach ( $fields as $name => $values ) {
-			if ( ! is_array( $values ) || preg_match( '/^(?:session_tokens|_edit_lock|_edit_last)$/D', (string) $name ) ) {
+			if ( ! is_array( $values ) || isset( self::INNER[ $name ] ) ) {
 				continue;
 			}
+			$is_name = isset( self::$names[ $name ] ) ? self::$names[ $name ] : self::is_name( (string) $name );
 			foreach ( $values as $value ) {
-				self::note( (string) $name, $value );
+				// Most values are short texts without a date.
+				if ( $is_name || ! is_string( $value ) || ( isset( $value[3] ) && ( '{' === $value[1] || ':' === $value[1] || '{' === $value[0] ) ) ) {
+					self::note( (string) $name, $value );
+				}
 			}
 		}
 	}
