@@ -66,6 +66,11 @@ const CASES: &[Case] = &[
         "wp_insert_term('A new kind', 'kind');",
     ),
     case(
+        "active-widget",
+        "return is_active_widget(false, false, 'calendar') ? 'yes' : 'no';",
+        "$all = wp_get_sidebars_widgets(); $all['sidebar-1'][] = 'calendar-9'; wp_set_sidebars_widgets($all);",
+    ),
+    case(
         "number-of-terms",
         "return wp_count_terms(['taxonomy' => 'category', 'hide_empty' => false]);",
         "wp_insert_term('A new category', 'category');",

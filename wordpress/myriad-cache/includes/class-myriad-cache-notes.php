@@ -95,6 +95,13 @@ class Myriad_Cache_Notes {
 		add_action( 'dynamic_sidebar', array( __CLASS__, 'note_widget' ) );
 		add_action( 'dynamic_sidebar_before', array( __CLASS__, 'note_sidebar' ) );
 		add_filter( 'is_active_sidebar', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
+		add_action(
+			'wp',
+			static function () {
+				// Plugins check whether a widget of theirs is active. Earlier, WordPress itself does so in each request.
+				add_filter( 'sidebars_widgets', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
+			}
+		);
 		add_filter( 'get_block_templates', array( __CLASS__, 'note_templates' ), PHP_INT_MAX, 3 );
 		add_filter( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
 		foreach ( array( 'previous', 'next' ) as $which ) {
