@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::entry::{CachedFileTotals, FileEntry, PathEntry};
 use crate::symlinks::PathResolution;
+use crate::system_error::SystemError;
 
 const SHARDS: usize = 16;
 /// Maximum number of cached paths per shard of a [`FileCache`], so that requests for many missing names cannot exhaust
@@ -98,8 +99,13 @@ impl FileCache {
             if now < validity.until_ms(&entry) {
                 return entry;
             }
-            if entry.is_unchanged(&walk.metadata(path)) {
+            let metadata = walk.metadata(path);
+            if entry.is_unchanged(&metadata) {
                 entry.checked_ms.store(now, Relaxed);
+                return entry;
+            }
+            // The path could not be checked: it has probably not changed. A later lookup checks it again.
+            if metadata.is_err_and(|error| SystemError::of(&error).is_exhaustion()) {
                 return entry;
             }
         }

@@ -37,6 +37,11 @@ impl SystemError {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
+    /// Returns true if the system had no free file descriptor or memory, so that the error says nothing about the path.
+    pub(crate) fn is_exhaustion(self) -> bool {
+        self.is_one_of(&[Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS])
+    }
+
     /// Returns true for the errors with status 404: no such file, not a directory, name too long. `log_not_found`
     /// controls the logging of these errors.
     pub fn is_absence(self) -> bool {
@@ -59,6 +64,8 @@ mod tests {
     #[test]
     fn errors_read_as_in_the_log_of_nginx() {
         let missing = SystemError::of(&io::Error::from_raw_os_error(2));
+        assert!(!missing.is_exhaustion());
+        assert!(SystemError::of(&Errno::MFILE.into()).is_exhaustion());
         assert_eq!(missing.to_string(), "2: No such file or directory");
         assert_eq!((missing.status(), missing.is_absence()), (404, true));
         // Error without a number, as for a name that is rejected before any system call.
