@@ -9,10 +9,16 @@ use myriad_store::page::Page;
 /// Returns the facts about a stored page for the policy.
 pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     let lifetime = page.meta().lifetime();
-    // A soft purge expires the stored object only; the lifetime in its metadata is unchanged.
     let invalid = page.fresh_until() == 0;
     let expires_at = if invalid { u64::MAX } else { page.fresh_until() };
-    StoredFacts { lifetime: lifetime.expired_by(expires_at), validators: false, invalid }
+    let lifetime = lifetime.expired_by(expires_at);
+    StoredFacts { lifetime, validators: false, invalid, is_purged: is_expired_by_purge(page) }
+}
+
+/// Returns whether a soft purge or an invalidation expired the page before its validity was over. It expires the stored
+/// object only; the lifetime in its metadata is unchanged.
+pub(crate) fn is_expired_by_purge(page: &Page) -> bool {
+    page.fresh_until() < page.meta().lifetime().fresh_until
 }
 
 /// Returns the step that serves the stale page in place of a failed response; `None` without a page, or if the rules do

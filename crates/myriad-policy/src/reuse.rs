@@ -12,6 +12,8 @@ pub struct StoredFacts {
     /// True if the page was invalidated (RFC 9111 §4.4), or by a soft purge whose time is unknown: it must be fetched
     /// before it is served again, but may still be served if that fetch fails.
     pub invalid: bool,
+    /// True if the page expired because of a soft purge, before its validity was over.
+    pub is_purged: bool,
 }
 
 /// Cause of a failed refresh.
@@ -74,7 +76,7 @@ pub fn reuse(
         let served = may_serve_on_failure(&stored.lifetime, rules, now, failure);
         return if served { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
     }
-    if !stored.invalid && may_serve_while_updating(&stored.lifetime, rules, now) {
+    if !stored.invalid && may_serve_while_updating(stored, rules, now) {
         if updating {
             return Reuse::Serve(CacheStatus::Updating);
         }
@@ -88,13 +90,15 @@ pub fn reuse(
 /// Returns whether the page may be served during a refresh: by `*_cache_use_stale updating` or by the origin's
 /// `stale-while-revalidate` (RFC 5861 §3). An adaptive validity is the maximum age of unnoticed changes, and with
 /// `*_cache_adaptive` a shorter `X-Accel-Expires` is the time at which the content changes, so the directive does not
-/// extend them; frequently requested pages are refreshed before they expire.
-fn may_serve_while_updating(lifetime: &Lifetime, rules: &CachePolicy, now: u64) -> bool {
-    let is_exact = match lifetime.source {
-        ValiditySource::Adaptive => true,
-        ValiditySource::XAccelExpires => rules.adaptive_min_ms.is_some(),
-        _ => false,
-    };
+/// extend them; frequently requested pages are refreshed before they expire. A soft purge is a request to extend them.
+fn may_serve_while_updating(stored: &StoredFacts, rules: &CachePolicy, now: u64) -> bool {
+    let lifetime = &stored.lifetime;
+    let is_exact = !stored.is_purged
+        && match lifetime.source {
+            ValiditySource::Adaptive => true,
+            ValiditySource::XAccelExpires => rules.adaptive_min_ms.is_some(),
+            _ => false,
+        };
     let by_rule = rules.use_stale.updating && !is_exact && within(lifetime, rules.grace.refresh_ms, now);
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }

@@ -97,4 +97,25 @@ fn noise_is_found_again_after_a_change_that_a_soft_purge_announced() {
         last = server.get("/a");
         last.cache() == "HIT" && ttl(&last) >= 2
     });
+    assert_eq!(reports(&server), 0);
+}
+
+#[test]
+fn old_page_is_served_during_the_refresh_after_a_soft_purge_only() {
+    let text = Arc::new(Mutex::new("open".to_owned()));
+    let rules = "fastcgi_cache_adaptive 1s; fastcgi_cache_use_stale updating; fastcgi_cache_background_update on; fastcgi_cache_purge on;";
+    let (server, _origin) = start(rules, &text);
+    server.get("/a");
+    let purge = Request::new("PURGE", "/a").field("X-Soft-Purge", "1");
+    assert_eq!(server.fetch(&purge).status, 200);
+    *text.lock().unwrap() = "closed".to_owned();
+    let old = server.get("/a");
+    assert!(old.cache() == "STALE" && old.text().contains("open"), "{}", old.cache());
+    wait_for("the refreshed page", || server.get("/a").text().contains("closed"));
+    // After its expiry, a page waits for PHP instead.
+    wait_for("the expiry", || {
+        let page = server.get("/a");
+        assert_ne!(page.cache(), "STALE");
+        page.cache() == "EXPIRED"
+    });
 }

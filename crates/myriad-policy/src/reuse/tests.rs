@@ -13,7 +13,7 @@ fn stored(updating: u64, error: u64) -> StoredFacts {
         source: ValiditySource::CacheValid,
         born: None,
     };
-    StoredFacts { lifetime, validators: true, invalid: false }
+    StoredFacts { lifetime, validators: true, invalid: false, is_purged: false }
 }
 
 const FAILURES: [RefreshFailure; 12] = [
@@ -124,6 +124,9 @@ fn validity_that_the_application_defines_exactly_is_not_extended() {
         page.lifetime.source = source;
         let verdict = reuse(&page, &rules, FRESH_UNTIL, false, None);
         assert_eq!(verdict == Reuse::ServeStaleAndRefresh, served, "{source:?} {adaptive_min_ms:?}");
+        page.is_purged = true;
+        let verdict = reuse(&page, &rules, FRESH_UNTIL, false, None);
+        assert_eq!(verdict, Reuse::ServeStaleAndRefresh, "a soft purge permits this");
     }
 }
 
