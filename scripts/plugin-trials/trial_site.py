@@ -150,7 +150,7 @@ class Site:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def visitor(self):
-        """Returns a new anonymous visitor, with an address of its own."""
+        """Returns a new anonymous visitor with a separate address."""
         self.visitors.append(Visitor(self.port, f"127.0.{1 + len(self.visitors) // 250}.{1 + len(self.visitors) % 250}"))
         return self.visitors[-1]
 

@@ -49,7 +49,7 @@ def _multipart(pairs):
 
 
 class Visitor:
-    """Client with cookies and an address of its own. All requests go to one server on this machine."""
+    """Client with cookies and a separate address. All requests go to one server on this machine."""
 
     def __init__(self, port, address="127.0.0.1"):
         self.port, self.address, self.jar, self.nonce = port, address, {}, ""

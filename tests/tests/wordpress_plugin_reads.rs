@@ -395,7 +395,7 @@ fn counters_of_page_views_purge_nothing_and_other_columns_do() {
     );
 }
 
-/// Counts the views of a page in a field, as many themes do.
+/// Counts the views of a page in a field, like popular themes.
 const VIEWS: &str = "<?php add_action('template_redirect', function () { if (is_page()) update_post_meta(get_queried_object_id(), 'views', \
     (int) get_post_meta(get_queried_object_id(), 'views', true) + 1); });";
 

@@ -126,7 +126,7 @@ impl FolderHealth {
         }
     }
 
-    /// Ends the pause, and reports recovery if a failure was recorded.
+    /// Stops the pause, and reports recovery if a failure was recorded.
     pub(crate) fn report_recovery_now(&self) {
         self.write_again_at.store(0, Relaxed);
         if self.failed_at.swap(0, Relaxed) != 0 {

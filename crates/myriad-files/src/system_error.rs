@@ -37,7 +37,7 @@ impl SystemError {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
-    /// Returns true if the system had no free file descriptor or memory, so that the error says nothing about the path.
+    /// Returns true if the system had no free file descriptor or memory, so that the error does not concern the path.
     pub(crate) fn is_exhaustion(self) -> bool {
         self.is_one_of(&[Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS])
     }

@@ -1,4 +1,4 @@
-//! Handling of panics in connections and in vital tasks. A panic in any other task ends only that task.
+//! Handling of panics in connections and in vital tasks. A panic in any other task terminates only that task.
 //!
 //! By default the runtime catches a panic in a task silently: a listener would stop accepting or deadlines would stop
 //! expiring, while the process appears healthy. Therefore a panic in a vital task of a worker is reported to the

@@ -57,7 +57,7 @@ impl Noise {
             }
             let (skipped, added) = resync(&a[i..], &b[j..])?;
             noisy += skipped.max(added);
-            // Searching for the end of a difference is expensive, so the search stops early on pages that differ a lot.
+            // Resynchronizing is expensive, so the search stops early on pages that differ a lot.
             if noisy > permitted || places.len() == MAX_PLACES {
                 return None;
             }
@@ -125,7 +125,7 @@ fn resync(a: &[&[u8]], b: &[&[u8]]) -> Option<(usize, usize)> {
     None
 }
 
-/// First difference between two renderings of a page, as byte ranges; an empty range at the end if one is shorter.
+/// First difference between two renderings of a page, as byte ranges; empty after the last byte of a shorter rendering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Range in the stored rendering.
@@ -183,7 +183,7 @@ fn equal_tokens(a: &[&[u8]], b: &[&[u8]]) -> usize {
 
 impl NoisePlace {
     /// Returns the number of tokens of this place at the start of `rendered`. `following` are the fixed tokens after
-    /// the place in the stored rendering; `is_last` is true if the page ends with them.
+    /// the place in the stored rendering; `is_last` is true if no other place with noise follows them.
     fn len_in(self, rendered: &[&[u8]], following: &[&[u8]], is_last: bool) -> usize {
         let len = usize::from(self.len);
         if !self.is_elastic {
@@ -198,7 +198,7 @@ impl NoisePlace {
     }
 }
 
-/// Returns the byte range of a token in its page; an empty range at the end for an index after the last token.
+/// Returns the byte range of a token in its page; an empty range after the last byte for an index after the last token.
 fn byte_range(page: &[u8], tokens: &[&[u8]], index: usize) -> Range<usize> {
     let start = tokens.get(..index).unwrap_or(tokens).iter().map(|token| token.len()).sum::<usize>();
     start.min(page.len())..(start + tokens.get(index).map_or(0, |token| token.len())).min(page.len())

@@ -54,7 +54,7 @@ fn touch_lines(bytes: &[u8]) -> u8 {
     bytes.iter().step_by(LINE).take(PREFETCHED_LINES).fold(0, |all, byte| all ^ byte)
 }
 
-/// Handle of a stored response: an immutable body and metadata, with a freshness lifetime that a soft purge may end.
+/// Handle of a stored response: an immutable body and metadata, with a freshness lifetime that a soft purge may shorten.
 /// Cloning increments a reference count.
 ///
 /// Each fetch makes a new object; the sequence number at the start of the fetch is the object's *generation*. Encodings

@@ -63,8 +63,8 @@ impl RelayDirection {
         Self { waiting: BytesMut::new(), from: SideState::Open, read: 0, pace, pause: Deadline::new() }
     }
 
-    /// Reads once from the source if the buffer is empty. Returns the number of bytes, 0 if the source has just ended
-    /// or failed; `None` if nothing can be read now or the source has ended before.
+    /// Reads once from the source if the buffer is empty. Returns the number of bytes, 0 if the source was just closed
+    /// or failed; `None` if nothing can be read now or the source was closed before.
     fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
         if self.from != SideState::Open || !self.waiting.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Restart of background tasks after a panic. Tokio catches a panic in a task and ends the task, so that health checks
+//! Restart of background tasks after a panic. Tokio catches a panic in a task and terminates the task, so that health checks
 //! and the resolution of names would stop until the next reload.
 
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub(crate) fn spawn_restarting<T: 'static, F: Future<Output = ()> + 'static>(
 ) {
     spawn_local(async move {
         while let Err(error) = spawn_local(create(Rc::clone(&shared))).await {
-            // Tasks are only cancelled when the runtime ends.
+            // Tasks are only cancelled at the shutdown of the runtime.
             if !error.is_panic() {
                 return;
             }

@@ -1,4 +1,4 @@
-"""Contact Form 7: forms on a screen of its own, sent by a REST route."""
+"""Contact Form 7: forms on a separate screen, sent by a REST route."""
 
 import content
 

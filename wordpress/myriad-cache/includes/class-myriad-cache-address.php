@@ -1,6 +1,6 @@
 <?php
 /**
- * Address of the visitor for whom a shared page is generated.
+ * Address of the visitor during the generation of a shared page.
  *
  * @package Myriad_Cache
  */
@@ -11,12 +11,12 @@ if ( ! defined( 'ABSPATH' ) ) {
 
 /**
  * Replaces the address of the visitor while a shared page is generated, so that the page does not depend on it: plugins
- * remember by address who has voted, rated or downloaded, and other visitors would get that visitor's page.
+ * store votes, ratings and downloads by address, and other visitors would get that visitor's page.
  */
 class Myriad_Cache_Address {
 
 	/**
-	 * Address that stands for all visitors, from the range for documentation (RFC 5737).
+	 * Address used for all visitors, from the range for documentation (RFC 5737).
 	 */
 	const ANY = '192.0.2.1';
 

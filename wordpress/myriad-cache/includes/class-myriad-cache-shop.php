@@ -141,7 +141,7 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Sets or deletes the cookie of customers who get all pages from PHP, because their location changes the prices.
+	 * Sets or deletes the cookie that sends all requests of the customer to PHP, because the location of the customer changes the prices.
 	 */
 	private static function check_tax() {
 		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.

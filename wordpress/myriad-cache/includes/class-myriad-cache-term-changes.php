@@ -109,7 +109,7 @@ class Myriad_Cache_Term_Changes {
 	 * @param string $taxonomy Taxonomy.
 	 */
 	public static function term_created( $term_id, $tt_id, $taxonomy ) {
-		// Plugins also list terms without pages of their own, for example in a form.
+		// Plugins also list terms that have no archive page, for example in a form.
 		Myriad_Cache_Queue::add( 'tx' . $taxonomy );
 		if ( is_taxonomy_viewable( $taxonomy ) ) {
 			Myriad_Cache_Queue::add_url( get_term_link( (int) $term_id, $taxonomy ) );

@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Limits the validity of a page to the next moment in the data that was read for it: begin and end of sales, events, memberships and
+ * Limits the validity of a page to the next moment in the data that was read for it: start and finish of sales, events, memberships and
  * visible blocks.
  *
  * Dates are recognised by name and value in fields of posts, terms, users and comments, in options, and in attributes of blocks. Lists that
@@ -35,7 +35,7 @@ class Myriad_Cache_Times {
 	const PAIRS = '/"([A-Za-z_][\w-]{1,60})"\s*[:;]\s*(?:s:[0-9]+:)?(?:"([^"\\\\]{5,40})"|(?:i:)?([0-9]{10,13})\b)/';
 
 	/**
-	 * Fields of products with the begin and the end of sales.
+	 * Fields of products with the start and the finish of sales.
 	 */
 	const SALES = array( '_sale_price_dates_from', '_sale_price_dates_to' );
 

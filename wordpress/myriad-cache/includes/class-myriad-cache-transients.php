@@ -75,7 +75,7 @@ class Myriad_Cache_Transients {
 	private static $stored = array();
 
 	/**
-	 * True while a page is generated, and until its request ends.
+	 * True during a request that generates a page.
 	 *
 	 * @var bool
 	 */

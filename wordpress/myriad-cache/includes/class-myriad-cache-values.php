@@ -74,7 +74,7 @@ class Myriad_Cache_Values {
 	private static $is_observed = false;
 
 	/**
-	 * True while a page is generated, and until its request ends.
+	 * True during a request that generates a page.
 	 *
 	 * @var bool
 	 */
@@ -88,7 +88,7 @@ class Myriad_Cache_Values {
 	private static $is_sent = false;
 
 	/**
-	 * Whether groups are those of plugins.
+	 * True for groups of plugins, by name.
 	 *
 	 * @var array<string, bool>
 	 */

@@ -11,7 +11,7 @@ use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
 use parking_lot::RwLock;
 
-/// Maximum size of a database file, in bytes. The limit keeps a wrong path from exhausting the memory.
+/// Maximum size of a database file, in bytes. With the limit, a wrong path cannot exhaust the memory.
 const MOST: u64 = 1 << 30;
 
 /// Parser of the bytes of a database file; the error is a text for a message.

@@ -54,7 +54,7 @@ pub(super) struct AdmittedResponse {
 }
 
 /// Reads the body, and writes each piece to the page in flight, from which all waiters read it. A response that the
-/// application marks as incomplete, or that ends with a fatal error, is forwarded to the waiters but not stored. Returns
+/// application marks as incomplete, or that a fatal error terminates, is forwarded to the waiters but not stored. Returns
 /// the stored page and a check if it must be fetched again to find its noise.
 pub(super) async fn store(
     exchange: &Exchange,

@@ -53,7 +53,7 @@ pub enum ClientEvent {
     Request {
         /// Stream of the request.
         stream: u32,
-        /// True if the head ends the request, which has no body. If false, the body may still be empty.
+        /// True if the request consists of the head, without a body. If false, the body may still be empty.
         end: bool,
         /// Error if the request is malformed: the caller must send an error response, after which the stream is reset
         /// (RFC 9113 §8.1.1).

@@ -6,7 +6,7 @@ use super::{BY_CODINGS, BY_DEVICE};
 use crate::device;
 
 /// Splits a variant key written by [`super::VaryRule::write_variant`] into field names with their values; `None` is a
-/// field that the request did not have. `device class` and `other codings` stand for a device class and for codings
+/// field that the request did not have. `device class` and `other codings` mean a device class and codings
 /// that Myriad does not support. Stops at invalid bytes.
 pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     let mut fields = Vec::new();

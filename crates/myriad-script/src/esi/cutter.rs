@@ -122,7 +122,7 @@ impl Cutter {
         }
     }
 
-    /// Ends the page: an incomplete tag is text. Returns the counts of rejected markup.
+    /// Finishes the page: an incomplete tag is text. Returns the counts of rejected markup.
     pub fn finish(&mut self, sink: &mut impl EsiSink) -> RejectedMarkup {
         let text = std::mem::take(&mut self.undecided);
         self.read(&text, true, sink);

@@ -73,7 +73,7 @@ impl<M: Metadata> FlightLead<M> {
         self.end_stream();
     }
 
-    /// Stores an object that was read from disk, without writing it to disk again, and ends the flight. Waiting
+    /// Stores an object that was read from disk, without writing it to disk again, and finishes the flight. Waiting
     /// requests receive it even if it could not be stored.
     pub(crate) fn store_loaded(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         let stored = self.zone.store(&self.flight, object, 0, false);

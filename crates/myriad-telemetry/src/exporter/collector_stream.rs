@@ -20,7 +20,7 @@ pub(super) enum CollectorStream {
 }
 
 /// TCP socket on which all reads and writes together are limited by a deadline. A time limit of the socket itself would
-/// apply to each of them, so that a collector that sends single bytes could delay the exporter without end.
+/// apply to each of them, so that a collector that sends single bytes could delay the exporter forever.
 pub(super) struct DeadlineSocket {
     socket: TcpStream,
     end: Instant,

@@ -15,7 +15,7 @@ pub enum AcmeError {
     },
     /// The authority reported an error, by a status other than 2xx or within an order (RFC 8555 section 6.7).
     Problem(AcmeProblem),
-    /// A response of the authority violates the protocol, or a certificate with its key is unusable; the text says how.
+    /// A response of the authority violates the protocol, or a certificate with its key is unusable; the text contains the reason.
     Protocol(String),
     /// The authority could not validate a name, or does not offer the configured challenge for it.
     Validation {
