@@ -177,7 +177,7 @@ fn report(
     let tags = String::from_utf8_lossy(&tags);
     cache.zone.purges.note(PurgeLogEntry {
         at_ms: now,
-        kind: "unannounced",
+        kind: "changed",
         what: format!("{name}: \"{before}\" is now \"{after}\"; tags: {tags}"),
         soft: false,
         by: PurgeSource::Refresh,

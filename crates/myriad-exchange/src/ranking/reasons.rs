@@ -17,7 +17,8 @@ pub const REASONS: &[(&str, &str)] = &[
     (
         "expired",
         "The stored page has expired, or its headers mark it as expired: *_cache_valid sets a longer lifetime, \
-             *_cache_background_update serves it during the update.",
+             *_cache_background_update serves it during the update. With *_cache_adaptive, a page expires later the longer its \
+             content has been equal.",
     ),
     ("far range", "The range starts after *_cache_max_range_offset."),
     (

@@ -39,7 +39,7 @@ impl PurgeSource {
 pub struct PurgeLogEntry {
     /// Time of the purge, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key` or `all` (also for all pages of a host); `unannounced`
+    /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key` or `all` (also for all pages of a host); `changed`
     /// for a change without a purge.
     pub kind: &'static str,
     /// Readable description of the purged pages, truncated to 500 bytes.
