@@ -44,14 +44,7 @@ impl PageHistory {
         if !lifetime.source.is_from_response() || lifetime.fresh_until <= fresh_until {
             return lifetime;
         }
-        Lifetime {
-            fresh_until,
-            stale_updating_until: fresh_until,
-            stale_error_until: lifetime.stale_error_until.max(fresh_until),
-            valid_ms: longest,
-            source: ValiditySource::Adaptive,
-            ..lifetime
-        }
+        Lifetime { valid_ms: longest, source: ValiditySource::Adaptive, ..lifetime.expired_by(fresh_until) }
     }
 
     /// Returns the history with its time moved by `ms`, for another clock.
