@@ -47,11 +47,19 @@ pub(crate) fn assess(
     check: Option<NoiseCheck>,
 ) -> Option<NoiseCheck> {
     let min_ms = cache.rules.adaptive_min_ms?;
-    if !meta.facts.lifetime().source.is_from_response() {
+    let lifetime = meta.facts.lifetime();
+    if !lifetime.source.is_from_response() {
         return None;
     }
     let now = myriad_net::clock::now_ms();
     let previous = writer.previous().cloned();
+    let is_after_purge = was_purged(cache, previous.as_ref(), exchange, now);
+    if lifetime.valid_ms <= min_ms {
+        // A comparison would not change the validity, and could cause a second fetch at each refresh.
+        meta.facts.stored_lifetime =
+            PageHistory::new(now).limit(lifetime, min_ms, now, is_after_purge).into();
+        return None;
+    }
     let (history, next) = match (&previous, writer.body()) {
         (Some(previous), Some(body)) if previous.stored_body().is_none() && has_same_head(previous, meta) => {
             let renderings = Renderings { previous, body: &body, now };
@@ -62,10 +70,8 @@ pub(crate) fn assess(
         }
         _ => (PageHistory::new(now), None),
     };
-    let is_after_purge = was_purged(cache, previous.as_ref(), exchange, now);
-    let lifetime = history.limit(meta.facts.lifetime(), min_ms, now, is_after_purge);
     *meta = meta.with_history(&history);
-    meta.facts.stored_lifetime = lifetime.into();
+    meta.facts.stored_lifetime = history.limit(lifetime, min_ms, now, is_after_purge).into();
     next
 }
 

@@ -119,3 +119,22 @@ fn old_page_is_served_during_the_refresh_after_a_soft_purge_only() {
         page.cache() == "EXPIRED"
     });
 }
+
+#[test]
+fn pages_with_a_validity_below_the_minimum_are_not_compared() {
+    let text = Arc::new(Mutex::new("open".to_owned()));
+    let shown = Arc::clone(&text);
+    let (server, origin) = with("fastcgi_cache_adaptive 10m;").start(move |call| {
+        call.answer(
+            "Content-Type: text/html\nX-Accel-Expires: 1",
+            format!("<b>{}</b>", shown.lock().unwrap()),
+        );
+    });
+    server.get("/a");
+    *text.lock().unwrap() = "closed".to_owned();
+    wait_for("two refreshes after the change", || {
+        server.get("/a");
+        origin.count() >= 3
+    });
+    assert_eq!(reports(&server), 0);
+}
