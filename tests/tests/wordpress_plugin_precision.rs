@@ -79,6 +79,9 @@ class WC_Product {
     function get_stock_quantity() {
         return apply_filters('woocommerce_product_get_stock_quantity', get_post_meta($this->id)['_stock'][0], $this);
     }
+    function get_total_sales() {
+        return apply_filters('woocommerce_product_get_total_sales', get_post_meta($this->id)['total_sales'][0], $this);
+    }
     function save() {
         clean_post_cache($this->id);
         delete_transient('wc_related_' . $this->id);
@@ -119,6 +122,10 @@ add_filter('the_content', function ($content) {
     $text = $format === '' || ($format === 'low_amount' && $quantity <= 2) ? "$quantity in stock" : 'in stock';
     return get_post_meta(get_the_ID(), '_stock_status', true) . ' ' . $text;
 });
+add_shortcode('sales', function ($words) {
+    $id = get_page_by_path('chair', OBJECT, 'product')->ID;
+    return ($words[0] ?? '') === 'field' ? get_post_meta($id, 'total_sales', true) : (new WC_Product($id))->get_total_sales();
+});
 add_shortcode('products', function ($words) {
     $query = new WP_Query(['post_type' => 'product', 'orderby' => $words[0] ?? 'date']);
     return implode(', ', array_map(fn ($post) => $post->post_title . get_post_meta($post->ID)['_stock_status'][0], $query->posts));
@@ -129,7 +136,8 @@ const PREPARE_SHOP: &str = "update_option('woocommerce_stock_format', 'low_amoun
     foreach (['chair', 'lamp'] as $name) { $id = wp_insert_post(['post_type' => 'product', 'post_status' => 'publish', 'post_title' => $name]); \
     foreach (['_manage_stock' => 'yes', '_stock' => 10, '_stock_status' => 'instock', '_backorders' => 'no', 'total_sales' => 1, '_price' => '10'] \
     as $key => $value) update_post_meta($id, $key, $value); } \
-    foreach (['list' => '[products]', 'popular' => '[products popularity]', 'price' => '[products price]'] as $name => $content) \
+    foreach (['list' => '[products]', 'popular' => '[products popularity]', 'price' => '[products price]', \
+    'sales' => '[sales]', 'field' => '[sales field]'] as $name => $content) \
     wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Shop', 'post_name' => \"shop-$name\", 'post_content' => $content]); \
     flush_rewrite_rules();";
 
@@ -139,14 +147,24 @@ fn orders_purge_only_pages_whose_visible_stock_changes() {
     fs::write(site.root().join("wp-content/mu-plugins/shop.php"), SHOP).expect("a plugin");
     let server = site.serve_with_plugin();
     site.run_php(HOST, PREPARE_SHOP);
-    let all = ["/product/chair/", "/product/lamp/", "/shop-list/", "/shop-popular/", "/shop-price/", "/"];
+    let all = [
+        "/product/chair/",
+        "/product/lamp/",
+        "/shop-list/",
+        "/shop-popular/",
+        "/shop-price/",
+        "/shop-sales/",
+        "/shop-field/",
+        "/",
+    ];
     let targets = all.map(str::to_owned);
     let order = |count: u32| purged(&site, &server, &targets, &format!("case_order('chair', {count});"));
-    assert_eq!(order(1), ["/shop-popular/"], "nine left, which no page shows");
-    assert_eq!(order(7), ["/product/chair/", "/shop-popular/"], "only two left");
+    let by_sales = ["/shop-popular/", "/shop-sales/", "/shop-field/"];
+    assert_eq!(order(1), by_sales, "nine left, which no page shows");
+    assert_eq!(order(7), [&["/product/chair/"], &by_sales[..]].concat(), "only two left");
     assert_eq!(
         order(2),
-        ["/product/chair/", "/shop-list/", "/shop-popular/", "/shop-price/"],
+        ["/product/chair/", "/shop-list/", "/shop-popular/", "/shop-price/", "/shop-sales/", "/shop-field/"],
         "out of stock"
     );
     site.run_php(HOST, "update_option('woocommerce_stock_format', '');");

@@ -58,7 +58,7 @@ class Myriad_Cache_Reads {
 	 */
 	const TABLES = array(
 		'posts'              => array( 'p' ),
-		'postmeta'           => array( 'p', 'st' ),
+		'postmeta'           => array( 'p', 'st', 'sl' ),
 		'term_relationships' => array( 'p', 't' ),
 		'term_taxonomy'      => array( 't' ),
 		'terms'              => array( 't' ),
@@ -101,9 +101,9 @@ class Myriad_Cache_Reads {
 	private static $posts = array();
 
 	/**
-	 * Names of fields of posts that were read, as keys; true for those with separate tags.
+	 * Kinds of the separate tags of the fields of posts that were read, by name; empty for fields without such a tag.
 	 *
-	 * @var array<string, bool>
+	 * @var array<string, string>
 	 */
 	private static $fields = array();
 
@@ -331,13 +331,13 @@ class Myriad_Cache_Reads {
 	public static function note_post_field( $value, $post_id, $name = '' ) {
 		if ( self::$is_noting && $post_id > 0 ) {
 			if ( ! isset( self::$fields[ $name ] ) ) {
-				self::$fields[ $name ] = isset( Myriad_Cache_Stock::FIELDS[ $name ] );
+				self::$fields[ $name ] = isset( Myriad_Cache_Stock::FIELDS[ $name ] ) ? Myriad_Cache_Stock::FIELDS[ $name ] : '';
 				if ( '' !== (string) $name && Myriad_Cache_Writes::is_noisy_field( (string) $name ) ) {
 					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
 				}
 			}
-			if ( self::$fields[ $name ] ) {
-				Myriad_Cache_Tags::add( 'st' . (int) $post_id );
+			if ( '' !== self::$fields[ $name ] ) {
+				Myriad_Cache_Tags::add( self::$fields[ $name ] . (int) $post_id );
 			}
 			if ( empty( $GLOBALS['_wp_switched_stack'] ) ) {
 				self::$posts[ (int) $post_id ] = Myriad_Cache_Tags::$stage;

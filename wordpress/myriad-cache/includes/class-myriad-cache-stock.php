@@ -13,7 +13,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  * Purges the pages that show the stock of a product only if its visible text changes. Most orders change only the quantity, which shops show
  * always, only when it is low, or never.
  *
- * A page that reads the quantity of product 12 has the tag `st12`. An order also saves the product, deletes its transients and clears its
+ * A page that reads the quantity of product 12 has the tag `st12`, and a page that reads the number of its sales `sl12`. An order also saves the product, deletes its transients and clears its
  * cached post; these actions are ignored for products of the order, because other actions report changes of their fields, terms and posts.
  */
 class Myriad_Cache_Stock {
@@ -24,11 +24,11 @@ class Myriad_Cache_Stock {
 	const TEXTS = array( 'woocommerce_get_availability', 'woocommerce_get_availability_text', 'woocommerce_get_stock_html', 'woocommerce_format_stock_quantity' );
 
 	/**
-	 * Fields of products whose pages have separate tags: `st12`, and lists by the field.
+	 * Fields of products whose pages have separate tags, and the kinds of these tags.
 	 */
 	const FIELDS = array(
-		'_stock'      => true,
-		'total_sales' => true,
+		'_stock'      => 'st',
+		'total_sales' => 'sl',
 	);
 
 	/**
@@ -69,6 +69,7 @@ class Myriad_Cache_Stock {
 	public static function note() {
 		add_filter( 'woocommerce_product_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
 		add_filter( 'woocommerce_product_variation_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
+		add_filter( 'woocommerce_product_get_total_sales', array( __CLASS__, 'note_sales' ), PHP_INT_MAX, 2 );
 	}
 
 	/**
@@ -87,6 +88,18 @@ class Myriad_Cache_Stock {
 			Myriad_Cache_Tags::add( 'st' . $product_id );
 		}
 		return $quantity;
+	}
+
+	/**
+	 * Tags the page with the number of sales of a product.
+	 *
+	 * @param mixed      $count   Number of sales.
+	 * @param WC_Product $product Product.
+	 * @return mixed
+	 */
+	public static function note_sales( $count, $product ) {
+		Myriad_Cache_Tags::add( 'sl' . self::number( $product ) );
+		return $count;
 	}
 
 	/**
@@ -164,11 +177,12 @@ class Myriad_Cache_Stock {
 	}
 
 	/**
-	 * Purges the lists by number of sales.
+	 * Purges the pages that show the number of sales of a product, and the lists by it.
 	 *
 	 * @param int $id Product.
 	 */
 	public static function sales( $id ) {
+		Myriad_Cache_Queue::add( 'sl' . (int) $id );
 		Myriad_Cache_Queue::add_fields( $id, 'meta-total_sales' );
 	}
 
@@ -184,8 +198,8 @@ class Myriad_Cache_Stock {
 			return false;
 		}
 		Myriad_Cache_Queue::add_fields( $id, 'meta', 'meta-' . $name );
-		if ( ! isset( self::$before[ $id ] ) ) {
-			Myriad_Cache_Queue::add( 'st' . (int) $id );
+		if ( '_stock' !== $name || ! isset( self::$before[ $id ] ) ) {
+			Myriad_Cache_Queue::add( self::FIELDS[ $name ] . (int) $id );
 		}
 		return true;
 	}

@@ -18,7 +18,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     pt12     title and link of post 12       c12, c   comments of post 12, of all posts; cp12: a list of all has some of post 12
  *     lpost    a list of posts (see Lists)     lc12     pages below page 12
  *     t5, ts5  term 5 and its fields, its slug txTAX    a list of terms of a taxonomy; txTAX.by-name: depends on their names
- *     st12     quantity of product 12
+ *     st12     quantity of product 12          sl12     number of sales of product 12
  *     u1       user 1                          u1.NAME  a field of user 1; u1.all: all of its fields
  *     lu       a list of users; lu.by-NAME: depends on a field
  *     m7       menu 7
@@ -97,7 +97,7 @@ class Myriad_Cache_Tags {
 	/**
 	 * Tags of single objects. The first group is their kind.
 	 */
-	const OBJECTS = '/^(pt?|st|cp?|ts?|u|lc|adj|m)[0-9]+(?:\.|$)/D';
+	const OBJECTS = '/^(pt?|st|sl|cp?|ts?|u|lc|adj|m)[0-9]+(?:\.|$)/D';
 
 	/**
 	 * Maximum length of the name of a field in a tag; longer names are hashed.
