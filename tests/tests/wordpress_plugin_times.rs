@@ -114,6 +114,32 @@ fn dates_that_a_page_shows_limit_its_validity() {
     }
 }
 
+/// Transients that the setup of a plugin stores, and shortcodes that show them. A plugin compares the version of one with another transient.
+const VERSIONED: &str = r#"<?php
+foreach (['plain', 'value', '1764000000', '0123456789abcdef0123456789abcdef'] as $name) {
+    add_shortcode("version-$name", function () use ($name) { return json_encode(get_transient("case_$name")); });
+}
+"#;
+
+#[test]
+fn transients_with_a_version_limit_the_validity_of_pages_and_others_do_not() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/versioned.php"), VERSIONED).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(
+        HOST,
+        "set_transient('case-transient-version', '1764000000'); \
+         foreach (['plain', 'value', '1764000000', '0123456789abcdef0123456789abcdef'] as $name) { \
+         set_transient(\"case_$name\", $name === 'value' ? ['version' => '1764000000', 'value' => 5] : 5); \
+         wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Case', 'post_name' => \"case-$name\", \
+         'post_content' => \"[version-$name]\"]); }",
+    );
+    assert_eq!(validity(&server, "plain"), 86_400, "each change of the transient purges the page");
+    for name in ["value", "1764000000", "0123456789abcdef0123456789abcdef"] {
+        assert_eq!(validity(&server, name), 300, "{name}");
+    }
+}
+
 #[test]
 fn pages_change_at_the_moment_that_they_depend_on() {
     // As with the default, no expired page is sent while it is refreshed.

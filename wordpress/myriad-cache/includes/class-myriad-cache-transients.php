@@ -51,6 +51,11 @@ class Myriad_Cache_Transients {
 	const VERSION = '/-transient-version$/D';
 
 	/**
+	 * Hash in the name of a transient, from which its version cannot be read.
+	 */
+	const HASH = '/[0-9a-f]{32}/';
+
+	/**
 	 * Minimum validity of a page, in seconds, if it reads a transient that expires earlier.
 	 */
 	const LEAST = 300;
@@ -284,7 +289,6 @@ class Myriad_Cache_Transients {
 	 * @param bool   $is_unknown True if another request than a shared page computed it. Then no purge reports that its version has changed.
 	 */
 	private static function limit( $name, $is_unknown ) {
-		$autoloaded = wp_load_alloptions();
 		if ( 0 === strpos( $name, self::SITE ) ) {
 			$option  = substr( $name, strlen( self::SITE ) );
 			$expires = false === get_site_option( '_site_transient_' . $option ) ? 0 : (int) get_site_option( '_site_transient_timeout_' . $option );
@@ -293,18 +297,42 @@ class Myriad_Cache_Transients {
 			}
 			return;
 		}
-		if ( false === get_option( self::OPTION . $name ) ) {
+		$value = get_option( self::OPTION . $name );
+		if ( false === $value ) {
 			return;
 		}
-		if ( $is_unknown && preg_grep( self::VERSION, array_keys( $autoloaded ) ) ) {
+		if ( $is_unknown && self::has_version( $name, $value ) ) {
 			Myriad_Cache_Page::limit( self::LEAST );
 			return;
 		}
 		// Autoloaded transients do not expire.
-		$expires = isset( $autoloaded[ self::OPTION . $name ] ) ? 0 : (int) get_option( self::OPTION . 'timeout_' . $name );
+		$expires = isset( wp_load_alloptions()[ self::OPTION . $name ] ) ? 0 : (int) get_option( self::OPTION . 'timeout_' . $name );
 		if ( $expires > 0 ) {
 			Myriad_Cache_Page::limit( max( self::LEAST, $expires - time() ) );
 		}
+	}
+
+	/**
+	 * Returns whether a plugin replaces a transient by changing a version: the transient contains the version, or its name does, possibly in a
+	 * hash.
+	 *
+	 * @param string $name  Name.
+	 * @param mixed  $value Value.
+	 * @return bool
+	 */
+	private static function has_version( $name, $value ) {
+		$autoloaded = wp_load_alloptions();
+		$versions   = array_intersect_key( $autoloaded, array_flip( preg_grep( self::VERSION, array_keys( $autoloaded ) ) ) );
+		if ( $versions && preg_match( self::HASH, $name ) ) {
+			return true;
+		}
+		$text = $name . ' ' . maybe_serialize( $value );
+		foreach ( $versions as $version ) {
+			if ( '' !== (string) $version && false !== strpos( $text, (string) $version ) ) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	/**
