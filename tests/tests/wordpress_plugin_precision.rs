@@ -64,6 +64,46 @@ fn edits_of_one_page_leave_others_although_all_list_it() {
     assert_eq!(purged(&site, &server, &targets, rename).len(), targets.len(), "all show the title");
 }
 
+/// Plugin that looks for its tasks and for orders in each request, as Action Scheduler and WooCommerce do, and pages with titles of posts.
+const TASKS: &str = r#"<?php
+add_action('init', function () { register_post_type('scheduled-action', ['public' => false]); });
+add_action('wp_loaded', function () {
+    global $wpdb;
+    $wpdb->get_col("SELECT p.ID FROM {$wpdb->posts} p WHERE post_type='scheduled-action' AND p.post_title='task'
+        AND p.post_status IN ('in-progress', 'pending') ORDER BY p.post_date_gmt ASC LIMIT 0, 1");
+    $wpdb->get_col("SELECT p.ID FROM {$wpdb->posts} p INNER JOIN {$wpdb->term_relationships} r ON r.object_id = p.ID
+        WHERE r.term_taxonomy_id = 1 AND p.post_type = 'scheduled-action'");
+    $wpdb->get_var("SELECT COUNT(*) FROM {$wpdb->options} stock LEFT JOIN {$wpdb->posts} posts ON stock.`option_id` = posts.ID
+        WHERE posts.post_status IN ( 'wc-checkout-draft', 'wc-pending' ) AND stock.option_id != 0");
+});
+add_shortcode('of-status', function () {
+    global $wpdb;
+    return implode(' ', $wpdb->get_col("SELECT post_title FROM {$wpdb->posts} WHERE post_status IN ('wc-pending', 'publish')"));
+});
+add_shortcode('titles', function () {
+    global $wpdb;
+    return implode(' ', $wpdb->get_col("SELECT post_title FROM {$wpdb->posts} WHERE post_status = 'publish' AND (post_type='scheduled-action' OR post_type='post')"));
+});
+"#;
+
+#[test]
+fn tasks_that_a_plugin_looks_for_in_each_request_are_no_part_of_the_page() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/tasks.php"), TASKS).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(
+        HOST,
+        "foreach (['titles', 'of-status'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
+         'post_title' => $name, 'post_content' => \"[$name]\"]);",
+    );
+    let targets = ["/about/", "/titles/", "/of-status/", "/"].map(str::to_owned);
+    let rename = "wp_update_post(['ID' => get_posts()[0]->ID, 'post_title' => 'Renamed']);";
+    assert_eq!(purged(&site, &server, &targets, rename), ["/titles/", "/of-status/", "/"]);
+    let task = "wp_insert_post(['post_type' => 'scheduled-action', 'post_status' => 'publish', 'post_title' => 'task']);";
+    let others = ["/about/", "/"].map(str::to_owned);
+    assert_eq!(purged(&site, &server, &others, task), Vec::<String>::new());
+}
+
 /// Imitation of WooCommerce: the fields, actions and SQL of an order that it writes.
 const SHOP: &str = r#"<?php
 add_action('init', function () {

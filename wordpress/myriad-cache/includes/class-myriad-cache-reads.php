@@ -75,6 +75,11 @@ class Myriad_Cache_Reads {
 	const SINGLE = '/^\s*SELECT\s[^()]*?\sFROM\s+(\S+)(?:\s+(?:AS\s+)?(?!WHERE\b)\w+)?\s+WHERE\s+(?:[\w`]+\.)?`?(ID|post_id|user_id|term_id|comment_post_ID)`?\s*(?:=\s*[\'"]?([0-9]{1,18})\b|IN\s*\(([0-9,\s\'"]{1,400})\))(?!.*\b(?:OR|SELECT|UNION)\b)/is';
 
 	/**
+	 * SQL that selects posts of one type, or orders of WooCommerce by their status, without alternatives in its condition.
+	 */
+	const ONE_KIND = '/^\s*SELECT\s(?!.*\b(?:SELECT|UNION|X?OR)\b|.*\bNOT\s*\(|.*\|\|).*?\sWHERE\s+(?:.*\sAND\s+)?(?:[\w`]+\.)?`?(?:post_type`?\s*=\s*[\'"]([\w-]+)[\'"]|post_status`?\s+IN\s*\((?:\s*[\'"]wc-[\w-]+[\'"]\s*,?)+\))(?=\s|$)/is';
+
+	/**
 	 * Maximum length of SQL that is searched for names of tables.
 	 */
 	const MOST_SQL = 10000;
@@ -445,6 +450,9 @@ class Myriad_Cache_Reads {
 		if ( ! preg_match_all( self::$patterns[ $wpdb->prefix ], substr( $sql, 0, self::MOST_SQL ), $tables ) || self::is_own_sql() ) {
 			return $sql;
 		}
+		if ( self::selects_inner_posts( $sql, $tables[1] ) ) {
+			return $sql;
+		}
 		$tables = array_values( array_unique( $tables[1] ) );
 		$ids    = array();
 		if ( 1 === count( $tables ) && 'term_relationships' !== $tables[0] && strlen( $sql ) <= self::MOST_SQL && preg_match( self::SINGLE, $sql, $single ) ) {
@@ -463,6 +471,19 @@ class Myriad_Cache_Reads {
 			}
 		}
 		return $sql;
+	}
+
+	/**
+	 * Returns whether SQL selects only posts that no page shows, although each request reads them: tasks of Action Scheduler, and orders that
+	 * reserve stock.
+	 *
+	 * @param string   $sql    SQL.
+	 * @param string[] $tables Tables in it, as often as it names them.
+	 * @return bool
+	 */
+	private static function selects_inner_posts( $sql, $tables ) {
+		$found = array();
+		return 1 === count( array_keys( $tables, 'posts', true ) ) && strlen( $sql ) <= self::MOST_SQL && preg_match( self::ONE_KIND, $sql, $found ) && ( ! isset( $found[1] ) || in_array( $found[1], Myriad_Cache_Tags::INNER_TYPES, true ) );
 	}
 
 	/**

@@ -63,7 +63,7 @@ class Myriad_Cache_Tags {
 	);
 
 	/**
-	 * Post types without separate content: other tags cover their effects.
+	 * Post types without separate content: other tags cover their effects, or no page shows them, such as the tasks of Action Scheduler.
 	 */
 	const INNER_TYPES = array(
 		'wp_template',
@@ -75,6 +75,7 @@ class Myriad_Cache_Tags {
 		'user_request',
 		'revision',
 		'nav_menu_item',
+		'scheduled-action',
 	);
 
 	/**
