@@ -149,6 +149,15 @@ class Myriad_Cache_Page {
 	}
 
 	/**
+	 * Returns whether the tags of the page were sent. The tags of values that are stored later must be stored at once.
+	 *
+	 * @return bool
+	 */
+	public static function is_sent() {
+		return self::$has_fields;
+	}
+
+	/**
 	 * Receives a piece of the page.
 	 *
 	 * @param string $piece Piece.

@@ -61,11 +61,6 @@ class Myriad_Cache_Transients {
 	const LEAST = 300;
 
 	/**
-	 * Maximum number of tags of a transient. One with more limits the validity of pages to LEAST.
-	 */
-	const MOST = 200;
-
-	/**
 	 * State of the tags when each transient was read, by name.
 	 *
 	 * @var array<string, array>
@@ -80,18 +75,11 @@ class Myriad_Cache_Transients {
 	private static $stored = array();
 
 	/**
-	 * True during a request that generates a page.
+	 * True during a request that generates a page without a persistent object cache.
 	 *
 	 * @var bool
 	 */
 	private static $is_page = false;
-
-	/**
-	 * True after the tags of the page were sent: transients are also stored during shutdown.
-	 *
-	 * @var bool
-	 */
-	private static $is_sent = false;
 
 	/**
 	 * Registers the actions of all requests.
@@ -165,10 +153,8 @@ class Myriad_Cache_Transients {
 			self::deleted( $name );
 		} elseif ( isset( self::$read[ $name ] ) ) {
 			self::$stored[ $name ] = array( Myriad_Cache_Reads::since( self::$read[ $name ] ), (int) $lifetime );
-			if ( self::$is_sent ) {
-				self::$is_page = false;
-				self::store_tags();
-				self::$is_page = true;
+			if ( Myriad_Cache_Page::is_sent() ) {
+				self::store_tags(); // Transients are also stored during shutdown.
 			}
 		}
 	}
@@ -231,54 +217,16 @@ class Myriad_Cache_Transients {
 		if ( ! self::$is_page ) {
 			return;
 		}
-		self::$is_page = false;
 		self::store_tags();
 		$names = array_map( 'strval', array_keys( self::$read ) );
 		$lists = $names ? self::load_tags( $names ) : array();
 		foreach ( $names as $name ) {
 			$list = isset( $lists[ self::tags_of( $name ) ] ) ? $lists[ self::tags_of( $name ) ] : null;
 			Myriad_Cache_Tags::add( self::tag( $name ) );
-			self::add_tags( (string) $list );
+			Myriad_Cache_Value_Tags::add( (string) $list );
 			if ( '' === (string) $list ) {
 				self::limit( $name, null === $list );
 			}
-		}
-		self::$is_sent = true;
-		self::$is_page = true;
-	}
-
-	/**
-	 * Tags the page with the tags of a transient or of another cached value.
-	 *
-	 * @param string $list Tags, separated by spaces.
-	 */
-	public static function add_tags( $list ) {
-		foreach ( preg_split( '/ /', $list, -1, PREG_SPLIT_NO_EMPTY ) as $tag ) {
-			if ( 0 === strpos( $tag, 'at.' ) ) {
-				Myriad_Cache_Times::add( (int) substr( $tag, 3 ) );
-			} else {
-				Myriad_Cache_Tags::add_named( $tag );
-				self::limit_noisy( $tag );
-			}
-		}
-	}
-
-	/**
-	 * Limits the validity of the page if a value was computed from a table or field that visits write, because such writes purge
-	 * nothing.
-	 *
-	 * @param string $tag Tag of the value.
-	 */
-	private static function limit_noisy( $tag ) {
-		global $wpdb;
-		$found = array();
-		if ( preg_match( '/-db\.(.+)$/', $tag, $found ) ) {
-			$is_noisy = Myriad_Cache_Writes::is_noisy( $wpdb->prefix . $found[1] ) || Myriad_Cache_Writes::is_noisy( $wpdb->base_prefix . $found[1] ) || Myriad_Cache_Writes::is_noisy( $found[1] );
-		} else {
-			$is_noisy = preg_match( '/\.by-meta-(.+)$/', $tag, $found ) && Myriad_Cache_Writes::is_noisy_field( $found[1] );
-		}
-		if ( $is_noisy ) {
-			Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
 		}
 	}
 
@@ -340,10 +288,9 @@ class Myriad_Cache_Transients {
 	 */
 	private static function store_tags() {
 		foreach ( self::$stored as $name => list( $tags, $lifetime ) ) {
-			if ( count( $tags ) > self::MOST ) {
-				Myriad_Cache_Page::limit( self::LEAST );
-			} else {
-				set_transient( self::tags_of( (string) $name ), implode( ' ', $tags ), $lifetime > 0 ? $lifetime : MONTH_IN_SECONDS );
+			$text = Myriad_Cache_Value_Tags::text( $tags );
+			if ( null !== $text ) {
+				set_transient( self::tags_of( (string) $name ), $text, $lifetime > 0 ? $lifetime : MONTH_IN_SECONDS );
 			}
 		}
 		self::$stored = array();

@@ -42,7 +42,7 @@ class Myriad_Cache_Values {
 	const TAGS = 'myriad_tags';
 
 	/**
-	 * Maximum validity of a page with an object cache that reports nothing, or of a page that reads a value with more than MOST tags, in seconds.
+	 * Maximum validity of a page with an object cache that reports nothing, in seconds.
 	 */
 	const LEAST = 300;
 
@@ -50,11 +50,6 @@ class Myriad_Cache_Values {
 	 * Maximum validity of a page that reads a value of unknown origin, in seconds. Its replacement by staff is reported.
 	 */
 	const UNKNOWN = 3600;
-
-	/**
-	 * Maximum number of tags of a value. One with more limits the validity of pages to LEAST.
-	 */
-	const MOST = 200;
 
 	/**
 	 * Maximum number of values of a group that are separate tags of a page; more are one tag.
@@ -79,13 +74,6 @@ class Myriad_Cache_Values {
 	 * @var bool
 	 */
 	private static $is_page = false;
-
-	/**
-	 * True after the tags of the page were sent.
-	 *
-	 * @var bool
-	 */
-	private static $is_sent = false;
 
 	/**
 	 * True for groups of plugins, by name.
@@ -155,10 +143,12 @@ class Myriad_Cache_Values {
 			}
 			if ( 'get' === $what ) {
 				if ( ! isset( self::$read[ $group ] ) || ! array_key_exists( $id, self::$read[ $group ] ) ) {
-					self::$read[ $group ][ $id ] = $is_set ? null : self::mark();
+					self::$read[ $group ][ $id ] = $is_set ? null : ( self::$is_page ? Myriad_Cache_Reads::mark() : array() );
 				}
 			} elseif ( self::$is_page ) {
-				self::note_page( $what, $group, $id );
+				if ( 'set' === $what ) {
+					self::note_stored( $group, $id );
+				}
 			} elseif ( 'delete' === $what || ( $is_set && ! isset( self::$read[ $group ][ $id ] ) ) ) {
 				if ( Myriad_Cache_Stock::is_value_of_sold( $group, $id ) ) {
 					continue;
@@ -172,30 +162,18 @@ class Myriad_Cache_Values {
 	}
 
 	/**
-	 * Returns the state of the tags, outside of pages an empty one.
-	 *
-	 * @return array
-	 */
-	private static function mark() {
-		return self::$is_page ? Myriad_Cache_Reads::mark() : array();
-	}
-
-	/**
 	 * Records a value that a page stores.
 	 *
-	 * @param string $what  Operation.
 	 * @param string $group Group.
 	 * @param string $id    Key.
 	 */
-	private static function note_page( $what, $group, $id ) {
-		if ( 'set' === $what ) {
-			// Without a read before, it may have been computed from everything that the page has read.
-			$mark = isset( self::$read[ $group ][ $id ] ) ? self::$read[ $group ][ $id ] : array( 0, 0 );
+	private static function note_stored( $group, $id ) {
+		// Without a read before, it may have been computed from everything that the page has read.
+		$mark = isset( self::$read[ $group ][ $id ] ) ? self::$read[ $group ][ $id ] : array( 0, 0 );
 
-			self::$made[ $group ][ $id ] = Myriad_Cache_Reads::since( $mark );
-			if ( self::$is_sent ) {
-				self::store_tags();
-			}
+		self::$made[ $group ][ $id ] = Myriad_Cache_Reads::since( $mark );
+		if ( Myriad_Cache_Page::is_sent() ) {
+			self::store_tags();
 		}
 	}
 
@@ -236,7 +214,7 @@ class Myriad_Cache_Values {
 	 * Tags the page with its values and their tags, and stores the tags of new values.
 	 */
 	public static function finish() {
-		if ( ! self::$is_page || ! wp_using_ext_object_cache() ) {
+		if ( ! wp_using_ext_object_cache() ) {
 			return;
 		}
 		if ( ! self::$is_observed ) {
@@ -260,12 +238,11 @@ class Myriad_Cache_Values {
 		self::store_tags();
 		foreach ( $keys ? wp_cache_get_multiple( $keys, self::TAGS ) : array() as $list ) {
 			if ( is_string( $list ) ) {
-				Myriad_Cache_Transients::add_tags( $list );
+				Myriad_Cache_Value_Tags::add( $list );
 			} else {
 				Myriad_Cache_Page::limit( self::UNKNOWN );
 			}
 		}
-		self::$is_sent = true;
 	}
 
 	/**
@@ -275,10 +252,9 @@ class Myriad_Cache_Values {
 		$lists = array();
 		foreach ( self::$made as $group => $ids ) {
 			foreach ( $ids as $id => $tags ) {
-				if ( count( $tags ) > self::MOST ) {
-					Myriad_Cache_Page::limit( self::LEAST );
-				} else {
-					$lists[ self::tags_of( (string) $group, (string) $id ) ] = implode( ' ', $tags );
+				$text = Myriad_Cache_Value_Tags::text( $tags );
+				if ( null !== $text ) {
+					$lists[ self::tags_of( (string) $group, (string) $id ) ] = $text;
 				}
 			}
 		}

@@ -73,6 +73,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-term-changes.php",
     "includes/class-myriad-cache-times.php",
     "includes/class-myriad-cache-transients.php",
+    "includes/class-myriad-cache-value-tags.php",
     "includes/class-myriad-cache-values.php",
     "includes/class-myriad-cache-warm.php",
     "includes/class-myriad-cache-writes.php",
