@@ -147,6 +147,18 @@ fn sites_of_a_network_purge_their_own_pages() {
     in_second("wp_update_post(['ID' => 1, 'post_title' => 'Renamed again']);");
     assert!(text(&server, "/").contains("Renamed again"));
     assert_eq!(cache(&server, "/about/"), "HIT");
+    // Transients of the network belong to all sites.
+    let notice = "<?php add_action('wp_footer', function () { if (is_home()) echo get_site_transient('case_notice'); });";
+    fs::write(site.root().join("wp-content/mu-plugins/notice.php"), notice).expect("a plugin");
+    site.run_php(
+        HOST,
+        "set_site_transient('case_notice', 'first notice'); do_action('activated_plugin', 'some/some.php', true);",
+    );
+    warm(&server, &all);
+    in_second("set_site_transient('case_notice', 'second notice');");
+    assert!(text(&server, "/").contains("second notice"));
+    assert!(text(&server, "/second/").contains("second notice"));
+    assert_eq!(cache(&server, "/about/"), "HIT");
     // Users belong to the network.
     let author = "/blog/author/admin/";
     warm(&server, &[author, "/second/author/admin/"]);

@@ -402,3 +402,42 @@ fn pages_depend_on_the_data_from_which_their_cached_values_were_computed() {
     );
     assert!(!server.read("error.log").contains("PHP message"), "{}", server.read("error.log"));
 }
+
+/// Plugin that shows a cached value of the site and one of the network on the home page.
+const GLOBAL: &str = "<?php wp_cache_add_global_groups('case-all'); \
+    add_action('wp_footer', function () { if (is_home()) echo wp_cache_get('text', 'case-all'), wp_cache_get('text', 'case-own'); });";
+
+#[test]
+fn values_of_the_network_purge_pages_of_all_sites_and_other_values_those_of_their_site() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/global.php"), GLOBAL).expect("a plugin");
+    let place = Place::new();
+    let redis = Keeper::redis(&place);
+    wordpress(&site, &["--install-object-cache", redis.address.as_str()]);
+    let host = "network.test";
+    site.make_network(host);
+    let server = site.serve_with_plugin();
+    site.run_php(
+        host,
+        &format!(
+            "$id = wp_insert_site(['domain' => '{host}', 'path' => '/second/', 'title' => 'Second', 'user_id' => 1]); \
+             wp_cache_set('text', 'a', 'case-all'); wp_cache_set('text', 'b', 'case-own'); \
+             switch_to_blog($id); wp_cache_set('text', 'c', 'case-own'); restore_current_blog();"
+        ),
+    );
+    let cached = |target: &str| server.fetch(&Request::get(target).host(host)).cache() == "HIT";
+    let hits = |change: &str| {
+        for target in ["/", "/second/"] {
+            cached(target);
+            assert!(cached(target), "{target}");
+        }
+        site.run_php(host, change);
+        [cached("/"), cached("/second/")]
+    };
+    assert_eq!(hits("wp_cache_set('text', 'd', 'case-all');"), [false, false]);
+    assert_eq!(hits("wp_cache_set('text', 'e', 'case-own');"), [false, true]);
+    let of_second = "switch_to_blog(2); wp_cache_set('text', 'f', 'case-own'); restore_current_blog();";
+    assert_eq!(hits(of_second), [true, false]);
+    assert_eq!(hits("wp_cache_flush_group('case-own');"), [false, false]);
+    assert_eq!(hits("wp_cache_flush();"), [false, false]);
+}

@@ -31,8 +31,8 @@ if ( ! defined( 'ABSPATH' ) ) {
  * A page with more than FOLD_ABOVE tags has tags such as `p.all` (a change of any post) instead of the tags of single
  * objects.
  *
- * The site number precedes each tag, because the sites of a network share a cache. Users have the number 0, because a
- * network shares its users; `wp0-s` is the whole network.
+ * The site number precedes each tag, because the sites of a network share a cache. Users, transients of the network and global groups of the
+ * object cache have the number 0, because all sites of a network share them; `wp0-s` is the whole network.
  */
 class Myriad_Cache_Tags {
 
@@ -213,7 +213,7 @@ class Myriad_Cache_Tags {
 	 * @return string Tag with the site number, without characters that separate tags.
 	 */
 	public static function named( $tag ) {
-		$site = preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$))/D', $tag ) ? 0 : get_current_blog_id();
+		$site = preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$)|tr\.site\/)/D', $tag ) ? 0 : get_current_blog_id();
 		return self::of_site( $site, $tag );
 	}
 

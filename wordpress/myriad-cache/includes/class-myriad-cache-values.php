@@ -32,7 +32,7 @@ class Myriad_Cache_Values {
 	const VERSION = '/(?:last_changed|_cache_prefix|-transient-version|is_blog_installed)$/D';
 
 	/**
-	 * In place of a key, in the tag of pages with few values of a group: all values of the group were deleted.
+	 * In place of a key, in the tag of pages with values of a group: all values of the group were deleted.
 	 */
 	const FLUSH = 'flush';
 
@@ -189,14 +189,29 @@ class Myriad_Cache_Values {
 	}
 
 	/**
-	 * Returns the tag of a group, or of one of its values.
+	 * Returns the site that a value belongs to.
 	 *
-	 * @param string $group Group.
-	 * @param string $id    Key; empty for the group.
-	 * @return string
+	 * @param string $id Key; empty for all values of a group.
+	 * @return int Number of the site; 0 if all sites of a network share the value.
 	 */
-	private static function tag( $group, $id ) {
-		return 'oc.' . Myriad_Cache_Tags::field( $group ) . ( '' === $id ? '' : '.' . substr( md5( $id ), 0, 10 ) );
+	private static function site_of( $id ) {
+		$found = array();
+		if ( ! is_multisite() ) {
+			return get_current_blog_id();
+		}
+		return preg_match( '/^([0-9]+):/', $id, $found ) ? (int) $found[1] : 0;
+	}
+
+	/**
+	 * Returns the tag of the values of a group, or of one of them.
+	 *
+	 * @param int    $site  Number of the site.
+	 * @param string $group Group.
+	 * @param string $id    Key; empty for all values.
+	 * @return string Tag with the site number.
+	 */
+	private static function tag( $site, $group, $id ) {
+		return Myriad_Cache_Tags::of_site( $site, 'oc.' . Myriad_Cache_Tags::field( $group ) . ( '' === $id ? '' : '.' . substr( md5( $id ), 0, 10 ) ) );
 	}
 
 	/**
@@ -226,12 +241,12 @@ class Myriad_Cache_Values {
 		$keys = array();
 		foreach ( self::$read as $group => $ids ) {
 			$group = (string) $group;
-			foreach ( count( $ids ) > self::MOST_OF_GROUP ? array( '' ) : array_merge( array( self::FLUSH ), array_keys( $ids ) ) as $id ) {
-				Myriad_Cache_Tags::add( self::tag( $group, (string) $id ) );
-			}
+			Myriad_Cache_Tags::add_named( self::tag( self::site_of( '' ), $group, self::FLUSH ) );
 			foreach ( $ids as $id => $mark ) {
+				$id = (string) $id;
+				Myriad_Cache_Tags::add_named( self::tag( self::site_of( $id ), $group, count( $ids ) > self::MOST_OF_GROUP ? '' : $id ) );
 				if ( null === $mark && ! isset( self::$made[ $group ][ $id ] ) ) {
-					$keys[] = self::tags_of( $group, (string) $id );
+					$keys[] = self::tags_of( $group, $id );
 				}
 			}
 		}
@@ -275,11 +290,15 @@ class Myriad_Cache_Values {
 			return;
 		}
 		foreach ( $changed as $group => $ids ) {
+			$group = (string) $group;
 			if ( '' === $group ) {
-				Myriad_Cache_Changes::site(); // All groups.
+				Myriad_Cache_Queue::add_network(); // All groups of all sites.
 			}
 			foreach ( array_keys( Myriad_Cache_Actor::is_checkout() ? array_filter( $ids ) : $ids ) as $id ) {
-				Myriad_Cache_Queue::add( self::tag( (string) $group, '' === $id ? self::FLUSH : (string) $id ), self::tag( (string) $group, '' ) );
+				$id   = (string) $id;
+				$site = self::site_of( $id );
+				Myriad_Cache_Queue::add_named( self::tag( $site, $group, '' === $id ? self::FLUSH : $id ) );
+				Myriad_Cache_Queue::add_named( self::tag( $site, $group, '' ) );
 			}
 		}
 	}
