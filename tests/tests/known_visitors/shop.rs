@@ -16,6 +16,12 @@ foreach (['templates/account.php', 'includes/class-wc-session-handler.php'] as $
 }
 add_shortcode('account', function () { return include WP_CONTENT_DIR . '/plugins/woocommerce/templates/account.php'; });
 add_shortcode('session', function () { include WP_CONTENT_DIR . '/plugins/woocommerce/includes/class-wc-session-handler.php'; return 'same'; });
+$users = WP_CONTENT_DIR . '/plugins/woocommerce/includes/wc-user-functions.php';
+if (!is_file($users)) file_put_contents($users, '<?php function wc_current_user_is_active() { return get_current_user_id(); }
+    function wc_case_bought() { return get_current_user_id() ? "bought" : "not bought"; }');
+require_once $users;
+add_action('wp', 'wc_current_user_is_active');
+add_shortcode('bought', 'wc_case_bought');
 add_shortcode('woocommerce_cart', function () { return $_COOKIE['woocommerce_cart_hash'] ?? 'empty'; });
 add_shortcode('link', function () { return preg_replace('!>([^<]+)!', '> Enter', wp_loginout('', false)); });
 
@@ -46,13 +52,17 @@ fn data_of_customers_on_any_page_comes_from_php_and_other_pages_are_stored() {
     fs::write(site.root().join("wp-content/mu-plugins/parts.php"), PARTS).expect("a plugin");
     site.run_php(
         &host(&server),
-        "foreach (['account', 'session', 'woocommerce_cart', 'link'] as $name) wp_insert_post(['post_type' => 'page', \
+        "foreach (['account', 'session', 'woocommerce_cart', 'link', 'bought'] as $name) wp_insert_post(['post_type' => 'page', \
          'post_status' => 'publish', 'post_title' => $name, 'post_name' => \"shop-$name\", 'post_content' => \"[$name]\"]);",
     );
     let reader = readers(&site, &server, 1).remove(0);
-    for (name, is_stored) in
-        [("account", false), ("woocommerce_cart", false), ("link", false), ("session", true)]
-    {
+    for (name, is_stored) in [
+        ("account", false),
+        ("woocommerce_cart", false),
+        ("link", false),
+        ("bought", false),
+        ("session", true),
+    ] {
         let target = format!("/shop-{name}/");
         let anonymous = server.fetch(&Request::get(&target).host(&host(&server)));
         assert!(!anonymous.text().contains("mYr"), "{name}: {}", anonymous.text());

@@ -165,14 +165,12 @@ class Myriad_Cache_Known {
 	 */
 	public static function note_asker() {
 		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
-		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 3 );
-		$asked  = 'wp_get_current_user';
-		$file   = isset( $frames[1]['file'] ) ? $frames[1]['file'] : '';
-		if ( isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ) {
-			$asked = $frames[2]['function'];
-			$file  = $frames[2]['file'];
+		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 4 );
+		$at     = isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ? 2 : 1;
+		$caller = isset( $frames[ $at + 1 ]['function'] ) ? $frames[ $at + 1 ]['function'] : '';
+		if ( ! isset( Myriad_Cache_Shop::HARMLESS_FUNCTIONS[ $caller ] ) ) {
+			self::note( isset( $frames[ $at ]['file'] ) ? $frames[ $at ]['file'] : '', $frames[ $at ]['function'] );
 		}
-		self::note( $file, $asked );
 	}
 
 	/**

@@ -36,6 +36,11 @@ class Myriad_Cache_Shop {
 	);
 
 	/**
+	 * Functions of WooCommerce that read the current user in each request without effect on the page, as keys. Others in the same files have one.
+	 */
+	const HARMLESS_FUNCTIONS = array( 'wc_current_user_is_active' => true );
+
+	/**
 	 * Shortcodes and blocks that show data of the customer, on any page.
 	 */
 	const PERSONAL = '/^woocommerce(?:_cart|_checkout|_my_account|_order_tracking|_messages|\/(?:cart|checkout|customer-account|my-account|order-confirmation|classic-shortcode)(?:-|$))/';
