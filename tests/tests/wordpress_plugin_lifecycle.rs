@@ -277,7 +277,9 @@ fn page_holds_no_longer_than_a_nonce_that_stands_in_it() {
 #[test]
 fn purge_of_all_pages_in_the_back_office_is_followed_by_a_warm_up() {
     let site = WordPress::alone();
-    let plain = "<?php if (($_SERVER['REQUEST_URI'] ?? '') === '/plain/') { header('Content-Type: text/html'); echo 'plain'; exit; }";
+    let plain = "<?php $target = $_SERVER['REQUEST_URI'] ?? ''; \
+                 if ($target === '/plain/') { header('Content-Type: text/html'); echo 'plain'; exit; } \
+                 if ($target === '/about/' && @unlink(__DIR__ . '/fail-once')) { http_response_code(503); exit; }";
     // Loaded before the plugin, so that the page has no tags.
     fs::write(site.root().join("wp-content/mu-plugins/a-plain.php"), plain).expect("a plugin");
     let server = site.serve_with_plugin();
@@ -292,6 +294,8 @@ fn purge_of_all_pages_in_the_back_office_is_followed_by_a_warm_up() {
     let link = screen.split("class=\"button\" href=\"").nth(1).and_then(|rest| rest.split('"').next());
     let link = link.expect("the button").replace("&#038;", "&").replace("&amp;", "&");
     let target = link.split(&host).nth(1).expect("a link to the site");
+    let failure = site.root().join("wp-content/mu-plugins/fail-once");
+    fs::write(&failure, "").expect("a file");
     assert_eq!(administrator.get(target).status, 302);
     assert_eq!(cache("/plain/"), "MISS", "a page without tags");
     let count = site.php_requests();
@@ -300,6 +304,7 @@ fn purge_of_all_pages_in_the_back_office_is_followed_by_a_warm_up() {
         site.run_php(HOST, "echo get_option('myriad_cache_warm') ? 'planned' : 'done';") == "done"
     });
     assert!(site.php_requests() > count);
+    assert!(!failure.exists(), "no request for a page failed");
     assert_eq!((cache("/").as_str(), cache("/about/").as_str()), ("HIT", "HIT"));
 }
 

@@ -314,13 +314,15 @@ class Myriad_Cache_Admin {
 		if ( ! current_user_can( '' === $path ? self::MAY_MANAGE : self::MAY_PURGE ) ) {
 			wp_die( esc_html__( 'Sorry, you are not allowed to purge this.', 'myriad-cache' ), '', array( 'response' => 403 ) );
 		}
+		$plan = null;
 		if ( '' === $path ) {
-			Myriad_Cache_Warm::plan();
+			$plan = Myriad_Cache_Warm::plan();
 			Myriad_Cache_Queue::add_all();
 		} else {
 			Myriad_Cache_Queue::add_url( self::url( $path ) );
 		}
 		$told = Myriad_Cache_Queue::flush();
+		Myriad_Cache_Warm::store( $plan );
 		$back = wp_get_referer();
 		$back = $back ? $back : admin_url( 'options-general.php?page=' . self::SCREEN );
 		wp_safe_redirect( add_query_arg( 'myriad-purged', is_wp_error( $told ) ? self::FAILED : (string) $told['pages'], $back ) );

@@ -39,13 +39,23 @@ class Myriad_Cache_Warm {
 	const PATIENCE = 30;
 
 	/**
-	 * Stores the plan: call it before the purge. Without the address of Myriad, which requests by a browser contain, there is none.
+	 * Maximum number of attempts for a page, one in each run of cron.
+	 */
+	const ATTEMPTS = 3;
+
+	/**
+	 * Returns the plan of a warm-up: call it before the purge, and `store` after it. Without the address of Myriad, which requests by a browser contain, there is none.
+	 *
+	 * @return array{id: string, address: string, port: int, urls: string[], failed: int}|null `failed` is the number of failed attempts for the first page.
 	 */
 	public static function plan() {
 		// phpcs:disable WordPress.Security.ValidatedSanitizedInput -- set by the server.
 		$address = isset( $_SERVER['SERVER_ADDR'] ) ? (string) $_SERVER['SERVER_ADDR'] : '';
 		$port    = isset( $_SERVER['SERVER_PORT'] ) ? (int) $_SERVER['SERVER_PORT'] : 0;
 		// phpcs:enable
+		if ( $port < 1 || ! filter_var( $address, FILTER_VALIDATE_IP ) ) {
+			return null;
+		}
 		$urls = array();
 		foreach ( (array) self::pages() as $url => $page ) {
 			if ( 200 === $page['status'] ) {
@@ -55,12 +65,22 @@ class Myriad_Cache_Warm {
 		arsort( $urls );
 		$urls = array_slice( array_map( 'strval', array_keys( $urls ) ), 0, self::MOST );
 		$home = home_url( '/' );
-		if ( $port > 0 && filter_var( $address, FILTER_VALIDATE_IP ) ) {
-			$plan = array(
-				'address' => $address,
-				'port'    => $port,
-				'urls'    => array_values( array_unique( array_merge( array( $home ), preg_grep( '#^' . preg_quote( $home, '#' ) . '#', $urls ) ) ) ),
-			);
+		return array(
+			'id'      => uniqid( '', true ),
+			'address' => $address,
+			'port'    => $port,
+			'urls'    => array_values( array_unique( array_merge( array( $home ), preg_grep( '#^' . preg_quote( $home, '#' ) . '#', $urls ) ) ) ),
+			'failed'  => 0,
+		);
+	}
+
+	/**
+	 * Stores a plan. A run of cron between the storage and the purge would request pages that are still stored.
+	 *
+	 * @param array|null $plan Plan.
+	 */
+	public static function store( $plan ) {
+		if ( null !== $plan ) {
 			update_option( self::PLAN, $plan, false );
 		}
 	}
@@ -98,22 +118,29 @@ class Myriad_Cache_Warm {
 	}
 
 	/**
-	 * Requests the next pages of the plan, after a run of cron.
+	 * Requests the next pages of the plan, after a run of cron. A page remains in the plan until it is stored, or has failed in ATTEMPTS runs.
 	 */
 	public static function work() {
 		$plan = get_option( self::PLAN );
-		if ( ! is_array( $plan ) || empty( $plan['urls'] ) ) {
+		if ( ! is_array( $plan ) || empty( $plan['urls'] ) || ! isset( $plan['id'] ) ) {
 			return;
 		}
 		$until = microtime( true ) + self::BUDGET;
 		do {
-			$url = array_shift( $plan['urls'] );
-			// Another run, or another purge, may begin meanwhile.
-			$plan['urls'] ? update_option( self::PLAN, $plan, false ) : delete_option( self::PLAN );
-			if ( ! self::request( $plan['address'], $plan['port'], (string) $url ) ) {
-				return; // Myriad or PHP is overloaded: until the next run.
+			$is_done        = self::request( $plan['address'], $plan['port'], (string) $plan['urls'][0] );
+			$plan['failed'] = $is_done ? 0 : $plan['failed'] + 1;
+			if ( $is_done || $plan['failed'] >= self::ATTEMPTS ) {
+				array_shift( $plan['urls'] );
+				$plan['failed'] = 0;
 			}
-		} while ( $plan['urls'] && microtime( true ) < $until );
+			wp_cache_delete( self::PLAN, 'options' );
+			$stored = get_option( self::PLAN );
+			if ( ! isset( $stored['id'] ) || $stored['id'] !== $plan['id'] ) {
+				return; // Another purge has begun, or another run has finished.
+			}
+			$plan['urls'] ? update_option( self::PLAN, $plan, false ) : delete_option( self::PLAN );
+			// After a failure, Myriad or PHP is probably overloaded: until the next run.
+		} while ( $is_done && $plan['urls'] && microtime( true ) < $until );
 	}
 
 	/**
@@ -122,7 +149,7 @@ class Myriad_Cache_Warm {
 	 * @param string $address Address of Myriad.
 	 * @param int    $port    Port, as visitors see it.
 	 * @param string $url     URL.
-	 * @return bool False if it failed.
+	 * @return bool False if it failed, or was not received completely.
 	 */
 	private static function request( $address, $port, $url ) {
 		$parts = wp_parse_url( $url );
@@ -163,8 +190,9 @@ class Myriad_Cache_Warm {
 		while ( ! feof( $stream ) && '' !== (string) @fread( $stream, 65536 ) ) {
 			continue; // The page is stored when it is complete.
 		}
+		$is_complete = feof( $stream );
 		fclose( $stream );
 		// phpcs:enable
-		return isset( $status[1] ) && ! in_array( $status[1], array( '429', '502', '503', '504' ), true );
+		return $is_complete && isset( $status[1] ) && ! in_array( $status[1], array( '429', '502', '503', '504' ), true );
 	}
 }
