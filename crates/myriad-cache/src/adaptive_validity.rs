@@ -19,7 +19,7 @@ use myriad_policy::{AFTER_PURGE_MS, Difference, Noise, PageHistory};
 use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource};
 use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
 
-use crate::stale_fallback::is_expired_by_purge;
+use crate::stale_fallback::is_covered_by_purge;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
@@ -103,7 +103,7 @@ fn has_same_head(stored: &Page, meta: &PageMeta) -> bool {
 fn was_purged(cache: &CachePlace, previous: Option<&Page>, exchange: &Exchange, now: u64) -> bool {
     let zone = &cache.zone;
     let is_covered = match previous {
-        Some(previous) => is_expired_by_purge(previous),
+        Some(previous) => is_covered_by_purge(previous),
         None => {
             zone.zone.removal_reason(KeyRef::new(&exchange.request.cache.key)) == Some(RemovalReason::Purged)
         }
@@ -129,16 +129,16 @@ impl Renderings<'_> {
         }
         let was_equal = old.equal_since.saturating_add(MIN_EQUAL_MS) < self.previous.stored_at();
         // A change that a purge announced needs no explanation.
-        let is_checked = !is_expired_by_purge(self.previous) && (was_equal || !old.is_noise_known);
+        let is_checked = !is_covered_by_purge(self.previous) && (was_equal || !old.is_noise_known);
         // The places with noise are not those of the new content, so that they must be found again.
-        let is_noise_known = old.is_noise_known && !is_checked && !is_expired_by_purge(self.previous);
+        let is_noise_known = old.is_noise_known && !is_checked && !is_covered_by_purge(self.previous);
         let history = PageHistory { is_noise_known, ..PageHistory::new(self.now) };
         (history, is_checked.then(|| NoiseCheck { before: self.previous.clone() }))
     }
 
     /// Returns the history of a page that was fetched twice in succession: `previous` is the first of these fetches.
     fn after_second_fetch(&self, exchange: &Exchange, cache: &CachePlace, check: &NoiseCheck) -> PageHistory {
-        if is_expired_by_purge(self.previous) {
+        if is_covered_by_purge(self.previous) {
             // A purge announced a change between the two fetches: their differences are not only noise.
             return PageHistory::new(self.now);
         }

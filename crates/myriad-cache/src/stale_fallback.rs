@@ -12,12 +12,14 @@ pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     let invalid = page.fresh_until() == 0;
     let expires_at = if invalid { u64::MAX } else { page.fresh_until() };
     let lifetime = lifetime.expired_by(expires_at);
-    StoredFacts { lifetime, validators: false, invalid, is_purged: is_expired_by_purge(page) }
+    // A purge after the expiry of a page moves the time by 1 ms only. It does not permit serving the expired page.
+    let is_purged = page.fresh_until().saturating_add(1) < page.meta().lifetime().fresh_until;
+    StoredFacts { lifetime, validators: false, invalid, is_purged }
 }
 
-/// Returns whether a soft purge or an invalidation expired the page before its validity was over. It expires the stored
-/// object only; the lifetime in its metadata is unchanged.
-pub(crate) fn is_expired_by_purge(page: &Page) -> bool {
+/// Returns whether a soft purge or an invalidation covered the page, before or after its validity was over. It changes
+/// the stored object only; the lifetime in its metadata is unchanged.
+pub(crate) fn is_covered_by_purge(page: &Page) -> bool {
     page.fresh_until() < page.meta().lifetime().fresh_until
 }
 

@@ -295,7 +295,8 @@ impl<M: Metadata> Object<M> {
         self.fixed().stored_at
     }
 
-    /// Returns the time until which the object is fresh, in milliseconds. A soft purge may change it.
+    /// Returns the time until which the object is fresh, in milliseconds. A soft purge may change it: it is then below the
+    /// time in the metadata, by at least 1 ms.
     ///
     /// It is 0 after a soft purge by [`crate::Zone::purge`], and after a soft purge by [`crate::Zone::purge_from`]
     /// whose time is not known any more, as after a restart.
@@ -353,7 +354,8 @@ impl<M: Metadata> Purgeable<M> for Object<M> {
     }
 
     fn expire(&self, from: u64) {
-        self.fixed().fresh_until.fetch_min(from, Relaxed);
+        let declared = M::fresh_until(self.meta());
+        self.fixed().fresh_until.fetch_min(from.min(declared.saturating_sub(1)), Relaxed);
     }
 }
 

@@ -2,6 +2,7 @@
 //! Adaptive validity: pages are valid for half the time for which their content has been equal.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use myriad_tests::{Answer, Origin, Request, Server, wait_for};
 
@@ -96,6 +97,26 @@ fn noise_is_found_again_after_a_change_that_a_soft_purge_announced() {
     wait_for("a longer validity than the minimum", || {
         last = server.get("/a");
         last.cache() == "HIT" && ttl(&last) >= 2
+    });
+    assert_eq!(reports(&server), 0);
+}
+
+#[test]
+fn change_of_an_expired_page_that_a_soft_purge_announced_is_not_reported() {
+    let text = Arc::new(Mutex::new("open".to_owned()));
+    let rules = "fastcgi_cache_adaptive 1s; fastcgi_cache_use_stale updating; fastcgi_cache_background_update on; fastcgi_cache_purge on;";
+    let (server, origin) = start(rules, &text);
+    server.get("/a");
+    // Pages become stale as of one second before a soft purge.
+    std::thread::sleep(Duration::from_millis(2200));
+    *text.lock().unwrap() = "closed".to_owned();
+    let purge = Request::new("PURGE", "/a").field("X-Soft-Purge", "1");
+    assert_eq!(server.fetch(&purge).status, 200);
+    let page = server.get("/a");
+    assert!(page.cache() == "EXPIRED" && page.text().contains("closed"), "{}", page.cache());
+    wait_for("two refreshes", || {
+        server.get("/a");
+        origin.count() >= 4
     });
     assert_eq!(reports(&server), 0);
 }

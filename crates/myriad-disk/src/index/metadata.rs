@@ -38,6 +38,12 @@ pub trait Metadata: Sized + Send + Sync + 'static {
         None
     }
 
+    /// Returns the time until which the value itself declares the object fresh, in milliseconds; `u64::MAX` if it declares
+    /// none. A soft purge moves the object's own time below it, even if it is over.
+    fn fresh_until(_view: Self::MetaView<'_>) -> u64 {
+        u64::MAX
+    }
+
     /// Parses the rule of a purge ([`crate::index::PurgeScope::Rule`]). The rule may have been logged by an older
     /// version of the program. Returns `None` for an invalid rule: a new purge is then rejected, and a logged purge
     /// covers everything.

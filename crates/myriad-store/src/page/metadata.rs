@@ -41,6 +41,10 @@ impl Metadata for PageMeta {
         Some(page.marks().subject().address())
     }
 
+    fn fresh_until(page: PageView<'_>) -> u64 {
+        page.lifetime().fresh_until
+    }
+
     fn covers(rule: &[u8]) -> Option<PurgePredicate<Self>> {
         purge_predicate(&PurgeCommand::decode(rule)?.what).ok()
     }

@@ -36,7 +36,7 @@ pub trait Purgeable<M: Metadata> {
     fn last_purge_applied(&self) -> u64;
     /// Records that the object was checked against all purges up to `number`.
     fn note_purges_applied(&self, number: u64);
-    /// Makes the object stale from the time `from` on (milliseconds since the epoch; 0 if unknown), unless it became
-    /// stale earlier.
+    /// Makes the object stale from the time `from` on (milliseconds since the epoch; 0 if unknown), and at the latest 1 ms
+    /// before the time that its metadata declares, by which a purge of an expired object can be recognised.
     fn expire(&self, from: u64);
 }
