@@ -76,6 +76,26 @@ const CASES: &[Case] = &[
         "wp_insert_term('A new category', 'category');",
     ),
     case(
+        "number-of-users",
+        "return count_users()['total_users'];",
+        "wp_insert_user(['user_login' => 'counted', 'user_pass' => 'x', 'role' => 'subscriber']);",
+    ),
+    case(
+        "number-of-comments",
+        "return wp_count_comments()->approved . get_comments(['count' => true, 'status' => 'approve']);",
+        "wp_insert_comment(['comment_post_ID' => $ids[13], 'comment_content' => 'Counted.', 'comment_approved' => 1]);",
+    ),
+    case(
+        "number-of-deleted-comments",
+        "return get_comments(['count' => true]);",
+        "wp_delete_comment(get_comments(['post_id' => $ids[3], 'number' => 1])[0]->comment_ID, true);",
+    ),
+    case(
+        "numbers-of-posts-of-authors",
+        "return wp_list_authors(['echo' => false, 'optioncount' => true, 'exclude_admin' => false]);",
+        "wp_insert_post(['post_status' => 'publish', 'post_title' => 'One more', 'post_author' => 1]);",
+    ),
+    case(
         "title-of-post-object",
         "return get_post($ids[4])->post_title;",
         "wp_update_post(['ID' => $ids[4], 'post_title' => 'Renamed']);",

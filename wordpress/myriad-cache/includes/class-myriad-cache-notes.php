@@ -82,9 +82,22 @@ class Myriad_Cache_Notes {
 		add_action( 'pre_get_users', array( __CLASS__, 'note_user_query' ), PHP_INT_MAX );
 		add_filter( 'get_usernumposts', array( __CLASS__, 'note_posts_of_user' ), PHP_INT_MAX, 2 );
 		add_filter( 'wp_count_posts', array( __CLASS__, 'note_post_count' ), PHP_INT_MAX, 2 );
+		self::start_counts();
 		foreach ( Myriad_Cache_Tags::OPTIONS as $option ) {
 			add_filter( 'option_' . $option, array( __CLASS__, 'note_option' ), PHP_INT_MAX, 2 );
 		}
+	}
+
+	/**
+	 * Registers the filters of numbers that WordPress selects by SQL of its own: of users, of comments, of the posts of authors, of media.
+	 */
+	private static function start_counts() {
+		add_filter( 'pre_count_users', array( __CLASS__, 'note_user_count' ), PHP_INT_MAX );
+		add_action( 'pre_get_comments', array( __CLASS__, 'note_comment_query' ), PHP_INT_MAX );
+		add_filter( 'wp_count_comments', array( __CLASS__, 'note_comment_counts' ), PHP_INT_MAX, 2 );
+		add_filter( 'pre_wp_list_authors_post_counts_query', array( __CLASS__, 'note_author_counts' ), PHP_INT_MAX );
+		add_filter( 'pre_count_many_users_posts', array( __CLASS__, 'note_posts_of_users' ), PHP_INT_MAX, 2 );
+		add_filter( 'wp_count_attachments', array( __CLASS__, 'note_media_count' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -171,6 +184,52 @@ class Myriad_Cache_Notes {
 	 */
 	public static function note_post_count( $counts, $type ) {
 		Myriad_Cache_Tags::add( 'l' . $type );
+		return $counts;
+	}
+
+	/**
+	 * Tags the page with the numbers of posts of all authors.
+	 *
+	 * @param mixed $counts Counts.
+	 * @return mixed
+	 */
+	public static function note_author_counts( $counts ) {
+		Myriad_Cache_Tags::add( 'lpost' );
+		return $counts;
+	}
+
+	/**
+	 * Tags the page with the numbers of posts of users.
+	 *
+	 * @param mixed $counts Counts.
+	 * @param int[] $users  Users.
+	 * @return mixed
+	 */
+	public static function note_posts_of_users( $counts, $users ) {
+		foreach ( (array) $users as $user_id ) {
+			self::note_posts_of_user( 0, (int) $user_id );
+		}
+		return $counts;
+	}
+
+	/**
+	 * Tags the page with the number of media files.
+	 *
+	 * @param mixed $counts Counts.
+	 * @return mixed
+	 */
+	public static function note_media_count( $counts ) {
+		return self::note_post_count( $counts, 'attachment' );
+	}
+
+	/**
+	 * Tags the page with the number of users.
+	 *
+	 * @param mixed $counts Counts.
+	 * @return mixed
+	 */
+	public static function note_user_count( $counts ) {
+		Myriad_Cache_Tags::add( 'lu' );
 		return $counts;
 	}
 
@@ -432,6 +491,29 @@ class Myriad_Cache_Notes {
 			}
 		}
 		return $comments;
+	}
+
+	/**
+	 * Tags the page with the number of comments that a query selects; WordPress does not filter it. Lists are noted by note_comments().
+	 *
+	 * @param WP_Comment_Query $query Query.
+	 */
+	public static function note_comment_query( $query ) {
+		if ( ! empty( $query->query_vars['count'] ) ) {
+			self::note_comment_counts( 0, isset( $query->query_vars['post_id'] ) ? $query->query_vars['post_id'] : 0 );
+		}
+	}
+
+	/**
+	 * Tags the page with the numbers of comments by status.
+	 *
+	 * @param mixed      $counts  Counts.
+	 * @param int|string $post_id Post; 0 for all.
+	 * @return mixed
+	 */
+	public static function note_comment_counts( $counts, $post_id ) {
+		Myriad_Cache_Tags::add( (int) $post_id > 0 ? 'c' . (int) $post_id : 'c.all' );
+		return $counts;
 	}
 
 	/**
