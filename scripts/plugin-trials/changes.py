@@ -11,6 +11,7 @@ from content import new_names
 from trial import Skipped, quoted
 
 SETTINGS_ROUTE = re.compile(r"^/(?!wp/v2|oembed|wp-site-health|wp-block-editor|batch)[\w/.-]*(?:settings|options|config)[\w/.-]*$")
+EXTRA_TIME = 60  # Seconds after the deadline in which terms and widgets are still changed.
 OWN_FORMS = re.compile(r"commentform|search|login|lostpassword", re.I)
 
 
@@ -62,6 +63,9 @@ def change_terms(trial):
     """Creates and renames a term in each taxonomy of the plugin with the screens of terms."""
     names = [name for name in new_names(trial, "taxonomies") if trial.after["taxonomies"][name]["ui"]]
     for name in names[:4]:
+        if not trial.has_time(-EXTRA_TIME):
+            trial.notes.append(f"no time for the terms of {name}")
+            continue
         kinds = trial.after["taxonomies"][name]["types"]
         kind = kinds[0] if kinds else "post"
         address = f"/wp-admin/edit-tags.php?taxonomy={name}&post_type={kind}"
@@ -88,6 +92,9 @@ def change_widgets(trial, names):
     """Changes the widgets that were added to the sidebar."""
     for name in names:
         base, _, number = name.rpartition("-")
+        if not trial.has_time(-EXTRA_TIME):
+            trial.notes.append(f"no time for the widget {base}")
+            continue
         trial.change(f"widget {base}", lambda n=name, b=base, i=number: _save_widget(trial, n, b, i))
 
 

@@ -9,7 +9,6 @@ from comparison import first_difference, normalised
 
 STORED = ("HIT", "STALE", "UPDATING", "REVALIDATED")
 WAIT_FOR_TIMES = 1.1
-MOST_PAGES = 45
 FATAL = re.compile(r"There has been a critical error|Fatal error</b>|Uncaught Error")
 
 
@@ -33,8 +32,8 @@ class Page:
 class Trial:
     """Site with a plugin, the pages that are compared, and the findings."""
 
-    def __init__(self, name, site, deadline):
-        self.name, self.site, self.deadline = name, site, deadline
+    def __init__(self, name, site, deadline, most_pages):
+        self.name, self.site, self.deadline, self.most_pages = name, site, deadline, most_pages
         self.anonymous, self.admin = site.bystander(), None
         self.pages, self.changes, self.rows = {}, [], []
         self.stale, self.private, self.errors, self.notes = [], [], [], []
@@ -45,8 +44,8 @@ class Trial:
     def add_page(self, url, label):
         """Adds a page to the compared ones, unless there are too many; returns it."""
         path = self.anonymous.path(url)
-        if len(self.pages) >= MOST_PAGES and path not in self.pages:
-            self.notes.append(f"not compared, because there are {MOST_PAGES} pages: {path}")
+        if len(self.pages) >= self.most_pages and path not in self.pages:
+            self.notes.append(f"not compared, because there are {self.most_pages} pages: {path}")
             return Page(path, label)
         return self.pages.setdefault(path, Page(path, label))
 

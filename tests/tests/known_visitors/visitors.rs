@@ -206,6 +206,34 @@ const SHOP: &str = "<?php
     add_action('woocommerce_before_single_product', 'woocommerce_output_all_notices', 10);
     add_action('wp_footer', function () { do_action('woocommerce_before_single_product'); woocommerce_mini_cart(); });";
 
+/// Template made of blocks: it removes the notices from the action, and shows them in a block.
+const BLOCKS_OF_SHOP: &str = "
+    add_action('init', function () {
+        register_block_type('woocommerce/store-notices', ['render_callback' => function () {
+            ob_start(); woocommerce_output_all_notices(); return '<div class=\"notices-block\">' . ob_get_clean() . '</div>';
+        }]);
+    });
+    add_filter('the_content', function ($content) {
+        remove_action('woocommerce_before_single_product', 'woocommerce_output_all_notices', 10);
+        return $content . do_blocks('<!-- wp:woocommerce/store-notices /-->');
+    });";
+
+#[test]
+fn customers_see_notices_once_in_templates_made_of_blocks() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/shop.php"), [SHOP, BLOCKS_OF_SHOP].concat())
+        .expect("a plugin");
+    let server = site.serve_plugin_changed(|preset| patient(&preset));
+    let stored = server.fetch(&Request::get("/about/").host(&host(&server)));
+    let plain = made(&server, "NO_CACHE=1", "/about/");
+    assert_eq!(stored.text(), plain.text());
+    let cookie = "woocommerce_items_in_cart=1; woocommerce_cart_hash=first; wp_woocommerce_session_0=first";
+    let page = served(&server, cookie, "/about/");
+    assert_eq!(page.cache(), "HIT");
+    assert_eq!(page.text().matches("It is in your cart").count(), 1, "{}", page.text());
+    assert_eq!(page.text(), made(&server, cookie, "/about/").text());
+}
+
 #[test]
 fn customers_see_their_own_carts_and_notices_in_stored_pages() {
     let site = WordPress::alone();

@@ -20,6 +20,11 @@ class Myriad_Cache_Shop {
 	const NOTICES = array( 'woocommerce_before_shop_loop', 'woocommerce_before_single_product', 'woocommerce_shortcode_before_product_cat_loop' );
 
 	/**
+	 * Start of the element with notices.
+	 */
+	const NOTICES_START = '<div class="woocommerce-notices-wrapper">';
+
+	/**
 	 * Files of WooCommerce that read the current user while any page is generated, without effect on the page: they prepare
 	 * the session, caches of queries, and data for scripts of the cart.
 	 */
@@ -51,7 +56,7 @@ class Myriad_Cache_Shop {
 	public static function start() {
 		add_filter( 'pre_do_shortcode_tag', array( __CLASS__, 'note_shortcode' ), PHP_INT_MAX, 2 );
 		add_action( 'wp', array( __CLASS__, 'start_blocks' ), PHP_INT_MAX );
-		add_action( 'wp', array( __CLASS__, 'replace_notices' ), PHP_INT_MAX );
+		add_action( 'wp', array( __CLASS__, 'await_notices' ), PHP_INT_MAX );
 		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
 		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'end_cart' ), PHP_INT_MAX );
 	}
@@ -92,23 +97,48 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Replaces notices by places.
+	 * Prepares the replacement of notices by places.
+	 */
+	public static function await_notices() {
+		foreach ( self::NOTICES as $action ) {
+			add_action( $action, array( __CLASS__, 'replace_notices' ), PHP_INT_MIN );
+		}
+		add_filter( 'render_block_woocommerce/store-notices', array( __CLASS__, 'replace_notices_of_block' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Replaces the notices of the present action by a place. Templates made of blocks remove the notices from the action before it runs, and
+	 * show them in a block.
 	 */
 	public static function replace_notices() {
-		foreach ( self::NOTICES as $action ) {
-			$priority = has_action( $action, 'woocommerce_output_all_notices' );
-			if ( false !== $priority ) {
-				remove_action( $action, 'woocommerce_output_all_notices', $priority );
-				add_action( $action, array( __CLASS__, 'notices' ), $priority );
-			}
+		$action   = current_action();
+		$priority = has_action( $action, 'woocommerce_output_all_notices' );
+		if ( false !== $priority ) {
+			remove_action( $action, 'woocommerce_output_all_notices', $priority );
+			add_action( $action, array( __CLASS__, 'notices' ), $priority );
 		}
+	}
+
+	/**
+	 * Adds the place for notices to the block that shows them.
+	 *
+	 * @param string $block Block.
+	 * @return string
+	 */
+	public static function replace_notices_of_block( $block ) {
+		$empty = self::NOTICES_START . '</div>';
+		if ( 1 !== substr_count( $block, $empty ) ) {
+			Myriad_Cache_Known::refuse( 'the block with notices of the shop' );
+			return $block;
+		}
+		return str_replace( $empty, self::NOTICES_START . Myriad_Cache_Known::place( 'shop-notices' ) . '</div>', $block );
 	}
 
 	/**
 	 * Prints the place for notices.
 	 */
 	public static function notices() {
-		echo '<div class="woocommerce-notices-wrapper">' . Myriad_Cache_Known::place( 'shop-notices' ) . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+		echo self::NOTICES_START . Myriad_Cache_Known::place( 'shop-notices' ) . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
