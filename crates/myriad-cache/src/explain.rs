@@ -10,6 +10,7 @@ use myriad_script::Template;
 
 use crate::esi;
 use crate::journey_step::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use crate::share;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{DecisionSink, Exchange, ExplainedDecision, Request};
 use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, OriginTarget};
@@ -169,9 +170,8 @@ fn effect(next: &JourneyStep) -> &'static str {
 
 /// Returns the condition by which `*_no_cache` prevents that the response is stored; `None` if it does not.
 fn no_cache_condition(exchange: &mut Exchange, cache: &CachePlace) -> Option<String> {
-    let Exchange { request, frame } = &mut *exchange;
     // A condition that cannot be evaluated prevents storing.
-    let is_excluded = cache.no_cache.any_true(request, frame).unwrap_or(true);
+    let is_excluded = share::is_storing_prevented(exchange, cache).unwrap_or(true);
     is_excluded.then(|| format!("*_no_cache: {}", true_condition(exchange, |label| &label.no_cache)))
 }
 

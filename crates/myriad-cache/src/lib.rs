@@ -40,6 +40,7 @@ mod refresh;
 mod revalidate;
 mod serve;
 pub mod settings;
+mod share;
 pub mod shared_fetch;
 mod shared_fetch_headers;
 mod stale;

@@ -15,6 +15,7 @@ use crate::hidden_fields::hides_fields;
 use crate::journey_step::{CacheContext, JourneyStep, PassReason, RefreshReason};
 use crate::origin_protection;
 use crate::other_codings;
+use crate::share;
 use crate::shared_fetch_headers;
 use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, PhaseStep, shortcut};
@@ -52,7 +53,16 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
         has_body: !request.upload.body.is_empty(),
         cache_bypass: condition,
     };
-    let reason = bypass(&facts, &cache.rules);
+    let mut reason = bypass(&facts, &cache.rules);
+    if let Some(excluded) = reason {
+        if share::needs_body(request, cache, excluded) {
+            return Ok(JourneyStep::Gather);
+        }
+        if share::applies(exchange, cache, excluded)? {
+            reason = None;
+        }
+    }
+    let request = &mut exchange.request;
     if reason == Some(BypassReason::PersonalCookie) && esi::may_read(request, &cache.rules.personal) {
         return Ok(JourneyStep::Known);
     }

@@ -41,6 +41,9 @@ pub struct CacheSettings {
     pub min_uses: u64,
     /// Conditions (`*_cache_bypass`): the cache is not read if any value is neither empty nor `0`.
     pub bypass: Vec<Text>,
+    /// Conditions (`*_cache_share`): a request whose method or another condition excludes it uses the cache if any value
+    /// is neither empty nor `0`.
+    pub share: Vec<Text>,
     /// Conditions (`*_no_cache`): the response is not stored if any value is neither empty nor `0`.
     pub no_cache: Vec<Text>,
     /// True to coalesce concurrent requests for a page (`*_cache_lock`).

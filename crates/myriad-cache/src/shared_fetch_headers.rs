@@ -17,6 +17,7 @@ use myriad_http::{Fields, Known, Method};
 use myriad_policy::{SharedFetchFields, VaryRule};
 use myriad_store::{KeyRef, Selection};
 
+use crate::share::is_storing_prevented;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::Page;
@@ -116,7 +117,7 @@ pub(crate) fn is_fetched_alone(
     if !shared.on {
         return Ok(false);
     }
-    let Exchange { request, frame } = exchange;
+    let request = &exchange.request;
     Ok(!is_repeatable(request) && shared.hides_cookies(request.received.head.fields())
-        || cache.no_cache.any_true(request, frame)?)
+        || is_storing_prevented(exchange, cache)?)
 }

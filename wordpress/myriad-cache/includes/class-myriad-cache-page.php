@@ -59,7 +59,8 @@ class Myriad_Cache_Page {
 			// Shops determine the country of the visitor during `init`.
 			add_action( 'init', array( 'Myriad_Cache_Address', 'hide' ), PHP_INT_MIN );
 			Myriad_Cache_Nonces::start();
-			if ( Myriad_Cache_Known::is_offered() ) {
+			Myriad_Cache_Empty_Cart::start();
+			if ( Myriad_Cache_Known::is_offered() && ! Myriad_Cache_Empty_Cart::is_announced() ) {
 				Myriad_Cache_Known::start();
 			}
 		}
@@ -141,7 +142,7 @@ class Myriad_Cache_Page {
 	private static function send_tags() {
 		self::$has_fields = true;
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
-		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
+		if ( ! Myriad_Cache_Empty_Cart::send_fields() && defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
 			header( 'X-Accel-Expires: 0' );
 			return false;
 		}

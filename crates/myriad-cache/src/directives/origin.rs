@@ -68,6 +68,18 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
         .default("1"),
     ),
     conditions("cache_bypass", Set::Origin(values::cache_bypass), "Conditions under which the cache is not read."),
+    FamilyRow::new(
+        Directive::new(
+            "cache_share",
+            HSL,
+            at_least(1),
+            Set::Origin(values::cache_share),
+            "Conditions under which a GET, HEAD or POST request uses the cache although its method or a condition of \
+                 `*_cache_bypass` or `*_no_cache` excludes it; POST becomes GET without body.",
+        )
+        .repeats()
+        .own(),
+    ),
     conditions("no_cache", Set::Origin(values::no_cache), "Conditions under which a response is not stored."),
     FamilyRow::new(
         Directive::new(

@@ -69,6 +69,11 @@ pub(super) fn cache_bypass(origin: &mut OriginSettings, args: &mut Arguments<'_>
     Ok(())
 }
 
+pub(super) fn cache_share(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
+    add_texts(&mut origin.own_mut::<CacheSettings>().share, args);
+    Ok(())
+}
+
 pub(super) fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     add_texts(&mut origin.own_mut::<CacheSettings>().no_cache, args);
     Ok(())

@@ -20,6 +20,7 @@ use crate::other_codings;
 use crate::page;
 use crate::revalidate;
 use crate::revalidate::Confirmation;
+use crate::share;
 use crate::shared_fetch_headers;
 use crate::validity;
 use myriad_admin::purge::request as purge;
@@ -215,9 +216,9 @@ fn admission(
 ) -> Admission {
     exchange.request.origin_mut().head = Some(head.clone());
     let rules = validity::rules(exchange, cache, head, head.status);
-    let Exchange { request, frame } = exchange;
     // A condition that cannot be evaluated prevents storing.
-    let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
+    let no_cache = share::is_storing_prevented(exchange, cache).unwrap_or(true);
+    let request = &exchange.request;
     let redirects = is_accel_redirect(head, place);
     let fields = request.received.head.fields();
     let hidden = sought.shared_headers.is_some() && rules.shared_fetch.hides_cookies(fields);

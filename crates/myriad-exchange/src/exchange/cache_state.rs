@@ -31,6 +31,9 @@ pub struct CacheState {
     pub chosen: Option<u16>,
     /// Requested piece of a sliced response; set when `$slice_range` is evaluated in a location with `slice`.
     pub slice: Cell<Option<Slice>>,
+    /// True if the request uses the cache because of a condition of `*_cache_share`, so that `*_cache_bypass` and
+    /// `*_no_cache` do not apply.
+    pub shared_by_condition: bool,
     /// Information about the cache's decision on this request, for logs, header fields and counters.
     pub report: CacheReport,
     /// Progress of the page lookup.
@@ -44,10 +47,16 @@ impl CacheState {
         self.codings.as_ref().filter(|codings| codings.has_separate_key).map(|codings| &*codings.names)
     }
 
-    /// Returns the initial state for a copy of the request that asks for the same page: only the key, the selected zone
-    /// and the slice are copied.
+    /// Returns the initial state for a copy of the request that asks for the same page: only the key, the selected zone,
+    /// the slice and the result of `*_cache_share` are copied.
     pub(super) fn of_same_page(&self) -> Self {
-        Self { key: self.key.clone(), chosen: self.chosen, slice: self.slice.clone(), ..Self::default() }
+        Self {
+            key: self.key.clone(),
+            chosen: self.chosen,
+            slice: self.slice.clone(),
+            shared_by_condition: self.shared_by_condition,
+            ..Self::default()
+        }
     }
 }
 

@@ -88,7 +88,12 @@ impl Request {
             route: self.route.of_same_page(),
             errors: ErrorState::default(),
             shortcut: ShortcutFacts::default(),
-            upload: Upload { body: RequestBody::empty(), length: None, buffered: None },
+            upload: Upload {
+                body: RequestBody::empty(),
+                // Such a request is a GET request without body, although the received head is that of a POST request.
+                length: self.cache.shared_by_condition.then_some(0),
+                buffered: None,
+            },
             cache: self.cache.of_same_page(),
             origin: None,
             outcome: RequestOutcome::default(),

@@ -17,6 +17,9 @@ pub struct CachePlace {
     pub key: Template,
     /// `*_cache_bypass`: conditions under which no stored page is used.
     pub bypass: Predicates,
+    /// `*_cache_share`: conditions under which a request uses the cache although its method or another condition excludes
+    /// it.
+    pub share: Predicates,
     /// `*_no_cache`: conditions under which responses are not stored.
     pub no_cache: Predicates,
     /// Rules of `myriad-policy` for storing and serving pages.

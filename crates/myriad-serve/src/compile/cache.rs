@@ -57,6 +57,7 @@ impl RuntimeCompiler<'_> {
             zone_number: u16::try_from(number).unwrap_or(u16::MAX),
             key,
             bypass: self.in_rules(|compile| compile.predicates(&cache.bypass)),
+            share: self.predicates(&cache.share),
             no_cache: self.predicates(&cache.no_cache),
             rules,
             max_range_offset: cache.max_range_offset,

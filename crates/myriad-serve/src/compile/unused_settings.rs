@@ -60,7 +60,7 @@ impl RuntimeCompiler<'_> {
         }
         let cache = origin.own::<CacheSettings>();
         let key = cache_key(origin);
-        let texts = std::iter::once(&*key).chain(&cache.bypass).chain(&cache.no_cache);
+        let texts = std::iter::once(&*key).chain(&cache.bypass).chain(&cache.share).chain(&cache.no_cache);
         let texts = texts.chain(cache.valid.iter().filter_map(|valid| valid.text.as_ref()));
         let zone = match &cache.zone {
             CacheZone::Zone(zone) => Some(zone),
