@@ -9,6 +9,7 @@ CHUNK = re.compile(r"<[^<\n]*|[^<\n]+|\n")
 HTML_COMMENT = re.compile(r"<!--(?!\[if).*?-->", re.S)
 CHARACTER = re.compile(r"&#0*(\d{2,3});")
 NUMBER = re.compile(r"\b\d{10}(?:\d{3}|\.\d+)?\b")
+AGE = re.compile(r"\b(?:\d+|an?) (?:sec(?:ond)?|min(?:ute)?|hour)s?(?:,? (?:and )?\d+ (?:sec(?:ond)?|min(?:ute)?)s?)? ago\b|\b(?:just|right) now\b", re.I)
 NEAR_SECONDS = 7200
 TIME_CHARACTERS = set("0123456789:-T ")
 NEAR = 300
@@ -16,7 +17,7 @@ CONTEXT = 60
 
 
 def normalised(text):
-    """Removes HTML comments, which are not shown, decodes characters written as numbers, and replaces Unix times near the present time.
+    """Removes HTML comments, which are not shown, decodes characters written as numbers, and replaces Unix times near the present time and ages.
 
     `antispambot()` of WordPress writes random characters of addresses as numbers.
     """
@@ -25,7 +26,7 @@ def normalised(text):
     def mask(match):
         return "TIME" if abs(int(match.group()[:10]) - now) < NEAR_SECONDS else match.group()
 
-    return NUMBER.sub(mask, CHARACTER.sub(lambda match: chr(int(match.group(1))), HTML_COMMENT.sub("", text)))
+    return AGE.sub("AGE", NUMBER.sub(mask, CHARACTER.sub(lambda match: chr(int(match.group(1))), HTML_COMMENT.sub("", text))))
 
 
 def _blocks(left, right):
