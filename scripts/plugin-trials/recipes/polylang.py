@@ -13,9 +13,10 @@ def _add(trial, name, locale, slug, group):
 def prepare(trial):
     _add(trial, "English", "en_US", "en", 0)
     _add(trial, "Deutsch", "de_DE", "de", 1)
-    trial.site.evaluate("$model = PLL()->model; foreach (array('post', 'page') as $type) foreach (get_posts(array('post_type' => $type, 'numberposts' => -1)) as $post) "
-                        "pll_set_post_language($post->ID, 'en'); foreach (get_terms(array('taxonomy' => array('category', 'post_tag'), 'hide_empty' => false)) as $term) "
-                        "pll_set_term_language($term->term_id, 'en'); flush_rewrite_rules(); return 1;")
+    # Without 'lang' => '', only objects that already have a language would be found.
+    trial.site.evaluate("foreach (array('post', 'page') as $type) foreach (get_posts(array('post_type' => $type, 'numberposts' => -1, 'lang' => '')) as $post) "
+                        "pll_set_post_language($post->ID, 'en'); foreach (get_terms(array('taxonomy' => array('category', 'post_tag'), 'hide_empty' => false, "
+                        "'lang' => '')) as $term) pll_set_term_language($term->term_id, 'en'); flush_rewrite_rules(); return 1;")
 
 
 def pages(trial):
