@@ -44,8 +44,11 @@ if ( isset( $_SERVER['MYRIAD_CLOCK'] ) && 'network' === $_SERVER['MYRIAD_CLOCK']
 }
 
 Myriad_Cache_Changes::start();
-Myriad_Cache_Page::start();
-Myriad_Cache_Parts::start();
+// phpcs:ignore WordPress.Security.NonceVerification -- the argument has a signature.
+if ( ! isset( $_GET['myriad-trace'] ) || ! Myriad_Cache_Trace::start() ) {
+	Myriad_Cache_Page::start();
+	Myriad_Cache_Parts::start();
+}
 
 add_action(
 	'init',

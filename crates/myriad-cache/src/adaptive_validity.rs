@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use myriad_log::LogLevel;
 use myriad_policy::{AFTER_PURGE_MS, Difference, Noise, PageHistory};
-use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource};
+use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource, TextChange};
 use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
 
 use crate::stale_fallback::is_covered_by_purge;
@@ -26,9 +26,9 @@ use myriad_exchange::runtime::CachePlace;
 /// Time by which a page must be older than its last change for a new search for noise, in milliseconds. Without this, a
 /// page that changes at each refresh would always be fetched twice.
 const MIN_EQUAL_MS: u64 = 1000;
-/// Maximum length of an excerpt of a page in a report, in bytes.
-const MAX_EXCERPT: usize = 120;
-/// Number of bytes before a difference that an excerpt contains.
+/// Maximum length of the text from a difference on in a report, in bytes.
+const MAX_EXCERPT: usize = 80;
+/// Number of bytes before a difference, and minimum number after its start, that a report contains.
 const EXCERPT_CONTEXT: usize = 40;
 
 /// Page whose refresh differed. The refreshed page is fetched again, to find out whether the difference is noise.
@@ -174,31 +174,47 @@ fn report(
 ) {
     let marks = page.meta().marks();
     let name = String::from_utf8_lossy(&[marks.host(), marks.target()].concat()).into_owned();
-    let [before, after] = [excerpt(before, difference.rendered), excerpt(after, difference.stored)];
+    let ((near, after), (_, before)) =
+        (excerpt(after, difference.stored), excerpt(before, difference.rendered));
     exchange.request.log(
         LogLevel::Notice,
-        format_args!("page \"{name}\" changed without a purge: \"{before}\" is now \"{after}\""),
+        format_args!("page \"{name}\" changed without a purge: \"{near}{before}\" is now \"{near}{after}\""),
     );
     let tags = marks.tags().collect::<Vec<_>>().join(&b' ');
     let tags = String::from_utf8_lossy(&tags);
     cache.zone.purges.note(PurgeLogEntry {
         at_ms: now,
         kind: "changed",
-        what: format!("{name}: \"{before}\" is now \"{after}\"; tags: {tags}"),
+        what: format!("{name}: \"{near}{before}\" is now \"{near}{after}\"; tags: {tags}"),
         soft: false,
         by: PurgeSource::Refresh,
         number: now,
         pages: Some(1),
         at_least: false,
+        change: Some(Box::new(TextChange { page: name, near, before, after })),
     });
 }
 
-/// Returns the text at a difference, with some bytes before it, on one line.
-fn excerpt(page: &[u8], difference: Range<usize>) -> String {
-    let start = difference.start.saturating_sub(EXCERPT_CONTEXT);
-    let end = difference.end.max(difference.start + EXCERPT_CONTEXT).min(start + MAX_EXCERPT).min(page.len());
-    let text = String::from_utf8_lossy(page.get(start..end).unwrap_or_default());
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Returns the text before a difference and the text from it on, each without line breaks.
+fn excerpt(page: &[u8], difference: Range<usize>) -> (String, String) {
+    let start = difference.start.min(page.len());
+    let end = difference.end.max(start + EXCERPT_CONTEXT).min(start + MAX_EXCERPT).min(page.len());
+    let near = one_line(&page[start.saturating_sub(EXCERPT_CONTEXT)..start]);
+    (near, one_line(&page[start..end]))
+}
+
+/// Returns text with one space in place of each sequence of white space.
+fn one_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if !character.is_whitespace() {
+            line.push(character);
+        } else if !line.ends_with(' ') {
+            line.push(' ');
+        }
+    }
+    line
 }
 
 /// Returns the bytes of a body as one slice; an empty slice for a body that is not in memory.

@@ -1,8 +1,9 @@
 //! Tests of the doctor's checks: a healthy stack has no findings, and each fault is found with a remedy.
 
 use myriad_tools::doctor::{
-    CheckedPage, CookieSource, DoctorFinding, FpmChildren, FpmPoolStatus, OpcacheState, PageAsset, PageVisit,
-    PhpFacts, Severity, StackFacts, StoredPageStats, SwapUsage, UntrustedSenders, WordPressFacts, findings,
+    CheckedPage, CookieSource, DoctorFinding, FpmChildren, FpmPoolStatus, OpcacheState, PageAsset,
+    PageChange, PageVisit, PhpFacts, Severity, StackFacts, StoredPageStats, SwapUsage, UntrustedSenders,
+    WordPressFacts, findings,
 };
 
 /// Current time of the tests: 2026-11-24, in seconds since the epoch.
@@ -81,6 +82,7 @@ fn sound() -> StackFacts {
         assets: Ok(vec![asset]),
         pictures: 3,
         stored: Ok(StoredPageStats { pages: 60, longest_s: 3600, hits: 900, requests: 1000 }),
+        changes: Ok(Vec::new()),
         cookies: Vec::new(),
         uncaching: Vec::new(),
         https_proxy_visit: Ok(visit()),
@@ -382,6 +384,26 @@ fn what_everything_depends_on_comes_before_what_follows_from_it() {
     assert!(!found.iter().any(|finding| ["php", "wordpress"].contains(&finding.check)), "{found:#?}");
     let found = down(|facts| facts.wordpress = Err("Error establishing a database connection".into()));
     assert_eq!((found[0].check, found[0].severity), ("database", Severity::Bad), "{found:#?}");
+}
+
+#[test]
+fn unannounced_changes_are_reported_with_their_causes_or_the_tables_of_the_page() {
+    let change = PageChange {
+        page: "a.test/now/".into(),
+        at_s: NOW_S - 600,
+        before: "sunny".into(),
+        after: "rainy".into(),
+        tags: vec!["wp1-p7".into(), "wp1-db.weather".into()],
+    };
+    let found = wrong(|facts| facts.changes = Ok(vec![change.clone()]));
+    assert_eq!((found[0].check, found[0].severity), ("unannounced-changes", Severity::Warning));
+    let text = "a.test/now/ changed without a purge 10 min ago: \"sunny\" is now \"rainy\"; it reads the tables of plugins weather.";
+    assert_eq!(found[0].what, text);
+    let found = wrong(|facts| {
+        facts.changes = Ok(vec![change]);
+        wordpress(facts).changes = vec!["by the plugin".into()];
+    });
+    assert_eq!(found[0].what, "by the plugin");
 }
 
 #[test]

@@ -15,10 +15,16 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Health {
 
 	/**
+	 * Namespace of the routes in WordPress's REST API.
+	 */
+	const API = 'myriad-cache/v1';
+
+	/**
 	 * Registers the tests and the notice.
 	 */
 	public static function start() {
 		add_filter( 'site_status_tests', array( __CLASS__, 'add' ) );
+		add_action( 'rest_api_init', array( __CLASS__, 'add_route' ) );
 		add_action( 'admin_notices', array( __CLASS__, 'show_failure' ) );
 		add_action( 'network_admin_notices', array( __CLASS__, 'show_failure' ) );
 	}
@@ -42,7 +48,44 @@ class Myriad_Cache_Health {
 			'label' => __( 'Known visitors get stored pages', 'myriad-cache' ),
 			'test'  => array( __CLASS__, 'known' ),
 		);
+		$tests['async']['myriad_cache_changes']     = array(
+			'label'             => __( 'Purges announce all changes', 'myriad-cache' ),
+			'test'              => rest_url( self::API . '/changes' ),
+			'has_rest'          => true,
+			'async_direct_test' => array( __CLASS__, 'changes' ),
+		);
 		return $tests;
+	}
+
+	/**
+	 * Adds the route of the test that requests pages.
+	 */
+	public static function add_route() {
+		register_rest_route(
+			self::API,
+			'/changes',
+			array(
+				'methods'             => 'GET',
+				'callback'            => array( __CLASS__, 'changes' ),
+				'permission_callback' => static function () {
+					return current_user_can( 'view_site_health_checks' );
+				},
+			)
+		);
+	}
+
+	/**
+	 * Tests whether pages changed without a purge.
+	 *
+	 * @return array
+	 */
+	public static function changes() {
+		$changes = Myriad_Cache_Causes::describe();
+		if ( ! $changes ) {
+			return self::result( 'changes', 'good', __( 'Purges announce all changes', 'myriad-cache' ), __( 'Myriad has found no page that changed without a purge.', 'myriad-cache' ) );
+		}
+		$changes[] = __( 'Such changes are seen when the validity of a page is over. If the plugin has an action for them, it should purge the page; otherwise, shorten the validity of the pages with the filter myriad_cache_validity.', 'myriad-cache' );
+		return self::result( 'changes', 'recommended', __( 'Some pages changed without a purge', 'myriad-cache' ), $changes );
 	}
 
 	/**
@@ -164,7 +207,7 @@ class Myriad_Cache_Health {
 	 * @param string $test   Test.
 	 * @param string $status Status: `good`, `recommended` or `critical`.
 	 * @param string $label  Summary.
-	 * @param string $text   Reason, and advice.
+	 * @param string|string[] $text Reason, and advice; one or several paragraphs.
 	 * @return array
 	 */
 	private static function result( $test, $status, $label, $text ) {
@@ -175,7 +218,7 @@ class Myriad_Cache_Health {
 				'label' => __( 'Performance', 'myriad-cache' ),
 				'color' => 'blue',
 			),
-			'description' => '<p>' . esc_html( $text ) . '</p>',
+			'description' => '<p>' . implode( '</p><p>', array_map( 'esc_html', (array) $text ) ) . '</p>',
 			'actions'     => '',
 			'test'        => 'myriad_cache_' . $test,
 		);

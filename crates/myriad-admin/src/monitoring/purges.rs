@@ -1,8 +1,8 @@
 //! Response with the last purges of the zones.
 
-use crate::protocol::monitoring::{PurgeEvent, PurgesRequest};
+use crate::protocol::monitoring::{PurgeEvent, PurgesRequest, TextChangeReport};
 use crate::protocol::{AdminReply, ReplyEnd};
-use myriad_store::page::PurgeLogEntry;
+use myriad_store::page::{PurgeLogEntry, TextChange};
 
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
@@ -51,5 +51,9 @@ pub(super) fn event(zone: &str, note: PurgeLogEntry) -> PurgeEvent {
         pages: note.pages,
         at_least: note.at_least,
         number: note.number,
+        change: note.change.map(|change| {
+            let TextChange { page, near, before, after } = *change;
+            TextChangeReport { page, near, before, after }
+        }),
     }
 }

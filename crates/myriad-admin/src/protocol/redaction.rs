@@ -37,7 +37,10 @@ impl AdminReply {
         match self {
             Self::Page(page) => page.hide_values(),
             Self::Purge(purge) => hide(&mut purge.what),
-            Self::PurgeEvent(purge) => hide(&mut purge.what),
+            Self::PurgeEvent(purge) => {
+                hide(&mut purge.what);
+                purge.change.iter_mut().for_each(|change| hide(&mut change.page));
+            }
             Self::Tops(tops) => tops.hide_values(),
             Self::Zone(zone) => zone.running_purges.iter_mut().for_each(|purge| hide(&mut purge.name)),
             Self::Memory(_)

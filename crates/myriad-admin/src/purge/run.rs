@@ -214,7 +214,17 @@ fn log_purge(
         PurgeResult::Accepted => (None, false),
     };
     let number = made.number;
-    zone.purges.note(PurgeLogEntry { at_ms: wall_ms(), kind, what, soft, by, number, pages, at_least });
+    zone.purges.note(PurgeLogEntry {
+        at_ms: wall_ms(),
+        kind,
+        what,
+        soft,
+        by,
+        number,
+        pages,
+        at_least,
+        change: None,
+    });
 }
 
 /// Invalidates the pages of URLs, for example after an unsafe method (RFC 9111 section 4.4): they are fetched before

@@ -37,7 +37,7 @@ pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
 pub use folder_creator::FolderCreator;
 pub use marks::PageMarks;
 pub use proxied_facts::ProxiedFacts;
-pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource};
+pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;
 pub use revalidation::{Conditions, RevalidationCondition, conditions};
 pub use stored_duration::StoredDuration;

@@ -54,6 +54,21 @@ pub struct PurgeLogEntry {
     pub pages: Option<u64>,
     /// Set if `pages` is a minimum: more pages may have been covered.
     pub at_least: bool,
+    /// Changed text, for a change without a purge.
+    pub change: Option<Box<TextChange>>,
+}
+
+/// First difference between two renderings of a page, for a report to administrators. Texts are on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextChange {
+    /// Host and target of the page.
+    pub page: String,
+    /// Text directly before the difference.
+    pub near: String,
+    /// Text from the difference on, before the change.
+    pub before: String,
+    /// Text from the difference on, after the change.
+    pub after: String,
 }
 
 /// Last purges of a zone, shown to administrators. Readers refer to a purge by its position among all recorded purges,
@@ -122,6 +137,7 @@ mod tests {
             number,
             pages: None,
             at_least: false,
+            change: None,
         }
     }
 

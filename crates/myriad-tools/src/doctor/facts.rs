@@ -40,6 +40,8 @@ pub struct StackFacts {
     pub pictures: usize,
     /// Statistics of the pages in Myriad's cache, from the control socket.
     pub stored: Observation<StoredPageStats>,
+    /// Pages of the site that changed without a purge, the newest change first, from the control socket.
+    pub changes: Observation<Vec<PageChange>>,
     /// Sources of the cookies that pages set.
     pub cookies: Vec<CookieSource>,
     /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`).
@@ -154,6 +156,23 @@ pub struct WordPressFacts {
     pub most_connections: u64,
     /// True if `WP_DEBUG` and `WP_DEBUG_DISPLAY` are on.
     pub shows_errors: bool,
+    /// Descriptions by the plugin of the last changes without a purge, with their causes; empty without the plugin.
+    pub changes: Vec<String>,
+}
+
+/// Page that changed without a purge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageChange {
+    /// Host and target of the page.
+    pub page: String,
+    /// Time of the refresh that found the change, in seconds since the Unix epoch.
+    pub at_s: u64,
+    /// Text from the first difference on, before the change.
+    pub before: String,
+    /// Text from the first difference on, after the change.
+    pub after: String,
+    /// Cache tags of the stored page; empty if it is not stored any more.
+    pub tags: Vec<String>,
 }
 
 /// Response to a request of the doctor.

@@ -23,8 +23,8 @@ mod wordpress;
 
 pub use assets::{LinkedAssets, is_minified, linked_assets};
 pub use facts::{
-    CheckedPage, CookieSource, FpmChildren, FpmPoolStatus, Observation, OpcacheState, PageAsset, PageVisit,
-    PhpFacts, StackFacts, StoredPageStats, SwapUsage, UntrustedSenders, WordPressFacts,
+    CheckedPage, CookieSource, FpmChildren, FpmPoolStatus, Observation, OpcacheState, PageAsset, PageChange,
+    PageVisit, PhpFacts, StackFacts, StoredPageStats, SwapUsage, UntrustedSenders, WordPressFacts,
 };
 pub use finding::{DoctorFinding, Severity};
 

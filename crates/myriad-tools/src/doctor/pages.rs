@@ -1,7 +1,7 @@
 //! Checks of pages as received by a visitor.
 
 use crate::doctor::availability::is_down;
-use crate::doctor::facts::{CheckedPage, CookieSource, PageVisit, StackFacts};
+use crate::doctor::facts::{CheckedPage, CookieSource, PageChange, PageVisit, StackFacts};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
 /// Time to the first byte of a stored page, requested on the same machine, above which it is slow, in milliseconds.
@@ -28,6 +28,39 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     check_https_proxy(facts, list);
     nonces(facts, list);
     hit_rate(facts, CheckReport::new("hit-rate", list));
+    changes(facts, CheckReport::new("unannounced-changes", list));
+}
+
+/// Reports pages that changed without a purge: with their causes if the plugin determined them, otherwise with the tags
+/// of the pages.
+fn changes(facts: &StackFacts, report: CheckReport<'_>) {
+    let described =
+        facts.wordpress.as_ref().map(|wordpress| wordpress.changes.as_slice()).unwrap_or_default();
+    let changes = match &facts.changes {
+        _ if !described.is_empty() => described.join(" "),
+        Ok(changes) if changes.is_empty() => return report.fine("no page changed without a purge"),
+        Ok(changes) => {
+            changes.iter().map(|change| change_text(change, facts.now_s)).collect::<Vec<_>>().join(" ")
+        }
+        Err(why) => return report.unseen(why, "run the doctor as root, with -p PREFIX or --socket PATH"),
+    };
+    report.warn(
+        changes,
+        "visitors see such changes when the validity of the page is over; shorten it with the filter myriad_cache_validity, or purge the \
+             page after the change (docs/purge.md)",
+    );
+}
+
+fn change_text(change: &PageChange, now_s: u64) -> String {
+    let PageChange { page, at_s, before, after, tags } = change;
+    let minutes = now_s.saturating_sub(*at_s) / 60;
+    let tables: Vec<&str> = tags.iter().filter_map(|tag| Some(tag.split_once("-db.")?.1)).collect();
+    let read = if tables.is_empty() {
+        String::new()
+    } else {
+        format!("; it reads the tables of plugins {}", tables.join(", "))
+    };
+    format!("{page} changed without a purge {minutes} min ago: \"{before}\" is now \"{after}\"{read}.")
 }
 
 /// Reports a redirect of a page. Returns `true` if the response is a redirect, so that the page cannot be checked

@@ -8,7 +8,7 @@ mod tick;
 
 pub use reports::{
     HistoryReport, HistorySeries, InspectReport, InspectedLine, PurgeEvent, ReasonCount, SenderReport,
-    SendersReport, TagReport, TagsReport, TopPage, TopsReport,
+    SendersReport, TagReport, TagsReport, TextChangeReport, TopPage, TopsReport,
 };
 pub use request::{HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest};
 pub use tick::{

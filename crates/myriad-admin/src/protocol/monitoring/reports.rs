@@ -116,7 +116,7 @@ pub struct HistorySeries {
     pub waiting: Vec<Option<u64>>,
 }
 
-/// Purge of cached pages that was executed.
+/// Purge of cached pages that was executed, or a change that no purge announced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeEvent {
@@ -124,7 +124,8 @@ pub struct PurgeEvent {
     pub at_ms: u64,
     /// Name of the cache zone.
     pub zone: String,
-    /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`; a purge of a host is also `all`.
+    /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`; a purge of a host is also `all`. `changed` for a change without
+    /// a purge.
     pub kind: String,
     /// Description of the purged pages, as in the error log; if it is longer than 500 bytes, truncated and marked with
     /// `...`.
@@ -140,6 +141,23 @@ pub struct PurgeEvent {
     pub at_least: bool,
     /// Sequence number of the purge in its zone.
     pub number: u64,
+    /// Changed text; for entries of the kind `changed` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<TextChangeReport>,
+}
+
+/// First difference between two renderings of a page. Texts are on one line, and have at most 120 bytes each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TextChangeReport {
+    /// Host and target of the page.
+    pub page: String,
+    /// Text directly before the difference.
+    pub near: String,
+    /// Text from the difference on, before the change.
+    pub before: String,
+    /// Text from the difference on, after the change.
+    pub after: String,
 }
 
 /// Cache tags of stored pages, the most frequent first.

@@ -3,11 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::doctor::{
-    FpmPoolStatus, Observation, StackFacts, StoredPageStats, UntrustedSenders, WordPressFacts,
+    FpmPoolStatus, Observation, PageChange, StackFacts, StoredPageStats, UntrustedSenders, WordPressFacts,
 };
-use myriad_admin::protocol::monitoring::SendersRequest;
+use myriad_admin::protocol::monitoring::{PurgesRequest, SendersRequest};
 use myriad_admin::protocol::{
-    AdminReply, AdminRequest, PagesRequest, RequestCounts, StatsRequest, UpstreamsRequest,
+    AdminReply, AdminRequest, PageRequest, PagesRequest, RequestCounts, StatsRequest, UpstreamsRequest,
 };
 
 use super::options::DoctorOptions;
@@ -18,6 +18,11 @@ use myriad_cli::admin::RunningServer;
 use myriad_cli::servers;
 use myriad_cli::web::WebTarget;
 use myriad_cli::wordpress;
+
+/// Age up to which changes without a purge are reported, in seconds.
+const CHANGES_S: u64 = 7 * 86_400;
+/// Maximum number of pages that are reported as changed without a purge.
+const MAX_CHANGES: usize = 3;
 
 /// Collects all facts about the WordPress stack. Returns them with the URL that was requested. Returns an error if no
 /// server responds for the site, or if the options do not select a site.
@@ -64,7 +69,7 @@ pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, Stack
         Err(_) => (Vec::new(), Vec::new()),
     };
     let facts = StackFacts {
-        now_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
+        now_s: now_s(),
         memory: machine::memory(),
         descriptors: machine::descriptors(stack.pid),
         backlog: machine::backlog(),
@@ -81,6 +86,7 @@ pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, Stack
         assets: site.assets,
         pictures: site.pictures,
         stored: stored(options),
+        changes: changes(options, &target),
         cookies,
         uncaching,
         exposed: denied
@@ -167,6 +173,45 @@ fn senders(options: &DoctorOptions) -> Observation<UntrustedSenders> {
         Ok(true)
     })?;
     Ok(senders)
+}
+
+/// Returns the pages of the site that changed without a purge, from the control socket.
+fn changes(options: &DoctorOptions, site: &WebTarget) -> Observation<Vec<PageChange>> {
+    let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
+    // Names of pages contain no port.
+    let with_port =
+        site.authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
+    let host = with_port.map_or(site.authority.as_str(), |(host, _)| host);
+    let oldest_ms = now_s().saturating_sub(CHANGES_S) * 1000;
+    let mut changes: Vec<PageChange> = Vec::new();
+    let request = PurgesRequest { limit: Some(1000), ..PurgesRequest::default() };
+    running.send_request(&AdminRequest::Purges(request), |reply| {
+        let AdminReply::PurgeEvent(event) = reply else { return Ok(true) };
+        let Some(change) = event.change.filter(|_| event.at_ms >= oldest_ms) else { return Ok(true) };
+        let is_of_site = change.page.strip_prefix(host).is_some_and(|rest| rest.starts_with(['/', ':']));
+        if is_of_site && changes.len() < MAX_CHANGES && changes.iter().all(|known| known.page != change.page)
+        {
+            let (page, before, after) = (change.page, change.before, change.after);
+            changes.push(PageChange { page, at_s: event.at_ms / 1000, before, after, tags: Vec::new() });
+        }
+        Ok(true)
+    })?;
+    for change in &mut changes {
+        let page = format!("{}://{}", if site.tls { "https" } else { "http" }, change.page);
+        let request = PageRequest { page, ..PageRequest::default() };
+        running.send_request(&AdminRequest::Page(request), |reply| {
+            if let AdminReply::Page(page) = reply {
+                change.tags = page.tags;
+            }
+            Ok(true)
+        })?;
+    }
+    Ok(changes)
+}
+
+/// Returns the current time, in seconds since the Unix epoch.
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
 /// Returns statistics of the stored pages, from the control socket.

@@ -50,6 +50,7 @@ struct FoundWordPress {
     used_connections: u64,
     most_connections: u64,
     shows_errors: bool,
+    changes: Vec<String>,
 }
 
 impl PhpProbe {
@@ -102,6 +103,7 @@ impl PhpProbe {
             used_connections: found.used_connections,
             most_connections: found.most_connections,
             shows_errors: found.shows_errors,
+            changes: found.changes,
         })
     }
 
