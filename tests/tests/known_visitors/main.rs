@@ -3,6 +3,7 @@
 mod empty_cart;
 mod nonces;
 mod parts;
+mod sessions;
 mod shop;
 mod visitors;
 

@@ -131,6 +131,11 @@ class Myriad_Cache_Page {
 			return;
 		}
 		Myriad_Cache_Options::finish();
+		$status = (int) http_response_code();
+		if ( ! self::has_own_cookie() && $status >= 300 && $status < 400 ) {
+			// The content of other responses is not buffered, and may contain the identifier of the session.
+			Myriad_Cache_Session::drop( '' );
+		}
 		self::send_tags();
 	}
 
@@ -198,6 +203,9 @@ class Myriad_Cache_Page {
 			header( 'Vary: User-Agent', false );
 		}
 		Myriad_Cache_Options::finish();
+		if ( ! self::has_own_cookie() ) {
+			Myriad_Cache_Session::drop( self::$made );
+		}
 		if ( self::send_tags() && 200 === http_response_code() && ! self::says_validity() ) {
 			header( 'X-Accel-Expires: ' . self::validity( time(), (bool) Myriad_Cache_Nonces::in_page( self::$made ) ) );
 		}
