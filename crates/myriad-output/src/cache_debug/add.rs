@@ -24,7 +24,7 @@ pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &ContentRespons
             ResponseSource::Page(page) => Some(page),
             _ => None,
         };
-        let ttl_s = page.map(|page| status::seconds_left(page.fresh_until(), request.received.at_ms));
+        let ttl_s = page.and_then(|page| status::seconds_left(page.fresh_until(), request.received.at_ms));
         let forwarded = request.origin.as_ref().and_then(|facts| facts.head.as_ref()).map(|head| head.status);
         // The detailed reason contains file names of the origin, so only administrators receive it.
         let is_detailed =

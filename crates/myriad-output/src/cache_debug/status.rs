@@ -8,13 +8,13 @@ use myriad_exchange::exchange::CacheReport;
 use myriad_net::ResponseText;
 use myriad_policy::CacheStatus;
 
-/// Returns the number of seconds until a page becomes stale; negative if it is stale already.
-pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
+/// Returns the number of seconds until a page becomes stale; negative if it is stale already, and `None` if a purge made it stale.
+pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> Option<i64> {
     let seconds = |ms: u64| i64::try_from(ms / 1000).unwrap_or(i64::MAX);
-    if fresh_until_ms >= now_ms {
-        seconds(fresh_until_ms - now_ms)
-    } else {
-        -seconds(now_ms - fresh_until_ms).max(1)
+    match fresh_until_ms {
+        0 => None,
+        _ if fresh_until_ms >= now_ms => Some(seconds(fresh_until_ms - now_ms)),
+        _ => Some(-seconds(now_ms - fresh_until_ms).max(1)),
     }
 }
 
@@ -71,9 +71,10 @@ mod tests {
 
     #[test]
     fn seconds_left_are_below_zero_for_what_is_stale() {
-        assert_eq!(seconds_left(5_999, 1_000), 4);
-        assert_eq!(seconds_left(1_000, 1_000), 0);
-        assert_eq!(seconds_left(1_000, 1_001), -1);
-        assert_eq!(seconds_left(1_000, 9_500), -8);
+        assert_eq!(seconds_left(5_999, 1_000), Some(4));
+        assert_eq!(seconds_left(1_000, 1_000), Some(0));
+        assert_eq!(seconds_left(1_000, 1_001), Some(-1));
+        assert_eq!(seconds_left(1_000, 9_500), Some(-8));
+        assert_eq!(seconds_left(0, 9_500), None);
     }
 }
