@@ -362,3 +362,17 @@ fn an_archive_that_its_origin_sends_in_a_coding_reaches_all_clients_byte_for_byt
     }
     assert_eq!(origin.count(), 3);
 }
+
+#[test]
+fn long_page_is_stored_compressed_for_its_first_clients() {
+    let text: String = (0..30_000).map(|number| format!("line {} of a page\n", number * 7919)).collect();
+    let body = text.clone();
+    let (server, _origin) =
+        Cached { server: "fastcgi_cache_valid 1h; gzip on; gzip_types *;", ..Cached::default() }
+            .start(move |call| call.answer("Content-Type: text/html", body.clone()));
+    assert_eq!(server.fetch(&Request::get("/long").accepting("identity")).cache(), "MISS");
+    let answer = server.fetch(&Request::get("/long").accepting("gzip"));
+    assert_eq!((answer.cache(), answer.coding()), ("HIT", "gzip"));
+    assert!(answer.body.len() < text.len() / 2, "{} bytes", answer.body.len());
+    assert!(answer.text() == text);
+}

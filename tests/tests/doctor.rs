@@ -4,8 +4,9 @@
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use myriad_tests::{Place, Request, Server, WordPress, binary, signal, wait_for};
+use myriad_tests::{HttpOrigin, Place, Request, Server, WordPress, binary, signal, wait_for};
 use rustix::process::Signal;
 
 /// Returns the folder of a site.
@@ -310,4 +311,29 @@ fn uncheckable_target_is_reported_with_remedy() {
         "{text}"
     );
     assert!(findings(&text, "page-not-cached").iter().all(|(severity, _)| *severity == "fine"), "{text}");
+}
+
+#[test]
+fn files_that_a_server_compresses_after_their_first_request_are_not_reported() {
+    let script = "function one() { return 1; }\n".repeat(100);
+    let requests = AtomicUsize::new(0);
+    let origin = HttpOrigin::start(move |call| match call.target.as_str() {
+        "/" => call.answer(
+            "HTTP/1.1 200 OK\nContent-Type: text/html",
+            "<html><script src=\"/late.js\"></script><script src=\"/never.js\"></script></html>",
+        ),
+        "/late.js" if requests.fetch_add(1, Relaxed) > 0 => {
+            call.answer("HTTP/1.1 200 OK\nContent-Type: text/javascript\nContent-Encoding: br", "any bytes")
+        }
+        "/late.js" | "/never.js" => {
+            call.answer("HTTP/1.1 200 OK\nContent-Type: text/javascript", script.as_bytes());
+        }
+        _ => call.answer("HTTP/1.1 404 Not Found", ""),
+    });
+    let text = told(&doctor(&[&format!("http://{}/", origin.address), "--json"]));
+    let found = findings(&text, "files-compression");
+    assert!(
+        matches!(found.as_slice(), [(_, told)] if told.contains("never.js") && !told.contains("late.js")),
+        "{text}"
+    );
 }

@@ -10,6 +10,8 @@
 //!
 //! Brotli 11 saves 3 % more than level 10 and takes seven times as long: with a fifth of a core, four pages per second
 //! instead of thirty.
+//!
+//! Results for gzip of a script of 837 KB: level 1: 292 KB, 3.8 ms; level 5: 273 KB, 6.2 ms; level 10: 264 KB, 57 ms.
 
 use crate::Coding;
 
@@ -41,6 +43,23 @@ impl CompressionLevel {
     }
 }
 
+/// Maximum length in bytes of a body that is compressed with gzip at its fast level while a client waits.
+const MAX_FAST: u64 = 256 << 10;
+/// Maximum length in bytes of a body that is compressed with gzip at its lowest level while a client waits, on the thread
+/// that serves other clients, too: 5 ms.
+const MAX_LOWEST: u64 = 1 << 20;
+
+/// Returns the gzip level for a body of this length that no coding exists for yet, so that its first clients do not get it
+/// uncompressed; `None` if it is too long to be compressed while a client waits. A stronger coding replaces it later.
+pub const fn first_gzip_level(length: u64) -> Option<CompressionLevel> {
+    match length {
+        0 => None,
+        1..=MAX_FAST => Some(CompressionLevel::Fast),
+        length if length <= MAX_LOWEST => Some(CompressionLevel::Number(1)),
+        _ => None,
+    }
+}
+
 const fn clamp(level: u8, least: u8, most: u8) -> u8 {
     if level < least {
         least
@@ -54,6 +73,13 @@ const fn clamp(level: u8, least: u8, most: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn longer_bodies_are_compressed_with_less_effort_while_a_client_waits() {
+        let level = |length| first_gzip_level(length).map(|level| level.number(Coding::Gzip));
+        let lengths = [0, 1, MAX_FAST, MAX_FAST + 1, MAX_LOWEST, MAX_LOWEST + 1];
+        assert_eq!(lengths.map(level), [None, Some(5), Some(5), Some(1), Some(1), None]);
+    }
 
     #[test]
     fn any_number_is_brought_into_the_codings_range() {

@@ -46,7 +46,7 @@ mod zstd_coding {
 
 pub use coding::{Coding, CodingSet, coding_from_token};
 pub use error::{ContentDecodeError, EncodeError};
-pub use level::CompressionLevel;
+pub use level::{CompressionLevel, first_gzip_level};
 pub use pool::{CompressionPool, PoolCounters, PoolOptions, SubmitResult};
 pub use small::{SMALL_MAX, gzip_small};
 pub use stream::{StreamDecoder, StreamEncoder};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_encode::{Coding, CodingSet, CompressionLevel, compress};
+use myriad_encode::{Coding, CodingSet, CompressionLevel, compress, first_gzip_level};
 use myriad_store::{ALTERNATIVES, AlternativeEncoding, Body};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -12,8 +12,6 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::{Page, PageView, STRONG_GZIP, alternative, encoding_index};
 
-/// Maximum length in bytes of a page that is compressed on the worker's thread while it is stored.
-const INLINE: u64 = 256 << 10;
 /// Maximum length in bytes of a page that is compressed in the background.
 const MAX_COMPRESSED: u64 = 8 << 20;
 /// Number of hits of a page from which gzip at its strong level is made.
@@ -27,7 +25,7 @@ pub(crate) fn alternatives_of(page: &Page) -> [Option<AlternativeEncoding<u8>>; 
     })
 }
 
-/// Compresses a page with gzip at its fast level while it is stored, if it may be sent compressed and is not too long.
+/// Compresses a page with gzip at a low level while it is stored, if it may be sent compressed and is not too long.
 pub(crate) fn first_encodings(
     exchange: &Exchange,
     meta: PageView<'_>,
@@ -37,9 +35,12 @@ pub(crate) fn first_encodings(
     let offer = &exchange.request.place().offer;
     let fits = || offer.gzip.as_ref().is_some_and(|rules| rules.fit(meta.media_type(), Some(body.len())));
     let offered = meta.origin_encoded || myriad_output::is_compressed(meta.status) && fits();
-    if offered && !meta.no_transform && meta.status != 206 && (1..=INLINE).contains(&body.len()) {
-        alternatives[usize::from(encoding_index(Coding::Gzip))] =
-            encode(body, Coding::Gzip, CompressionLevel::Fast);
+    if offered
+        && !meta.no_transform
+        && meta.status != 206
+        && let Some(level) = first_gzip_level(body.len())
+    {
+        alternatives[usize::from(encoding_index(Coding::Gzip))] = encode(body, Coding::Gzip, level);
     }
     alternatives
 }

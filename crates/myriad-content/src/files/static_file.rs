@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_encode::{Coding, CodingSet, CompressionLevel, compress};
+use myriad_encode::{Coding, CodingSet, CompressionLevel, compress, first_gzip_level};
 use myriad_files::{FileCache, FileEntry, PathEntry, PathKind, SystemError, as_path};
 use myriad_http::{Known, Method};
 use myriad_log::LogLevel;
@@ -367,8 +367,8 @@ fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -
 }
 
 /// Returns the best encoding of a small file that the client accepts and that exists; `None` to send it uncompressed. A
-/// missing better encoding is created once in the background. If none exists, one with gzip is created immediately for
-/// contents of up to [`INLINE`] bytes, if the client accepts it.
+/// missing better encoding is created once in the background. If none exists, one with gzip is created immediately, if the client
+/// accepts it.
 fn best_encoding(
     request: &Request,
     entry: &Arc<PathEntry>,
@@ -380,8 +380,11 @@ fn best_encoding(
     if wanted == Coding::Identity {
         return None;
     }
-    if let Some((_, bytes)) = file.encoded(wanted) {
-        return (bytes.len() < contents.len()).then_some((wanted, bytes));
+    let encoded = file.encoded(wanted);
+    if let Some((level, bytes)) = &encoded
+        && *level >= CompressionLevel::Strong.number(wanted)
+    {
+        return (bytes.len() < contents.len()).then(|| (wanted, bytes.clone()));
     }
     let entry_to_encode = Arc::clone(entry);
     let key = Arc::as_ptr(entry) as u64 ^ ((wanted as u64) << 60);
@@ -390,6 +393,9 @@ fn best_encoding(
         .worker
         .encoder
         .submit(key, move || add_encoding(&entry_to_encode, wanted, CompressionLevel::Strong));
+    if let Some((_, bytes)) = encoded {
+        return (bytes.len() < contents.len()).then_some((wanted, bytes));
+    }
     let mut available = CodingSet::EMPTY.with(Coding::Identity);
     for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
         if file.encoded(coding).is_some() {
@@ -398,17 +404,14 @@ fn best_encoding(
     }
     match encodings.best(available) {
         Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
-        // If no encoding exists yet, the file is compressed immediately with gzip at its fast level.
-        _ if encodings.takes(Coding::Gzip) && contents.len() <= INLINE => {
-            add_encoding(entry, Coding::Gzip, CompressionLevel::Fast);
+        // If no encoding exists yet, the file is compressed immediately with gzip at a low level.
+        _ if encodings.takes(Coding::Gzip) => {
+            add_encoding(entry, Coding::Gzip, first_gzip_level(contents.len() as u64)?);
             file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))
         }
         _ => None,
     }
 }
-
-/// Maximum size of file contents that are compressed on the worker thread, in bytes.
-const INLINE: usize = 256 << 10;
 
 fn add_encoding(entry: &PathEntry, coding: Coding, level: CompressionLevel) {
     let Some(file) = entry.file() else { return };

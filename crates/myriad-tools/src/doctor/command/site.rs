@@ -1,6 +1,7 @@
 //! Facts about the site: pages and their assets, requested like a visitor.
 
 use std::io::Read as _;
+use std::time::Duration;
 
 use crate::doctor::{CheckedPage, Observation, PageAsset, PageVisit, is_minified, linked_assets};
 use crate::warm::Sitemap;
@@ -11,6 +12,8 @@ use myriad_cli::wordpress::{DeniedSitePaths, SiteKind, SiteLayout};
 
 /// User agent of the doctor. Myriad gives its requests the lowest priority for PHP (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
+/// Time after which files without compression are requested again.
+const COMPRESSION_PAUSE: Duration = Duration::from_secs(1);
 /// Maximum decompressed length of a page that the doctor requests, in bytes.
 const LARGEST: u64 = 16 << 20;
 const MOST_ASSETS: usize = 60;
@@ -61,8 +64,7 @@ pub(super) fn examine_site(home: &WebTarget, at: Option<&str>) -> Result<SiteFac
         .map(|answer| visit(&answer))
         .map_err(|error| error.to_string());
     let linked = linked_assets(&body, &home.authority);
-    let assets = linked.assets.iter().take(MOST_ASSETS).map(|path| asset(&mut client, &home.with_path(path)));
-    let assets = assets.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string());
+    let assets = assets(&mut client, home, &linked.assets).map_err(|error| error.to_string());
     Ok(SiteFacts { pages, assets, pictures: linked.pictures.len(), https_proxy_visit })
 }
 
@@ -122,6 +124,21 @@ fn visit(answer: &WebAnswer) -> PageVisit {
         has_nonce: NONCES.iter().any(|word| body.contains(word)),
         cache_status: answer.field("Cache-Status"),
     }
+}
+
+/// Requests assets. A server may compress a file after its first request, so that files without compression are requested
+/// again after a pause.
+fn assets(client: &mut WebClient, home: &WebTarget, paths: &[String]) -> Result<Vec<PageAsset>, WebFailure> {
+    let paths = paths.iter().take(MOST_ASSETS);
+    let mut assets = paths.map(|path| asset(client, &home.with_path(path))).collect::<Result<Vec<_>, _>>()?;
+    let is_uncompressed = |asset: &PageAsset| asset.status == 200 && asset.encoding.is_empty();
+    if assets.iter().any(is_uncompressed) {
+        std::thread::sleep(COMPRESSION_PAUSE);
+    }
+    for uncompressed in assets.iter_mut().filter(|asset| is_uncompressed(asset)) {
+        *uncompressed = asset(client, &home.with_path(&uncompressed.path))?;
+    }
+    Ok(assets)
 }
 
 fn asset(client: &mut WebClient, target: &WebTarget) -> Result<PageAsset, WebFailure> {
