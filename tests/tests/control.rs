@@ -413,6 +413,44 @@ fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
     assert_eq!((ask(&own, "open", "shop.test"), ask(&own, "open", &own)), ("200".into(), "200".into()));
 }
 
+#[test]
+fn pages_are_invalidated_if_an_application_ends_before_its_last_purge() {
+    let config =
+        format!("fastcgi_cache_valid 200 1h; location /api/ {{ api write=on secret_sha256={HASH}; }}");
+    let site = Cached { server: &config, ..SITE };
+    let (server, _origin) = site.start(|call| {
+        call.answer("Content-Type: text/plain\r\nCache-Tag: site", "page");
+    });
+    let cache = || server.get("/page").cache().to_owned();
+    let begin = |tag: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
+        let head = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close";
+        write!(stream, "POST /api/writes{tag} HTTP/1.1\r\nHost: localhost\r\n{BEARER}\r\n{head}\r\n\r\n")
+            .expect("a header");
+        stream
+    };
+    let end = |mut stream: TcpStream| {
+        write!(stream, "0\r\n\r\n").expect("the end of the body");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!((cache(), cache()), ("MISS".to_owned(), "HIT".to_owned()));
+    assert_eq!((end(begin("")).as_str(), end(begin("?tag=+")).as_str()), ("400", "400"));
+    assert_eq!((end(begin("?tag=site")), cache()), ("200".to_owned(), "HIT".to_owned()));
+    drop(begin("?tag=other"));
+    drop(begin("?tag=site"));
+    wait_for("the invalidation", || {
+        fs::read_to_string(server.folder().join("error.log"))
+            .unwrap_or_default()
+            .matches("an application ended before")
+            .count()
+            == 2
+    });
+    wait_for("a refreshed page", || cache() != "HIT");
+    assert_eq!(cache(), "HIT");
+}
+
 const TWO: &str = "upstream pair { server 127.0.0.1:@ONE@; server 127.0.0.1:@TWO@; }
     server { listen 127.0.0.1:@ONE@; return 200 one; } server { listen 127.0.0.1:@TWO@; return 200 two; }
     server { listen 127.0.0.1:@PORT@;

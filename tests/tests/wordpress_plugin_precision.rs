@@ -1,8 +1,8 @@
-//! Changes that most pages do not show: they purge only the pages that do.
+//! Changes that most pages do not show: they purge only the pages that do. Changes of unknown effect: they purge all pages.
 
 use std::fs;
 
-use myriad_tests::{Request, Server, WordPress};
+use myriad_tests::{Request, Server, Visitor, WordPress, wait_for};
 
 const HOST: &str = "site.test";
 
@@ -227,4 +227,95 @@ fn orders_purge_only_pages_whose_visible_stock_changes() {
         change("delete_post_meta($id, '_price'); add_post_meta($id, '_price', '12');"),
         Vec::<String>::new()
     );
+}
+
+/// Plugin with settings in a file, in an option and in a table that it changes by a prepared statement. Each page shows them.
+const SETTINGS: &str = r#"<?php
+function case_save() {
+    global $wpdb;
+    $text = (string) $_REQUEST['text'];
+    switch ($_REQUEST['in']) {
+        case 'file': file_put_contents(WP_CONTENT_DIR . '/case.txt', $text); break;
+        case 'option': update_option('case_text', $text); break;
+        case 'statement': $wpdb->query($wpdb->prepare("EXECUTE IMMEDIATE CONCAT('UPDATE {$wpdb->prefix}cases SET ', 'text = ?') USING %s", $text)); break;
+        case 'killed': update_option('case_text', $text); posix_kill(getmypid(), SIGKILL); break;
+        case 'exit': update_option('case_text', $text); add_action('shutdown', function () { exit; }, 1); break;
+    }
+    exit('saved');
+}
+add_action('wp_ajax_case_save', 'case_save');
+add_action('wp_footer', function () {
+    global $wpdb;
+    echo '[cases ', is_file(WP_CONTENT_DIR . '/case.txt') ? file_get_contents(WP_CONTENT_DIR . '/case.txt') : '', ' ', get_option('case_text'), ' ',
+        $wpdb->get_var("SELECT text FROM {$wpdb->prefix}cases"), ']';
+});
+"#;
+
+/// Logs in a user whose only capability besides reading is one of a plugin.
+fn log_in_keeper(site: &WordPress, server: &Server) -> Visitor {
+    site.run_php(
+        HOST,
+        "add_role('keeper', 'Keeper', ['read' => true, 'keep_cases' => true]); \
+         wp_insert_user(['user_login' => 'keeper', 'user_pass' => 'secret of the keeper', 'role' => 'keeper']);",
+    );
+    let mut keeper = Visitor::new(server.port);
+    keeper.get("/wp-login.php");
+    let form =
+        [("log", "keeper"), ("pwd", "secret of the keeper"), ("wp-submit", "Log In"), ("testcookie", "1")];
+    assert_eq!(keeper.post("/wp-login.php", &form).status, 302);
+    keeper
+}
+
+#[test]
+fn changes_of_unknown_effect_refresh_all_pages_and_open_screens_refresh_none() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/settings.php"), SETTINGS).expect("a plugin");
+    site.run_php(HOST, "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}cases (text TEXT)\"); $wpdb->query(\"INSERT INTO {$wpdb->prefix}cases VALUES ('')\"); update_option('case_text', '');");
+    let server = site.serve_with_plugin();
+    let mut administrator = site.log_in(&server);
+    let mut keeper = log_in_keeper(&site, &server);
+    let shown = || {
+        let page = server.fetch(&Request::get("/about/").host(HOST));
+        let text = page.text();
+        let part = text
+            .split_once("[cases ")
+            .and_then(|(_, rest)| rest.split_once(']'))
+            .map(|(part, _)| part.to_owned());
+        (part.unwrap_or_default(), page.cache().to_owned())
+    };
+    let save = |visitor: &mut Visitor, place: &str, text: &str| {
+        assert_eq!((shown(), shown().1.as_str()).1, "HIT");
+        visitor.post("/wp-admin/admin-ajax.php", &[("action", "case_save"), ("in", place), ("text", text)])
+    };
+    for (place, text, expected) in [
+        ("file", "f1", "f1  "),
+        ("option", "o1", "f1 o1 "),
+        ("statement", "s1", "f1 o1 s1"),
+        ("file", "f2", "f2 o1 s1"),
+    ] {
+        assert_eq!(save(&mut administrator, place, text).text(), "saved");
+        assert_eq!(shown().0, expected, "{place}");
+    }
+    for (place, text) in [("option", "o2"), ("file", "f3")] {
+        assert_eq!(save(&mut keeper, place, text).text(), "saved");
+        assert!(shown().0.contains(text), "{place} by a user with a capability of a plugin");
+    }
+    assert_eq!((shown(), shown().1.as_str()).1, "HIT");
+    assert_eq!(
+        administrator.get("/wp-admin/admin-ajax.php?action=case_save&in=option&text=o3").text(),
+        "saved"
+    );
+    assert_eq!(shown().0, "f3 o3 s1", "a link without a nonce");
+    save(&mut administrator, "killed", "o4");
+    wait_for("the page after a killed request", || shown().0 == "f3 o4 s1");
+    save(&mut administrator, "exit", "o5");
+    wait_for("the page after a script that ended during shutdown", || shown().0 == "f3 o5 s1");
+    assert_eq!((shown(), shown().1.as_str()).1, "HIT");
+    administrator.get("/wp-admin/edit.php");
+    administrator.post(
+        "/wp-admin/admin-ajax.php",
+        &[("action", "heartbeat"), ("screen_id", "edit-post"), ("has_focus", "true")],
+    );
+    administrator.post("/wp-admin/admin-ajax.php", &[("action", "query-attachments"), ("post_id", "0")]);
+    assert_eq!(shown(), ("f3 o5 s1".to_owned(), "HIT".to_owned()));
 }

@@ -15,9 +15,10 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Actor {
 
 	/**
-	 * Capabilities of staff: to manage content or settings. Members, students and customers have none of them.
+	 * Capabilities of members, customers and participants of forums, in addition to those that permit to read. A user with any other one may
+	 * change content or settings: plugins add capabilities for their screens.
 	 */
-	const STAFF = array( 'edit_posts', 'edit_pages', 'manage_options', 'manage_categories', 'moderate_comments', 'list_users', 'manage_woocommerce', 'edit_products', 'view_shop_reports' );
+	const VISITORS = '/^(?:exist|level_0|(?:read|view|access|spectate|participate|subscribe|follow|download|purchase|pay)(?:_|$)|(?:publish|edit|assign|delete)_(?:topics|replies|topic_tags)$)/D';
 
 	/**
 	 * Actions of checkouts.
@@ -58,7 +59,7 @@ class Myriad_Cache_Actor {
 	}
 
 	/**
-	 * Returns whether a user with a capability of staff is logged in. Before the user is determined, the result is false.
+	 * Returns whether a user who may do more than visitors is logged in. Before the user is determined, the result is false.
 	 *
 	 * @return bool
 	 */
@@ -67,7 +68,30 @@ class Myriad_Cache_Actor {
 			return false;
 		}
 		$user = wp_get_current_user();
-		return $user->exists() && ( is_super_admin( $user->ID ) || array_intersect( array_keys( array_filter( (array) $user->allcaps ) ), self::STAFF ) );
+		if ( ! $user->exists() ) {
+			return false;
+		}
+		// The names of the user's roles are among the capabilities.
+		$may = array_diff( array_map( 'strval', array_keys( array_filter( (array) $user->allcaps ) ) ), (array) $user->roles );
+		return is_super_admin( $user->ID ) || count( $may ) > count( preg_grep( self::VISITORS, $may ) );
+	}
+
+	/**
+	 * Returns whether staff views a page or screen, with a method that should change nothing.
+	 *
+	 * @return bool
+	 */
+	public static function is_staff_view() {
+		return in_array( self::method(), array( 'GET', 'HEAD' ), true ) && self::is_staff();
+	}
+
+	/**
+	 * Returns whether an argument of the request is a nonce. Plugins choose its name.
+	 *
+	 * @return bool
+	 */
+	private static function has_nonce() {
+		return (bool) preg_grep( '/^[0-9a-f]{10}$/D', array_filter( $_REQUEST, 'is_string' ) ); // phpcs:ignore WordPress.Security -- they are compared only.
 	}
 
 	/**
@@ -134,7 +158,7 @@ class Myriad_Cache_Actor {
 			return false;
 		}
 		if ( in_array( self::method(), array( 'GET', 'HEAD', 'OPTIONS' ), true ) ) {
-			return '' !== self::argument( '_wpnonce' ) || '' !== self::argument( '_ajax_nonce' ) || '' !== self::argument( 'nonce' );
+			return self::has_nonce();
 		}
 		return ! in_array( self::argument( 'action' ), self::AUTOMATIC, true ) && ! ( defined( 'DOING_AUTOSAVE' ) && DOING_AUTOSAVE );
 	}

@@ -70,6 +70,7 @@ class Myriad_Cache_Changes {
 		self::start_shop();
 		Myriad_Cache_Options::load();
 		Myriad_Cache_Writes::start();
+		Myriad_Cache_Files::start();
 		Myriad_Cache_Transients::load();
 		Myriad_Cache_Values::load();
 		Myriad_Cache_Foreign_Purges::start();
@@ -311,7 +312,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * Returns whether staff, a command or cron changed an option that pages read.
+	 * Returns whether staff, a command or cron changed an option that pages read. A link without a nonce may change settings, too.
 	 *
 	 * @param string $option Name.
 	 * @param mixed  $before Old value.
@@ -322,7 +323,7 @@ class Myriad_Cache_Changes {
 		if ( Myriad_Cache_Actor::changes_settings() ) {
 			return Myriad_Cache_Options::is_read( $option );
 		}
-		return Myriad_Cache_Actor::is_job() && Myriad_Cache_Options::is_changed_by_job( $option, $before, $after );
+		return ( Myriad_Cache_Actor::is_job() || Myriad_Cache_Actor::is_staff_view() ) && Myriad_Cache_Options::is_changed_by_job( $option, $before, $after );
 	}
 
 	/**

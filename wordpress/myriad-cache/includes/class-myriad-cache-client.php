@@ -66,13 +66,57 @@ class Myriad_Cache_Client {
 			return new WP_Error( 'myriad_cache_address', __( 'The address of Myriad is invalid. Its format is unix:/path/to/plugin.sock:/site/ or http://127.0.0.1:PORT/path/.', 'myriad-cache' ) );
 		}
 		$text = null === $body ? '' : (string) wp_json_encode( $body );
-		$head = $method . ' ' . $place[1] . '/' . $path . " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-			. 'Authorization: Bearer ' . $connection['secret'] . "\r\n";
+		$head = self::head( $method, $place[1] . '/' . $path, $connection['secret'] );
 		if ( '' !== $text ) {
 			$head .= "Content-Type: application/json\r\nContent-Length: " . strlen( $text ) . "\r\n";
 		}
 		$answer = self::exchange( $place[0], $head . "\r\n" . $text );
 		return is_wp_error( $answer ) ? $answer : self::read( $answer );
+	}
+
+	/**
+	 * Returns the beginning of the header of a request.
+	 *
+	 * @param string $method Method.
+	 * @param string $path   Path and query.
+	 * @param string $secret Secret of the site.
+	 * @return string
+	 */
+	private static function head( $method, $path, $secret ) {
+		return $method . ' ' . $path . " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer " . $secret . "\r\n";
+	}
+
+	/**
+	 * Sends the header of a request whose body is empty, but ends only with close().
+	 *
+	 * @param string $path Path below the API, and query.
+	 * @return resource|false Connection; false if Myriad cannot be reached.
+	 */
+	public static function open( $path ) {
+		$connection = self::connection();
+		$place      = self::place( $connection );
+		if ( ! $place || '' === $connection['secret'] ) {
+			return false;
+		}
+		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file; a failed purge is reported.
+		$stream = @stream_socket_client( $place[0], $number, $why, self::PATIENCE );
+		if ( $stream ) {
+			@fwrite( $stream, self::head( 'POST', $place[1] . '/' . $path, $connection['secret'] ) . "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" );
+		}
+		// phpcs:enable
+		return $stream;
+	}
+
+	/**
+	 * Ends a request that open() has begun, without waiting for the response.
+	 *
+	 * @param resource $stream Connection.
+	 */
+	public static function close( $stream ) {
+		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file.
+		@fwrite( $stream, "0\r\n\r\n" );
+		fclose( $stream );
+		// phpcs:enable
 	}
 
 	/**

@@ -222,6 +222,7 @@ class Myriad_Cache_Queue {
 	 * during shutdown, for later changes.
 	 */
 	public static function arrange() {
+		Myriad_Cache_Watch::begin();
 		if ( ! self::$is_arranged ) {
 			self::$is_arranged = true;
 			add_action( 'shutdown', array( __CLASS__, 'finish' ), PHP_INT_MAX );
@@ -268,6 +269,7 @@ class Myriad_Cache_Queue {
 		if ( self::may_send() ) {
 			self::flush();
 		}
+		Myriad_Cache_Watch::finish();
 		self::$is_finished = true;
 	}
 
@@ -322,6 +324,7 @@ class Myriad_Cache_Queue {
 	 * @return array{0: string[], 1: string[]} Tags and addresses; only the tag of the site or network if there are more than MOST.
 	 */
 	private static function take( $pending ) {
+		Myriad_Cache_Files::resolve();
 		Myriad_Cache_Writes::resolve();
 		Myriad_Cache_Values::resolve();
 		Myriad_Cache_Post_Changes::resolve();

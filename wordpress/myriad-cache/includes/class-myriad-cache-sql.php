@@ -23,9 +23,9 @@ class Myriad_Cache_Sql {
 	const MOST = 10000;
 
 	/**
-	 * Statements that change data.
+	 * Statements that change data. A procedure (`CALL`) and a prepared statement (`EXECUTE`) may change any table.
 	 */
-	const WRITE = '~^(?:[\s(]|/\*.*?\*/)*(?:WITH\b.*?\)\s*)?(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|LOAD|ALTER|DROP|RENAME)\b~is';
+	const WRITE = '~^(?:[\s(]|/\*.*?\*/)*(?:WITH\b.*?\)\s*)?(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|LOAD|ALTER|DROP|RENAME|CALL|EXECUTE)\b~is';
 
 	/**
 	 * Statements that read data.
@@ -193,7 +193,7 @@ class Myriad_Cache_Sql {
 	 * Returns the tables and columns that a statement writes.
 	 *
 	 * @param string $sql Statement.
-	 * @return array{tables: string[], columns: string[]}|null Null if it writes nothing. The only column is ROWS, UNKNOWN or TABLE if the
+	 * @return array{tables: string[], columns: string[]}|null Null if it writes nothing; no tables if they are unknown. The only column is ROWS, UNKNOWN or TABLE if the
 	 *                                                         statement names none.
 	 */
 	public static function write( $sql ) {
@@ -204,7 +204,7 @@ class Myriad_Cache_Sql {
 		$tokens  = self::tokens( $sql );
 		$columns = strlen( $sql ) > self::MOST ? array() : self::columns( strtoupper( $verb[1] ), $tokens );
 		return array(
-			'tables'  => array_keys( self::tables_in( $tokens ) ),
+			'tables'  => in_array( strtoupper( $verb[1] ), array( 'CALL', 'EXECUTE' ), true ) ? array() : array_keys( self::tables_in( $tokens ) ),
 			'columns' => $columns ? $columns : array( self::UNKNOWN ),
 		);
 	}

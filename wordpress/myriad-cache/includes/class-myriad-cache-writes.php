@@ -60,6 +60,13 @@ class Myriad_Cache_Writes {
 	private static $written = array();
 
 	/**
+	 * True if this request wrote unknown tables.
+	 *
+	 * @var bool
+	 */
+	private static $is_unknown = false;
+
+	/**
 	 * Tables with learned columns, as keys.
 	 *
 	 * @var array<string, true>|null
@@ -82,6 +89,10 @@ class Myriad_Cache_Writes {
 	public static function note_sql( $sql ) {
 		$write = is_string( $sql ) ? Myriad_Cache_Sql::write( $sql ) : null;
 		if ( $write ) {
+			if ( ! $write['tables'] ) {
+				self::$is_unknown = true;
+				Myriad_Cache_Queue::arrange();
+			}
 			foreach ( $write['tables'] as $table ) {
 				if ( '' !== Myriad_Cache_Tables::tag( (string) $table ) ) {
 					$known = isset( self::$written[ $table ] ) ? self::$written[ $table ] : array();
@@ -128,8 +139,14 @@ class Myriad_Cache_Writes {
 	 * Adds the tags of the written tables to the queue.
 	 */
 	public static function resolve() {
-		$written       = self::$written;
-		self::$written = array();
+		$written    = self::$written;
+		$is_unknown = self::$is_unknown;
+
+		self::$written    = array();
+		self::$is_unknown = false;
+		if ( $is_unknown && '' === Myriad_Cache_Actor::visit() ) {
+			Myriad_Cache_Changes::site();
+		}
 		if ( ! $written ) {
 			return;
 		}

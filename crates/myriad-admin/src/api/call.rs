@@ -16,6 +16,9 @@ pub(crate) enum ApiCall {
     Reasons,
     /// Purge, described by the request body.
     Purge,
+    /// Start of writes by an application, which may end without a purge of the changed pages, and the tag of the pages that
+    /// are invalidated then.
+    Writes(String),
     /// Change of servers of an upstream group, described by the request body.
     ChangeUpstream,
     /// Call of NGINX Plus's API.

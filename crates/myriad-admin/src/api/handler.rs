@@ -20,6 +20,7 @@ use super::call::ApiCall;
 use super::inspect;
 use super::plus;
 use super::scope::ApiScope;
+use super::unfinished_writes;
 use crate::admin::Administrator;
 use crate::monitoring;
 use crate::purge::foreign_page;
@@ -28,7 +29,7 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
 /// Paths of Myriad's API below the location, each described in `openapi.json`.
-const PATHS: [&str; 13] = [
+const PATHS: [&str; 14] = [
     "cache",
     "cache/pages",
     "cache/page",
@@ -42,6 +43,7 @@ const PATHS: [&str; 13] = [
     "tags",
     "tops",
     "upstreams",
+    "writes",
 ];
 /// Error for a change by a client that has sent neither a secret nor a password.
 const NO_SECRET: &str = "changes require a secret: add secret_sha256=HASH to \"api write=on\", where HASH is the output of \"printf %s \
@@ -170,6 +172,11 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
         b"upstreams" if request.received.head.method() == Method::Post => {
             may_write(request, rules, admitted).map(|()| ApiCall::ChangeUpstream)
         }
+        b"writes" if request.received.head.method() == Method::Post => {
+            may_write(request, rules, admitted)?;
+            unfinished_writes::parse_call(&request.route.args)
+        }
+        b"writes" => Err(ApiRejection::method("POST")),
         b"upstreams" if !read => Err(ApiRejection::method("GET, HEAD, POST")),
         b"upstreams" => known(request, &["group", "server"], |arguments| {
             let (group, server) = (arguments.take("group"), arguments.take("server"));
@@ -303,6 +310,7 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
 /// Executes a call on a separate thread. Values of query arguments are hidden unless the client is `proven` (has sent a
 /// secret).
 async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, proven: bool) -> PhaseStep {
+    let is_unfinished = matches!(call, ApiCall::Writes(_));
     let mut asked = match call {
         ApiCall::Plus(asked) => return execute_plus(exchange, asked).await,
         ApiCall::Known(asked) => asked,
@@ -312,6 +320,10 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
         ApiCall::Purge => match purge(exchange).await {
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
+        },
+        ApiCall::Writes(tags) => match unfinished_writes::wait(exchange, tags).await {
+            Ok(purge) => purge,
+            Err(answer) => return answer,
         },
         ApiCall::Live | ApiCall::Reasons => return PhaseStep::Error(500),
         ApiCall::ChangeUpstream => match change_upstream(exchange).await {
@@ -335,9 +347,11 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
         | Asked::Senders(_) => "",
     };
     let is_one = matches!(asked, Asked::Page(_));
-    let Some(turn) = InspectionPermit::try_acquire() else {
+    // The client of unfinished writes cannot repeat its request.
+    let turn = if is_unfinished { None } else { InspectionPermit::try_acquire() };
+    if turn.is_none() && !is_unfinished {
         return ApiRejection::new(503, "too many concurrent requests; try again later").answer();
-    };
+    }
     let administrator = Administrator::with_batches(exchange.request.runtime())
         .hide_values_unless(proven)
         .with_sight(&exchange.request.site.worker.observation.shared);

@@ -16,6 +16,7 @@
 //! GET  …/inspect?url=URL            routing of a request; ?method= cookie= ...
 //! GET  …/reasons                    meanings of reasons
 //! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"invalidate":…,"zone":…}
+//! POST …/writes?tag=TAG             writes of an application: invalidates pages if the body does not arrive in full
 //! ```
 
 mod admission;
@@ -27,6 +28,7 @@ mod handler;
 mod inspect;
 mod plus;
 mod scope;
+mod unfinished_writes;
 
 pub(crate) use admission::{InspectionPermit, admit, check_access, explained_answer};
 pub(crate) use answer::ApiRejection;

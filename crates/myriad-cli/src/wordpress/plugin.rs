@@ -52,6 +52,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-clock.php",
     "includes/class-myriad-cache-device.php",
     "includes/class-myriad-cache-empty-cart.php",
+    "includes/class-myriad-cache-files.php",
     "includes/class-myriad-cache-foreign-purges.php",
     "includes/class-myriad-cache-header.php",
     "includes/class-myriad-cache-health.php",
@@ -81,6 +82,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-value-tags.php",
     "includes/class-myriad-cache-values.php",
     "includes/class-myriad-cache-warm.php",
+    "includes/class-myriad-cache-watch.php",
     "includes/class-myriad-cache-writes.php",
     "languages/myriad-cache.pot",
 ];
@@ -93,6 +95,8 @@ const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * De
 const NAME: &str = "myriad-cache";
 /// Interval at which WordPress is requested to run its scheduled tasks.
 const CLOCK: &str = "15s";
+/// Directives for the API of a plugin: while PHP writes, which cron does for minutes, it sends nothing (`POST …/writes`).
+const WRITES: &str = "client_body_timeout 1h; client_min_rate off;";
 /// Length of a secret, in bytes.
 const SECRET_BYTES: usize = 32;
 
@@ -113,7 +117,7 @@ pub(super) fn server(prefix: &Path, sites: &[CheckedSite]) -> Result<String, Str
         let Some(hash) = hash_of(prefix, zone) else { continue };
         let _ = write!(
             places,
-            "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; }}"
+            "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; {WRITES} }}"
         );
         let (server, names) = match &site.php_name {
             Some(name) => (name.server.clone(), name.of_group(&format!("{zone}-clock"))),

@@ -1,0 +1,46 @@
+<?php
+/**
+ * Requests that end before their changes are purged.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Lets Myriad watch a request that changes the site: Myriad invalidates the pages of the site if PHP ends before the last purge,
+ * for example because the system killed it or a plugin ended the script during shutdown.
+ *
+ * The header of the request to Myriad is sent before the first change, and the end of its body after the last purge. If PHP ends in between,
+ * the system closes the connection.
+ */
+class Myriad_Cache_Watch {
+
+	/**
+	 * Connection to Myriad; false if it failed, null before the first change.
+	 *
+	 * @var resource|false|null
+	 */
+	private static $stream = null;
+
+	/**
+	 * Begins, if the changes of this request always purge. Changes by visitors affect few pages, and must not invalidate others.
+	 */
+	public static function begin() {
+		if ( null === self::$stream && did_action( 'init' ) && '' === Myriad_Cache_Actor::visit() ) {
+			self::$stream = Myriad_Cache_Client::open( 'writes?tag=' . rawurlencode( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) ) );
+		}
+	}
+
+	/**
+	 * Ends: all changes are purged, or are stored for a later purge.
+	 */
+	public static function finish() {
+		if ( self::$stream ) {
+			Myriad_Cache_Client::close( self::$stream );
+		}
+		self::$stream = false;
+	}
+}
