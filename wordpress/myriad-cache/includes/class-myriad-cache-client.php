@@ -19,7 +19,7 @@ class Myriad_Cache_Client {
 	/**
 	 * Timeout for the connection and for the response, in seconds.
 	 */
-	const PATIENCE = 2;
+	const PATIENCE = 5;
 
 	/**
 	 * Maximum length of a response, in bytes.

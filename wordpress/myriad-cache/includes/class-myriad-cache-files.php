@@ -30,6 +30,13 @@ class Myriad_Cache_Files {
 	private static $written = 0;
 
 	/**
+	 * Length of the error log at that time, in bytes.
+	 *
+	 * @var int
+	 */
+	private static $log = 0;
+
+	/**
 	 * True if the request stores an upload.
 	 *
 	 * @var bool
@@ -41,6 +48,7 @@ class Myriad_Cache_Files {
 	 */
 	public static function start() {
 		self::$written = self::written();
+		self::$log     = self::log_length();
 		foreach ( array( 'wp_handle_upload', 'wp_update_attachment_metadata' ) as $filter ) {
 			add_filter( $filter, array( __CLASS__, 'note_upload' ) );
 		}
@@ -87,35 +95,42 @@ class Myriad_Cache_Files {
 	}
 
 	/**
-	 * Returns the maximum number of blocks of the file in which PHP stores a long body of a request.
+	 * Returns the length of PHP's error log.
 	 *
+	 * @return int Length in bytes; 0 without such a file.
+	 */
+	private static function log_length() {
+		$log = (string) ini_get( 'error_log' );
+		clearstatcache( true, $log );
+		return '' !== $log && is_file( $log ) ? (int) filesize( $log ) : 0;
+	}
+
+	/**
+	 * Returns the maximum number of blocks that PHP writes for a number of bytes in one file.
+	 *
+	 * @param int $length Number of bytes.
 	 * @return int
 	 */
-	private static function of_body() {
-		$length = isset( $_SERVER['CONTENT_LENGTH'] ) ? (int) $_SERVER['CONTENT_LENGTH'] : 0;
-		return $length > self::BODY_IN_MEMORY ? (int) ceil( $length / 4096 ) * 8 : 0;
+	private static function blocks( $length ) {
+		return $length > 0 ? 8 * ( 1 + (int) ceil( $length / 4096 ) ) : 0;
 	}
 
 	/**
-	 * Adds all pages of the site to the queue if the request has written files.
+	 * Adds all pages of the site to the queue if the request has written files other than uploads, a session, the error log and the temporary
+	 * file of its body.
 	 */
 	public static function resolve() {
-		$before        = self::$written + self::of_body();
+		if ( ! self::is_changing() || self::$is_upload || $_FILES || '' !== (string) session_id() ) { // phpcs:ignore WordPress.Security.NonceVerification -- nothing is read from the files.
+			return;
+		}
+		$length  = isset( $_SERVER['CONTENT_LENGTH'] ) ? (int) $_SERVER['CONTENT_LENGTH'] : 0;
+		$allowed = self::blocks( self::log_length() - self::$log ) + self::blocks( $length > self::BODY_IN_MEMORY ? $length : 0 );
+		$before  = self::$written;
+
 		self::$written = self::written();
-		if ( self::$written > $before && self::is_changing() && ! self::is_explained() ) {
+		self::$log     = self::log_length();
+		if ( self::$written > $before + $allowed ) {
 			Myriad_Cache_Changes::site();
 		}
-	}
-
-	/**
-	 * Returns whether the written files contain no content of pages.
-	 *
-	 * @return bool
-	 */
-	private static function is_explained() {
-		$log   = (string) ini_get( 'error_log' );
-		$began = isset( $_SERVER['REQUEST_TIME'] ) ? (int) $_SERVER['REQUEST_TIME'] : 0;
-		clearstatcache( true, $log );
-		return self::$is_upload || $_FILES || '' !== (string) session_id() || ( '' !== $log && is_file( $log ) && filemtime( $log ) >= $began ); // phpcs:ignore WordPress.Security -- nothing is read from the files.
 	}
 }

@@ -326,6 +326,7 @@ class Myriad_Cache_Queue {
 	private static function take( $pending ) {
 		Myriad_Cache_Files::resolve();
 		Myriad_Cache_Writes::resolve();
+		Myriad_Cache_Direct_Writes::resolve();
 		Myriad_Cache_Values::resolve();
 		Myriad_Cache_Post_Changes::resolve();
 		self::resolve();

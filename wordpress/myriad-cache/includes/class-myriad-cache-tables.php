@@ -84,6 +84,21 @@ class Myriad_Cache_Tables {
 	}
 
 	/**
+	 * Returns the site of a table of WordPress, and its name without prefix.
+	 *
+	 * @param string $table Name in the database.
+	 * @return array{0: int, 1: string}|null Null for other tables.
+	 */
+	public static function core( $table ) {
+		global $wpdb;
+		if ( $table === $wpdb->users || $table === $wpdb->usermeta ) {
+			return array( get_current_blog_id(), $table === $wpdb->users ? 'users' : 'usermeta' );
+		}
+		list( $site, $name, $is_ours ) = self::split( $table );
+		return $is_ours && isset( self::CORE[ $name ] ) ? array( $site, $name ) : null;
+	}
+
+	/**
 	 * Returns the tag of a table.
 	 *
 	 * @param string $table Name in the database.

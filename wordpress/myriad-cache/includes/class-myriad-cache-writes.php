@@ -99,10 +99,26 @@ class Myriad_Cache_Writes {
 
 					self::$written[ $table ] = $known + array_fill_keys( $write['columns'], true );
 					Myriad_Cache_Queue::arrange();
+				} else {
+					self::note_core( $sql, (string) $table, $write['columns'] );
 				}
 			}
 		}
 		return $sql;
+	}
+
+	/**
+	 * Records a statement that writes a table of WordPress.
+	 *
+	 * @param string   $sql     SQL.
+	 * @param string   $table   Name in the database.
+	 * @param string[] $columns Written columns.
+	 */
+	private static function note_core( $sql, $table, $columns ) {
+		$core = Myriad_Cache_Tables::core( $table );
+		if ( $core ) {
+			Myriad_Cache_Direct_Writes::note( $sql, $core[1], $core[0], $columns );
+		}
 	}
 
 	/**

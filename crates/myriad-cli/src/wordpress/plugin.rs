@@ -51,6 +51,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-client.php",
     "includes/class-myriad-cache-clock.php",
     "includes/class-myriad-cache-device.php",
+    "includes/class-myriad-cache-direct-writes.php",
     "includes/class-myriad-cache-empty-cart.php",
     "includes/class-myriad-cache-files.php",
     "includes/class-myriad-cache-foreign-purges.php",
