@@ -414,7 +414,7 @@ fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
 }
 
 #[test]
-fn pages_are_invalidated_if_an_application_ends_before_its_last_purge() {
+fn pages_are_invalidated_if_an_application_is_terminated_before_its_last_purge() {
     let config =
         format!("fastcgi_cache_valid 200 1h; location /api/ {{ api write=on secret_sha256={HASH}; }}");
     let site = Cached { server: &config, ..SITE };
@@ -443,7 +443,7 @@ fn pages_are_invalidated_if_an_application_ends_before_its_last_purge() {
     wait_for("the invalidation", || {
         fs::read_to_string(server.folder().join("error.log"))
             .unwrap_or_default()
-            .matches("an application ended before")
+            .matches("an application was terminated before")
             .count()
             == 2
     });

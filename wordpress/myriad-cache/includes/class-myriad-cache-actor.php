@@ -59,7 +59,7 @@ class Myriad_Cache_Actor {
 	}
 
 	/**
-	 * Returns whether a user who may do more than visitors is logged in. Before the user is determined, the result is false.
+	 * Returns whether the user is logged in and has more capabilities than visitors. Before the user is determined, the result is false.
 	 *
 	 * @return bool
 	 */

@@ -87,7 +87,7 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Sends the header of a request whose body is empty, but ends only with close().
+	 * Sends the header of a request with an empty body. close() sends the final chunk.
 	 *
 	 * @param string $path Path below the API, and query.
 	 * @return resource|false Connection; false if Myriad cannot be reached.
@@ -108,7 +108,7 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Ends a request that open() has begun, without waiting for the response.
+	 * Completes a request that open() has begun. Does not wait for the response.
 	 *
 	 * @param resource $stream Connection.
 	 */

@@ -1,6 +1,6 @@
 <?php
 /**
- * Writes to WordPress's tables by the SQL of plugins.
+ * Direct SQL of plugins that writes WordPress's tables.
  *
  * @package Myriad_Cache
  */
@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Purges the pages with objects that a plugin changes by SQL of its own: plugins that sort, replace or import content. The functions of
+ * Purges the pages with objects that a plugin changes with direct SQL: plugins that sort, replace or import content. The functions of
  * WordPress report their changes by actions.
  *
  * Where the statement does not name the objects, all pages of the site are purged. Writes of visits are not observed: they are counters.

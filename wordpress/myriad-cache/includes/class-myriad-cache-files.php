@@ -11,7 +11,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 
 /**
  * Purges the pages of the site after staff changed something that is stored in files: templates in the editor of themes, settings of
- * plugins. Nobody knows which pages contain it.
+ * plugins. The pages that contain it are unknown.
  *
  * The system counts the blocks that a process writes. Uploads, sessions and the error log contain no content of pages.
  */

@@ -1,6 +1,6 @@
 <?php
 /**
- * Requests that end before their changes are purged.
+ * Requests that are terminated before their changes are purged.
  *
  * @package Myriad_Cache
  */
@@ -10,11 +10,11 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Lets Myriad watch a request that changes the site: Myriad invalidates the pages of the site if PHP ends before the last purge,
- * for example because the system killed it or a plugin ended the script during shutdown.
+ * Lets Myriad watch a request that changes the site: Myriad invalidates the pages of the site if PHP is terminated before the last
+ * purge, for example because the system killed it or a plugin called `exit` during shutdown.
  *
- * The header of the request to Myriad is sent before the first change, and the end of its body after the last purge. If PHP ends in between,
- * the system closes the connection.
+ * The header of the request to Myriad is sent before the first change, and the final chunk of its body after the last purge. If PHP
+ * is terminated in between, the system closes the connection.
  */
 class Myriad_Cache_Watch {
 
@@ -35,7 +35,7 @@ class Myriad_Cache_Watch {
 	}
 
 	/**
-	 * Ends: all changes are purged, or are stored for a later purge.
+	 * Completes the request: all changes are purged, or are stored for a later purge.
 	 */
 	public static function finish() {
 		if ( self::$stream ) {

@@ -16,7 +16,7 @@ pub(crate) enum ApiCall {
     Reasons,
     /// Purge, described by the request body.
     Purge,
-    /// Start of writes by an application, which may end without a purge of the changed pages, and the tag of the pages that
+    /// Start of writes by an application, which may be killed before it purges the changed pages, and the tag of the pages that
     /// are invalidated then.
     Writes(String),
     /// Change of servers of an upstream group, described by the request body.

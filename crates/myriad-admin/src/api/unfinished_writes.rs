@@ -1,6 +1,6 @@
-//! Writes of an application that ends before it has purged the changed pages: `POST …/writes?tag=TAG`.
+//! Writes of an application that is killed before it purges the changed pages: `POST …/writes?tag=TAG`.
 //!
-//! The application sends the header of this request before its first write, and the end of the body after its last purge. If
+//! The application sends the header of this request before its first write, and the final chunk of the body after its last purge. If
 //! it is killed in between, the system closes the connection, the body remains incomplete, and the pages with the tag are
 //! invalidated.
 
@@ -49,7 +49,7 @@ pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, ApiRejection> {
     }
 }
 
-/// Waits until the body is complete, and returns the response as error. Returns a purge if the body ends before.
+/// Waits until the body is complete, and returns the response as error. Returns a purge if the connection is closed first.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRequest, PhaseStep> {
     let Some(_permit) = WriterPermit::try_acquire() else {
@@ -65,7 +65,7 @@ pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRe
             exchange.request.log(
                 LogLevel::Warn,
                 format_args!(
-                    "an application ended before it had purged the pages that its writes changed: pages with the tag \"{}\" \
+                    "an application was terminated before it purged the pages that its writes changed: pages with the tag \"{}\" \
                      are invalidated; see the log of the application for the cause",
                     tag.escape_debug()
                 ),
