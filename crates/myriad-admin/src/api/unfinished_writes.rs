@@ -50,7 +50,6 @@ pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, ApiRejection> {
 }
 
 /// Waits until the body is complete, and returns the response as error. Returns a purge if the connection is closed first.
-#[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRequest, PhaseStep> {
     let Some(_permit) = WriterPermit::try_acquire() else {
         return Err(
