@@ -168,15 +168,14 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
         b"purge" if request.received.head.method() == Method::Post => {
             may_write(request, rules, admitted).map(|()| ApiCall::Purge)
         }
-        b"purge" => Err(ApiRejection::method("POST")),
-        b"upstreams" if request.received.head.method() == Method::Post => {
-            may_write(request, rules, admitted).map(|()| ApiCall::ChangeUpstream)
-        }
         b"writes" if request.received.head.method() == Method::Post => {
             may_write(request, rules, admitted)?;
             unfinished_writes::parse_call(&request.route.args)
         }
-        b"writes" => Err(ApiRejection::method("POST")),
+        b"purge" | b"writes" => Err(ApiRejection::method("POST")),
+        b"upstreams" if request.received.head.method() == Method::Post => {
+            may_write(request, rules, admitted).map(|()| ApiCall::ChangeUpstream)
+        }
         b"upstreams" if !read => Err(ApiRejection::method("GET, HEAD, POST")),
         b"upstreams" => known(request, &["group", "server"], |arguments| {
             let (group, server) = (arguments.take("group"), arguments.take("server"));
