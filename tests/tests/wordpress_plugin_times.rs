@@ -185,3 +185,97 @@ fn writes_of_scheduled_tasks_purge_the_pages_that_read_them() {
     shown(&server, "rates");
     assert_eq!(shown(&server, "rates").1, "HIT");
 }
+
+/// Shortcodes that read a table with dates by conditions and by rows.
+const TABLE: &str = r#"<?php
+function case_rows($where, $columns = 'name') {
+    global $wpdb;
+    $rows = $wpdb->get_results("SELECT $columns FROM {$wpdb->prefix}case_dates WHERE $where");
+    return 'rows: ' . implode(', ', wp_list_pluck($rows, 'name'));
+}
+foreach ([
+    'time' => fn () => case_rows("ends_at >= '" . current_time('mysql') . "'"),
+    'utc' => fn () => case_rows("`ends_at` > '" . gmdate('Y-m-d H:i:s') . "'"),
+    'ago' => fn () => case_rows("DATE_SUB(UTC_TIMESTAMP(), INTERVAL 7 DAY) < made_at"),
+    'number' => fn () => case_rows('unix_start < ' . time() . ' AND unix_start > 0'),
+    'row' => fn () => case_rows('id = 1', '*'),
+    'day' => fn () => case_rows("CAST(ends_at AS DATE) >= CAST('" . gmdate('Y-m-d') . "' AS DATE)"),
+    'day-function' => fn () => case_rows('ends_at >= CURDATE()'),
+    'joined' => function () {
+        global $wpdb;
+        $now = gmdate('Y-m-d H:i:s');
+        return implode(', ', $wpdb->get_col("SELECT d.name FROM {$wpdb->prefix}case_dates d JOIN $wpdb->posts p ON p.ID = d.id
+            WHERE p.post_date <= '$now' AND d.ends_at >= '$now'"));
+    },
+    'expression' => function () {
+        global $wpdb;
+        return implode(', ', $wpdb->get_col("SELECT name FROM (SELECT name, DATE_ADD(ends_at, INTERVAL 1 DAY) AS until_day FROM {$wpdb->prefix}case_dates) x
+            WHERE x.until_day > '" . gmdate('Y-m-d H:i:s') . "'"));
+    },
+    'fixed' => fn () => case_rows("ends_at > '2024-03-01 17:23:45'"),
+] as $name => $show) {
+    add_shortcode("table-$name", $show);
+}
+"#;
+
+#[test]
+fn dates_in_tables_of_plugins_limit_the_validity_of_pages() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/table.php"), TABLE).expect("a plugin");
+    let server = site.serve_with_plugin();
+    let row = "$row = fn ($name, $ends, $made, $start) => $wpdb->insert(\"{$wpdb->prefix}case_dates\", ['name' => $name, \
+               'ends_at' => gmdate('Y-m-d H:i:s', time() + $ends), 'made_at' => gmdate('Y-m-d H:i:s', time() + $made), 'unix_start' => time() + $start]);";
+    site.run_php(
+        HOST,
+        &format!(
+            "global $wpdb; $wpdb->query(\"CREATE TABLE {{$wpdb->prefix}}case_dates (id INT AUTO_INCREMENT PRIMARY KEY, name TEXT, ends_at DATETIME, \
+             made_at DATETIME, unix_start INT)\"); {row} $row('far', 7200, 3600 - 7 * 86400, 5400); $row('past', -9000, -90 * 86400, -500); \
+             foreach (array_keys($GLOBALS['shortcode_tags']) as $tag) if (strpos($tag, 'table-') === 0) \
+             wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Case', 'post_name' => 'case-' . substr($tag, 6), \
+             'post_content' => \"[begin][$tag][end]\"]);"
+        ),
+    );
+    assert_eq!(validity(&server, "fixed"), 86_400, "the condition contains a constant");
+    for (name, most) in
+        [("time", 7200), ("utc", 7200), ("row", 5400), ("joined", 7200), ("ago", 3600), ("number", 5400)]
+    {
+        let seconds = validity(&server, name);
+        assert!((most - 150..=most).contains(&seconds), "{name}: {seconds}");
+    }
+    let to_midnight =
+        site.run_php(HOST, "echo strtotime('tomorrow') - time();").parse::<u64>().expect("seconds");
+    for name in ["day", "day-function"] {
+        let seconds = validity(&server, name);
+        assert!(seconds.abs_diff(to_midnight.min(86_400)) < 60, "{name}: {seconds}, {to_midnight}");
+    }
+    assert_eq!(validity(&server, "expression"), 600, "the column is computed");
+    // A nearer date purges the page, and replaces the stored moment.
+    site.run_php(HOST, &format!("global $wpdb; {row} $row('near', 1800, 0, -50);"));
+    for name in ["time", "joined", "row"] {
+        let seconds = validity(&server, name);
+        let most = if name == "row" { 5400 } else { 1800 };
+        assert!((most - 150..=most).contains(&seconds), "{name}: {seconds}");
+    }
+}
+
+#[test]
+fn row_of_a_table_disappears_at_its_end() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/table.php"), TABLE).expect("a plugin");
+    let server = site.serve_plugin_changed(|preset| {
+        preset.replace("fastcgi_cache_adaptive off;", "fastcgi_cache_adaptive 1d;")
+    });
+    site.run_php(
+        HOST,
+        "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}case_dates (id INT, name TEXT, ends_at DATETIME)\"); \
+         $wpdb->insert(\"{$wpdb->prefix}case_dates\", ['name' => 'concert', 'ends_at' => gmdate('Y-m-d H:i:s', time() + 10)]); \
+         wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Case', 'post_name' => 'case-time', \
+         'post_content' => '[begin][table-time][end]']);",
+    );
+    assert_eq!(shown(&server, "time").0, "rows: concert");
+    assert_eq!(shown(&server, "time").1, "HIT");
+    wait_patiently_for("the end of the event", Duration::from_mins(1), || {
+        shown(&server, "time").0 == "rows:"
+    });
+    assert_eq!(shown(&server, "time").1, "HIT");
+}

@@ -127,6 +127,13 @@ class Myriad_Cache_Reads {
 	private static $own_folders = array();
 
 	/**
+	 * Last query of a table of a plugin, until `Myriad_Cache_Table_Times` has searched its rows.
+	 *
+	 * @var string|null
+	 */
+	public static $dated_sql = null;
+
+	/**
 	 * Starts noting.
 	 */
 	public static function start() {
@@ -435,6 +442,9 @@ class Myriad_Cache_Reads {
 	 */
 	public static function note_sql( $sql ) {
 		global $wpdb;
+		if ( null !== self::$dated_sql ) {
+			Myriad_Cache_Table_Times::take_rows();
+		}
 		if ( ! self::$is_noting || ! is_string( $sql ) || ! preg_match( Myriad_Cache_Sql::READ, $sql ) ) {
 			return $sql;
 		}

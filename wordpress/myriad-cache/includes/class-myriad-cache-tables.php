@@ -120,19 +120,25 @@ class Myriad_Cache_Tables {
 	}
 
 	/**
-	 * Tags the page with the tables that SQL reads.
+	 * Tags the page with the tables that SQL reads, and notes the dates in them.
 	 *
 	 * @param string $sql SQL.
 	 */
 	public static function note( $sql ) {
+		$dated = array();
 		foreach ( Myriad_Cache_Sql::tables( $sql ) as $table ) {
 			$tag = self::tag( (string) $table );
 			if ( '' !== $tag ) {
 				Myriad_Cache_Tags::add_named( $tag );
 				if ( Myriad_Cache_Writes::is_noisy( (string) $table ) ) {
 					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+				} else {
+					$dated[] = (string) $table;
 				}
 			}
+		}
+		if ( $dated ) {
+			Myriad_Cache_Table_Times::note( $sql, $dated );
 		}
 	}
 }

@@ -20,7 +20,8 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Times {
 
 	/**
-	 * Option with `options` (names of options with dates), and `fields` (the next moment of fields of posts, 0 for none).
+	 * Option with `options` (names of options with dates), `fields` (the next moment of fields of posts, 0 for none), and `conditions` (see
+	 * `Myriad_Cache_Table_Times`).
 	 */
 	const OPTION = 'myriad_cache_times';
 
@@ -157,7 +158,7 @@ class Myriad_Cache_Times {
 	 * @param string $name Name.
 	 * @return bool
 	 */
-	private static function is_name( $name ) {
+	public static function is_name( $name ) {
 		if ( ! isset( self::$names[ $name ] ) ) {
 			self::$names[ $name ] = strlen( $name ) <= 100 && (bool) preg_match( self::NAMES, (string) preg_replace( '/(?<=[a-z])(?=[A-Z])/', '_', $name ) );
 		}
@@ -219,7 +220,7 @@ class Myriad_Cache_Times {
 	 * @param string $text Text.
 	 * @return bool True if it is a date or a time.
 	 */
-	private static function note_text( $text ) {
+	public static function note_text( $text ) {
 		if ( ! isset( self::$parsed[ $text ] ) ) {
 			if ( count( self::$parsed ) >= self::MOST ) {
 				return false;
@@ -293,6 +294,17 @@ class Myriad_Cache_Times {
 	}
 
 	/**
+	 * Records the moments of tables, if the page has read any of a plugin.
+	 *
+	 * @param int $mark Number of the stage.
+	 */
+	private static function add_of_tables( $mark ) {
+		if ( class_exists( 'Myriad_Cache_Table_Times', false ) ) {
+			array_map( array( __CLASS__, 'add' ), Myriad_Cache_Table_Times::since( $mark ) );
+		}
+	}
+
+	/**
 	 * Returns the next moment that was recorded after a stage, also in fields of posts.
 	 *
 	 * @param int   $mark  Number of the stage.
@@ -300,6 +312,7 @@ class Myriad_Cache_Times {
 	 * @return int Unix time; 0 for none.
 	 */
 	public static function since( $mark, $posts ) {
+		self::add_of_tables( $mark );
 		$before        = self::$moments;
 		self::$moments = array();
 		$fields        = Myriad_Cache_Reads::held( 'post_meta' );
@@ -363,6 +376,7 @@ class Myriad_Cache_Times {
 		foreach ( array_keys( self::$fields ) as $field ) {
 			self::add( self::next_of_field( (string) $field ) );
 		}
+		self::add_of_tables( 0 );
 		$next = self::next_of( array_keys( self::$moments ) );
 		if ( $next > 0 && $next - time() <= self::AHEAD ) {
 			Myriad_Cache_Page::limit( max( 1, $next - time() ) );
@@ -424,23 +438,45 @@ class Myriad_Cache_Times {
 	 * @param string $field Name of the field.
 	 */
 	public static function forget_field( $field ) {
+		self::forget( 'fields', '/^' . preg_quote( $field, '/' ) . '$/D' );
+	}
+
+	/**
+	 * Removes entries from a stored list.
+	 *
+	 * @param string $list    Name of the list.
+	 * @param string $pattern Regular expression for the keys of the entries.
+	 */
+	public static function forget( $list, $pattern ) {
 		$stored = self::stored();
-		if ( isset( $stored['fields'][ $field ] ) ) {
-			unset( $stored['fields'][ $field ] );
+		$found  = preg_grep( $pattern, array_map( 'strval', array_keys( $stored[ $list ] ) ) );
+		if ( $found ) {
+			$stored[ $list ] = array_diff_key( $stored[ $list ], array_fill_keys( $found, true ) );
 			update_option( self::OPTION, $stored, true );
 		}
 	}
 
 	/**
+	 * Returns a stored list.
+	 *
+	 * @param string $list Name of the list.
+	 * @return array
+	 */
+	public static function stored_of( $list ) {
+		return self::stored()[ $list ];
+	}
+
+	/**
 	 * Returns the stored lists.
 	 *
-	 * @return array{options: string[], fields: array<string, int>}
+	 * @return array{options: string[], fields: array<string, int>, conditions: array<string, int[]>}
 	 */
 	private static function stored() {
 		$stored = get_option( self::OPTION );
 		return ( is_array( $stored ) ? $stored : array() ) + array(
-			'options' => array(),
-			'fields'  => array(),
+			'options'    => array(),
+			'fields'     => array(),
+			'conditions' => array(),
 		);
 	}
 
@@ -448,12 +484,12 @@ class Myriad_Cache_Times {
 	 * Adds entries to a stored list.
 	 *
 	 * @param string $list    Name of the list.
-	 * @param array  $entries Entries; those of `fields` have keys.
+	 * @param array  $entries Entries; those of `options` have no keys.
 	 */
-	private static function store( $list, $entries ) {
-		$stored   = self::stored();
+	public static function store( $list, $entries ) {
+		$stored = self::stored();
 		$before = $stored[ $list ];
-		if ( 'fields' === $list ) {
+		if ( 'options' !== $list ) {
 			$stored[ $list ] = array_slice( $entries + $before, 0, self::MOST_STORED );
 		} elseif ( array_diff( $entries, $before ) ) {
 			$all = array_unique( array_merge( $before, $entries ) );

@@ -170,6 +170,7 @@ class Myriad_Cache_Writes {
 		$noise = '' === $visit ? array() : self::noise();
 		$known = $noise;
 		foreach ( $written as $table => $columns ) {
+			Myriad_Cache_Times::forget( 'conditions', '/^' . preg_quote( $table . '.', '/' ) . '/' );
 			$is_noise = '' !== $visit;
 			foreach ( array_keys( '' === $visit ? array() : $columns ) as $column ) {
 				$is_column = Myriad_Cache_Sql::TABLE !== (string) $column;

@@ -73,6 +73,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-sql.php",
     "includes/class-myriad-cache-state.php",
     "includes/class-myriad-cache-stock.php",
+    "includes/class-myriad-cache-table-times.php",
     "includes/class-myriad-cache-tables.php",
     "includes/class-myriad-cache-tags.php",
     "includes/class-myriad-cache-term-changes.php",
