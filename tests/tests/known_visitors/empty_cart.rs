@@ -84,7 +84,8 @@ fn empty_cart_is_shared_without_the_token_of_a_session() {
         ("again", cart(&server)),
         (
             "statistics",
-            cart(&server).field("Cookie", "sbjs_migrations=1418474375998%3D1; _ga=GA1.1; _ga_X=2"),
+            cart(&server)
+                .field("Cookie", "sbjs_migrations=1418474375998%3D1; _ga=GA1.1; _ga_X=2; __stripe_mid=1"),
         ),
         ("without TLS", plain().field("Referer", &referer)),
     ] {

@@ -380,11 +380,11 @@ fn best_encoding(
     if wanted == Coding::Identity {
         return None;
     }
-    let encoded = file.encoded(wanted);
-    if let Some((level, bytes)) = &encoded
-        && *level >= CompressionLevel::Strong.number(wanted)
+    // The lowest level is replaced by the strong one.
+    if let Some((level, bytes)) = file.encoded(wanted)
+        && level >= CompressionLevel::Fast.number(wanted)
     {
-        return (bytes.len() < contents.len()).then(|| (wanted, bytes.clone()));
+        return (bytes.len() < contents.len()).then_some((wanted, bytes));
     }
     let entry_to_encode = Arc::clone(entry);
     let key = Arc::as_ptr(entry) as u64 ^ ((wanted as u64) << 60);
@@ -393,9 +393,6 @@ fn best_encoding(
         .worker
         .encoder
         .submit(key, move || add_encoding(&entry_to_encode, wanted, CompressionLevel::Strong));
-    if let Some((_, bytes)) = encoded {
-        return (bytes.len() < contents.len()).then_some((wanted, bytes));
-    }
     let mut available = CodingSet::EMPTY.with(Coding::Identity);
     for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
         if file.encoded(coding).is_some() {
