@@ -279,3 +279,29 @@ fn row_of_a_table_disappears_at_its_end() {
     });
     assert_eq!(shown(&server, "time").1, "HIT");
 }
+
+/// Plugin that uses output buffers in filters, which run while a page is sent.
+const BUFFERS: &str = "<?php
+    function case_buffer($value) { ob_start(); echo $value; return ob_get_clean(); }
+    add_filter('pre_option_case_end_date', function () { return case_buffer('2030-01-01 10:00:00'); });
+    add_shortcode('case-option', function () { return 'until ' . get_option('case_end_date'); });
+    add_filter('myriad_cache_validity', function ($seconds) { return is_page('case-fatal') ? (int) case_buffer($seconds) : $seconds; });
+    add_action('template_redirect', function () { ini_set('error_log', WP_CONTENT_DIR . '/php.log'); });";
+
+#[test]
+fn page_whose_filters_use_output_buffers_is_complete_or_not_stored() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/buffers.php"), BUFFERS).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(
+        HOST,
+        "update_option('case_end_date', 'x'); foreach (['option' => '[begin][case-option][end]', 'fatal' => 'Text'] as $name => $text) \
+         wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Case', 'post_name' => \"case-$name\", 'post_content' => $text]);",
+    );
+    assert_eq!(shown(&server, "option"), ("until 2030-01-01 10:00:00".to_owned(), "MISS".to_owned()));
+    assert_eq!(shown(&server, "option").1, "HIT");
+    for _ in 0..2 {
+        let page = server.fetch(&Request::get("/case-fatal/").host(HOST));
+        assert_ne!(page.cache(), "HIT", "an empty page: {}", page.text());
+    }
+}

@@ -148,6 +148,32 @@ class Myriad_Cache_Options {
 	}
 
 	/**
+	 * Returns the stored value of an option. Filters of plugins are not called, because they may use output buffers, which PHP does not permit while a
+	 * buffer is sent.
+	 *
+	 * @param string $name Name.
+	 * @return mixed False if there is none.
+	 */
+	public static function stored( $name ) {
+		global $wpdb;
+		$all = wp_load_alloptions();
+		if ( isset( $all[ $name ] ) ) {
+			return maybe_unserialize( $all[ $name ] );
+		}
+		$missing = wp_cache_get( 'notoptions', 'options' );
+		$value   = is_array( $missing ) && isset( $missing[ $name ] ) ? null : wp_cache_get( $name, 'options' );
+		if ( false === $value ) {
+			$value = Myriad_Cache_Reads::unnoted(
+				static function () use ( $wpdb, $name ) {
+					// phpcs:ignore WordPress.DB -- as get_option() does.
+					return $wpdb->get_var( $wpdb->prepare( "SELECT option_value FROM $wpdb->options WHERE option_name = %s LIMIT 1", $name ) );
+				}
+			);
+		}
+		return null === $value ? false : maybe_unserialize( $value );
+	}
+
+	/**
 	 * Adds names to the stored ones.
 	 *
 	 * @param string[] $names Names.

@@ -118,6 +118,8 @@ class Myriad_Cache_Page {
 			Myriad_Cache_Address::restore();
 		} else {
 			Myriad_Cache_Nonces::stop_passing();
+			// Until the page is complete: a fatal error while the buffer is sent would leave an empty page.
+			header( 'X-Myriad-State: incomplete' );
 			ob_start( array( __CLASS__, 'take' ) );
 		}
 	}
@@ -196,9 +198,6 @@ class Myriad_Cache_Page {
 		}
 		Myriad_Cache_Nonces::settle_head();
 		$state = self::state( self::$made );
-		if ( '' !== $state ) {
-			header( 'X-Myriad-State: ' . $state );
-		}
 		if ( Myriad_Cache_Device::is_used() ) {
 			header( 'Vary: User-Agent', false );
 		}
@@ -211,6 +210,11 @@ class Myriad_Cache_Page {
 		}
 		foreach ( $fields as $field ) {
 			header( $field, false );
+		}
+		if ( '' === $state ) {
+			header_remove( 'X-Myriad-State' );
+		} else {
+			header( 'X-Myriad-State: ' . $state );
 		}
 		Myriad_Cache_Reads::resume();
 	}

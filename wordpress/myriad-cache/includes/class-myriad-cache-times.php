@@ -371,7 +371,7 @@ class Myriad_Cache_Times {
 		$stored = self::stored();
 		foreach ( $stored['options'] as $name ) {
 			self::$searched = 0;
-			self::note( (string) $name, get_option( (string) $name ) );
+			self::note( (string) $name, Myriad_Cache_Options::stored( (string) $name ) );
 		}
 		foreach ( array_keys( self::$fields ) as $field ) {
 			self::add( self::next_of_field( (string) $field ) );
@@ -392,7 +392,7 @@ class Myriad_Cache_Times {
 		$found = array();
 		foreach ( $names as $name ) {
 			self::$searched = 0;
-			if ( self::note( $name, get_option( $name ) ) ) {
+			if ( self::note( $name, Myriad_Cache_Options::stored( $name ) ) ) {
 				$found[] = $name;
 			}
 		}
