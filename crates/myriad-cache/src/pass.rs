@@ -146,6 +146,7 @@ async fn send_request(
     };
     match fetched {
         Ok(response) => {
+            esi::check_response(&exchange.request, &response.head);
             if let Some(watch) = &mut watch {
                 watch.check_response(&response.head);
             }

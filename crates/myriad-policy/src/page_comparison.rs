@@ -76,6 +76,19 @@ impl Noise {
         self.0.is_empty()
     }
 
+    /// Returns the byte ranges of the places in the page that they apply to. Places outside of the page are omitted.
+    pub fn ranges(&self, page: &[u8]) -> Vec<Range<usize>> {
+        let mut starts = vec![0];
+        for token in tokens(page) {
+            starts.push(starts[starts.len() - 1] + token.len());
+        }
+        let range = |place: &NoisePlace| {
+            let first = usize::try_from(place.start).ok()?;
+            Some(*starts.get(first)?..*starts.get(first + usize::from(place.len))?)
+        };
+        self.0.iter().filter_map(range).collect()
+    }
+
     /// Appends the places in a form for files: per place, start and length (little-endian, 32 and 16 bits) and a flag.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for place in &self.0 {

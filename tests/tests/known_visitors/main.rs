@@ -1,5 +1,6 @@
 //! Known visitors: logged-in readers and commenters. Their response from the cache equals the response of PHP.
 
+mod comparison;
 mod empty_cart;
 mod nonces;
 mod parts;

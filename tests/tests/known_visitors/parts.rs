@@ -165,12 +165,18 @@ fn pages_with_a_visitors_parts_are_what_php_makes_for_them() {
 fn page_that_checks_visitor_identity_excludes_known_visitors_with_reason() {
     let (site, server) = site();
     for (target, why) in [
-        ("/contact/", "why=\"is_user_logged_in in mu-plugins/shows.php\""),
-        ("/colophon/", "why=\"current_user_can( read ) in mu-plugins/shows.php\""),
-        ("/secret/", ""),
-        ("/feed/", ""),
-        ("/nothing-there/", ""),
+        ("/contact/", "is_user_logged_in in mu-plugins/shows.php:4"),
+        ("/colophon/", "current_user_can( read ) in mu-plugins/shows.php:5"),
     ] {
+        let page = stored(&server, target);
+        let said = known(&page);
+        assert!(
+            said.starts_with("known, compared=") && said.contains(&format!(", why=\"{why}\", joint=")),
+            "{said}"
+        );
+        assert!(!page.text().contains("mYr"), "{target}");
+    }
+    for (target, why) in [("/secret/", ""), ("/feed/", ""), ("/nothing-there/", "")] {
         let page = stored(&server, target);
         assert_eq!((known(&page), page.field("Surrogate-Control")), (why, None), "{target}");
         assert!(!page.text().contains("esi:") && !page.text().contains("mYr"), "{target}");

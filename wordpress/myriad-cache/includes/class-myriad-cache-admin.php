@@ -316,6 +316,7 @@ class Myriad_Cache_Admin {
 		}
 		$plan = null;
 		if ( '' === $path ) {
+			Myriad_Cache_Callers::reset();
 			$plan = Myriad_Cache_Warm::plan();
 			Myriad_Cache_Queue::add_all();
 		} else {

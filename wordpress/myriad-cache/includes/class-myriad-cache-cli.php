@@ -47,6 +47,7 @@ class Myriad_Cache_CLI {
 			Myriad_Cache_Queue::add( 'p' . absint( $options['post'] ) );
 		}
 		if ( isset( $options['all'] ) ) {
+			Myriad_Cache_Callers::reset();
 			Myriad_Cache_Queue::add_all();
 		}
 		$told = Myriad_Cache_Queue::flush();

@@ -167,8 +167,12 @@ class Myriad_Cache_Health {
 			}
 			$parts += is_wp_error( $page ) || empty( $page['esi']['known'] ) ? 0 : 1;
 		}
-		if ( $reasons ) {
-			$told = array();
+		$told = array();
+		foreach ( Myriad_Cache_Callers::lines() as $line ) {
+			/* translators: %s: a place in a file, and a kind of visitors. */
+			$told[] = sprintf( __( 'Pages come from PHP because of %s.', 'myriad-cache' ), $line );
+		}
+		if ( $reasons || $told ) {
 			foreach ( $reasons as $why => $url ) {
 				/* translators: 1: address of a page, 2: a reason, such as "is_user_logged_in in themes/name/header.php". */
 				$told[] = sprintf( __( '%1$s comes from PHP for visitors who are logged in, have commented or have a cart: %2$s.', 'myriad-cache' ), $url, $why );

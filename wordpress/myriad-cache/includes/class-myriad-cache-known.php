@@ -14,8 +14,8 @@ if ( ! defined( 'ABSPATH' ) ) {
  *
  * While the page is generated, each place is a word that survives escaping. It finally becomes an ESI tag, which Myriad
  * replaces by a part for known visitors (see Myriad_Cache_Parts), and by a text for others. Parts are the same on all
- * pages, so that they are requested once per visitor and then stored. If other code of the page reads the current user,
- * known visitors get the page from PHP.
+ * pages, so that they are requested once per visitor and then stored. If other code of the page reads the current user, known
+ * visitors get the page only after a comparison with their own page (see Myriad_Cache_Comparison).
  */
 class Myriad_Cache_Known {
 
@@ -33,6 +33,11 @@ class Myriad_Cache_Known {
 	 * Capabilities of readers. Users with other capabilities get all pages from PHP.
 	 */
 	const OF_READERS = array( 'read', 'level_0', 'exist' );
+
+	/**
+	 * Capabilities of members of forums (bbPress), who are readers elsewhere.
+	 */
+	const OF_MEMBERS = array( 'spectate', 'participate', 'read_private_forums', 'publish_topics', 'edit_topics', 'publish_replies', 'edit_replies', 'assign_topic_tags' );
 
 	/**
 	 * Name of a place in which known visitors see nothing, either.
@@ -61,6 +66,20 @@ class Myriad_Cache_Known {
 	private static $reason = '';
 
 	/**
+	 * Marks of places that replace values in JSON, as keys.
+	 *
+	 * @var array<string, true>
+	 */
+	private static $values = array();
+
+	/**
+	 * Files that read the current user with an unknown effect, by the name of the caller.
+	 *
+	 * @var array<string, string>
+	 */
+	private static $callers = array();
+
+	/**
 	 * Files that may read the current user, as keys.
 	 *
 	 * @var array<string, true>
@@ -73,13 +92,6 @@ class Myriad_Cache_Known {
 	 * @var int
 	 */
 	private static $forms = 0;
-
-	/**
-	 * True if the admin bar has its place.
-	 *
-	 * @var bool
-	 */
-	private static $has_bar = false;
 
 	/**
 	 * Returns whether Myriad replaces places.
@@ -104,10 +116,7 @@ class Myriad_Cache_Known {
 		}
 		add_filter( 'map_meta_cap', array( __CLASS__, 'note_capability' ), PHP_INT_MAX, 3 );
 		add_filter( 'body_class', array( __CLASS__, 'body_class' ), PHP_INT_MAX );
-		add_action( 'wp_head', array( __CLASS__, 'head' ), 7 );
-		add_action( 'wp_body_open', array( __CLASS__, 'bar' ), 0 );
-		add_action( 'wp_footer', array( __CLASS__, 'bar' ), 1000 );
-		add_action( 'wp_footer', array( __CLASS__, 'footer' ), 20 );
+		Myriad_Cache_Bar::start( array( __CLASS__, 'place' ) );
 		add_filter( 'loginout', array( __CLASS__, 'log_in_link' ), PHP_INT_MAX );
 		add_filter( 'register', array( __CLASS__, 'register_link' ), PHP_INT_MAX );
 		add_filter( 'render_block_core/loginout', array( __CLASS__, 'log_in_block' ), PHP_INT_MAX );
@@ -121,6 +130,15 @@ class Myriad_Cache_Known {
 	public static function stop() {
 		self::$mark   = '';
 		self::$places = array();
+	}
+
+	/**
+	 * Returns whether places are marked.
+	 *
+	 * @return bool
+	 */
+	public static function is_active() {
+		return '' !== self::$mark;
 	}
 
 	/**
@@ -161,6 +179,20 @@ class Myriad_Cache_Known {
 	}
 
 	/**
+	 * Marks a place that replaces a value in JSON, with the quotation marks around it.
+	 *
+	 * @param string $name Name of the part.
+	 * @param string $text Text for other visitors, in JSON.
+	 * @return string Mark; it must be printed as a string in JSON.
+	 */
+	public static function place_value( $name, $text ) {
+		$mark = self::place( $name, $text );
+
+		self::$values[ $mark ] = true;
+		return $mark;
+	}
+
+	/**
 	 * Records the caller that reads the current user, unless it is WordPress itself.
 	 */
 	public static function note_asker() {
@@ -169,7 +201,7 @@ class Myriad_Cache_Known {
 		$at     = isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ? 2 : 1;
 		$caller = isset( $frames[ $at + 1 ]['function'] ) ? $frames[ $at + 1 ]['function'] : '';
 		if ( ! isset( Myriad_Cache_Shop::HARMLESS_FUNCTIONS[ $caller ] ) ) {
-			self::note( isset( $frames[ $at ]['file'] ) ? $frames[ $at ]['file'] : '', $frames[ $at ]['function'] );
+			self::note( $frames[ $at ], $frames[ $at ]['function'] );
 		}
 	}
 
@@ -182,11 +214,11 @@ class Myriad_Cache_Known {
 	 * @return string[]
 	 */
 	public static function note_capability( $caps, $cap, $user_id ) {
-		if ( 0 === (int) $user_id && array_diff( (array) $caps, array( 'exist' ) ) && ! array_diff( (array) $caps, self::OF_READERS ) ) {
+		if ( 0 === (int) $user_id && array_diff( (array) $caps, array( 'exist' ) ) && ! array_diff( (array) $caps, self::OF_READERS, self::OF_MEMBERS ) ) {
 			// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
 			foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 12 ) as $frame ) {
 				if ( 'current_user_can' === $frame['function'] && isset( $frame['file'] ) ) {
-					self::note( $frame['file'], 'current_user_can( ' . $cap . ' )' );
+					self::note( $frame, 'current_user_can( ' . $cap . ' )' );
 				}
 			}
 		}
@@ -194,12 +226,13 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Records a file that reads the current user.
+	 * Records a place that reads the current user.
 	 *
-	 * @param string $file  File.
+	 * @param array  $frame Frame of the backtrace.
 	 * @param string $asked Function.
 	 */
-	private static function note( $file, $asked ) {
+	private static function note( $frame, $asked ) {
+		$file = isset( $frame['file'] ) ? $frame['file'] : '';
 		if ( isset( self::$harmless[ $file ] ) || self::is_own( $file ) ) {
 			self::$harmless[ $file ] = true;
 			return;
@@ -217,7 +250,7 @@ class Myriad_Cache_Known {
 				return;
 			}
 		}
-		self::refuse( $asked . ' in ' . $name );
+		self::$callers[ $asked . ' in ' . $name . ( isset( $frame['line'] ) ? ':' . $frame['line'] : '' ) ] = $file;
 	}
 
 	/**
@@ -257,30 +290,6 @@ class Myriad_Cache_Known {
 		$last      = (string) array_pop( $classes );
 		$classes[] = $last . self::place( 'body-class' );
 		return $classes;
-	}
-
-	/**
-	 * Prints the place for the styles of the admin bar.
-	 */
-	public static function head() {
-		echo self::place( 'head' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
-	}
-
-	/**
-	 * Prints the place for the admin bar: at the start of the body, or at its bottom in old themes.
-	 */
-	public static function bar() {
-		if ( ! self::$has_bar ) {
-			self::$has_bar = true;
-			echo self::place( doing_action( 'wp_body_open' ) ? 'admin-bar' : 'admin-bar-below' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
-		}
-	}
-
-	/**
-	 * Prints the place for the scripts of the admin bar.
-	 */
-	public static function footer() {
-		echo self::place( 'footer' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
@@ -328,7 +337,7 @@ class Myriad_Cache_Known {
 	 * @param int    $position Position of its argument that is false for a value.
 	 * @return bool
 	 */
-	private static function is_taken( $name, $position ) {
+	public static function is_taken( $name, $position ) {
 		$frame = self::frame_of( $name );
 		if ( ! isset( $frame['args'][ $position ], $frame['file'] ) || $frame['args'][ $position ] || self::is_own( $frame['file'] ) ) {
 			return false;
@@ -464,20 +473,14 @@ class Myriad_Cache_Known {
 		if ( '' === self::$mark ) {
 			return array( Myriad_Cache_Nonces::settle( $page ), array() );
 		}
-		self::check( $page );
-		$is_page = self::is_page( $page );
-		$names   = self::nonce_names( $page );
-		/**
-		 * Filters whether known visitors get the stored page, with their own parts in its places.
-		 *
-		 * @param bool   $is_known True if no content of the page seems to depend on the visitor.
-		 * @param string $reason   Reason if it is not.
-		 */
-		$is_known = $is_page && apply_filters( 'myriad_cache_known', '' === self::$reason, self::$reason );
-		if ( ! $is_known && $is_page ) {
-			self::refuse( 'the filter myriad_cache_known' );
+		foreach ( array_keys( self::$values ) as $mark ) {
+			$page = str_replace( '"' . $mark . '"', (string) $mark, $page );
 		}
-		$token = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
+		self::check( $page );
+		$names    = self::nonce_names( $page );
+		$words    = self::is_page( $page ) ? self::permission() : '';
+		$is_known = '' !== $words;
+		$token    = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
 		$whole = '';
 		$done  = 0;
 		foreach ( self::places_in( $page ) as $start => $number ) {
@@ -492,12 +495,49 @@ class Myriad_Cache_Known {
 			foreach ( array_keys( $names ) as $mark ) {
 				$whole = str_replace( (string) $mark, Myriad_Cache_Nonces::nonce( $mark ), $whole );
 			}
-			return array( $whole, '' === self::$reason ? array() : array( 'X-Myriad-ESI: why="' . preg_replace( '/[^ -!#-+\-.-~]/', '_', self::$reason ) . '"' ) );
+			return array( $whole, '' === self::$reason ? array() : array( 'X-Myriad-ESI: why="' . self::printable( self::$reason ) . '"' ) );
 		}
 		foreach ( $names as $mark => $name ) {
 			$whole = str_replace( (string) $mark, self::tag( $name, Myriad_Cache_Nonces::nonce( $mark ), $token ), $whole );
 		}
-		return array( $whole, array( 'Surrogate-Control: content="ESI/1.0"', 'X-Myriad-ESI: known, joint=' . self::ARGUMENT . ', token=' . $token ) );
+		return array( $whole, array( 'Surrogate-Control: content="ESI/1.0"', 'X-Myriad-ESI: ' . $words . ', joint=' . self::ARGUMENT . ', token=' . $token ) );
+	}
+
+	/**
+	 * Returns whether known visitors get the page, as words of the header field.
+	 *
+	 * @return string Empty if they do not get it.
+	 */
+	private static function permission() {
+		$caller = (string) key( self::$callers );
+		$reason = '' === self::$reason ? $caller : self::$reason;
+		/**
+		 * Filters whether known visitors get the stored page, with their own parts in its places.
+		 *
+		 * @param bool   $is_known True if no content of the page seems to depend on the visitor.
+		 * @param string $reason   Reason if it is not. If this is only code that reads the visitor, the filter is applied a
+		 *                         second time, with true and no reason: false prevents the comparison with pages of visitors.
+		 */
+		if ( apply_filters( 'myriad_cache_known', '' === $reason, $reason ) ) {
+			return 'known';
+		}
+		$is_compared = '' === self::$reason && '' !== $caller && Myriad_Cache_Comparison::is_offered() && apply_filters( 'myriad_cache_known', true, '' );
+		$word        = $is_compared ? Myriad_Cache_Callers::tag( self::$callers ) : '';
+		if ( '' !== $word ) {
+			return 'known, compared=' . $word . ', why="' . self::printable( $caller ) . '"';
+		}
+		self::refuse( '' === $reason ? 'the filter myriad_cache_known' : $reason );
+		return '';
+	}
+
+	/**
+	 * Returns a reason in the form of the header field.
+	 *
+	 * @param string $reason Reason.
+	 * @return string
+	 */
+	private static function printable( $reason ) {
+		return preg_replace( '/[^ -!#-+\-.-~]/', '_', $reason );
 	}
 
 	/**

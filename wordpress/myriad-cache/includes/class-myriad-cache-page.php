@@ -63,6 +63,8 @@ class Myriad_Cache_Page {
 			if ( Myriad_Cache_Known::is_offered() && ! Myriad_Cache_Empty_Cart::is_announced() ) {
 				Myriad_Cache_Known::start();
 			}
+		} elseif ( Myriad_Cache_Known::is_offered() ) {
+			Myriad_Cache_Comparison::start();
 		}
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
 		Myriad_Cache_Header::before( array( __CLASS__, 'tag_early_response' ) );
@@ -239,7 +241,7 @@ class Myriad_Cache_Page {
 	 *
 	 * @return bool
 	 */
-	private static function has_failed() {
+	public static function has_failed() {
 		$error = error_get_last();
 		return $error && in_array( $error['type'], array( E_ERROR, E_PARSE, E_CORE_ERROR, E_COMPILE_ERROR, E_USER_ERROR, E_RECOVERABLE_ERROR ), true );
 	}

@@ -35,6 +35,7 @@ class Myriad_Cache_Parts {
 	 */
 	const SECONDS_OF = array(
 		'shop-cart'    => 300,
+		'shop-state'   => 300,
 		'shop-notices' => 0,
 	);
 
@@ -96,9 +97,9 @@ class Myriad_Cache_Parts {
 	 * @param WP_User $user User.
 	 * @return bool
 	 */
-	private static function is_reader( $user ) {
+	public static function is_reader( $user ) {
 		$may       = array_keys( array_filter( (array) $user->allcaps ) );
-		$is_reader = ! array_diff( $may, Myriad_Cache_Known::OF_READERS, (array) $user->roles );
+		$is_reader = ! array_diff( $may, Myriad_Cache_Known::OF_READERS, Myriad_Cache_Known::OF_MEMBERS, (array) $user->roles );
 		/**
 		 * Filters whether a user gets stored pages.
 		 *
@@ -213,7 +214,7 @@ class Myriad_Cache_Parts {
 	 * @param string $name Name.
 	 * @return string|null Null if no part has this name.
 	 */
-	private static function part( $name ) {
+	public static function part( $name ) {
 		$is_in     = is_user_logged_in();
 		$commenter = wp_get_current_commenter();
 		switch ( $name ) {
@@ -254,6 +255,8 @@ class Myriad_Cache_Parts {
 				return '' === (string) $commenter['comment_author_email'] ? '' : ' checked="checked"';
 			case 'shop-cart':
 				return Myriad_Cache_Shop::cart();
+			case 'shop-state':
+				return Myriad_Cache_Shop::state();
 			case 'shop-notices':
 				return Myriad_Cache_Shop::told();
 			default:

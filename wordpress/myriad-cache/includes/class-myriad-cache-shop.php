@@ -51,9 +51,15 @@ class Myriad_Cache_Shop {
 	const PERSONAL = '/^woocommerce(?:_cart|_checkout|_my_account|_order_tracking|_messages|\/(?:cart|checkout|customer-account|my-account|order-confirmation|classic-shortcode)(?:-|$))/';
 
 	/**
+	 * Filter of the data for scripts of interactive blocks; WooCommerce's blocks read the cart there.
+	 */
+	const STATE = 'script_module_data_@wordpress/interactivity';
+
+	/**
 	 * Begins to mark places.
 	 */
 	public static function start() {
+		add_filter( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
 		add_filter( 'pre_do_shortcode_tag', array( __CLASS__, 'note_shortcode' ), PHP_INT_MAX, 2 );
 		add_action( 'wp', array( __CLASS__, 'start_blocks' ), PHP_INT_MAX );
 		add_action( 'wp', array( __CLASS__, 'await_notices' ), PHP_INT_MAX );
@@ -142,6 +148,80 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
+	 * Replaces the cart in the data for scripts by a place, or by marks for a comparison.
+	 *
+	 * @param mixed $data Data.
+	 * @return mixed
+	 */
+	public static function mark_state( $data ) {
+		if ( isset( $data['state']['woocommerce']['cart'] ) && ( Myriad_Cache_Comparison::is_active() || Myriad_Cache_Known::is_active() ) ) {
+			$text = self::json( $data['state']['woocommerce']['cart'] );
+
+			$data['state']['woocommerce']['cart'] = Myriad_Cache_Comparison::is_active() ? Myriad_Cache_Comparison::enclosed_value( $text ) : Myriad_Cache_Known::place_value( 'shop-state', $text );
+		}
+		return $data;
+	}
+
+	/**
+	 * Returns a value as WordPress prints it in data for scripts.
+	 *
+	 * @param mixed $value Value.
+	 * @return string
+	 */
+	private static function json( $value ) {
+		return (string) wp_json_encode( $value, JSON_HEX_TAG | JSON_UNESCAPED_SLASHES | ( is_utf8_charset() ? JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_LINE_TERMINATORS : 0 ) );
+	}
+
+	/**
+	 * Returns the cart of a visitor for scripts, as WooCommerce's blocks get it.
+	 *
+	 * @return string|null Null if WooCommerce has no such blocks.
+	 */
+	public static function state() {
+		$package   = 'Automattic\WooCommerce\Blocks\Package';
+		$hydration = 'Automattic\WooCommerce\Blocks\Domain\Services\Hydration';
+		if ( ! class_exists( $package ) || ! class_exists( $hydration ) || ! function_exists( 'WC' ) || ! isset( WC()->cart ) || ! function_exists( 'is_utf8_charset' ) ) {
+			return null;
+		}
+		try {
+			$cart = $package::container()->get( $hydration )->get_rest_api_response_data( '/wc/store/v1/cart' );
+			return isset( $cart['body'] ) ? self::json( $cart['body'] ) : null;
+		} catch ( Throwable $error ) {
+			return null; // The visitor gets the cart of the stored page, which scripts update.
+		}
+	}
+
+	/**
+	 * Encloses notices and the cart in marks for a comparison.
+	 */
+	public static function enclose() {
+		add_filter( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
+		foreach ( self::NOTICES as $action ) {
+			$priority = has_action( $action, 'woocommerce_output_all_notices' );
+			if ( false !== $priority ) {
+				remove_action( $action, 'woocommerce_output_all_notices', $priority );
+				add_action( $action, array( __CLASS__, 'enclosed_notices' ), $priority );
+			}
+		}
+		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
+		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'enclose_cart' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Prints notices in marks.
+	 */
+	public static function enclosed_notices() {
+		echo '<div class="woocommerce-notices-wrapper">' . Myriad_Cache_Comparison::enclosed( self::told() ) . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- WooCommerce has escaped it.
+	}
+
+	/**
+	 * Prints the cart in marks.
+	 */
+	public static function enclose_cart() {
+		echo Myriad_Cache_Comparison::enclosed( (string) ob_get_clean() ); // phpcs:ignore WordPress.Security.EscapeOutput -- WooCommerce has escaped it.
+	}
+
+	/**
 	 * Begins to buffer the cart, which is the text for other visitors.
 	 */
 	public static function begin_cart() {
@@ -207,12 +287,21 @@ class Myriad_Cache_Shop {
 		if ( 'base' === get_option( 'woocommerce_tax_based_on' ) || array_values( $customer->get_taxable_address() ) === $other ) {
 			return false;
 		}
+		return self::all_rates( array_values( $customer->get_taxable_address() ) ) !== self::all_rates( $other );
+	}
+
+	/**
+	 * Returns the tax rates of all tax classes at a location.
+	 *
+	 * @param string[] $location Country, state, postcode and city.
+	 * @return array[]
+	 */
+	public static function all_rates( $location ) {
+		$rates = array();
 		foreach ( array_merge( array( '' ), WC_Tax::get_tax_class_slugs() ) as $class ) {
-			if ( self::rates( array_values( $customer->get_taxable_address() ), $class ) !== self::rates( $other, $class ) ) {
-				return true;
-			}
+			$rates[] = self::rates( $location, $class );
 		}
-		return false;
+		return $rates;
 	}
 
 	/**

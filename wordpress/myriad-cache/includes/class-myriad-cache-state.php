@@ -48,10 +48,10 @@ class Myriad_Cache_State {
 	 * Returns the reason why known visitors do not get the page.
 	 *
 	 * @param array|WP_Error $page State of the page.
-	 * @return string Reason; empty if they get it, or if the reason is unknown.
+	 * @return string Reason; empty if they get it, possibly after a comparison, or if the reason is unknown.
 	 */
 	public static function why( $page ) {
-		$is_said = ! is_wp_error( $page ) && empty( $page['esi']['known'] ) && isset( $page['esi']['why'] );
+		$is_said = ! is_wp_error( $page ) && empty( $page['esi']['known'] ) && empty( $page['esi']['compared'] ) && isset( $page['esi']['why'] );
 		return $is_said ? (string) $page['esi']['why'] : '';
 	}
 
@@ -89,6 +89,10 @@ class Myriad_Cache_State {
 			$count = isset( $page['esi']['parts'] ) ? count( (array) $page['esi']['parts'] ) : 0;
 			/* translators: %s: number of private fragments of a page, such as the admin bar and the comment form. */
 			return sprintf( _n( 'Known visitors: the same, with %s private fragment', 'Known visitors: the same, with %s private fragments', $count, 'myriad-cache' ), number_format_i18n( $count ) );
+		}
+		if ( ! empty( $page['esi']['compared'] ) ) {
+			/* translators: %s: a reason, such as "is_user_logged_in in themes/name/header.php:12". */
+			return sprintf( __( 'Known visitors: the same after comparisons with their own pages (%s)', 'myriad-cache' ), (string) $page['esi']['why'] );
 		}
 		$why = self::why( $page );
 		/* translators: %s: a reason, such as "is_user_logged_in in themes/name/header.php". */

@@ -51,6 +51,22 @@ impl FoundPage {
         [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
     }
 
+    /// Returns the body, in which each byte of noise (text that differs at each rendering) is 1. `None` if it is not
+    /// UTF-8 or not in memory.
+    pub(super) fn body_without_noise(&self) -> Option<String> {
+        let Self::Memory(page) = self else { return None };
+        let body = page.body();
+        if body.stored().is_some() {
+            return None;
+        }
+        let mut bytes = body.segments().concat();
+        let noise = page.meta().history().map(|history| history.noise.ranges(&bytes)).unwrap_or_default();
+        for range in noise {
+            bytes[range].fill(1);
+        }
+        String::from_utf8(bytes).ok()
+    }
+
     pub(super) fn report(&self, zone: &PageZone, now_ms: u64) -> PageReport {
         let report = PageReport {
             zone: zone.zone.name().to_owned(),
@@ -101,7 +117,8 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         memory_bytes: page.weight() as u64,
         encodings: in_order(encodings.collect()),
         file: file.map(|file| file.to_string_lossy().into_owned()),
-        esi: esi(page.meta(), page.body_len()),
+        esi: esi(page.meta(), page.body_len())
+            .map(|esi| EsiReport { version: version(page).unwrap_or_default(), ..esi }),
         ..of_meta(page.meta(), report)
     }
 }
@@ -150,10 +167,18 @@ fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
         private: cut.for_known_visitors,
     };
     Some(EsiReport {
-        known: cut.for_known_visitors,
+        known: cut.for_known_visitors && cut.compared.is_none(),
+        compared: cut.compared.is_some(),
         why: cut.why.as_deref().map(escape_bytes),
         parts: cut.holes.iter().map(part).collect(),
+        ..EsiReport::default()
     })
+}
+
+/// Returns the text that identifies the version of a page that must be compared (`compared` in `X-Myriad-ESI`).
+fn version(page: &Page) -> Option<String> {
+    let cut = PageHoles::decode(page.meta().cut(), page.body_len())?;
+    Some(page.meta().version(page.stored_at(), &cut.compared?))
 }
 
 fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {

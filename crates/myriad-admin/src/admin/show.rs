@@ -19,7 +19,11 @@ impl Administrator {
                 found = pages_of_url(zone, &PurgeSubject::new(b"", &host, &target));
             }
             for found in found {
-                if !tell(AdminReply::Page(Box::new(found.report(zone, now_ms)))) {
+                let mut report = found.report(zone, now_ms);
+                if let Some(esi) = report.esi.as_mut().filter(|_| request.body) {
+                    esi.body = found.body_without_noise();
+                }
+                if !tell(AdminReply::Page(Box::new(report))) {
                     return Ok(ReplyEnd::default());
                 }
             }

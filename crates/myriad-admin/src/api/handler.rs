@@ -209,9 +209,14 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
         }),
         b"memory" => known(request, &[], |_| Ok(Asked::Memory(MemoryRequest::default()))),
         b"cache/pages" => known(request, &["zone", "host", "match", "limit", "after"], pages),
-        b"cache/page" => known(request, &["page", "zone"], |arguments| {
+        b"cache/page" => known(request, &["page", "zone", "body"], |arguments| {
             let page = arguments.take("page").ok_or("\"page\" is missing; specify a URL or a key")?;
-            Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone") }))
+            let body = match arguments.take("body").as_deref() {
+                None => false,
+                Some("on") => true,
+                Some(_) => return Err("\"body\" must be \"on\"".to_owned()),
+            };
+            Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone"), body }))
         }),
         _ => Err(ApiRejection::new(404, "unknown path")),
     }

@@ -73,7 +73,8 @@ pub(super) async fn inspect(
         let _turn = turn;
         let lines = engine.explain(&runtime, &question)?;
         let mut report = report(&lines, &sources);
-        let request = Asked::Page(PageRequest { page: stored_url(&url, &question, &report), zone: None });
+        let request =
+            Asked::Page(PageRequest { page: stored_url(&url, &question, &report), zone: None, body: false });
         Administrator::new(&runtime).answer(&request, &mut |reply| {
             if let AdminReply::Page(page) = reply {
                 report.stored.push(*page);

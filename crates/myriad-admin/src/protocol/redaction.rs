@@ -59,6 +59,8 @@ impl PageReport {
     fn hide_values(&mut self) {
         hide(&mut self.key);
         self.url.iter_mut().for_each(hide);
+        // The body may contain any URL.
+        self.esi.iter_mut().for_each(|esi| esi.body = None);
         for part in self.esi.iter_mut().flat_map(|esi| &mut esi.parts) {
             hide(&mut part.src);
             part.alt.iter_mut().for_each(hide);

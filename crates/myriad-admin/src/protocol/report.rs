@@ -209,8 +209,17 @@ pub struct EsiReport {
     /// True if known visitors (such as logged-in users) may receive the page; its fragments are then
     /// private to each visitor, otherwise shared.
     pub known: bool,
-    /// Reason given by the origin why known visitors may not receive the page; `None` without one.
+    /// True if a known visitor may receive the page only after the origin has compared it with the page of a visitor of
+    /// the same class; `known` is then false.
+    pub compared: bool,
+    /// Reason given by the origin why known visitors may not receive the page, or why it must be compared; `None`
+    /// without one.
     pub why: Option<String>,
+    /// Text that identifies this stored version of the page, for `X-Myriad-Visitor`; empty if it is only on disk.
+    pub version: String,
+    /// Body without the fragments; each byte that differs at each rendering (noise) is 1. `None` if it was not requested,
+    /// is not UTF-8 or not in memory.
+    pub body: Option<String>,
     /// Fragments in the order of their positions.
     pub parts: Vec<PartReport>,
 }

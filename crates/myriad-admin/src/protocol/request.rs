@@ -133,6 +133,8 @@ pub struct PageRequest {
     pub page: String,
     /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
+    /// True to include the body of a page with ESI fragments.
+    pub body: bool,
 }
 
 /// Purge of all pages that match any of the conditions.
@@ -291,7 +293,7 @@ mod tests {
             ..PurgeRequest::default()
         };
         let pages = PagesRequest { matching: Some("*x*".into()), limit: Some(7), ..PagesRequest::default() };
-        let page = PageRequest { page: "k".into(), zone: None };
+        let page = PageRequest { page: "k".into(), zone: None, body: false };
         for request in [
             AdminRequest::Stats(StatsRequest::default()),
             AdminRequest::Memory(MemoryRequest {}),

@@ -112,7 +112,13 @@ impl Cutting {
         }
         (
             Bytes::from(text),
-            PageHoles { for_known_visitors: known, joint: self.declaration.joint, holes, why: self.why },
+            PageHoles {
+                for_known_visitors: known,
+                compared: self.declaration.compared,
+                joint: self.declaration.joint,
+                holes,
+                why: self.why,
+            },
         )
     }
 }

@@ -11,9 +11,11 @@
 //!
 //! A page not marked `known` is filled for all clients, as in ESI 1.0. A response that is not stored is filled while it
 //! is sent ([`unstored_response`]). `visitor` identifies visitors, `changes` detects that their content has changed,
-//! and `hosts` limits useless fetches.
+//! and `hosts` limits useless fetches. `comparison` permits pages that the origin has compared with
+//! a visitor's own page.
 
 mod changes;
+mod comparison;
 mod cutting;
 mod directives;
 mod filled_page;
@@ -31,9 +33,11 @@ use myriad_exchange::feature::Feature;
 
 /// Response fields, in lower case, that are not sent to clients where `esi` is on. `X-LiteSpeed-Cache-Control` may also
 /// specify the lifetime of a page.
-pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", b"x-litespeed-cache-control"];
+pub const OWN_FIELDS: [&[u8]; 4] =
+    [b"x-myriad-esi", b"x-myriad-private-purge", b"x-myriad-visitor", b"x-litespeed-cache-control"];
 
 pub(crate) use changes::watch;
+pub(crate) use comparison::check_response;
 pub(crate) use cutting::{Cutting, data_without_markup, is_filled, is_marked};
 pub(crate) use filled_page::fill_for_all;
 pub(crate) use personalized_page::{USELESS_FETCH, explain, is_for_known, is_useless_fetch, may_read, run};

@@ -20,6 +20,7 @@ use myriad_script::esi::PageHoles;
 use myriad_store::page::Page;
 use parking_lot::Mutex;
 
+use super::comparison;
 use super::cutting::cut_of;
 use super::filled_page::fill;
 use super::hosts;
@@ -149,26 +150,34 @@ pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn DecisionSink>) -> O
 /// Returns whether known visitors can get a stored page: its origin has marked it for them, and its ESI markup has been
 /// cut out.
 pub(crate) fn is_for_known(page: &Page) -> bool {
-    cut_of(page).is_some_and(|cut| cut.for_known_visitors)
+    cut_of(page).is_some_and(|cut| cut.for_known_visitors && cut.compared.is_none())
 }
 
 async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentResponse> {
-    let (page, stranger) = anonymous_request(exchange)?;
+    let (hash, stranger) = anonymous_request(exchange)?;
     let mut came = subrequest::execute(stranger).await;
     // The result is only reported for the visitor's request.
     let shown = std::mem::take(&mut came.exchange().request.cache.report);
     let stored = if let ResponseSource::Page(page) = &came.response.source { Some(page) } else { None };
-    let Some(cut) = stored.and_then(cut_of).filter(|cut| cut.for_known_visitors) else {
+    let of_known = |page| Some((page, cut_of(page).filter(|cut| cut.for_known_visitors)?));
+    let Some((page, cut)) = stored.and_then(of_known) else {
         let why = stored.and_then(why).or(shown.explanation);
         // This status means that the anonymous request stopped before a useless fetch.
         if came.response.status != USELESS_FETCH {
-            note(page, shown.status, why.clone());
+            note(hash, shown.status, why.clone());
         }
         exchange.request.cache.report.explanation = why;
         return None;
     };
     let cookies = &rules::of(&exchange.request)?.cookies;
     let visitor = Visitor::of(&VisitorRequest::from(&exchange.request), cookies, shared)?;
+    if let Some(word) = &cut.compared
+        && !comparison::may_get(&exchange.request, &visitor, &page.meta().version(page.stored_at(), word))
+    {
+        comparison::begin(&exchange.request, visitor);
+        exchange.request.cache.report.explanation = why(page);
+        return None;
+    }
     let mut answer = std::mem::replace(&mut came.response, ContentResponse::new(0, ResponseBody::None));
     exchange.request.cache.report = shown;
     // Cookies for the anonymous client, not for this visitor.

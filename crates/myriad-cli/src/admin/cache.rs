@@ -83,7 +83,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
             limit: limit.filter(|_| sort.is_none()),
             after: None,
         }),
-        ["show", page] => AdminRequest::Page(PageRequest { page: page.to_owned(), zone }),
+        ["show", page] => AdminRequest::Page(PageRequest { page: page.to_owned(), zone, body: false }),
         ["stats"] => AdminRequest::Stats(StatsRequest { zone }),
         ["show"] => {
             return Err("cache show: give a URL, or a key from `myriad cache ls --json`".into());

@@ -13,6 +13,9 @@ pub struct EsiDeclaration {
     /// True if known visitors (clients with a cookie of `esi_known_cookies`) may get the shared page, with their own
     /// fragments in its holes.
     pub for_known_visitors: bool,
+    /// Set if a known visitor may get the shared page only after the origin has compared it with the page of a visitor of
+    /// the same class; the origin changes this word to end earlier permissions.
+    pub compared: Option<Box<[u8]>>,
     /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,
     /// Token that each tag must contain; other tags are text. `None` if no token is required; empty if the declared
@@ -22,8 +25,8 @@ pub struct EsiDeclaration {
 
 impl EsiDeclaration {
     /// Parses the values of `Surrogate-Control` (`surrogate`), `X-Myriad-ESI` (`own`) and `X-LiteSpeed-Cache-Control`.
-    /// Returns `None` if they do not declare markup. An invalid or unknown word in `X-Myriad-ESI` sets
-    /// `for_known_visitors` to false, and makes a declared token match no tag.
+    /// Returns `None` if they do not declare markup. An invalid or unknown word in `X-Myriad-ESI`, or `why=` without
+    /// `compared`, sets `for_known_visitors` to false, and makes a declared token match no tag.
     pub fn of<'a>(
         surrogate: impl Iterator<Item = &'a [u8]>,
         own: impl Iterator<Item = &'a [u8]>,
@@ -35,10 +38,14 @@ impl EsiDeclaration {
             return None;
         }
         let mut declaration = Self::default();
-        let mut is_sound = true;
+        let (mut is_sound, mut has_reason) = (true, false);
         for word in words(own) {
             match word.iter().position(|byte| *byte == b'=') {
                 None if equals_ignoring_case(word, b"known") => declaration.for_known_visitors = true,
+                Some(at) if equals_ignoring_case(&word[..at], b"compared") && is_name(&word[at + 1..], 1) => {
+                    declaration.compared = Some(word[at + 1..].into());
+                }
+                Some(at) if equals_ignoring_case(&word[..at], b"why") => has_reason = true,
                 Some(at) if equals_ignoring_case(&word[..at], b"joint") && is_name(&word[at + 1..], 1) => {
                     declaration.joint = Some(word[at + 1..].into());
                 }
@@ -46,11 +53,11 @@ impl EsiDeclaration {
                     is_sound &= declaration.token.is_none() && is_name(&word[at + 1..], SHORTEST_TOKEN);
                     declaration.token = Some(word[at + 1..].into());
                 }
-                // `why=`, or a word of a later version that may restrict the known words.
+                // A word of a later version may restrict the known words.
                 _ => is_sound = false,
             }
         }
-        if !is_sound {
+        if !is_sound || (has_reason && declaration.compared.is_none()) {
             declaration.for_known_visitors = false;
             if declaration.token.is_some() {
                 declaration.token = Some(Box::default());
@@ -150,6 +157,15 @@ mod tests {
             assert!(!read.for_known_visitors, "{own}");
             assert!(read.token.is_none_or(|token| token.is_empty()), "{own}");
         }
+    }
+
+    #[test]
+    fn page_to_compare_has_a_reason_and_markup() {
+        let read = parse_declaration(ESI, "known, compared=7f, token=0123456789abcdef, why=\"a reason\"", "");
+        let read = read.expect("markup");
+        assert!(read.for_known_visitors);
+        assert_eq!(read.compared.as_deref(), Some(&b"7f"[..]));
+        assert_eq!(read.token.as_deref(), Some(&b"0123456789abcdef"[..]));
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub struct PageHoles {
     /// True if known visitors may get the page; then the holes are filled for them only. Otherwise they are filled for
     /// all clients.
     pub for_known_visitors: bool,
+    /// Set if a known visitor may get the page only after the origin has compared it with the page of a visitor of the
+    /// same class; the origin changes this word to end earlier permissions.
+    pub compared: Option<Box<[u8]>>,
     /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,
     /// Holes, in the order of the page.
@@ -39,6 +42,7 @@ pub struct PageHoles {
 const KNOWN: u8 = 1;
 const JOINT: u8 = 2;
 const WHY: u8 = 4;
+const COMPARED: u8 = 8;
 const NOTHING: u8 = 1;
 const ALT: u8 = 2;
 
@@ -62,9 +66,10 @@ impl PageHoles {
         out.push(
             flag(self.for_known_visitors, KNOWN)
                 | flag(self.joint.is_some(), JOINT)
-                | flag(self.why.is_some(), WHY),
+                | flag(self.why.is_some(), WHY)
+                | flag(self.compared.is_some(), COMPARED),
         );
-        self.joint.iter().chain(&self.why).for_each(|text| put_text(&mut out, text));
+        self.joint.iter().chain(&self.why).chain(&self.compared).for_each(|text| put_text(&mut out, text));
         for Hole { at, inline, include } in &self.holes {
             out.extend_from_slice(&at.to_le_bytes());
             out.extend_from_slice(&inline.to_le_bytes());
@@ -134,7 +139,8 @@ impl HolesReader<'_> {
         let flags = self.array::<1>()?[0];
         let joint = if flags & JOINT > 0 { Some(self.text()?) } else { None };
         let why = if flags & WHY > 0 { Some(self.text()?) } else { None };
-        Some(PageHoles { for_known_visitors: flags & KNOWN > 0, joint, holes: Vec::new(), why })
+        let compared = if flags & COMPARED > 0 { Some(self.text()?) } else { None };
+        Some(PageHoles { for_known_visitors: flags & KNOWN > 0, compared, joint, holes: Vec::new(), why })
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -167,7 +173,8 @@ mod tests {
             for joint in [None, Some((*b"j").into())] {
                 let holes = vec![hole(0, 5, None), hole(5, 0, Some(b"/b")), hole(9, 1, None)];
                 let why = (!known).then(|| (*b"why").into());
-                let cut = PageHoles { for_known_visitors: known, joint, holes, why };
+                let compared = (known && joint.is_none()).then(|| (*b"7f").into());
+                let cut = PageHoles { for_known_visitors: known, compared, joint, holes, why };
                 assert_eq!(PageHoles::decode(&cut.encode(), 10).as_ref(), Some(&cut));
                 assert_eq!(PageHoles::is_known(&cut.encode()), known);
             }
@@ -181,7 +188,8 @@ mod tests {
     fn page_is_filled_for_everybody_where_it_has_holes_and_no_promise() {
         let of = |known, why: bool, holes| {
             let why = why.then(|| (*b"a reason").into());
-            let encoded = PageHoles { for_known_visitors: known, joint: None, holes, why }.encode();
+            let encoded =
+                PageHoles { for_known_visitors: known, holes, why, ..PageHoles::default() }.encode();
             (PageHoles::is_filled(&encoded), PageHoles::why_of(&encoded).is_some())
         };
         assert_eq!(of(false, false, vec![hole(0, 5, None)]), (true, false));

@@ -154,6 +154,13 @@ impl<'a> PageView<'a> {
         PageHistory::decode(self.texts().history())
     }
 
+    /// Returns a text that identifies the content of the page: it changes if other text than noise has changed, or `word`.
+    /// `stored_at` is the time at which the page was stored, in milliseconds.
+    pub fn version(self, stored_at: u64, word: &[u8]) -> String {
+        let since = self.history().map_or(stored_at, |history| history.equal_since);
+        format!("{since}-{}", String::from_utf8_lossy(word))
+    }
+
     /// Returns the URL and tags by which purges find the page.
     pub fn marks(self) -> PageMarks<&'a [u8]> {
         self.texts().marks()

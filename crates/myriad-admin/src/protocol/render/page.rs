@@ -66,6 +66,9 @@ fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
     let count = count(esi.parts.len() as u64);
     let known = match (&esi.why, esi.known) {
         (_, true) => format!("receive this page, with {count} private fragments"),
+        (Some(why), false) if esi.compared => {
+            format!("receive this page where their own page is equal: {why}")
+        }
         (Some(why), false) => format!("served by the origin: {why}"),
         (None, false) => "served by the origin".to_owned(),
     };

@@ -1,0 +1,111 @@
+//! Pages that known visitors get only after a comparison by the origin (`compared` in `X-Myriad-ESI`).
+//!
+//! The origin reads the visitor while it creates such a page, and the result may or may not affect the page. It therefore
+//! compares the page that it creates for a known visitor with the stored one. If both are equal except for the parts, its
+//! response permits the stored page for all visitors of the same class (such as a role):
+//!
+//! ```text
+//! known visitor -> stored page `compared`
+//!     class of the visitor known, and page permitted for this class -> stored page with the visitor's parts
+//!     otherwise, and once in SAMPLE_INTERVAL requests               -> origin
+//!         X-Myriad-Visitor: class=C          -> class stored for the visitor, as long as a part
+//!         X-Myriad-Visitor: class=C, same=V  -> in addition, version V of the page is permitted for C
+//! ```
+//!
+//! A permission is for one version of the page: different content, or another word in `compared=`, requires a new
+//! comparison. Noise is no different content.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bytes::Bytes;
+use myriad_base::bounded::Lru;
+use myriad_exchange::exchange::Request;
+use myriad_http::ResponseHead;
+use parking_lot::Mutex;
+
+use super::part_store::{self, InFlight};
+use super::rules;
+use super::visitor::Visitor;
+
+/// Response field of the origin, specific to Myriad: the class of the visitor, and the version of the stored page to
+/// which the response is equal.
+const FIELD: &[u8] = b"x-myriad-visitor";
+/// Key of the visitor's class among the visitor's parts. It is not a target of a part, which begins with a slash.
+const CLASS: &[u8] = b"class";
+/// Maximum length in bytes of a class and of a version.
+const MAX_WORD: usize = 64;
+/// One in this number of requests for permitted pages goes to the origin, which compares again.
+const SAMPLE_INTERVAL: u64 = 100;
+/// Maximum number of permissions that are stored.
+const PERMISSIONS: u64 = 65_536;
+
+/// Pairs of a stored page and a class of visitors that may get it, by a hash with a random seed.
+static PERMITTED: LazyLock<(RandomState, Mutex<Lru<u64, ()>>)> =
+    LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(PERMISSIONS))));
+/// Number of requests for permitted pages.
+static SERVED: AtomicU64 = AtomicU64::new(0);
+
+/// Request of a known visitor that goes to the origin for a comparison.
+struct Comparison {
+    visitor: Visitor,
+    /// Guard of the request: the class is not stored if the visitor's content may have changed meanwhile.
+    in_flight: InFlight,
+}
+
+/// State of a request: the comparison for which it goes to the origin, if any.
+#[derive(Default)]
+struct PendingComparison(RefCell<Option<Comparison>>);
+
+/// Returns whether a known visitor gets a stored page that requires a comparison. Otherwise the request goes to the
+/// origin, and [`check_response`] handles the result.
+pub(super) fn may_get(request: &Request, visitor: &Visitor, version: &str) -> bool {
+    let classes = part_store::get(visitor, std::iter::once(CLASS), request.received.at_ms);
+    let is_permitted = classes
+        .into_iter()
+        .flatten()
+        .any(|class| PERMITTED.1.lock().get(&permission(request, version.as_bytes(), &class)).is_some());
+    is_permitted && SERVED.fetch_add(1, Relaxed) % SAMPLE_INTERVAL != SAMPLE_INTERVAL - 1
+}
+
+/// Prepares a known visitor's request that goes to the origin for a comparison.
+pub(super) fn begin(request: &Request, visitor: Visitor) {
+    let in_flight = part_store::begin(&visitor);
+    let pending = request.outcome.feature_state.get_or_make(PendingComparison::default);
+    *pending.0.borrow_mut() = Some(Comparison { visitor, in_flight });
+}
+
+/// Stores the class of the visitor and the permission that a response to a request of [`begin`] contains.
+pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
+    let Some(value) = head.fields.get(FIELD) else { return };
+    let pending = request.outcome.feature_state.get_or_make(PendingComparison::default);
+    let (Some(Comparison { visitor, in_flight }), Some(rules)) =
+        (pending.0.borrow_mut().take(), rules::of(request))
+    else {
+        return;
+    };
+    let word = |name: &[u8]| {
+        let mut words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        words.find_map(|word| word.strip_prefix(name)).filter(|word| is_word(word))
+    };
+    let Some(class) = word(b"class=") else { return };
+    let until_ms = myriad_net::clock::now_ms().saturating_add(rules.private.valid_ms);
+    let part = (CLASS, Bytes::copy_from_slice(class));
+    part_store::store_part(&visitor, &in_flight, part, until_ms, rules.private);
+    if let Some(version) = word(b"same=") {
+        PERMITTED.1.lock().insert(permission(request, version, class), (), 1);
+    }
+}
+
+/// Returns the hash of a version of the requested page and a class of visitors.
+fn permission(request: &Request, version: &[u8], class: &[u8]) -> u64 {
+    let page = (&request.route.host, request.scheme(), request.received.head.target());
+    PERMITTED.0.hash_one((page, version, class))
+}
+
+fn is_word(word: &[u8]) -> bool {
+    (1..=MAX_WORD).contains(&word.len())
+        && word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+}
