@@ -203,6 +203,9 @@ const FAULTS: &[FaultCase] = &[
         facts.htaccess_remarks =
             Ok(vec!["/srv/a/.htaccess:1: <If x>: its condition is not evaluated".into()]);
     }),
+    ("known-visitors", Severity::Warning, "pages from PHP because of is_user_logged_in", |facts| {
+        wordpress(facts).differing = vec!["is_user_logged_in in plugins/a/a.php:7 (post)".to_owned()];
+    }),
     ("shows-errors", Severity::Warning, "shows PHP errors", |facts| wordpress(facts).shows_errors = true),
     (
         "page-not-cached",

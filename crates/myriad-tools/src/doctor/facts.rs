@@ -154,6 +154,8 @@ pub struct WordPressFacts {
     pub used_connections: u64,
     /// Limit of concurrent database connections.
     pub most_connections: u64,
+    /// Places in code that read the visitor, because of which known visitors get pages from PHP, each with the difference.
+    pub differing: Vec<String>,
     /// True if `WP_DEBUG` and `WP_DEBUG_DISPLAY` are on.
     pub shows_errors: bool,
     /// Descriptions by the plugin of the last changes without a purge, with their causes; empty without the plugin.

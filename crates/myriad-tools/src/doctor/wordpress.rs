@@ -29,6 +29,7 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     autoload(wordpress, CheckReport::new("autoload", list));
     page_cache(facts, wordpress, CheckReport::new("page-cache-plugin", list));
     errors(wordpress, CheckReport::new("shows-errors", list));
+    known_visitors(wordpress, CheckReport::new("known-visitors", list));
 }
 
 fn database(facts: &StackFacts, wordpress: &WordPressFacts, report: CheckReport<'_>) {
@@ -111,6 +112,17 @@ fn page_cache(facts: &StackFacts, wordpress: &WordPressFacts, report: CheckRepor
             ),
             "turn its page cache off; its other features (styles, images) can remain on",
         ),
+    }
+}
+
+fn known_visitors(wordpress: &WordPressFacts, report: CheckReport<'_>) {
+    if wordpress.differing.is_empty() {
+        report.fine("no page is known to differ for readers and customers outside of its private fragments");
+    } else {
+        report.warn(
+            format!("known visitors get pages from PHP because of {}", wordpress.differing.join("; ")),
+            "change the code so that it prints the same for all visitors, or keep it to few pages; to compare again, purge all pages in wp-admin",
+        );
     }
 }
 

@@ -49,6 +49,7 @@ struct FoundWordPress {
     uptime: u64,
     used_connections: u64,
     most_connections: u64,
+    differing: Vec<String>,
     shows_errors: bool,
     changes: Vec<String>,
 }
@@ -102,6 +103,7 @@ impl PhpProbe {
             uptime_s: found.uptime,
             used_connections: found.used_connections,
             most_connections: found.most_connections,
+            differing: found.differing,
             shows_errors: found.shows_errors,
             changes: found.changes,
         })

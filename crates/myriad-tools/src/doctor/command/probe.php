@@ -46,6 +46,7 @@ if ( isset( $_SERVER['MYRIAD_SITE'] ) ) {
 		'uptime'           => $value( "SHOW GLOBAL STATUS LIKE 'Uptime'" ),
 		'used_connections' => $value( "SHOW GLOBAL STATUS LIKE 'Max_used_connections'" ),
 		'most_connections' => $value( "SHOW GLOBAL VARIABLES LIKE 'max_connections'" ),
+		'differing'        => class_exists( 'Myriad_Cache_Callers' ) ? array_values( Myriad_Cache_Callers::lines() ) : array(),
 		'shows_errors'     => defined( 'WP_DEBUG' ) && WP_DEBUG && defined( 'WP_DEBUG_DISPLAY' ) && WP_DEBUG_DISPLAY,
 		'changes'          => class_exists( 'Myriad_Cache_Causes' ) ? Myriad_Cache_Causes::describe() : array(),
 	);
