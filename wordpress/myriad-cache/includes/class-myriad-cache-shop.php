@@ -132,6 +132,15 @@ class Myriad_Cache_Shop {
 	 * @return string
 	 */
 	public static function replace_notices_of_block( $block ) {
+		if ( Myriad_Cache_Comparison::is_active() ) {
+			return preg_replace_callback(
+				'/(' . preg_quote( self::NOTICES_START, '/' ) . ')(.*?)((?:<\/div>\s*){2})$/s',
+				static function ( $found ) {
+					return $found[1] . Myriad_Cache_Comparison::enclosed( $found[2] ) . $found[3];
+				},
+				$block
+			);
+		}
 		$empty = self::NOTICES_START . '</div>';
 		if ( 1 !== substr_count( $block, $empty ) ) {
 			Myriad_Cache_Known::refuse( 'the block with notices of the shop' );
@@ -141,10 +150,11 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Prints the place for notices.
+	 * Prints the place for notices, or the notices in marks for a comparison.
 	 */
 	public static function notices() {
-		echo self::NOTICES_START . Myriad_Cache_Known::place( 'shop-notices' ) . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+		$notices = Myriad_Cache_Comparison::is_active() ? Myriad_Cache_Comparison::enclosed( self::told() ) : Myriad_Cache_Known::place( 'shop-notices' );
+		echo self::NOTICES_START . $notices . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- WooCommerce has escaped it.
 	}
 
 	/**
@@ -196,22 +206,9 @@ class Myriad_Cache_Shop {
 	 */
 	public static function enclose() {
 		add_filter( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
-		foreach ( self::NOTICES as $action ) {
-			$priority = has_action( $action, 'woocommerce_output_all_notices' );
-			if ( false !== $priority ) {
-				remove_action( $action, 'woocommerce_output_all_notices', $priority );
-				add_action( $action, array( __CLASS__, 'enclosed_notices' ), $priority );
-			}
-		}
+		self::await_notices();
 		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
 		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'enclose_cart' ), PHP_INT_MAX );
-	}
-
-	/**
-	 * Prints notices in marks.
-	 */
-	public static function enclosed_notices() {
-		echo '<div class="woocommerce-notices-wrapper">' . Myriad_Cache_Comparison::enclosed( self::told() ) . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- WooCommerce has escaped it.
 	}
 
 	/**
