@@ -50,7 +50,7 @@ class Myriad_Cache_Callers {
 	const MOST_DIFFERENT = 500;
 
 	/**
-	 * Registers the actions after which callers are compared anew, because the code of the site may have changed.
+	 * Registers the actions after which callers are compared again, because the code of the site may have changed.
 	 */
 	public static function start() {
 		foreach ( array( 'upgrader_process_complete', '_core_updated_successfully', 'activated_plugin', 'deactivated_plugin', 'switch_theme' ) as $action ) {
@@ -230,7 +230,7 @@ class Myriad_Cache_Callers {
 
 	/**
 	 * Records a page with a difference, which must be purged. If all of its callers were without effect, other pages were permitted
-	 * because of that: these are purged, too, and the comparisons begin anew.
+	 * because of that: these are purged, too, and the comparisons start again.
 	 *
 	 * @param array    $facts   Properties of the visitor.
 	 * @param string[] $callers Callers of the page.

@@ -13,7 +13,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  * Compares the page that WordPress generates for a known visitor with the stored page that Myriad could send instead.
  *
  * While the page is generated, each text for which stored pages have a part (the admin bar, the cart) is enclosed in marks. The complete page
- * without these texts is compared with the stored page without its parts. If they are equal, Myriad is told the class of the visitor.
+ * without these texts is compared with the stored page without its parts. If they are equal, the response contains the class of the visitor.
  */
 class Myriad_Cache_Comparison {
 
@@ -409,7 +409,7 @@ class Myriad_Cache_Comparison {
 	private static function difference( $stored, $made ) {
 		$at = 0;
 		foreach ( preg_split( '/\x01+/', $stored ) as $number => $text ) {
-			// Behind noise, the text may be some bytes away.
+			// After noise, the text may be some bytes away.
 			$found = 0 === $number ? 0 : ( '' === $text ? $at : strpos( substr( $made, $at, self::MOST_NOISE + strlen( $text ) ), $text ) );
 			if ( 0 === $number && 0 === strncmp( $made, $text, strlen( $text ) ) ) {
 				$at = strlen( $text );

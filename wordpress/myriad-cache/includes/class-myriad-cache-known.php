@@ -35,7 +35,7 @@ class Myriad_Cache_Known {
 	const OF_READERS = array( 'read', 'level_0', 'exist' );
 
 	/**
-	 * Capabilities of members of forums (bbPress), who are readers elsewhere.
+	 * Capabilities of members of forums (bbPress). On other pages they are readers.
 	 */
 	const OF_MEMBERS = array( 'spectate', 'participate', 'read_private_forums', 'publish_topics', 'edit_topics', 'publish_replies', 'edit_replies', 'assign_topic_tags' );
 

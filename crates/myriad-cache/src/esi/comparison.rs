@@ -8,7 +8,7 @@
 //! known visitor -> stored page `compared`
 //!     class of the visitor known, and page permitted for this class -> stored page with the visitor's parts
 //!     otherwise, and once in SAMPLE_INTERVAL requests               -> origin
-//!         X-Myriad-Visitor: class=C          -> class stored for the visitor, as long as a part
+//!         X-Myriad-Visitor: class=C          -> class stored for the visitor, like a part
 //!         X-Myriad-Visitor: class=C, same=V  -> in addition, version V of the page is permitted for C
 //! ```
 //!

@@ -14,7 +14,7 @@ pub struct EsiDeclaration {
     /// fragments in its holes.
     pub for_known_visitors: bool,
     /// Set if a known visitor may get the shared page only after the origin has compared it with the page of a visitor of
-    /// the same class; the origin changes this word to end earlier permissions.
+    /// the same class; a new word revokes earlier permissions.
     pub compared: Option<Box<[u8]>>,
     /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,
