@@ -37,13 +37,17 @@ const FIELD: &[u8] = b"x-myriad-visitor";
 const CLASS: &[u8] = b"class";
 /// Maximum length in bytes of a class and of a version.
 const MAX_WORD: usize = 64;
-/// One in this number of requests for permitted pages goes to the origin, which compares again.
+/// One in this number of requests for permitted pages goes to the origin, which compares again, if the last comparison
+/// of the page is older than [`MIN_SAMPLE_AGE_MS`].
 const SAMPLE_INTERVAL: u64 = 100;
+/// Minimum time in milliseconds between a comparison and a further one for the same page and class.
+const MIN_SAMPLE_AGE_MS: u64 = 10_000;
 /// Maximum number of permissions that are stored.
 const PERMISSIONS: u64 = 65_536;
 
-/// Pairs of a stored page and a class of visitors that may get it, by a hash with a random seed.
-static PERMITTED: LazyLock<(RandomState, Mutex<Lru<u64, ()>>)> =
+/// Times of the last comparison, in milliseconds, of each stored page for each class of visitors that may get it, by a hash
+/// of both with a random seed.
+static PERMITTED: LazyLock<(RandomState, Mutex<Lru<u64, u64>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(PERMISSIONS))));
 /// Number of requests for permitted pages.
 static SERVED: AtomicU64 = AtomicU64::new(0);
@@ -62,12 +66,19 @@ struct PendingComparison(RefCell<Option<Comparison>>);
 /// Returns whether a known visitor gets a stored page that requires a comparison. Otherwise the request goes to the
 /// origin, and [`check_response`] handles the result.
 pub(super) fn may_get(request: &Request, visitor: &Visitor, version: &str) -> bool {
-    let classes = part_store::get(visitor, std::iter::once(CLASS), request.received.at_ms);
-    let is_permitted = classes
-        .into_iter()
-        .flatten()
-        .any(|class| PERMITTED.1.lock().get(&permission(request, version.as_bytes(), &class)).is_some());
-    is_permitted && SERVED.fetch_add(1, Relaxed) % SAMPLE_INTERVAL != SAMPLE_INTERVAL - 1
+    let now = request.received.at_ms;
+    let class = part_store::get(visitor, std::iter::once(CLASS), now).into_iter().flatten().next();
+    let Some(class) = class else { return false };
+    let mut permitted = PERMITTED.1.lock();
+    let Some(compared) = permitted.get_mut(&permission(request, version.as_bytes(), &class)) else {
+        return false;
+    };
+    let is_sample = SERVED.fetch_add(1, Relaxed) % SAMPLE_INTERVAL == SAMPLE_INTERVAL - 1
+        && now.saturating_sub(*compared) >= MIN_SAMPLE_AGE_MS;
+    if is_sample {
+        *compared = now;
+    }
+    !is_sample
 }
 
 /// Prepares a known visitor's request that goes to the origin for a comparison.
@@ -95,7 +106,7 @@ pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
     let part = (CLASS, Bytes::copy_from_slice(class));
     part_store::store_part(&visitor, &in_flight, part, until_ms, rules.private);
     if let Some(version) = word(b"same=") {
-        PERMITTED.1.lock().insert(permission(request, version, class), (), 1);
+        PERMITTED.1.lock().insert(permission(request, version, class), request.received.at_ms, 1);
     }
 }
 

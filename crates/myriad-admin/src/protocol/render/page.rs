@@ -164,7 +164,10 @@ mod tests {
             ..PartReport::default()
         };
         let parts = vec![part("/?part=bar", true), part("/?part=form", true)];
-        let text = page(&PageReport { esi: Some(EsiReport { known: true, why: None, parts }), ..sample() });
+        let text = page(&PageReport {
+            esi: Some(EsiReport { known: true, parts, ..EsiReport::default() }),
+            ..sample()
+        });
         assert!(text.contains("\n  known     receive this page, with 2 private fragments\n"), "{text}");
         assert!(text.contains("\n  parts     /?part=bar (private), at offset 12, replaces 3 bytes\n            /?part=form (private), at offset 12"), "{text}");
         let esi = EsiReport {
