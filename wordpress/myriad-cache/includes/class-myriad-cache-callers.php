@@ -82,7 +82,7 @@ class Myriad_Cache_Callers {
 	 * @return array
 	 */
 	private static function stored( $name ) {
-		$value = get_option( $name );
+		$value = Myriad_Cache_Options::stored( $name );
 		return is_array( $value ) ? $value : array();
 	}
 
@@ -114,7 +114,7 @@ class Myriad_Cache_Callers {
 			update_option( self::NAMES, array_slice( $names + $new, -self::MOST_NAMES, null, true ), false );
 		}
 		sort( $ids );
-		return substr( md5( implode( $ids ) . get_option( self::EPOCH ) ), 0, 16 );
+		return substr( md5( implode( $ids ) . (string) Myriad_Cache_Options::stored( self::EPOCH ) ), 0, 16 );
 	}
 
 	/**
@@ -176,11 +176,11 @@ class Myriad_Cache_Callers {
 	 *
 	 * @param array    $facts   Properties of the visitor.
 	 * @param string[] $callers Callers of the page.
+	 * @param string   $visitor Number of the visitor.
 	 * @return bool True if all of them are without effect for the class of the visitor.
 	 */
-	public static function add_equal( $facts, $callers ) {
+	public static function add_equal( $facts, $callers, $visitor ) {
 		$class   = Myriad_Cache_Visitor::class_of( $facts );
-		$visitor = Myriad_Cache_Visitor::number();
 		$equal   = self::stored( self::EQUAL );
 		$before  = isset( $equal[ $class ] ) ? $equal[ $class ] : array(
 			'name'    => Myriad_Cache_Visitor::name_of( $facts ),

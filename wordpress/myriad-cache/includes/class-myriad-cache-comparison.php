@@ -59,6 +59,14 @@ class Myriad_Cache_Comparison {
 	private static $values = array();
 
 	/**
+	 * Properties of the visitor, and the visitor's number. They are read before the page is sent: plugins that are called then may use
+	 * output buffers, which PHP does not permit while a buffer is sent.
+	 *
+	 * @var array{0: array, 1: string}
+	 */
+	private static $visitor = array( array(), '' );
+
+	/**
 	 * Output so far.
 	 *
 	 * @var string
@@ -104,6 +112,7 @@ class Myriad_Cache_Comparison {
 			return;
 		}
 		self::$is_held = true;
+		self::$visitor = array( Myriad_Cache_Visitor::facts(), Myriad_Cache_Visitor::number() );
 		self::$open    = 'mYo' . bin2hex( random_bytes( 6 ) ) . 'z';
 		self::$close   = 'mYc' . bin2hex( random_bytes( 6 ) ) . 'z';
 		ob_start( array( __CLASS__, 'take' ) );
@@ -206,6 +215,7 @@ class Myriad_Cache_Comparison {
 	public static function check_early_response() {
 		$status = (int) http_response_code();
 		if ( ! self::$is_held && $status >= 300 && $status < 500 && did_action( 'init' ) && ( ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() ) ) ) {
+			self::$visitor = array( Myriad_Cache_Visitor::facts(), Myriad_Cache_Visitor::number() );
 			self::judge( '' );
 		}
 	}
@@ -242,14 +252,14 @@ class Myriad_Cache_Comparison {
 	 */
 	private static function judge_by( $stored, $made, $is_only ) {
 		$callers = Myriad_Cache_Callers::in_tags( (array) $stored['tags'] );
-		$facts   = Myriad_Cache_Visitor::facts();
+		$facts   = self::$visitor[0];
 		$class   = Myriad_Cache_Visitor::class_of( $facts );
 		if ( ! $callers || Myriad_Cache_Callers::is_different( $class, $callers ) ) {
 			return false;
 		}
 		$place = self::difference( self::normal( self::shared_text( $stored['esi'] ) ), self::normal( self::without_private( $made ) ) );
 		if ( '' === $place ) {
-			$same = Myriad_Cache_Callers::add_equal( $facts, $callers ) ? ', same=' . $stored['esi']['version'] : '';
+			$same = Myriad_Cache_Callers::add_equal( $facts, $callers, self::$visitor[1] ) ? ', same=' . $stored['esi']['version'] : '';
 			header( 'X-Myriad-Visitor: class=' . $class . $same );
 			return true;
 		}
