@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up try-shop build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -93,6 +93,16 @@ up: ## run WordPress with Myriad on localhost:8080 (PORT=..., SITE=...)
 	@command -v cc >/dev/null || scripts/install-packages up
 	@scripts/install-packages up & packages=$$!; $(CARGO) build --profile demo --package myriad --no-default-features --features $(UP_FEATURES); built=$$?; wait $$packages && exit $$built
 	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) MYRIAD=target/demo/myriad scripts/up
+
+# Folders for try-shop: WordPress, its plugins `woocommerce` and `elementor`, and its themes.
+CORE = $(SITE)/core
+PLUGINS = $(SITE)/plugins
+THEMES = $(wildcard $(SITE)/themes/*)
+
+try-shop: ## try a shop with Myriad, about an hour (SITE=FOLDER with core, plugins and themes, or CORE=... PLUGINS=... THEMES="...")
+	@scripts/install-packages up try-shop
+	@$(MAKE) --no-print-directory build
+	@scripts/try-shop --core "$(CORE)" --plugins "$(PLUGINS)" $(addprefix --theme ,$(THEMES)) --myriad target/release/myriad --prefix target/shop-trial $(SHOP)
 
 lint: ## check layers, words, formatting and clippy
 	scripts/check-layers --self-check

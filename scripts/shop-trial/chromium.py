@@ -1,0 +1,176 @@
+"""Controls a headless Chromium over a pipe, with the DevTools protocol."""
+
+import base64
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--hide-scrollbars", "--force-device-scale-factor=1", "--remote-debugging-pipe",
+         # The browser cannot reach any other machine, regardless of the network.
+         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost")
+PATIENCE = 60
+QUIET = 0.7
+SIZE = {"width": 1200, "height": 1600, "deviceScaleFactor": 1, "mobile": False}
+STILL = "*,*::before,*::after{animation:none!important;transition:none!important;caret-color:transparent!important}"
+
+
+class BrowserError(Exception):
+    """Raised if the browser does not do what was requested."""
+
+
+class Browser:
+    """Browser process."""
+
+    def __init__(self, program):
+        self.folder = tempfile.mkdtemp(prefix="chromium-")
+        to_browser, self.out = os.pipe()
+        self.into, from_browser = os.pipe()
+        command = ["sh", "-c", 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser), program, *FLAGS, f"--user-data-dir={self.folder}"]
+        self.process = subprocess.Popen(command, pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "HOME": self.folder})
+        os.close(to_browser)
+        os.close(from_browser)
+        self.number, self.buffer, self.events, self.answers = 0, b"", [], {}
+
+    def call(self, method, session=None, **params):
+        """Sends a command; returns its result."""
+        self.number += 1
+        number = self.number
+        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        os.write(self.out, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + PATIENCE
+        while number not in self.answers:
+            if not self.receive(max(0, deadline - time.monotonic())):
+                raise BrowserError(f"{method} did not end")
+        answer = self.answers.pop(number)
+        if "error" in answer:
+            raise BrowserError(f"{method}: {answer['error']}")
+        return answer["result"]
+
+    def receive(self, seconds):
+        """Reads one message of the browser; returns False if none arrives in time. Events are added to `events`."""
+        while b"\0" not in self.buffer:
+            if not select.select([self.into], [], [], seconds)[0]:
+                return False
+            piece = os.read(self.into, 1 << 20)
+            if not piece:
+                raise BrowserError("the browser has exited")
+            self.buffer += piece
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        message = json.loads(text)
+        if "id" in message:
+            self.answers[message["id"]] = message
+        else:
+            self.events.append(message)
+        return True
+
+    def page(self, visitor=None):
+        """Opens a page with empty storage, and with the cookies of a visitor."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        return Page(self, session, visitor)
+
+    def close(self):
+        """Ends the browser and removes its folder."""
+        os.close(self.out)
+        os.close(self.into)
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Page:
+    """Page in the browser."""
+
+    def __init__(self, browser, session, visitor):
+        self.browser, self.session, self.replaced, self.pending = browser, session, None, set()
+        for domain in ("Page", "Network", "Runtime"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", **SIZE)
+        if visitor:
+            self.call("Network.setUserAgentOverride", userAgent=visitor[1])
+            cookies = [{"name": name, "value": value, "url": visitor[0].base + path} for (name, path), value in visitor[0].jar.items()]
+            if cookies:
+                self.call("Network.setCookies", cookies=cookies)
+
+    def call(self, method, **params):
+        """Sends a command for this page; returns its result."""
+        return self.browser.call(method, self.session, **params)
+
+    def _handle_events(self):
+        """Handles events of this page; returns True if a document was loaded."""
+        loaded = False
+        events, self.browser.events = self.browser.events, []
+        for event in events:
+            if event.get("sessionId") != self.session:
+                continue
+            loaded |= event["method"] == "Page.loadEventFired"
+            if event["method"] == "Network.requestWillBeSent":
+                self.pending.add(event["params"]["requestId"])
+            elif event["method"] in ("Network.loadingFinished", "Network.loadingFailed"):
+                self.pending.discard(event["params"]["requestId"])
+            elif event["method"] == "Fetch.requestPaused":
+                self._answer_paused(event["params"])
+        return loaded
+
+    def _answer_paused(self, paused):
+        number = paused["requestId"]
+        if self.replaced is None or paused.get("resourceType") != "Document":
+            self.call("Fetch.continueRequest", requestId=number)
+            return
+        status, fields, body = self.replaced
+        kept = [{"name": name, "value": value} for name, value in fields if name in ("content-type", "link")]
+        self.call("Fetch.fulfillRequest", requestId=number, responseCode=status, responseHeaders=kept, body=base64.b64encode(body).decode())
+
+    def open(self, url, replaced=None):
+        """Loads a page and waits until its scripts are done; `replaced` is the response (status, fields, body) to use for the document."""
+        self.replaced, self.pending = replaced, set()
+        self.call("Fetch.enable" if replaced else "Fetch.disable", **({"patterns": [{"resourceType": "Document"}]} if replaced else {}))
+        self.browser.events.clear()
+        self.browser.number += 1
+        message = {"id": self.browser.number, "method": "Page.navigate", "params": {"url": url}, "sessionId": self.session}
+        os.write(self.browser.out, json.dumps(message).encode() + b"\0")
+        self.wait(True)
+
+    def wait(self, is_load=False):
+        """Waits until no request has been pending for a moment; with `is_load`, also until a document is loaded."""
+        deadline, loaded, quiet = time.monotonic() + PATIENCE, not is_load, time.monotonic()
+        while time.monotonic() < deadline:
+            self.browser.receive(0.1)
+            had_events = bool(self.browser.events)
+            loaded |= self._handle_events()
+            if had_events or self.pending:
+                quiet = time.monotonic()
+            if loaded and time.monotonic() - quiet > QUIET:
+                return
+        raise BrowserError(f"the page is not loaded after {PATIENCE} seconds")
+
+    def evaluate(self, script):
+        """Returns the value of an expression of JavaScript."""
+        result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise BrowserError(f"{script[:80]}: {result['exceptionDetails'].get('exception', {}).get('description', '')[:200]}")
+        return result["result"].get("value")
+
+    def act(self, script, is_load=False):
+        """Runs JavaScript and waits until its requests, and with `is_load` the next document, are done."""
+        self.pending = set()
+        self.browser.events.clear()
+        self.evaluate(script)
+        self.wait(is_load)
+
+    def screenshot(self):
+        """Returns the visible part of the page as PNG, without animations."""
+        self.evaluate(f"(() => {{ const s = document.createElement('style'); s.textContent = {json.dumps(STILL)}; document.head.append(s);"
+                      "window.scrollTo(0, 0); return document.fonts.ready.then(() => 1); })()")
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])

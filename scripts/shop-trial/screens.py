@@ -1,0 +1,152 @@
+"""Checks the small cart in Chromium, counts the requests to PHP per page view, and compares screenshots of pages from the cache and from PHP."""
+
+import pathlib
+import re
+import time
+
+import png
+from chromium import Browser, BrowserError
+from trial import STORED
+from visitors import AGENT
+
+VIEWS, TRIES = 20, 3
+SHOWN = ("home", "mug", "products", "post", "blocks")
+ITEMS = """(() => {
+    const number = (text) => Number((text || '').replace(/[^0-9]/g, '') || 0);
+    const badge = document.querySelector('.wc-block-mini-cart__badge');
+    const count = document.querySelector('.site-header-cart .cart-contents .count');
+    if (badge) return badge.hidden ? 0 : number(badge.textContent);
+    return count ? number(count.textContent) : -1;
+})()"""
+WIDGET = """[...document.querySelectorAll('.widget_shopping_cart_content')].map((cart) =>
+    [...cart.querySelectorAll('.quantity')].reduce((sum, item) => sum + parseInt(item.textContent), 0))"""
+COUPON = """(() => {
+    document.querySelector('#coupon_code').value = %r;
+    document.querySelector('button[name="apply_coupon"]').click();
+})()"""
+ORDER = """(() => {
+    const set = (name, value) => { const field = document.querySelector(`[name="billing_${name}"]`); if (field) { field.value = value; } };
+    const fields = %s;
+    for (const name in fields) set(name, fields[name]);
+    document.querySelector('#payment_method_cod')?.click();
+    jQuery('#place_order').trigger('click');
+})()"""
+
+
+def _absolute(shop, path):
+    return f"http://localhost:{shop.site.port}{path}"
+
+
+def _check_cart(shop, page, expected, step, url):
+    """Records a small cart with another number of items, on the present page and on a page that is loaded next."""
+    for place in ("here", url):
+        if place != "here":
+            page.open(_absolute(shop, place))
+        deadline = time.monotonic() + 8
+        while (count := page.evaluate(ITEMS)) != expected and time.monotonic() < deadline:
+            page.wait()
+        widgets = page.evaluate(WIDGET)
+        if count != expected or any(number != expected for number in widgets):
+            shop.findings.append({"theme": shop.theme, "kind": "wrong small cart", "visitor": "in Chromium", "step": step, "url": place, "cache": "",
+                                  "php": f"{expected} items", "myriad": f"{count} in the header, {widgets} in widgets"})
+
+
+def _shop_in_browser(shop, browser, shopper):
+    """Fills a cart, applies a coupon and orders in the browser, and checks the small cart after each step."""
+    page, pages = browser.page(), shop.pages
+    page.open(_absolute(shop, pages["mug"]))
+    _check_cart(shop, page, 0, "no cart", pages["lamp"])
+    page.open(_absolute(shop, pages["shop"]))
+    page.act(f"document.querySelector('[data-product_id=\"{shop.products['mug']}\"]').click()")
+    _check_cart(shop, page, 1, "add by script", pages["lamp"])
+    page.open(_absolute(shop, pages["cup"]))
+    page.act("document.querySelector('form.cart [name=\"add-to-cart\"]').click()", True)
+    _check_cart(shop, page, 2, "add by form", pages["lamp"])
+    page.open(_absolute(shop, pages["classic-cart"]))
+    page.act(COUPON % ("code" + shopper.mark))
+    if not page.evaluate("!!document.querySelector('.cart-discount')"):
+        shop.findings.append({"theme": shop.theme, "kind": "the coupon is not applied", "visitor": "in Chromium", "step": "coupon", "url": pages["classic-cart"],
+                              "cache": "", "php": "", "myriad": page.evaluate("document.querySelector('.woocommerce-notices-wrapper').textContent")[:200]})
+    page.open(_absolute(shop, pages["lamp"]))
+    _check_cart(shop, page, 2, "coupon", pages["mug"])
+    page.open(_absolute(shop, pages["classic-checkout"]))
+    page.act(ORDER % shopper.address(), True)
+    if "order-received" not in page.evaluate("location.pathname"):
+        shop.findings.append({"theme": shop.theme, "kind": "no order", "visitor": "in Chromium", "step": "checkout", "url": pages["classic-checkout"],
+                              "cache": "", "php": "", "myriad": page.evaluate("document.querySelector('.woocommerce-error, .woocommerce-notices-wrapper')?.textContent || location.href")[:200]})
+    page.open(_absolute(shop, pages["lamp"]))
+    _check_cart(shop, page, 0, "after the checkout", pages["mug"])
+    return page
+
+
+def _php_requests(shop):
+    log = (shop.site.folder / "log/php-access.log").read_text("utf-8", "replace")
+    return len([line for line in log.splitlines() if "wp-cron.php" not in line])
+
+
+def _count_requests(shop, browser, visitor):
+    """Returns the requests to PHP for each view of a product page in the browser."""
+    page = browser.page((visitor, AGENT) if visitor else None)
+    urls = [_absolute(shop, shop.pages[name]) for name in ("mug", "lamp", "rug", "products")]
+    for url in urls:
+        page.open(url)
+    before = _php_requests(shop)
+    for number in range(VIEWS):
+        page.open(urls[number % len(urls)])
+    return round((_php_requests(shop) - before) / VIEWS, 2)
+
+
+def _shot(shop, browser, shopper, url, replaced):
+    page = browser.page((shopper.visitor, AGENT))
+    page.open(_absolute(shop, url), replaced)
+    return page.screenshot()
+
+
+def _compare_screens(shop, browser, shopper):
+    """Compares screenshots of pages from the cache with those from PHP; returns the numbers of compared and equal ones.
+
+    The browser chooses images by the time at which they become visible, so that a page is captured again if pixels differ.
+    """
+    compared = equal = 0
+    for name in SHOWN:
+        url, shots, different = shop.pages[name], ([], []), (0, (0, 0))
+        shopper.get(url)
+        answer = shopper.get(url)
+        if answer.field("x-cache") not in STORED:
+            continue
+        for _ in range(TRIES):
+            expected = shop.site.php_page(url, shopper.visitor)
+            for taken, replaced in zip(shots, (None, (expected.status, expected.fields, expected.body))):
+                taken.append(_shot(shop, browser, shopper, url, replaced))
+            different = min(png.differing_pixels(one, other) for one in shots[0] for other in shots[1])
+            if different[0] == 0:
+                break
+        compared, equal = compared + 1, equal + (different[0] == 0)
+        if different[0]:
+            path = f"{shop.options.prefix}-{shop.theme}-{name}-{re.sub('[^a-z]', '', shopper.name)}"
+            for kind, taken in zip(("myriad", "php"), shots):
+                pathlib.Path(f"{path}-{kind}.png").write_bytes(taken[-1])
+            shop.note("other pixels", shopper, answer, "", f"{different[0]} pixels differ, the first at {different[1]}: {path}-*.png", "screenshots")
+    return f"{equal} of {compared} equal"
+
+
+def run(shop):
+    """Runs all checks with the browser; returns figures."""
+    guest, customer, reader, buyer = shop.add_shoppers([("", ""), ("customer", "GB"), ("subscriber", ""), ("", "GB")])
+    guest.add_by_script(shop.products["mug"])
+    customer.log_in()
+    customer.add_by_script(shop.products["mug"])
+    reader.log_in()
+    browser, figures = Browser(shop.options.chromium), {}
+    try:
+        figures["requests to PHP per view, anonymous"] = _count_requests(shop, browser, None)
+        figures["requests to PHP per view, customer with a cart"] = _count_requests(shop, browser, guest.visitor)
+        try:
+            _shop_in_browser(shop, browser, buyer)
+        except BrowserError as error:
+            shop.note("the browser failed", buyer, None, "", str(error), "small cart")
+        for person in (guest, customer, reader):
+            figures[f"screenshots, {person.name}"] = _compare_screens(shop, browser, person)
+    finally:
+        browser.close()
+    return figures
