@@ -144,8 +144,8 @@ class Myriad_Cache_Health {
 	 * @return array
 	 */
 	public static function others() {
-		if ( file_exists( WP_CONTENT_DIR . '/advanced-cache.php' ) && defined( 'WP_CACHE' ) && WP_CACHE ) {
-			return self::result( 'others', 'recommended', __( 'Another plugin also caches pages', 'myriad-cache' ), __( 'The file wp-content/advanced-cache.php exists and WP_CACHE is true: after a change, Myriad may get an outdated page from that cache. Turn off the page cache of the other plugin.', 'myriad-cache' ) );
+		if ( Myriad_Cache_Other_Caches::is_active() ) {
+			return self::result( 'others', 'recommended', __( 'Another plugin also caches pages', 'myriad-cache' ), __( 'The file wp-content/advanced-cache.php exists and WP_CACHE is true, or WP Fastest Cache stores pages. Myriad prevents it from storing the pages of visitors, but copies from an earlier time may be outdated. Turn off the page cache of the other plugin, and delete its files.', 'myriad-cache' ) );
 		}
 		return self::result( 'others', 'good', __( 'No other plugin caches pages', 'myriad-cache' ), __( 'Myriad gets each page directly from WordPress.', 'myriad-cache' ) );
 	}

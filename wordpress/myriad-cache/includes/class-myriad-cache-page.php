@@ -40,6 +40,20 @@ class Myriad_Cache_Page {
 	private static $has_fields = false;
 
 	/**
+	 * True if the page contains a nonce.
+	 *
+	 * @var bool
+	 */
+	private static $has_nonce = false;
+
+	/**
+	 * Header field with the validity that was added; empty if none was added.
+	 *
+	 * @var string
+	 */
+	private static $sent = '';
+
+	/**
 	 * Output so far.
 	 *
 	 * @var string
@@ -184,6 +198,7 @@ class Myriad_Cache_Page {
 		}
 		list( $made, $fields ) = Myriad_Cache_Known::finish( self::$made );
 		self::send_head( $fields );
+		Myriad_Cache_Other_Caches::refuse();
 		self::$made = '';
 		Myriad_Cache_Nonces::stop();
 		return $made;
@@ -207,11 +222,14 @@ class Myriad_Cache_Page {
 		if ( ! self::has_own_cookie() ) {
 			Myriad_Cache_Session::drop( self::$made );
 		}
-		if ( self::send_tags() && 200 === http_response_code() && ! self::says_validity() ) {
-			header( 'X-Accel-Expires: ' . self::validity( time(), (bool) Myriad_Cache_Nonces::in_page( self::$made ) ) );
-		}
 		foreach ( $fields as $field ) {
 			header( $field, false );
+		}
+		if ( self::send_tags() && 200 === http_response_code() ) {
+			self::$has_nonce = (bool) Myriad_Cache_Nonces::in_page( self::$made );
+			self::send_validity();
+			// Plugins with an outer buffer add their header fields later.
+			Myriad_Cache_Header::before( array( __CLASS__, 'send_validity' ) );
 		}
 		if ( '' === $state ) {
 			header_remove( 'X-Myriad-State' );
@@ -257,17 +275,23 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Returns whether the page specifies its validity, or that it must not be stored.
-	 *
-	 * @return bool
+	 * Sends the validity of the page, or shortens the one that another plugin has specified. Myriad uses `X-Accel-Expires` before all
+	 * other fields.
 	 */
-	private static function says_validity() {
-		foreach ( headers_list() as $field ) {
-			if ( preg_match( '/^(?:X-Accel-Expires|Surrogate-Control|X-LiteSpeed-Cache-Control|Cache-Control)\s*:/i', $field ) ) {
-				return true;
-			}
+	public static function send_validity() {
+		if ( in_array( self::$sent, headers_list(), true ) ) {
+			header_remove( 'X-Accel-Expires' );
 		}
-		return false;
+		self::$sent = '';
+		$now        = time();
+		$own        = self::validity( $now, self::$has_nonce );
+		list( $name, $stated ) = Myriad_Cache_Header::validity( headers_list(), $now );
+		// Cache plugins send one lifetime for all pages; other plugins know their page.
+		$most = '' === $name || 'x-litespeed-cache-control' === $name ? $own : self::bound( $now, self::$has_nonce );
+		if ( $stated > $most ) {
+			self::$sent = 'X-Accel-Expires: ' . $most;
+			header( self::$sent );
+		}
 	}
 
 	/**
@@ -280,20 +304,31 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Returns the validity of the page.
+	 * Returns the maximum validity because of what the page shows.
+	 *
+	 * @param int  $now       Time.
+	 * @param bool $has_nonce True if the page contains a nonce.
+	 * @return int Seconds.
+	 */
+	private static function bound( $now, $has_nonce ) {
+		if ( ! $has_nonce ) {
+			return max( 0, self::$limit );
+		}
+		// A nonce is valid for the rest of the current half of its lifetime, and for another half.
+		$half = max( 2, (int) apply_filters( 'nonce_life', DAY_IN_SECONDS, -1 ) ) / 2; // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
+		$left = (int) ( ( ceil( $now / $half ) + 1 ) * $half - $now );
+		return max( 0, min( self::$limit, $left - min( self::NONCE_RESERVE, (int) ( $half / 4 ) ) ) );
+	}
+
+	/**
+	 * Returns the validity of the page, if no other plugin specifies it.
 	 *
 	 * @param int  $now       Time.
 	 * @param bool $has_nonce True if the page contains a nonce.
 	 * @return int Seconds.
 	 */
 	public static function validity( $now, $has_nonce ) {
-		$validity = min( self::$limit, (int) round( (float) get_option( 'myriad_cache_hours', self::HOURS ) * HOUR_IN_SECONDS ) );
-		if ( $has_nonce ) {
-			// A nonce is valid for the rest of the current half of its lifetime, and for another half.
-			$half     = max( 2, (int) apply_filters( 'nonce_life', DAY_IN_SECONDS, -1 ) ) / 2; // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
-			$left     = (int) ( ( ceil( $now / $half ) + 1 ) * $half - $now );
-			$validity = min( $validity, max( 0, $left - min( self::NONCE_RESERVE, (int) ( $half / 4 ) ) ) );
-		}
+		$validity = min( self::bound( $now, $has_nonce ), (int) round( (float) get_option( 'myriad_cache_hours', self::HOURS ) * HOUR_IN_SECONDS ) );
 		$next = isset( $_SERVER['MYRIAD_CLOCK'] ) ? 0 : self::next_scheduled_post();
 		if ( $next > 0 ) {
 			// Without Myriad's clock, requests of visitors trigger WordPress's cron: the page expires when a post is

@@ -66,6 +66,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-nonces.php",
     "includes/class-myriad-cache-notes.php",
     "includes/class-myriad-cache-options.php",
+    "includes/class-myriad-cache-other-caches.php",
     "includes/class-myriad-cache-page.php",
     "includes/class-myriad-cache-parts.php",
     "includes/class-myriad-cache-post-changes.php",
