@@ -78,7 +78,7 @@ class Browser:
         return Page(self, session, visitor)
 
     def close(self):
-        """Ends the browser and removes its folder."""
+        """Terminates the browser and removes its folder."""
         os.close(self.out)
         os.close(self.into)
         try:

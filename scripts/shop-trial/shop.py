@@ -12,6 +12,7 @@ from trial_site import Site
 
 HERE = pathlib.Path(__file__).resolve().parent
 PASSWORD = "trial-Password-7"
+MOST_PAGES = 45
 SECRET_COOKIE = re.compile(r"^(?:wordpress_logged_in_|wp_woocommerce_session_)")
 NONCE = r'"%s"\s*:\s*"([0-9a-f]{10})"'
 ADDRESS = {"address_1": "Street {mark}", "city": "Town", "state": "", "postcode": "LS1 1AA", "country": "GB", "phone": "01130000000"}
@@ -152,7 +153,7 @@ class Shop:
         for theme in self.options.themes:
             self.site.add_theme(theme)
         self.site.evaluate(f"switch_theme({quoted(self.theme)}); require_once ABSPATH . 'wp-admin/includes/upgrade.php'; wp_upgrade(); return 1;")
-        self.trial = Trial(self.theme, self.site, float("inf"))
+        self.trial = Trial(self.theme, self.site, float("inf"), MOST_PAGES)
         self.trial.admin = self.site.administrator()
         self.trial.add_page("/", "home")
         privacy.prepare(self.trial)

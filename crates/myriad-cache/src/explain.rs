@@ -4,8 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use myriad_http::Known;
-use myriad_policy::{BypassReason, CacheStatus, StatusMatch};
+use myriad_policy::{BypassReason, CacheStatus, StatusMatch, personal_cookie};
 use myriad_script::Template;
 
 use crate::esi;
@@ -229,9 +228,7 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
     let fields = exchange.request.received.head.fields();
     match reason {
         BypassReason::PersonalCookie => {
-            let personal = &cache.rules.personal;
-            let name =
-                fields.known_all(Known::Cookie).find_map(|value| personal.matches_cookie_header(value));
+            let name = personal_cookie(fields, &cache.rules);
             let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
             format!("the cookie {name} is personal (see personal_cookies)")
         }

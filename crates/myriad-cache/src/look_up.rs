@@ -63,7 +63,7 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
         }
     }
     let request = &mut exchange.request;
-    if reason == Some(BypassReason::PersonalCookie) && esi::may_read(request, &cache.rules.personal) {
+    if reason == Some(BypassReason::PersonalCookie) && esi::may_read(request, &cache.rules) {
         return Ok(JourneyStep::Known);
     }
     if reason.is_some() && request.cache.lookup.stored_only {

@@ -89,10 +89,29 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassR
     request.cache_bypass.then_some(BypassReason::Condition)
 }
 
-/// Returns whether the request has a personal cookie. All `Cookie` fields are checked, because HTTP/2 may split cookies
-/// into several (RFC 9113 §8.2.3).
 fn carries_personal_cookie(fields: &Fields, rules: &CachePolicy) -> bool {
-    fields.known_all(Known::Cookie).any(|cookies| rules.personal.matches_cookie_header(cookies).is_some())
+    personal_cookie(fields, rules).is_some()
+}
+
+/// Returns the name, as sent, of the first personal cookie of a request whose value is not part of the cache key; `None`
+/// if it has none. All `Cookie` fields are checked, because HTTP/2 may split cookies into several (RFC 9113 §8.2.3).
+pub fn personal_cookie<'a>(fields: &'a Fields, rules: &CachePolicy) -> Option<&'a [u8]> {
+    fields.known_all(Known::Cookie).find_map(|cookies| {
+        let first = rules.personal.matches_cookie_header(cookies)?;
+        if rules.shared_fetch.keyed.is_empty() {
+            return Some(first);
+        }
+        let pairs = cookies.split(|byte| *byte == b';');
+        pairs
+            .filter(|pair| !is_keyed(pair, rules))
+            .find_map(|pair| rules.personal.matches_cookie_header(pair))
+    })
+}
+
+/// Returns whether a cookie of a request is part of the cache key. Only the first cookie of a name is, but a second one
+/// with another value in the key makes no difference to PHP, which reads the first one, too.
+fn is_keyed(pair: &[u8], rules: &CachePolicy) -> bool {
+    rules.shared_fetch.has_in_key(pair.trim_ascii())
 }
 
 /// Returns whether the request asks for an upgrade to a protocol other than `h2c`. A server may ignore `h2c` (RFC 9110

@@ -41,7 +41,7 @@ mod vary;
 
 pub use admit::{Admission, Lifetime, ResponseFacts, admit, invalidates_stored_page, revalidated};
 pub use application_state::{ApplicationState, STATE_FIELD};
-pub use bypass::{BypassReason, RequestFacts, bypass};
+pub use bypass::{BypassReason, RequestFacts, bypass, personal_cookie};
 pub use client_cookie::client_retains_cookie;
 pub use device::DeviceClass;
 pub use early_links::{early_links, loads_early, page_assets};

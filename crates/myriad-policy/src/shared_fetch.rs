@@ -119,6 +119,14 @@ impl SharedFetch {
         Some(SharedFetchFields { fields: sent, varies: by_variant })
     }
 
+    /// Returns whether a cookie (`name=value`, as sent) is part of the cache key with this value. Pages of visitors with
+    /// such a cookie are separate, so that the cookie does not prevent sharing.
+    pub fn has_in_key(&self, pair: &[u8]) -> bool {
+        let Some(at) = memchr::memchr(b'=', pair) else { return false };
+        let (name, value) = (&pair[..at], &pair[at + 1..]);
+        self.keyed.iter().any(|keyed| keyed.cookie && *keyed.name == *name && keyed.accepts(value))
+    }
+
     fn lists(&self, name: &[u8]) -> bool {
         self.fields.iter().any(|listed| listed.eq_ignore_ascii_case(name))
     }
@@ -189,6 +197,14 @@ impl KeyedInput {
         }
         let listed = self.values.iter().find(|listed| listed.eq_ignore_ascii_case(&value));
         listed.map(|listed| listed.to_vec()).unwrap_or_default()
+    }
+
+    /// Returns whether the cache key contains this value, rather than treating it as absent.
+    fn accepts(&self, value: &[u8]) -> bool {
+        if self.values.is_empty() {
+            return value.len() <= KEYED_MAX;
+        }
+        self.values.iter().any(|listed| listed.eq_ignore_ascii_case(value))
     }
 
     fn is_field(&self, name: &[u8]) -> bool {

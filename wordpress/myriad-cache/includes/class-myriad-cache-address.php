@@ -56,11 +56,12 @@ class Myriad_Cache_Address {
 		 *
 		 * @param bool $is_hidden True by default.
 		 */
-		if ( ! isset( $_SERVER['REMOTE_ADDR'] ) || ! apply_filters( 'myriad_cache_hides_address', true ) ) {
+		if ( self::$own || ! isset( $_SERVER['REMOTE_ADDR'] ) || ! apply_filters( 'myriad_cache_hides_address', true ) ) {
 			return;
 		}
-		self::$own = array_intersect_key( $_SERVER, array_flip( array_merge( array( 'REMOTE_ADDR' ), self::FIELDS ) ) );
-		foreach ( self::FIELDS as $field ) {
+		$fields    = array_diff( self::FIELDS, self::keyed_fields() );
+		self::$own = array_intersect_key( $_SERVER, array_flip( array_merge( array( 'REMOTE_ADDR' ), $fields ) ) );
+		foreach ( $fields as $field ) {
 			unset( $_SERVER[ $field ] );
 		}
 		$_SERVER['REMOTE_ADDR'] = self::ANY;
@@ -71,6 +72,32 @@ class Myriad_Cache_Address {
 	 * Restores the address.
 	 */
 	public static function restore() {
-		$_SERVER = array_merge( $_SERVER, self::$own );
+		$_SERVER   = array_merge( $_SERVER, self::$own );
+		self::$own = array();
+	}
+
+	/**
+	 * Returns whether the address is replaced.
+	 *
+	 * @return bool
+	 */
+	public static function is_hidden() {
+		return (bool) self::$own;
+	}
+
+	/**
+	 * Returns the header fields of the visitor that the key of the page contains, as named in `$_SERVER`.
+	 *
+	 * @return string[]
+	 */
+	public static function keyed_fields() {
+		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is a parameter of the server.
+		$names = isset( $_SERVER['MYRIAD_KEYED_FIELDS'] ) ? (string) $_SERVER['MYRIAD_KEYED_FIELDS'] : '';
+		return '' === $names ? array() : array_map(
+			static function ( $name ) {
+				return 'HTTP_' . $name;
+			},
+			explode( ' ', $names )
+		);
 	}
 }

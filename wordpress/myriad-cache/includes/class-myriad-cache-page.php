@@ -71,7 +71,8 @@ class Myriad_Cache_Page {
 		if ( ! self::has_own_cookie() ) {
 			add_filter( 'nocache_headers', array( __CLASS__, 'share_missing' ), PHP_INT_MAX );
 			// Shops determine the country of the visitor during `init`.
-			add_action( 'init', array( 'Myriad_Cache_Address', 'hide' ), PHP_INT_MIN );
+			add_action( 'init', array( __CLASS__, 'hide_address' ), PHP_INT_MIN );
+			Myriad_Cache_Currency::start();
 			Myriad_Cache_Nonces::start();
 			Myriad_Cache_Empty_Cart::start();
 			if ( Myriad_Cache_Known::is_offered() && ! Myriad_Cache_Empty_Cart::is_announced() ) {
@@ -109,6 +110,17 @@ class Myriad_Cache_Page {
 	 */
 	private static function has_own_cookie() {
 		return (bool) preg_grep( '/^(?:wordpress_|wp-postpass|comment_author|woocommerce_|wp_woocommerce_|NO_CACHE$|PHPSESSID$)/', array_map( 'strval', array_keys( $_COOKIE ) ) );
+	}
+
+	/**
+	 * Replaces the address of the visitor, unless plugins need it during `init`: then it is replaced afterwards.
+	 */
+	public static function hide_address() {
+		if ( Myriad_Cache_Currency::needs_address() ) {
+			add_action( 'wp_loaded', array( 'Myriad_Cache_Address', 'hide' ), PHP_INT_MIN );
+		} else {
+			Myriad_Cache_Address::hide();
+		}
 	}
 
 	/**
@@ -165,7 +177,8 @@ class Myriad_Cache_Page {
 	private static function send_tags() {
 		self::$has_fields = true;
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
-		if ( ! Myriad_Cache_Empty_Cart::send_fields() && defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
+		$is_forbidden = ! Myriad_Cache_Empty_Cart::send_fields() && defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE;
+		if ( $is_forbidden || self::$limit <= 0 ) {
 			header( 'X-Accel-Expires: 0' );
 			return false;
 		}

@@ -15,7 +15,7 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::subrequest;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
-use myriad_policy::{CacheStatus, PersonalCookies, SharedFetch};
+use myriad_policy::{CachePolicy, CacheStatus, SharedFetch};
 use myriad_script::esi::PageHoles;
 use myriad_store::page::Page;
 use parking_lot::Mutex;
@@ -52,14 +52,16 @@ static USELESS_PAGES: LazyLock<(RandomState, Mutex<Lru<u64, UselessPage>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
 /// Returns whether a request with personal cookies may get a shared page: all its personal cookies must be known
-/// cookies (`esi_known_cookies`), and at least one must be present.
-pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
+/// cookies (`esi_known_cookies`) or part of the cache key, and at least one known cookie must be present.
+pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
     };
     let head = &request.received.head;
     let is_known = |pair: &[u8]| rules.cookies.known.matches_cookie_header(pair).is_some();
-    let is_harmless = |pair: &[u8]| personal.matches_cookie_header(pair).is_none() || is_known(pair);
+    let is_personal = |pair: &[u8]| policy.personal.matches_cookie_header(pair).is_some();
+    let is_harmless =
+        |pair: &[u8]| !is_personal(pair) || is_known(pair) || policy.shared_fetch.has_in_key(pair);
     matches!(head.method(), Method::Get | Method::Head)
         && !request.is_subrequest()
         && !request.cache.lookup.stored_only

@@ -53,6 +53,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-client.php",
     "includes/class-myriad-cache-clock.php",
     "includes/class-myriad-cache-comparison.php",
+    "includes/class-myriad-cache-currency.php",
     "includes/class-myriad-cache-device.php",
     "includes/class-myriad-cache-direct-writes.php",
     "includes/class-myriad-cache-empty-cart.php",

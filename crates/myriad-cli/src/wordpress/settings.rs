@@ -24,11 +24,13 @@ enum AcceptedValues {
     Path,
     /// Port of this machine, or `off`.
     Port,
+    /// Names of cookies or fields, each with its values: `currency:EUR+USD,country:DE+CH`.
+    Choices,
 }
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [KnownSetting; 18] = [
+const KNOWN: [KnownSetting; 20] = [
     known("search", "off", AcceptedValues::Word(ON_OFF)),
     known("rest", "off", AcceptedValues::Word(ON_OFF)),
     known("multisite", "", AcceptedValues::Word(&["off", "subdirectories", "subdomains"])),
@@ -47,7 +49,12 @@ const KNOWN: [KnownSetting; 18] = [
     known("status", "", AcceptedValues::Path),
     known("log", "off", AcceptedValues::Word(&["off", "combined", "json"])),
     known("dashboard", "", AcceptedValues::Port),
+    known("vary_cookies", "", AcceptedValues::Choices),
+    known("vary_country", "", AcceptedValues::Choices),
 ];
+
+/// Maximum number of values of one choice: each is another copy of every page.
+const MAX_CHOICES: usize = 32;
 
 /// Returns the default maximum length of a request body, as a size of the configuration language.
 pub fn largest_upload() -> &'static str {
@@ -97,9 +104,38 @@ impl SiteSettings {
 
     /// Returns the name of a given setting that is only valid for WordPress; `None` if there is none.
     pub(super) fn of_wordpress(&self) -> Option<&str> {
-        const OF_WORDPRESS: [&str; 8] =
-            ["search", "rest", "multisite", "plugin_pages", "link_previews", "xmlrpc", "frames", "adaptive"];
+        const OF_WORDPRESS: [&str; 10] = [
+            "search",
+            "rest",
+            "multisite",
+            "plugin_pages",
+            "link_previews",
+            "xmlrpc",
+            "frames",
+            "adaptive",
+            "vary_cookies",
+            "vary_country",
+        ];
         self.0.iter().map(|(name, _)| *name).find(|name| OF_WORDPRESS.contains(name))
+    }
+
+    /// Returns the directives that make the choices of `vary_cookies` and `vary_country` part of the key, and the
+    /// parameter with the names of the fields for PHP; empty without these settings.
+    pub(super) fn choices(&self) -> String {
+        let mut directives = Vec::new();
+        for (setting, directive) in
+            [("vary_cookies", "cache_key_cookie"), ("vary_country", "cache_key_field")]
+        {
+            for choice in self.get(setting).split(',').filter(|choice| !choice.is_empty()) {
+                directives.push(format!("{directive} {};", choice.replace([':', '+'], " ")));
+            }
+        }
+        let fields = self.get("vary_country").split(',').filter_map(|choice| choice.split_once(':'));
+        let fields: Vec<_> = fields.map(|(name, _)| name.to_ascii_uppercase().replace('-', "_")).collect();
+        if !fields.is_empty() {
+            directives.push(format!("fastcgi_param MYRIAD_KEYED_FIELDS \"{}\";", fields.join(" ")));
+        }
+        directives.join("\n        ")
     }
 
     /// Returns whether the setting was given.
@@ -127,6 +163,20 @@ impl AcceptedValues {
                 let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
                 value.len() > 1 && value.starts_with('/') && value.bytes().all(is_plain)
             }
+            AcceptedValues::Choices => {
+                let is_word = |word: &str, others: &[u8]| {
+                    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || others.contains(&byte);
+                    !word.is_empty() && word.bytes().all(is_plain)
+                };
+                value.split(',').all(|choice| {
+                    choice.split_once(':').is_some_and(|(name, values)| {
+                        let mut words = values.split('+');
+                        is_word(name, b"-_")
+                            && words.all(|word| is_word(word, b"-_."))
+                            && values.split('+').count() <= MAX_CHOICES
+                    })
+                })
+            }
             AcceptedValues::Port => value == "off" || (units(&[]) && value.parse::<u16>().is_ok()),
         }
     }
@@ -141,6 +191,9 @@ impl AcceptedValues {
             AcceptedValues::Number(most) => format!("a number from 1 to {most}"),
             AcceptedValues::Path => "a path such as /fpm-status, pm.status_path of the pool".to_owned(),
             AcceptedValues::Port => "a port of this machine or off".to_owned(),
+            AcceptedValues::Choices => {
+                format!("names, each with at most {MAX_CHOICES} values, such as currency:EUR+USD")
+            }
         }
     }
 }
@@ -164,6 +217,23 @@ mod tests {
     }
 
     #[test]
+    fn choices_become_parts_of_the_key() {
+        assert_eq!(given(&[]).expect("sound").choices(), "");
+        let chosen =
+            given(&["vary_cookies=wmc_current_currency:EUR+USD,b:1", "vary_country=CF-IPCountry:DE+CH"]);
+        assert_eq!(
+            chosen.expect("sound").choices().split(';').map(str::trim).collect::<Vec<_>>(),
+            [
+                "cache_key_cookie wmc_current_currency EUR USD",
+                "cache_key_cookie b 1",
+                "cache_key_field CF-IPCountry DE CH",
+                "fastcgi_param MYRIAD_KEYED_FIELDS \"CF_IPCOUNTRY\"",
+                ""
+            ]
+        );
+    }
+
+    #[test]
     fn invalid_settings_are_rejected_with_reason() {
         for (text, part) in [
             ("rest=yes", "rest must be on or off, not \"yes\""),
@@ -177,6 +247,9 @@ mod tests {
             ("dashboard=on", "dashboard must be a port of this machine or off"),
             ("dashboard=0.0.0.0:80", "dashboard must be a port"),
             ("dashboard=70000", "dashboard must be a port"),
+            ("vary_cookies=currency", "vary_cookies must be names, each with at most 32 values"),
+            ("vary_cookies=currency:EUR;", "vary_cookies must be names"),
+            ("vary_country=CF-IPCountry:", "vary_country must be names"),
             ("queue=1000000", "queue must be a number from 1"),
             ("colour=red", "unknown setting \"colour\"; available settings: search, rest"),
             ("", "unknown setting"),

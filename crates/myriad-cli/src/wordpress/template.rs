@@ -153,6 +153,7 @@ impl CheckedSite {
             (false, false) => (cache_plugin_files::WRITTEN_VALIDITY, "1s"),
         };
         vec![
+            ("choices", settings.choices()),
             ("search", settings.get("search").to_owned()),
             ("rest", settings.get("rest").to_owned()),
             ("multisite", network::rules(settings.get("multisite"), &self.layout)),

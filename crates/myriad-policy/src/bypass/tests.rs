@@ -86,3 +86,33 @@ fn request_body_outside_key_bypasses_cache() {
     }
     assert_eq!(bypass(&facts(Method::Post), &rules), None);
 }
+
+#[test]
+fn personal_cookie_with_a_value_in_the_key_does_not_bypass() {
+    let keyed = |values: &[&str]| {
+        let values = values.iter().map(|value| value.as_bytes().into()).collect();
+        let keyed = crate::KeyedInput { cookie: true, name: (*b"wmc_current_currency").into(), values };
+        let shared_fetch = crate::SharedFetch { keyed: vec![keyed], ..Default::default() };
+        CachePolicy { shared_fetch, ..CachePolicy::default() }
+    };
+    let listed = keyed(&["EUR", "USD"]);
+    for (cookies, expected) in [
+        ("wmc_current_currency=EUR", None),
+        ("a=b; wmc_current_currency=usd; c=d", None),
+        ("wmc_current_currency=CHF", Some("wmc_current_currency")),
+        ("wmc_current_currency", Some("wmc_current_currency")),
+        ("wmc_current_currency=EUR; wmc_current_currency=CHF", Some("wmc_current_currency")),
+        ("wmc.current_currency=EUR", Some("wmc.current_currency")),
+        ("%77mc_current_currency=EUR", Some("%77mc_current_currency")),
+        ("wmc_current_currency=EUR; PHPSESSID=1", Some("PHPSESSID")),
+        ("PHPSESSID=1; wmc_current_currency=EUR", Some("PHPSESSID")),
+    ] {
+        let fields: Fields = [("Cookie", cookies)].into_iter().collect();
+        let found = personal_cookie(&fields, &listed).map(String::from_utf8_lossy);
+        assert_eq!(found.as_deref(), expected, "{cookies}");
+        let reason = expected.map(|_| BypassReason::PersonalCookie);
+        assert_eq!(judged(Method::Get, &[("Cookie", cookies)], false, &listed), reason, "{cookies}");
+    }
+    assert_eq!(judged(Method::Get, &[("Cookie", "wmc_current_currency=CHF")], false, &keyed(&[])), None);
+    assert!(get(&[("Cookie", "wmc_current_currency=EUR")]).is_some(), "a cookie that is not part of the key");
+}
