@@ -176,10 +176,10 @@ class Site:
     def php_page(self, url, visitor=None):
         """Returns the response that PHP makes for a visitor (by default an anonymous one), without a cache.
 
-        The request lacks Surrogate-Capability, so that Myriad's plugin adds nothing to the page.
+        The request lacks Surrogate-Capability, so that Myriad's plugin adds nothing to the page. Page caches in PHP do not store it.
         """
         parts = urllib.parse.urlsplit(url)
-        params = self._params(parts.path or "/", parts.query, self.root / "index.php")
+        params = self._params(parts.path or "/", parts.query, self.root / "index.php") | {"TRIAL_DIRECT": "1"}
         if visitor:
             params |= {"HTTP_COOKIE": visitor.cookie_field(parts.path), "REMOTE_ADDR": visitor.address}
         return Answer(url, *fastcgi.request(self.folder / "run/php.sock", params))
