@@ -143,3 +143,32 @@ fn site_health_names_a_page_cache_without_a_drop_in() {
         "recommended"
     );
 }
+
+/// Optimizer that moves the scripts of a page into a file, unless they contain a text of its list.
+const OPTIMIZER: &str = r#"<?php
+add_shortcode('script', function ($with) { return '<script>var case_' . $with['name'] . ' = "' . ($with['name'] === 'nonce' ? wp_create_nonce('case') : 'plain') . '";</script>'; });
+add_action('template_redirect', function () {
+    ob_start(function ($page) {
+        $texts = apply_filters('autoptimize_filter_js_dontmove', ['document.write']);
+        return preg_replace_callback('#<script>var case_.*?</script>#', function ($script) use ($texts) {
+            if (str_replace($texts, '', $script[0]) !== $script[0]) return $script[0];
+            file_put_contents(WP_CONTENT_DIR . '/moved.js', $script[0], FILE_APPEND);
+            return '<!-- moved -->';
+        }, $page);
+    });
+}, 2);
+"#;
+
+#[test]
+fn scripts_with_nonces_are_not_moved_into_files() {
+    let site = WordPress::alone();
+    site.write("wp-content/mu-plugins/a-optimizer.php", OPTIMIZER);
+    let code = "wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Case', 'post_name' => 'case', \
+                'post_content' => '[script name=\"nonce\"][script name=\"plain\"]']);";
+    site.run_php(HOST, code);
+    let server = site.serve_with_plugin();
+    let page = server.fetch(&Request::get("/case/").host(HOST)).text();
+    let moved = fs::read_to_string(site.root().join("wp-content/moved.js")).unwrap_or_default();
+    assert!(page.contains("var case_nonce = ") && !page.contains("case_plain"), "{page}");
+    assert!(moved.contains("case_plain") && !moved.contains("case_nonce"), "{moved}");
+}

@@ -179,6 +179,15 @@ class Myriad_Cache_Nonces {
 	}
 
 	/**
+	 * Returns the marks created in this request.
+	 *
+	 * @return string[]
+	 */
+	public static function marks() {
+		return array_map( 'strval', array_keys( self::$marks ) );
+	}
+
+	/**
 	 * Returns the anonymous nonce that a mark represents.
 	 *
 	 * @param string $mark Mark.

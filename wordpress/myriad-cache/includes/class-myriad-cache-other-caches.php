@@ -16,6 +16,30 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Other_Caches {
 
 	/**
+	 * Filters of plugins that move scripts of a page into files; each filters a list of texts that a script in place contains.
+	 */
+	const SCRIPTS = array( 'autoptimize_filter_js_dontmove', 'litespeed_optimize_js_excludes', 'rocket_excluded_inline_js_content' );
+
+	/**
+	 * Prevents that scripts with a nonce are moved into files: all visitors would get the nonce of one page.
+	 */
+	public static function start() {
+		foreach ( self::SCRIPTS as $filter ) {
+			add_filter( $filter, array( __CLASS__, 'exclude_nonces' ), PHP_INT_MAX );
+		}
+	}
+
+	/**
+	 * Adds the marks of nonces to a list, and the tags that replace them.
+	 *
+	 * @param mixed $texts Texts.
+	 * @return mixed
+	 */
+	public static function exclude_nonces( $texts ) {
+		return is_array( $texts ) ? array_merge( $texts, Myriad_Cache_Nonces::marks(), array( 'esi:include' ) ) : $texts;
+	}
+
+	/**
 	 * Returns whether another plugin stores pages in PHP.
 	 *
 	 * @return bool

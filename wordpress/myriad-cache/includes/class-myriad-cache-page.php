@@ -74,6 +74,7 @@ class Myriad_Cache_Page {
 			add_action( 'init', array( __CLASS__, 'hide_address' ), PHP_INT_MIN );
 			Myriad_Cache_Currency::start();
 			Myriad_Cache_Nonces::start();
+			Myriad_Cache_Other_Caches::start();
 			Myriad_Cache_Empty_Cart::start();
 			if ( Myriad_Cache_Known::is_offered() && ! Myriad_Cache_Empty_Cart::is_announced() ) {
 				Myriad_Cache_Known::start();
