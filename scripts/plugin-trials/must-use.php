@@ -7,7 +7,7 @@ add_filter('pre_wp_mail', '__return_true');
 if (isset($_SERVER['TRIAL_DIRECT'])) {
     define('DONOTCACHEPAGE', true);
     add_filter('w3tc_can_cache', '__return_false', PHP_INT_MAX);
-    add_action('template_redirect', function () { do_action('wpfc_exclude_current_page'); });
+    add_action('template_redirect', function () { function_exists('wpfc_exclude_current_page') && wpfc_exclude_current_page(); });
 }
 add_filter('wp_is_comment_flood', '__return_false', 99);
 add_filter('duplicate_comment_id', '__return_zero', 99);

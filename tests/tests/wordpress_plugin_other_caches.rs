@@ -116,12 +116,12 @@ fn a_page_cache_in_php_stores_no_page_that_myriad_requests() {
     );
 }
 
-/// WP Fastest Cache's action, with which a page is excluded.
+/// WP Fastest Cache's function, with which a page is excluded.
 const FASTEST: &str = r#"<?php
 if (($_SERVER['REQUEST_METHOD'] ?? '') === 'GET' && PHP_SAPI !== 'cli') {
-    $refused = false;
-    add_action('wpfc_exclude_current_page', function () use (&$refused) { $refused = true; });
-    ob_start(function ($page) use (&$refused) { return $page . ($refused ? '<!-- not stored -->' : '<!-- stored -->'); });
+    $GLOBALS['refused'] = false;
+    function wpfc_exclude_current_page() { $GLOBALS['refused'] = true; }
+    ob_start(function ($page) { return $page . ($GLOBALS['refused'] ? '<!-- not stored -->' : '<!-- stored -->'); });
 }
 "#;
 
@@ -132,6 +132,10 @@ fn site_health_names_a_page_cache_without_a_drop_in() {
     let server = site.serve_with_plugin();
     let page = server.fetch(&Request::get("/about/").host(HOST)).text();
     assert!(page.ends_with("<!-- not stored -->"), "{}", &page[page.len() - 60..]);
+    let cache = || server.fetch(&Request::get("/about/").host(HOST)).cache().to_owned();
+    assert_eq!(cache(), "HIT");
+    site.run_php(HOST, "do_action('wpfc_clear_post_cache_by_id', false, get_page_by_path('about')->ID);");
+    assert_ne!(cache(), "HIT", "a purge that the other plugin sends");
     let others =
         |before: &str| site.run_php_after(HOST, before, "echo Myriad_Cache_Health::others()['status'];");
     assert_eq!(others(""), "good");

@@ -72,7 +72,7 @@ class Myriad_Cache_Foreign_Purges {
 			add_action( $action, array( 'Myriad_Cache_Changes', 'site' ), 10, 0 );
 		}
 		foreach ( self::POST as $action ) {
-			add_action( $action, array( __CLASS__, 'post' ) );
+			add_action( $action, array( __CLASS__, 'post' ), 10, 2 );
 		}
 		foreach ( self::ANY as $action ) {
 			add_action( $action, array( __CLASS__, 'any' ) );
@@ -87,8 +87,10 @@ class Myriad_Cache_Foreign_Purges {
 	 * exactly.
 	 *
 	 * @param mixed $post_id Post, or its number.
+	 * @param mixed $second  Number of the post if the first argument is false, as WP Fastest Cache sends it.
 	 */
-	public static function post( $post_id ) {
+	public static function post( $post_id, $second = 0 ) {
+		$post_id = false === $post_id ? $second : $post_id;
 		if ( 'clean_post_cache' === current_action() && self::is_core_call() ) {
 			return;
 		}

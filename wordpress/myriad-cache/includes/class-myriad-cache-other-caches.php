@@ -62,7 +62,9 @@ class Myriad_Cache_Other_Caches {
 	 */
 	public static function refuse() {
 		// WP Fastest Cache has no constant; W3 Total Cache reads it at the start of a request only.
-		do_action( 'wpfc_exclude_current_page' ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- the other plugin's own.
+		if ( function_exists( 'wpfc_exclude_current_page' ) ) {
+			wpfc_exclude_current_page();
+		}
 		add_filter( 'w3tc_can_cache', '__return_false', PHP_INT_MAX );
 		if ( self::has_drop_in() && ! defined( 'DONOTCACHEPAGE' ) ) {
 			define( 'DONOTCACHEPAGE', true ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- common to all caches.
