@@ -75,11 +75,11 @@ class Myriad_Cache_Changes {
 		Myriad_Cache_Values::load();
 		Myriad_Cache_Foreign_Purges::start();
 		Myriad_Cache_Installation::start();
-		add_action( 'admin_init', array( 'Myriad_Cache_Queue', 'retry' ) );
+		Myriad_Cache_Hooks::add( 'admin_init', array( 'Myriad_Cache_Queue', 'retry' ) );
 		if ( wp_doing_cron() ) {
-			add_action( 'init', array( 'Myriad_Cache_Queue', 'retry' ) );
+			Myriad_Cache_Hooks::add( 'init', array( 'Myriad_Cache_Queue', 'retry' ) );
 			register_shutdown_function( array( 'Myriad_Cache_Warm', 'work' ) );
-			add_filter( 'pre_unschedule_event', array( 'Myriad_Cache_Queue', 'before_job' ) );
+			Myriad_Cache_Hooks::add( 'pre_unschedule_event', array( 'Myriad_Cache_Queue', 'before_job' ) );
 		}
 	}
 
@@ -87,42 +87,30 @@ class Myriad_Cache_Changes {
 	 * Registers the actions of comments and users.
 	 */
 	private static function start_people() {
-		add_action( 'wp_insert_comment', array( __CLASS__, 'comment' ), 10, 2 );
-		add_action( 'edit_comment', array( __CLASS__, 'comment' ) );
-		add_action( 'delete_comment', array( __CLASS__, 'comment_gone' ), 10, 2 );
-		add_action( 'transition_comment_status', array( __CLASS__, 'comment_status' ), 10, 3 );
-		add_action( 'wp_update_comment_count', array( __CLASS__, 'comment_count' ), 10, 3 );
-		foreach ( array( 'added_comment_meta', 'updated_comment_meta', 'deleted_comment_meta' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'comment_meta' ), 10, 3 );
-		}
-		add_action( 'profile_update', array( __CLASS__, 'user' ), 10, 2 );
-		foreach ( array( 'added_user_meta', 'updated_user_meta', 'deleted_user_meta' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'user_meta' ), 10, 3 );
-		}
-		foreach ( array( 'user_register', 'set_user_role', 'add_user_role', 'remove_user_role', 'add_user_to_blog', 'remove_user_from_blog' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'role' ) );
-		}
-		add_action( 'deleted_user', array( __CLASS__, 'role' ) );
-		add_action( 'deleted_user', array( __CLASS__, 'site' ) );
+		Myriad_Cache_Hooks::add( 'wp_insert_comment', array( __CLASS__, 'comment' ), 10, 2 );
+		Myriad_Cache_Hooks::add( 'edit_comment', array( __CLASS__, 'comment' ) );
+		Myriad_Cache_Hooks::add( 'delete_comment', array( __CLASS__, 'comment_gone' ), 10, 2 );
+		Myriad_Cache_Hooks::add( 'transition_comment_status', array( __CLASS__, 'comment_status' ), 10, 3 );
+		Myriad_Cache_Hooks::add( 'wp_update_comment_count', array( __CLASS__, 'comment_count' ), 10, 3 );
+		Myriad_Cache_Hooks::add( array( 'added_comment_meta', 'updated_comment_meta', 'deleted_comment_meta' ), array( __CLASS__, 'comment_meta' ), 10, 3 );
+		Myriad_Cache_Hooks::add( 'profile_update', array( __CLASS__, 'user' ), 10, 2 );
+		Myriad_Cache_Hooks::add( array( 'added_user_meta', 'updated_user_meta', 'deleted_user_meta' ), array( __CLASS__, 'user_meta' ), 10, 3 );
+		Myriad_Cache_Hooks::add( array( 'user_register', 'set_user_role', 'add_user_role', 'remove_user_role', 'add_user_to_blog', 'remove_user_from_blog' ), array( __CLASS__, 'role' ) );
+		Myriad_Cache_Hooks::add( 'deleted_user', array( __CLASS__, 'role' ) );
+		Myriad_Cache_Hooks::add( 'deleted_user', array( __CLASS__, 'site' ) );
 	}
 
 	/**
 	 * Registers the actions of options, widgets, themes and plugins.
 	 */
 	private static function start_site() {
-		add_action( 'added_option', array( __CLASS__, 'option_added' ), 10, 2 );
-		add_action( 'updated_option', array( __CLASS__, 'option' ), 10, 3 );
-		add_action( 'deleted_option', array( __CLASS__, 'option' ) );
-		add_action( 'switch_theme', array( __CLASS__, 'site' ) );
-		foreach ( array( 'upgrader_process_complete', '_core_updated_successfully' ) as $action ) {
-			add_action( $action, array( 'Myriad_Cache_Queue', 'add_network' ), 10, 0 );
-		}
-		foreach ( array( 'activated_plugin', 'deactivated_plugin' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'plugin' ), 10, 2 );
-		}
-		foreach ( array( 'add_site_option', 'update_site_option', 'delete_site_option' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'network_option' ) );
-		}
+		Myriad_Cache_Hooks::add( 'added_option', array( __CLASS__, 'option_added' ), 10, 2 );
+		Myriad_Cache_Hooks::add( 'updated_option', array( __CLASS__, 'option' ), 10, 3 );
+		Myriad_Cache_Hooks::add( 'deleted_option', array( __CLASS__, 'option' ) );
+		Myriad_Cache_Hooks::add( 'switch_theme', array( __CLASS__, 'site' ) );
+		Myriad_Cache_Hooks::add( array( 'upgrader_process_complete', '_core_updated_successfully' ), array( 'Myriad_Cache_Queue', 'add_network' ), 10, 0 );
+		Myriad_Cache_Hooks::add( array( 'activated_plugin', 'deactivated_plugin' ), array( __CLASS__, 'plugin' ), 10, 2 );
+		Myriad_Cache_Hooks::add( array( 'add_site_option', 'update_site_option', 'delete_site_option' ), array( __CLASS__, 'network_option' ) );
 	}
 
 	/**
@@ -130,12 +118,8 @@ class Myriad_Cache_Changes {
 	 */
 	private static function start_shop() {
 		Myriad_Cache_Stock::start();
-		foreach ( array( 'woocommerce_update_product', 'woocommerce_update_product_variation', 'woocommerce_delete_product_transients' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'product' ) );
-		}
-		foreach ( array( 'woocommerce_product_set_stock_status', 'woocommerce_variation_set_stock_status' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'product_in_stock' ) );
-		}
+		Myriad_Cache_Hooks::add( array( 'woocommerce_update_product', 'woocommerce_update_product_variation', 'woocommerce_delete_product_transients' ), array( __CLASS__, 'product' ) );
+		Myriad_Cache_Hooks::add( array( 'woocommerce_product_set_stock_status', 'woocommerce_variation_set_stock_status' ), array( __CLASS__, 'product_in_stock' ) );
 	}
 
 	/**

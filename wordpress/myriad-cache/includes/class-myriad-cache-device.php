@@ -43,9 +43,7 @@ class Myriad_Cache_Device {
 	 * Adds the filters.
 	 */
 	public static function start() {
-		foreach ( self::FILTERS as $filter ) {
-			add_filter( $filter, array( __CLASS__, 'note' ), PHP_INT_MAX );
-		}
+		Myriad_Cache_Hooks::add( self::FILTERS, array( __CLASS__, 'note' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -65,7 +63,12 @@ class Myriad_Cache_Device {
 	 * @return bool
 	 */
 	private static function has_class() {
-		$names = implode( "\n", get_declared_classes() );
+		$names = '';
+		foreach ( get_declared_classes() as $name ) {
+			if ( 't' === $name[-1] || 'T' === $name[-1] ) {
+				$names .= $name . "\n";
+			}
+		}
 		return false !== stripos( $names, 'mobile' ) && preg_match( self::CLASSES, $names );
 	}
 

@@ -28,10 +28,10 @@ class Myriad_Cache_Installation {
 	 * Registers the actions. Cron runs soon after Myriad has read the secret.
 	 */
 	public static function start() {
-		add_action( 'activated_plugin', array( __CLASS__, 'activated' ) );
-		add_action( 'admin_init', array( __CLASS__, 'check' ) );
+		Myriad_Cache_Hooks::add( 'activated_plugin', array( __CLASS__, 'activated' ) );
+		Myriad_Cache_Hooks::add( 'admin_init', array( __CLASS__, 'check' ) );
 		if ( wp_doing_cron() ) {
-			add_action( 'init', array( __CLASS__, 'check' ) );
+			Myriad_Cache_Hooks::add( 'init', array( __CLASS__, 'check' ) );
 		}
 	}
 

@@ -15,21 +15,6 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Notes {
 
 	/**
-	 * Number of reads of the terms of a post, by post and taxonomy, without the reads for class names, which contain
-	 * slugs.
-	 *
-	 * @var array<int, array<string, int>>
-	 */
-	private static $terms_asked = array();
-
-	/**
-	 * Terms of those posts, as keys.
-	 *
-	 * @var array<int, array<string, array<int, true>>>
-	 */
-	private static $terms_of = array();
-
-	/**
 	 * Terms whose slugs were read for class names and links of posts, as keys. Feeds have neither, unless permalinks
 	 * contain categories.
 	 *
@@ -48,22 +33,16 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Values::start();
 		Myriad_Cache_Times::start();
 		Myriad_Cache_Stock::note();
-		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
-		add_filter( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
-		add_filter( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
-		foreach ( array( 'post_link', 'post_type_link', 'attachment_link', 'wp_get_attachment_url', 'post_thumbnail_id', 'get_the_excerpt' ) as $filter ) {
-			add_filter( $filter, array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
-		}
-		foreach ( array( 'page_link', 'the_title' ) as $filter ) {
-			add_filter( $filter, array( __CLASS__, 'note_title' ), PHP_INT_MAX, 2 );
-		}
-		add_filter( 'the_content', array( __CLASS__, 'note_content' ), PHP_INT_MAX );
-		add_filter( 'wp_get_attachment_image_attributes', array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
-		add_filter( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );
-		add_filter( 'terms_pre_query', array( __CLASS__, 'note_term_query' ), PHP_INT_MAX, 2 );
-		add_filter( 'get_the_terms', array( __CLASS__, 'note_terms_of_post' ), PHP_INT_MAX, 3 );
-		add_filter( 'post_class', array( __CLASS__, 'forget_terms_of_class' ), PHP_INT_MAX, 3 );
-		add_filter( 'term_link', array( __CLASS__, 'note_term' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( array( 'post_link', 'post_type_link', 'attachment_link', 'wp_get_attachment_url', 'post_thumbnail_id', 'get_the_excerpt' ), array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( array( 'page_link', 'the_title' ), array( __CLASS__, 'note_title' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'the_content', array( __CLASS__, 'note_content' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'wp_get_attachment_image_attributes', array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );
+		Myriad_Cache_Hooks::add( 'terms_pre_query', array( __CLASS__, 'note_term_query' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'term_link', array( __CLASS__, 'note_term' ), PHP_INT_MAX, 2 );
 		self::start_people();
 		self::start_parts();
 	}
@@ -72,59 +51,68 @@ class Myriad_Cache_Notes {
 	 * Registers the filters of users, comments and options.
 	 */
 	private static function start_people() {
-		foreach ( array( 'display_name', 'nickname', 'first_name', 'last_name', 'description', 'user_url', 'user_nicename' ) as $field ) {
-			add_filter( 'get_the_author_' . $field, array( __CLASS__, 'note_user' ), PHP_INT_MAX, 2 );
-		}
-		add_filter( 'author_link', array( __CLASS__, 'note_user' ), PHP_INT_MAX, 2 );
-		add_filter( 'the_author', array( __CLASS__, 'note_author' ), PHP_INT_MAX );
-		add_filter( 'the_comments', array( __CLASS__, 'note_comments' ), PHP_INT_MAX, 2 );
-		add_filter( 'get_comments_number', array( __CLASS__, 'note_comment_count' ), PHP_INT_MAX, 2 );
-		add_action( 'pre_get_users', array( __CLASS__, 'note_user_query' ), PHP_INT_MAX );
-		add_filter( 'get_usernumposts', array( __CLASS__, 'note_posts_of_user' ), PHP_INT_MAX, 2 );
-		add_filter( 'wp_count_posts', array( __CLASS__, 'note_post_count' ), PHP_INT_MAX, 2 );
+		$fields = array( 'display_name', 'nickname', 'first_name', 'last_name', 'description', 'user_url', 'user_nicename' );
+		Myriad_Cache_Hooks::add( self::prefixed( 'get_the_author_', $fields ), array( __CLASS__, 'note_user' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'author_link', array( __CLASS__, 'note_user' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'the_author', array( __CLASS__, 'note_author' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'the_comments', array( __CLASS__, 'note_comments' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'get_comments_number', array( __CLASS__, 'note_comment_count' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'pre_get_users', array( __CLASS__, 'note_user_query' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'get_usernumposts', array( __CLASS__, 'note_posts_of_user' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'wp_count_posts', array( __CLASS__, 'note_post_count' ), PHP_INT_MAX, 2 );
 		self::start_counts();
-		foreach ( Myriad_Cache_Tags::OPTIONS as $option ) {
-			add_filter( 'option_' . $option, array( __CLASS__, 'note_option' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( self::prefixed( 'option_', Myriad_Cache_Tags::OPTIONS ), array( __CLASS__, 'note_option' ), PHP_INT_MAX, 2 );
+	}
+
+	/**
+	 * Returns names with a prefix.
+	 *
+	 * @param string   $prefix Prefix.
+	 * @param string[] $names  Names.
+	 * @return string[]
+	 */
+	private static function prefixed( $prefix, $names ) {
+		foreach ( $names as $number => $name ) {
+			$names[ $number ] = $prefix . $name;
 		}
+		return $names;
 	}
 
 	/**
 	 * Registers the filters of numbers that WordPress selects by SQL of its own: of users, of comments, of the posts of authors, of media.
 	 */
 	private static function start_counts() {
-		add_filter( 'pre_count_users', array( __CLASS__, 'note_user_count' ), PHP_INT_MAX );
-		add_action( 'pre_get_comments', array( __CLASS__, 'note_comment_query' ), PHP_INT_MAX );
-		add_filter( 'wp_count_comments', array( __CLASS__, 'note_comment_counts' ), PHP_INT_MAX, 2 );
-		add_filter( 'pre_wp_list_authors_post_counts_query', array( __CLASS__, 'note_author_counts' ), PHP_INT_MAX );
-		add_filter( 'pre_count_many_users_posts', array( __CLASS__, 'note_posts_of_users' ), PHP_INT_MAX, 2 );
-		add_filter( 'wp_count_attachments', array( __CLASS__, 'note_media_count' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'pre_count_users', array( __CLASS__, 'note_user_count' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'pre_get_comments', array( __CLASS__, 'note_comment_query' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'wp_count_comments', array( __CLASS__, 'note_comment_counts' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'pre_wp_list_authors_post_counts_query', array( __CLASS__, 'note_author_counts' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'pre_count_many_users_posts', array( __CLASS__, 'note_posts_of_users' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'wp_count_attachments', array( __CLASS__, 'note_media_count' ), PHP_INT_MAX );
 	}
 
 	/**
 	 * Registers the filters of menus, widgets, templates, blocks, adjacent posts and archives.
 	 */
 	private static function start_parts() {
-		add_filter( 'wp_get_nav_menu_items', array( __CLASS__, 'note_menu' ), PHP_INT_MAX, 2 );
-		add_action( 'dynamic_sidebar', array( __CLASS__, 'note_widget' ) );
-		add_action( 'dynamic_sidebar_before', array( __CLASS__, 'note_sidebar' ) );
-		add_filter( 'is_active_sidebar', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'wp_get_nav_menu_items', array( __CLASS__, 'note_menu' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'dynamic_sidebar', array( __CLASS__, 'note_widget' ) );
+		Myriad_Cache_Hooks::add( 'dynamic_sidebar_before', array( __CLASS__, 'note_sidebar' ) );
+		Myriad_Cache_Hooks::add( 'is_active_sidebar', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
 		add_action(
 			'wp',
 			static function () {
 				// Plugins check whether a widget of theirs is active. Earlier, WordPress itself does so in each request.
-				add_filter( 'sidebars_widgets', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
+				Myriad_Cache_Hooks::add( 'sidebars_widgets', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
 			}
 		);
-		add_filter( 'get_block_templates', array( __CLASS__, 'note_templates' ), PHP_INT_MAX, 3 );
-		add_filter( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'get_block_templates', array( __CLASS__, 'note_templates' ), PHP_INT_MAX, 3 );
+		Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
 		foreach ( array( 'previous', 'next' ) as $which ) {
-			add_filter( 'get_' . $which . '_post_where', array( __CLASS__, 'note_neighbour' ), PHP_INT_MAX, 5 );
+			Myriad_Cache_Hooks::add( 'get_' . $which . '_post_where', array( __CLASS__, 'note_neighbour' ), PHP_INT_MAX, 5 );
 		}
-		add_filter( 'paginate_links', array( 'Myriad_Cache_Tags', 'note_page_count' ), PHP_INT_MAX );
-		add_filter( 'get_lastpostmodified', array( __CLASS__, 'note_last_change' ), PHP_INT_MAX );
-		foreach ( array( 'getarchives_where', 'get_calendar' ) as $filter ) {
-			add_filter( $filter, array( __CLASS__, 'note_archives' ), PHP_INT_MAX );
-		}
+		Myriad_Cache_Hooks::add( 'paginate_links', array( 'Myriad_Cache_Tags', 'note_page_count' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'get_lastpostmodified', array( __CLASS__, 'note_last_change' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( array( 'getarchives_where', 'get_calendar' ), array( __CLASS__, 'note_archives' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -133,6 +121,7 @@ class Myriad_Cache_Notes {
 	 * @param WP_Query $query Query.
 	 */
 	public static function note_query( $query ) {
+		Myriad_Cache_Times::note_query( $query );
 		$tags = Myriad_Cache_Reads::unnoted(
 			static function () use ( $query ) {
 				return Myriad_Cache_Lists::of_query( $query );
@@ -337,7 +326,7 @@ class Myriad_Cache_Notes {
 	public static function note_terms( $terms, $taxonomies, $args ) {
 		$found = is_array( $terms ) ? $terms : array();
 		if ( ! empty( $args['object_ids'] ) ) {
-			// These terms of posts are only preloaded; note_terms_of_post() counts their use.
+			// These terms of posts are only preloaded; Myriad_Cache_Reads::note_term() notes their use.
 			foreach ( $found as $term ) {
 				if ( $term instanceof WP_Term ) {
 					self::$slugs[ $term->term_id ] = true;
@@ -377,62 +366,21 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Records the terms of a post. They are shown, unless they are read for class names.
+	 * Records a term whose slug may be read.
 	 *
-	 * @param mixed  $terms    Terms, or an error.
-	 * @param int    $post_id  Post.
-	 * @param string $taxonomy Taxonomy.
-	 * @return mixed
+	 * @param int $term_id Term.
 	 */
-	public static function note_terms_of_post( $terms, $post_id, $taxonomy ) {
-		if ( ! is_array( $terms ) || ! $terms ) {
-			return $terms;
-		}
-		foreach ( $terms as $term ) {
-			self::$slugs[ $term->term_id ] = true;
-
-			self::$terms_of[ $post_id ][ $taxonomy ][ $term->term_id ] = true;
-		}
-		if ( ! isset( self::$terms_asked[ $post_id ][ $taxonomy ] ) ) {
-			self::$terms_asked[ $post_id ][ $taxonomy ] = 0;
-		}
-		++self::$terms_asked[ $post_id ][ $taxonomy ];
-		return $terms;
+	public static function note_slug( $term_id ) {
+		self::$slugs[ $term_id ] = true;
 	}
 
 	/**
-	 * Subtracts a read of the terms of a post, because it was for class names.
-	 *
-	 * @param mixed $classes Class names.
-	 * @param mixed $more    Additional items.
-	 * @param int   $post_id Post.
-	 * @return mixed
-	 */
-	public static function forget_terms_of_class( $classes, $more, $post_id ) {
-		if ( isset( self::$terms_asked[ $post_id ] ) ) {
-			foreach ( self::$terms_asked[ $post_id ] as $taxonomy => $asked ) {
-				self::$terms_asked[ $post_id ][ $taxonomy ] = $asked - 1;
-			}
-		}
-		return $classes;
-	}
-
-	/**
-	 * Tags the page with the slugs of terms, and with the terms that were read for other purposes than class names.
+	 * Tags the page with the slugs of terms.
 	 */
 	public static function finish() {
 		if ( ! is_feed() || false !== strpos( (string) get_option( 'permalink_structure' ), '%category%' ) ) {
 			foreach ( array_keys( self::$slugs ) as $term_id ) {
 				Myriad_Cache_Tags::add( 'ts' . $term_id );
-			}
-		}
-		foreach ( self::$terms_asked as $post_id => $taxonomies ) {
-			foreach ( $taxonomies as $taxonomy => $asked ) {
-				if ( $asked > 0 ) {
-					foreach ( array_keys( self::$terms_of[ $post_id ][ $taxonomy ] ) as $term_id ) {
-						Myriad_Cache_Tags::add( 't' . $term_id );
-					}
-				}
 			}
 		}
 	}
@@ -599,14 +547,22 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Tags the page with an object that a block shows.
+	 * Tags the page with an object that a block shows, and records the moments in its attributes.
 	 *
-	 * @param array $block Block.
+	 * @param array $block  Block.
+	 * @param array $source The same before plugins changed it.
 	 * @return array
 	 */
-	public static function note_block( $block ) {
+	public static function note_block( $block, $source = array() ) {
+		if ( ! empty( $source['attrs'] ) && ( ! isset( $block['attrs'] ) || $source['attrs'] !== $block['attrs'] ) ) {
+			Myriad_Cache_Times::note_block( $source );
+		}
+		if ( empty( $block['attrs'] ) ) {
+			return $block;
+		}
+		Myriad_Cache_Times::note_block( $block );
 		$name = isset( $block['blockName'] ) ? $block['blockName'] : '';
-		$args = isset( $block['attrs'] ) ? $block['attrs'] : array();
+		$args = $block['attrs'];
 		if ( 'core/template-part' === $name && isset( $args['slug'] ) ) {
 			Myriad_Cache_Tags::add( 'part' . $args['slug'] );
 		} elseif ( ( 'core/navigation' === $name || 'core/block' === $name ) && isset( $args['ref'] ) ) {

@@ -93,6 +93,10 @@ class Myriad_Cache_Options {
 	public static function start() {
 		$uri        = isset( $_SERVER['REQUEST_URI'] ) ? (string) $_SERVER['REQUEST_URI'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is hashed only.
 		self::$page = ',' . substr( md5( $uri ), 0, 7 );
+		if ( function_exists( 'wp_prime_option_caches' ) ) {
+			// One query instead of one for each of them.
+			wp_prime_option_caches( array_merge( array( self::PAGES, 'myriad_cache_hours', Myriad_Cache_Times::OPTION ), is_multisite() ? array() : array( Myriad_Cache_Writes::NOISE ) ) );
+		}
 		if ( false === strpos( (string) get_option( self::PAGES ), self::$page ) ) {
 			self::$is_recording = true;
 			add_filter( 'pre_option', array( __CLASS__, 'note' ), PHP_INT_MAX, 2 );

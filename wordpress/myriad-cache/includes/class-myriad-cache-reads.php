@@ -28,7 +28,6 @@ class Myriad_Cache_Reads {
 	 */
 	const TERMS = array(
 		'get_object_term_cache'  => true,
-		'get_the_terms'          => true,
 		'wp_get_object_terms'    => true,
 		'get_terms'              => true,
 		'get_term_link'          => true,
@@ -80,6 +79,16 @@ class Myriad_Cache_Reads {
 	const ONE_KIND = '/^\s*SELECT\s(?!.*\b(?:SELECT|UNION|X?OR)\b|.*\bNOT\s*\(|.*\|\|).*?\sWHERE\s+(?:.*\sAND\s+)?(?:[\w`]+\.)?`?(?:post_type`?\s*=\s*[\'"]([\w-]+)[\'"]|post_status`?\s+IN\s*\((?:\s*[\'"]wc-[\w-]+[\'"]\s*,?)+\))(?=\s|$)/is';
 
 	/**
+	 * Number in SQL that is no part of a name.
+	 */
+	const NUMBER = '/(?<![`\w.])[0-9]+(?![`\w.])/';
+
+	/**
+	 * Maximum length of SQL that is compared without its numbers.
+	 */
+	const MOST_SHAPE = 2000;
+
+	/**
 	 * Maximum length of SQL that is searched for names of tables.
 	 */
 	const MOST_SQL = 10000;
@@ -120,6 +129,20 @@ class Myriad_Cache_Reads {
 	private static $patterns = array();
 
 	/**
+	 * What SQL names, by prefix of the site, and its start or shape: tags of tables of plugins, and whether it names tables of WordPress.
+	 *
+	 * @var array<string, array<string, array{0: array<string, string>, 1: bool}>>
+	 */
+	private static $heads = array();
+
+	/**
+	 * Shapes of SQL that selects only posts that no page shows, as keys, by prefix of the site.
+	 *
+	 * @var array<string, array<string, true>>
+	 */
+	private static $inner = array();
+
+	/**
 	 * Folders whose SQL is not noted: WordPress's own and the folder of this plugin.
 	 *
 	 * @var string[]
@@ -134,6 +157,13 @@ class Myriad_Cache_Reads {
 	public static $dated_sql = null;
 
 	/**
+	 * Property of the object cache with the values in its memory.
+	 *
+	 * @var ReflectionProperty|null
+	 */
+	private static $memory = null;
+
+	/**
 	 * Starts noting.
 	 */
 	public static function start() {
@@ -142,13 +172,13 @@ class Myriad_Cache_Reads {
 		$function = new ReflectionFunction( 'apply_filters' );
 
 		self::$own_folders = array( dirname( (string) $function->getFileName() ) . DIRECTORY_SEPARATOR, __DIR__ . DIRECTORY_SEPARATOR );
-		add_filter( 'query', array( __CLASS__, 'note_sql' ), PHP_INT_MAX );
-		add_filter( 'get_post_metadata', array( __CLASS__, 'note_post_field' ), PHP_INT_MAX, 3 );
-		add_filter( 'get_user_metadata', array( __CLASS__, 'note_user_field' ), PHP_INT_MAX, 3 );
-		add_filter( 'get_term_metadata', array( __CLASS__, 'note_term_field' ), PHP_INT_MAX, 2 );
-		add_filter( 'get_comment_metadata', array( __CLASS__, 'note_comment_field' ), PHP_INT_MAX, 2 );
-		add_filter( 'get_term', array( __CLASS__, 'note_term' ), PHP_INT_MAX );
-		add_filter( 'get_comment', array( __CLASS__, 'note_comment' ), PHP_INT_MAX );
+		Myriad_Cache_Writes::start_page();
+		Myriad_Cache_Hooks::add( 'get_post_metadata', array( __CLASS__, 'note_post_field' ), PHP_INT_MAX, 3 );
+		Myriad_Cache_Hooks::add( 'get_user_metadata', array( __CLASS__, 'note_user_field' ), PHP_INT_MAX, 3 );
+		Myriad_Cache_Hooks::add( 'get_term_metadata', array( __CLASS__, 'note_term_field' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'get_comment_metadata', array( __CLASS__, 'note_comment_field' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'get_term', array( __CLASS__, 'note_term' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'get_comment', array( __CLASS__, 'note_comment' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -203,10 +233,14 @@ class Myriad_Cache_Reads {
 	/**
 	 * Returns the present state of the reads, for since().
 	 *
-	 * @return array{0: int, 1: int} Number of the stage, and number of posts in memory.
+	 * @return array{0: int, 1: int} Number of the stage, and number of posts in memory, as in held().
 	 */
 	public static function mark() {
-		return array( Myriad_Cache_Tags::mark(), count( self::held( 'posts' ) ) );
+		$values = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
+		if ( isset( $values['posts'] ) || isset( $values['options'] ) ) {
+			$values = isset( $values['posts'] ) ? (array) $values['posts'] : array();
+		}
+		return array( Myriad_Cache_Tags::mark(), count( $values ) );
 	}
 
 	/**
@@ -216,7 +250,7 @@ class Myriad_Cache_Reads {
 	 * @return string[] Tags with their site numbers, and `at.TIME` for the next moment at which they change.
 	 */
 	public static function since( $mark ) {
-		$posts = array_slice( array_keys( self::held( 'posts' ) ), $mark[1] );
+		$posts = array_keys( self::held( 'posts', $mark[1] ) );
 		foreach ( self::$posts as $post_id => $number ) {
 			if ( $number > $mark[0] ) {
 				$posts[] = $post_id;
@@ -234,24 +268,32 @@ class Myriad_Cache_Reads {
 	 * Returns the objects of a group in the memory of the object cache.
 	 *
 	 * @param string $group Group, such as `posts` or `post_meta`.
+	 * @param int    $from  Number of values of the group, or of all groups if the class of the cache has one array for all, that are skipped.
 	 * @return array<int, mixed> Objects by number.
 	 */
-	public static function held( $group ) {
+	public static function held( $group, $from = 0 ) {
 		$values  = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
 		$site    = is_multisite() && 'user_meta' !== $group ? get_current_blog_id() . ':' : '';
 		$found   = array();
 		$objects = array();
-		foreach ( isset( $values[ $group ] ) && is_array( $values[ $group ] ) ? $values[ $group ] : array() as $key => $object ) {
-			$number = '' === $site || 0 === strpos( (string) $key, $site ) ? substr( (string) $key, strlen( $site ) ) : '';
-			if ( ctype_digit( $number ) ) {
-				$objects[ (int) $number ] = $object;
-			}
-		}
 		if ( isset( $values['posts'] ) || isset( $values['options'] ) ) {
+			$group = isset( $values[ $group ] ) && is_array( $values[ $group ] ) ? $values[ $group ] : array();
+			foreach ( $from > 0 ? array_slice( $group, $from, null, true ) : $group as $key => $object ) {
+				if ( is_int( $key ) ) {
+					if ( '' === $site ) {
+						$objects[ $key ] = $object;
+					}
+					continue;
+				}
+				$number = '' === $site || 0 === strpos( $key, $site ) ? substr( $key, strlen( $site ) ) : '';
+				if ( ctype_digit( $number ) ) {
+					$objects[ (int) $number ] = $object;
+				}
+			}
 			return $objects;
 		}
 		// Other drop-ins have one array with keys such as `wp:posts:12`.
-		foreach ( $values as $key => $object ) {
+		foreach ( $from > 0 ? array_slice( $values, $from, null, true ) : $values as $key => $object ) {
 			if ( preg_match( '/(?:^|[^a-z_])' . $site . $group . ':([0-9]{1,18})$/D', (string) $key, $found ) ) {
 				$objects[ (int) $found[1] ] = $object;
 			}
@@ -286,14 +328,19 @@ class Myriad_Cache_Reads {
 	 * @return array Values; empty if the class has no array of them.
 	 */
 	private static function memory_of( $cache ) {
-		if ( ! is_object( $cache ) || ! property_exists( $cache, 'cache' ) ) {
+		if ( ! is_object( $cache ) ) {
 			return array();
 		}
-		$property = new ReflectionProperty( $cache, 'cache' );
-		if ( PHP_VERSION_ID < 80100 ) {
-			$property->setAccessible( true );
+		if ( null === self::$memory || self::$memory->class !== get_class( $cache ) ) {
+			if ( ! property_exists( $cache, 'cache' ) ) {
+				return array();
+			}
+			self::$memory = new ReflectionProperty( $cache, 'cache' );
+			if ( PHP_VERSION_ID < 80100 ) {
+				self::$memory->setAccessible( true );
+			}
 		}
-		$values = $property->isInitialized( $cache ) ? $property->getValue( $cache ) : array();
+		$values = self::$memory->isInitialized( $cache ) ? self::$memory->getValue( $cache ) : array();
 		return is_array( $values ) ? $values : array();
 	}
 
@@ -401,10 +448,46 @@ class Myriad_Cache_Reads {
 	 * @return mixed
 	 */
 	public static function note_term( $term ) {
-		if ( self::$is_noting && $term instanceof WP_Term && ! Myriad_Cache_Tags::has( 't' . $term->term_id ) && ! self::is_read_by( self::TERMS ) ) {
+		if ( ! self::$is_noting || ! $term instanceof WP_Term ) {
+			return $term;
+		}
+		if ( Myriad_Cache_Tags::has( 't' . $term->term_id ) ) {
+			Myriad_Cache_Notes::note_slug( $term->term_id );
+			return $term;
+		}
+		$reader = ++self::$traces > self::MOST_TRACES ? '' : self::reader_of_term();
+		if ( '' === $reader ) {
 			Myriad_Cache_Tags::add( 't' . $term->term_id );
 		}
+		if ( 'get_terms' !== $reader ) {
+			Myriad_Cache_Notes::note_slug( $term->term_id );
+		}
 		return $term;
+	}
+
+	/**
+	 * Returns the function for which WordPress reads a term.
+	 *
+	 * @return string `get_post_class` for class names, which contain only the slug, `get_terms` for a function of `TERMS` that
+	 *                `Myriad_Cache_Notes` handles; otherwise empty.
+	 */
+	private static function reader_of_term() {
+		foreach ( array( self::NEAR, self::DEPTH ) as $depth ) {
+			$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
+			foreach ( $frames as $at => $frame ) {
+				$caller = isset( $frames[ $at + 1 ] ) ? $frames[ $at + 1 ]['function'] : '';
+				if ( '' === $caller && self::NEAR === $depth ) {
+					break;
+				}
+				if ( 'get_the_terms' === $frame['function'] ) {
+					return 'get_post_class' === $caller ? $caller : '';
+				}
+				if ( isset( self::TERMS[ $frame['function'] ] ) && 'get_the_terms' !== $caller && 'wp_get_object_terms' !== $caller ) {
+					return 'get_terms';
+				}
+			}
+		}
+		return '';
 	}
 
 	/**
@@ -435,33 +518,84 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Notes the objects that SQL of a plugin or theme reads: single objects, or all objects of the kinds in its tables.
+	 * Notes the tables and transients that SQL reads.
 	 *
 	 * @param string $sql SQL.
-	 * @return string
 	 */
 	public static function note_sql( $sql ) {
 		global $wpdb;
 		if ( null !== self::$dated_sql ) {
 			Myriad_Cache_Table_Times::take_rows();
 		}
-		if ( ! self::$is_noting || ! is_string( $sql ) || ! preg_match( Myriad_Cache_Sql::READ, $sql ) ) {
-			return $sql;
+		if ( ! self::$is_noting ) {
+			return;
 		}
-		Myriad_Cache_Tables::note( $sql );
+		if ( Myriad_Cache_Sql::reads_options( $sql, $wpdb->options ) ) {
+			Myriad_Cache_Transients::note( $sql );
+			return;
+		}
+		if ( 0 !== strncasecmp( $sql, 'SELECT', 6 ) && ! preg_match( Myriad_Cache_Sql::READ, $sql ) ) {
+			return;
+		}
+		$head = Myriad_Cache_Sql::head( $sql );
+		$key  = $head === $sql ? self::shape( $sql ) : $head;
+		if ( isset( self::$heads[ $wpdb->prefix ][ $key ] ) ) {
+			list( $tags, $has_core ) = self::$heads[ $wpdb->prefix ][ $key ];
+		} else {
+			$tags     = Myriad_Cache_Tables::tags( $head );
+			$has_core = (bool) preg_match( self::pattern(), substr( $head, 0, self::MOST_SQL ) );
+
+			self::$heads[ $wpdb->prefix ][ $key ] = array( $tags, $has_core );
+		}
+		Myriad_Cache_Tables::note( $sql, $tags );
 		Myriad_Cache_Transients::note( $sql );
+		if ( $has_core && ! self::is_own_sql() ) {
+			self::note_foreign_sql( $sql );
+		}
+	}
+
+	/**
+	 * Returns SQL with zeros in place of its numbers: statements that differ only in numbers read the same tables.
+	 *
+	 * @param string $sql SQL.
+	 * @return string A hash, if it is long.
+	 */
+	private static function shape( $sql ) {
+		return strlen( $sql ) > self::MOST_SHAPE ? md5( $sql ) : (string) preg_replace( self::NUMBER, '0', $sql );
+	}
+
+	/**
+	 * Returns the regular expression for names of tables of WordPress.
+	 *
+	 * @return string
+	 */
+	private static function pattern() {
+		global $wpdb;
 		if ( ! isset( self::$patterns[ $wpdb->prefix ] ) ) {
 			$prefixes = '(?:' . preg_quote( $wpdb->prefix, '/' ) . '|' . preg_quote( $wpdb->base_prefix, '/' ) . ')';
 
 			self::$patterns[ $wpdb->prefix ] = '/\b' . $prefixes . '(' . implode( '|', array_keys( self::TABLES ) ) . ')\b/';
 		}
+		return self::$patterns[ $wpdb->prefix ];
+	}
+
+	/**
+	 * Notes the objects that SQL of a plugin or theme reads: single objects, or all objects of the kinds in its tables.
+	 *
+	 * @param string $sql SQL.
+	 */
+	private static function note_foreign_sql( $sql ) {
+		global $wpdb;
 		$tables = array();
 		$single = array();
-		if ( ! preg_match_all( self::$patterns[ $wpdb->prefix ], substr( $sql, 0, self::MOST_SQL ), $tables ) || self::is_own_sql() ) {
-			return $sql;
+		$shape  = self::shape( $sql );
+		if ( isset( self::$inner[ $wpdb->prefix ][ $shape ] ) ) {
+			return;
 		}
+		preg_match_all( self::pattern(), substr( $sql, 0, self::MOST_SQL ), $tables );
 		if ( self::selects_inner_posts( $sql, $tables[1] ) ) {
-			return $sql;
+			self::$inner[ $wpdb->prefix ][ $shape ] = true;
+			return;
 		}
 		$tables = array_values( array_unique( $tables[1] ) );
 		$ids    = array();
@@ -480,7 +614,6 @@ class Myriad_Cache_Reads {
 				}
 			}
 		}
-		return $sql;
 	}
 
 	/**

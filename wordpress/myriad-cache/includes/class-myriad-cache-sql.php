@@ -38,6 +38,16 @@ class Myriad_Cache_Sql {
 	const ONE_TABLE = '~^\s*SELECT\s[\w\s.,*`]*?\sFROM\s+`?([\w$]+)`?(?:\s+(?:AS\s+)?\w+)?\s+(?:WHERE|ORDER|LIMIT|GROUP)\b(?!.*\b(?:FROM|JOIN|STRAIGHT_JOIN|INTO|UPDATE|TABLE|TRUNCATE|INSERT|REPLACE)\b)~is';
 
 	/**
+	 * Start of a statement, as head() returns it, without lists of tables and functions.
+	 */
+	const HEAD = '~^SELECT\s[\w\s.,*]+?\sFROM\s[\w\s.=$]+(?:\((?:[\w\s.=]+)\)[\w\s.=$]*)*WHERE\s?$~D';
+
+	/**
+	 * Tables in it; empty before a parenthesis.
+	 */
+	const JOINED = '~\b(?:FROM|JOIN|STRAIGHT_JOIN)\s+([\w$.]*)~i';
+
+	/**
 	 * In place of columns: all columns of deleted rows, unknown columns, and a changed or emptied table.
 	 */
 	const ROWS    = '-';
@@ -122,10 +132,47 @@ class Myriad_Cache_Sql {
 	 */
 	public static function tables( $sql ) {
 		$found = array();
+		if ( preg_match( self::HEAD, $sql ) && preg_match_all( self::JOINED, $sql, $found ) && ! preg_grep( '/^$|\.|^lateral$/i', $found[1] ) ) {
+			return array_unique( $found[1] );
+		}
 		if ( preg_match( self::ONE_TABLE, $sql, $found ) && ! isset( self::MODIFIERS[ strtoupper( $found[1] ) ] ) ) {
 			return array( $found[1] );
 		}
 		return array_keys( self::tables_in( self::tokens( $sql ) ) );
+	}
+
+	/**
+	 * Returns the start of a `SELECT` up to `WHERE`, if the rest names no table. Many statements differ only in the rest.
+	 *
+	 * @param string $sql Statement.
+	 * @return string The whole statement if the rest may name a table, or if `WHERE` may be a part of a name, a text or a comment.
+	 */
+	public static function head( $sql ) {
+		$length = strpos( $sql, 'WHERE' );
+		if ( ! $length || 0 !== strncmp( $sql, 'SELECT', 6 ) || ! isset( $sql[ $length + 5 ] ) || ! ctype_space( $sql[ $length - 1 ] . $sql[ $length + 5 ] ) ) {
+			return $sql;
+		}
+		$head = substr( $sql, 0, $length + 5 );
+		return preg_match( '~[\'"`#/\\\\-]~', $head ) || false !== stripos( $sql, 'SELECT', 6 ) || false !== stripos( $sql, 'TABLE', $length ) ? $sql : $head;
+	}
+
+	/**
+	 * Returns whether a statement is one of those with which WordPress reads options, and reads no other table.
+	 *
+	 * @param string $sql     Statement.
+	 * @param string $options Name of the table of options.
+	 * @return bool False if it is uncertain.
+	 */
+	public static function reads_options( $sql, $options ) {
+		$one   = 'SELECT option_value FROM ' . $options . " WHERE option_name = '";
+		$start = strlen( $one );
+		if ( 0 === strncmp( $sql, $one, $start ) ) {
+			return "' LIMIT 1" === substr( $sql, -9 ) && strpos( $sql, "'", $start ) === strlen( $sql ) - 9 && false === strpos( $sql, '\\', $start );
+		}
+		$several = 'SELECT option_name, option_value FROM ' . $options . ' WHERE option_name IN (';
+		$start   = strlen( $several );
+		// A subquery has parentheses.
+		return 0 === strncmp( $sql, $several, $start ) && false === strpos( $sql, '(', $start ) && strpos( $sql, ')', $start ) === strlen( $sql ) - 1;
 	}
 
 	/**

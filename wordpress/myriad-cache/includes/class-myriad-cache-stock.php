@@ -57,19 +57,19 @@ class Myriad_Cache_Stock {
 	 */
 	public static function start() {
 		foreach ( array( 'product', 'variation' ) as $kind ) {
-			add_action( 'woocommerce_' . $kind . '_before_set_stock', array( __CLASS__, 'before' ) );
-			add_action( 'woocommerce_' . $kind . '_set_stock', array( __CLASS__, 'after' ) );
+			Myriad_Cache_Hooks::add( 'woocommerce_' . $kind . '_before_set_stock', array( __CLASS__, 'before' ) );
+			Myriad_Cache_Hooks::add( 'woocommerce_' . $kind . '_set_stock', array( __CLASS__, 'after' ) );
 		}
-		add_action( 'woocommerce_updated_product_sales', array( __CLASS__, 'sales' ) );
+		Myriad_Cache_Hooks::add( 'woocommerce_updated_product_sales', array( __CLASS__, 'sales' ) );
 	}
 
 	/**
 	 * Registers the filters of reads, while a page is generated.
 	 */
 	public static function note() {
-		add_filter( 'woocommerce_product_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
-		add_filter( 'woocommerce_product_variation_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
-		add_filter( 'woocommerce_product_get_total_sales', array( __CLASS__, 'note_sales' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'woocommerce_product_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'woocommerce_product_variation_get_stock_quantity', array( __CLASS__, 'note_quantity' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'woocommerce_product_get_total_sales', array( __CLASS__, 'note_sales' ), PHP_INT_MAX, 2 );
 	}
 
 	/**

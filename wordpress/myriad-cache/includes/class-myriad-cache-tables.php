@@ -120,21 +120,33 @@ class Myriad_Cache_Tables {
 	}
 
 	/**
-	 * Tags the page with the tables that SQL reads, and notes the dates in them.
+	 * Returns the tables in SQL that have tags.
 	 *
 	 * @param string $sql SQL.
+	 * @return array<string, string> Tags by names of tables.
 	 */
-	public static function note( $sql ) {
-		$dated = array();
+	public static function tags( $sql ) {
+		$tags = array();
 		foreach ( Myriad_Cache_Sql::tables( $sql ) as $table ) {
-			$tag = self::tag( (string) $table );
-			if ( '' !== $tag ) {
-				Myriad_Cache_Tags::add_named( $tag );
-				if ( Myriad_Cache_Writes::is_noisy( (string) $table ) ) {
-					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
-				} else {
-					$dated[] = (string) $table;
-				}
+			$tags[ $table ] = self::tag( (string) $table );
+		}
+		return array_diff( $tags, array( '' ) );
+	}
+
+	/**
+	 * Tags the page with tables that SQL reads, and notes the dates in them.
+	 *
+	 * @param string                $sql  SQL.
+	 * @param array<string, string> $tags Tags by names of tables.
+	 */
+	public static function note( $sql, $tags ) {
+		$dated = array();
+		foreach ( $tags as $table => $tag ) {
+			Myriad_Cache_Tags::add_named( $tag );
+			if ( Myriad_Cache_Writes::is_noisy( (string) $table ) ) {
+				Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+			} else {
+				$dated[] = (string) $table;
 			}
 		}
 		if ( $dated ) {

@@ -213,8 +213,8 @@ class Myriad_Cache_Tags {
 	 * @return string Tag with the site number, without characters that separate tags.
 	 */
 	public static function named( $tag ) {
-		$site = preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$)|tr\.site\/)/D', $tag ) ? 0 : get_current_blog_id();
-		return self::of_site( $site, $tag );
+		$is_shared = ( 'u' === $tag[0] || 'l' === $tag[0] || 't' === $tag[0] ) && preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$)|tr\.site\/)/D', $tag );
+		return self::of_site( $is_shared ? 0 : get_current_blog_id(), $tag );
 	}
 
 	/**
@@ -225,7 +225,7 @@ class Myriad_Cache_Tags {
 	 * @return string Tag with the site number, without characters that separate tags.
 	 */
 	public static function of_site( $site, $tag ) {
-		return 'wp' . $site . '-' . preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag );
+		return 'wp' . $site . '-' . ( ctype_alnum( $tag ) ? $tag : preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag ) );
 	}
 
 	/**

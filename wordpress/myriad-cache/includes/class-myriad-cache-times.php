@@ -50,6 +50,16 @@ class Myriad_Cache_Times {
 	);
 
 	/**
+	 * Namespace of classes that filter blocks without hiding any.
+	 */
+	const HIDES_NONE = 'Automattic\\WooCommerce\\Blocks\\BlockTypes\\';
+
+	/**
+	 * Maximum validity of a page, in seconds, if a plugin began to hide blocks while the page was generated.
+	 */
+	const LATE_VALIDITY = 300;
+
+	/**
 	 * Groups of the object cache with fields.
 	 */
 	const GROUPS = array( 'post_meta', 'term_meta', 'user_meta', 'comment_meta' );
@@ -91,6 +101,13 @@ class Myriad_Cache_Times {
 	private static $parsed = array();
 
 	/**
+	 * True if moments in blocks that plugins hide are recorded.
+	 *
+	 * @var bool
+	 */
+	private static $notes_hidden = false;
+
+	/**
 	 * Number of entries that were searched.
 	 *
 	 * @var int
@@ -108,8 +125,36 @@ class Myriad_Cache_Times {
 	 * Starts to record moments, while a page is generated.
 	 */
 	public static function start() {
-		add_filter( 'pre_render_block', array( __CLASS__, 'note_block' ), PHP_INT_MIN, 2 );
-		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'wp', array( __CLASS__, 'start_hidden_blocks' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Starts to record moments in blocks that plugins hide, if a plugin may hide any: Myriad_Cache_Notes::note_block() handles visible blocks.
+	 */
+	public static function start_hidden_blocks() {
+		if ( self::has_hidden_blocks() ) {
+			self::$notes_hidden = true;
+			Myriad_Cache_Hooks::add( 'pre_render_block', array( __CLASS__, 'note_hidden_block' ), PHP_INT_MIN, 2 );
+		}
+	}
+
+	/**
+	 * Returns whether a plugin may hide blocks.
+	 *
+	 * @return bool
+	 */
+	private static function has_hidden_blocks() {
+		global $wp_filter;
+		foreach ( isset( $wp_filter['pre_render_block'] ) ? $wp_filter['pre_render_block']->callbacks : array() as $callbacks ) {
+			foreach ( $callbacks as $callback ) {
+				$function = $callback['function'];
+				$class    = is_array( $function ) && is_object( $function[0] ) ? get_class( $function[0] ) : '';
+				if ( '_wp_add_block_level_preset_styles' !== $function && 0 !== strpos( $class, self::HIDES_NONE ) ) {
+					return true;
+				}
+			}
+		}
+		return false;
 	}
 
 	/**
@@ -119,11 +164,20 @@ class Myriad_Cache_Times {
 	 * @param array $block   Block.
 	 * @return mixed
 	 */
-	public static function note_block( $content, $block ) {
+	public static function note_hidden_block( $content, $block ) {
+		self::note_block( $block );
+		return $content;
+	}
+
+	/**
+	 * Records moments in the attributes of a block.
+	 *
+	 * @param array $block Block.
+	 */
+	public static function note_block( $block ) {
 		if ( ! empty( $block['attrs'] ) ) {
 			self::note( '', $block['attrs'] );
 		}
-		return $content;
 	}
 
 	/**
@@ -360,6 +414,9 @@ class Myriad_Cache_Times {
 	 * Limits the validity of the page to the next moment.
 	 */
 	public static function finish() {
+		if ( ! self::$notes_hidden && self::has_hidden_blocks() ) {
+			Myriad_Cache_Page::limit( self::LATE_VALIDITY );
+		}
 		self::$searched = 0;
 		foreach ( self::GROUPS as $group ) {
 			foreach ( Myriad_Cache_Reads::held( $group ) as $fields ) {

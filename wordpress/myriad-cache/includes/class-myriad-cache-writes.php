@@ -74,10 +74,24 @@ class Myriad_Cache_Writes {
 	private static $noisy = null;
 
 	/**
+	 * True while a page is generated, whose reads are noted.
+	 *
+	 * @var bool
+	 */
+	private static $is_page = false;
+
+	/**
 	 * Starts to observe SQL.
 	 */
 	public static function start() {
-		add_filter( 'query', array( __CLASS__, 'note_sql' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'query', array( __CLASS__, 'note_sql' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Passes SQL to `Myriad_Cache_Reads` as well. A second filter would cost as much for each statement as this one.
+	 */
+	public static function start_page() {
+		self::$is_page = true;
 	}
 
 	/**
@@ -87,7 +101,13 @@ class Myriad_Cache_Writes {
 	 * @return string
 	 */
 	public static function note_sql( $sql ) {
-		$write = is_string( $sql ) ? Myriad_Cache_Sql::write( $sql ) : null;
+		if ( ! is_string( $sql ) ) {
+			return $sql;
+		}
+		if ( self::$is_page ) {
+			Myriad_Cache_Reads::note_sql( $sql );
+		}
+		$write = 0 === strncasecmp( $sql, 'SELECT', 6 ) ? null : Myriad_Cache_Sql::write( $sql );
 		if ( $write ) {
 			if ( ! $write['tables'] ) {
 				self::$is_unknown = true;

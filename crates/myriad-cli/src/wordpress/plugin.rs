@@ -61,6 +61,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-foreign-purges.php",
     "includes/class-myriad-cache-header.php",
     "includes/class-myriad-cache-health.php",
+    "includes/class-myriad-cache-hooks.php",
     "includes/class-myriad-cache-installation.php",
     "includes/class-myriad-cache-known.php",
     "includes/class-myriad-cache-lists.php",
