@@ -83,7 +83,8 @@ impl FoundPage {
     }
 }
 
-/// Converts the times of a report from the process clock to the system clock. Times that are 0 (none) are unchanged.
+/// Converts the times of a report from the process clock to the system clock. Times that are 0 (none) or the
+/// maximum (never) are unchanged.
 fn in_system_time(mut report: PageReport) -> PageReport {
     let times = [
         &mut report.now_ms,
@@ -92,7 +93,7 @@ fn in_system_time(mut report: PageReport) -> PageReport {
         &mut report.stale_updating_until_ms,
         &mut report.stale_error_until_ms,
     ];
-    for time in times.into_iter().filter(|time| **time != 0) {
+    for time in times.into_iter().filter(|time| ![0, u64::MAX].contains(*time)) {
         *time = myriad_net::clock::to_wall_ms(*time);
     }
     report

@@ -120,7 +120,10 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
     for (name, stats, _) in &disk {
         family.line(&[("zone", name), ("tier", "disk")], stats.files);
     }
-    let mut family = page.counter("cache_evicted_total", "Pages evicted to make room, by tier");
+    let mut family = page.counter(
+        "cache_evicted_total",
+        "Cache keys evicted from memory and files evicted from disk to make room, by tier",
+    );
     for (name, stats) in &memory {
         family.line(&[("zone", name), ("tier", "memory")], stats.evictions);
     }

@@ -40,8 +40,10 @@ impl Administrator {
 /// shortest steps that covers the range. Returns an error text if there is none.
 fn ring(range_s: u64, step_s: Option<u64>) -> Result<usize, String> {
     let found = match step_s {
-        Some(step_s) => LENGTHS.iter().position(|(length, _)| *length == step_s * 1000),
-        None => LENGTHS.iter().position(|(length, number)| length * *number as u64 >= range_s * 1000),
+        Some(step_s) => LENGTHS.iter().position(|(length, _)| *length == step_s.saturating_mul(1000)),
+        None => LENGTHS
+            .iter()
+            .position(|(length, number)| length * *number as u64 >= range_s.saturating_mul(1000)),
     };
     found.ok_or_else(|| "\"step\" must be 10, 60 or 600 seconds".to_owned())
 }
@@ -96,5 +98,6 @@ mod tests {
             assert_eq!(ring(range_s, step_s), Ok(expected), "{range_s} {step_s:?}");
         }
         assert!(ring(60, Some(7)).is_err());
+        assert!(ring(u64::MAX, None).is_err() && ring(60, Some(u64::MAX)).is_err());
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use myriad_admin::protocol::{AdminReply, AdminRequest, MOST_REQUEST_BYTES};
 use myriad_serve::RunningSite;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
 /// Maximum number of concurrent clients; further ones are rejected with an error message.
@@ -24,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const STALL_LIMIT: Duration = Duration::from_mins(10);
 /// Number of bytes of a response that are buffered before they are sent.
 const CHUNK: usize = 32 << 10;
+
+/// Pause before a connection is accepted again after the process ran out of file descriptors or memory.
+const NO_FILE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Server of the control socket. When dropped, it accepts no more connections; requests that were received are still
 /// answered.
@@ -50,8 +54,13 @@ impl ControlServer {
             while wait(&socket, &stopped) {
                 // An error usually means that there is no connection any more: another worker process has accepted
                 // it, or the client has closed it.
-                if let Ok(client) = accept_with(&socket, SocketFlags::CLOEXEC) {
-                    shared.receive(UnixStream::from(client));
+                match accept_with(&socket, SocketFlags::CLOEXEC) {
+                    Ok(client) => shared.receive(UnixStream::from(client)),
+                    // The connection remains in the queue, so that the socket is ready at once.
+                    Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                        thread::sleep(NO_FILE_PAUSE)
+                    }
+                    Err(_) => {}
                 }
             }
         })?;
@@ -64,7 +73,7 @@ fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
     let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
     match poll(&mut polled, None) {
         Ok(_) => polled[1].revents().is_empty(),
-        Err(rustix::io::Errno::INTR) => true,
+        Err(Errno::INTR) => true,
         Err(_) => false,
     }
 }

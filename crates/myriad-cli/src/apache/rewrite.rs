@@ -85,7 +85,10 @@ fn rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
         return;
     }
     walk.rules.count += 1;
-    let translated = if broken {
+    let is_chain_broken = std::mem::take(&mut walk.rules.is_chain_broken);
+    let translated = if is_chain_broken {
+        Err("the rule that it is chained to is not translated".to_owned())
+    } else if broken {
         Err("one of its conditions is not translated".to_owned())
     } else if walk.rules.count > MOST {
         Err("there are too many rules".to_owned())
@@ -102,11 +105,18 @@ fn rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
             walk.rules.entries.push(TranslatedEntry { of, why, lines });
         }
         Err(reason) => {
-            // A rule that is chained to this one is translated as if it were not chained.
             walk.missing(item, &reason);
             walk.rules.chained = false;
+            walk.rules.is_chain_broken = is_chain_start(item);
         }
     }
+}
+
+/// Returns whether the next rule is chained to this one, which may be invalid.
+fn is_chain_start(item: &ApacheItem) -> bool {
+    let written = item.words.get(2..).unwrap_or_default().join(" ");
+    let mut flags = written.trim().trim_start_matches('[').trim_end_matches(']').split(',').map(str::trim);
+    flags.any(|flag| flag.eq_ignore_ascii_case("C") || flag.eq_ignore_ascii_case("chain"))
 }
 
 fn parse_rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> Result<RewriteRule, String> {

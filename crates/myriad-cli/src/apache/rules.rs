@@ -12,6 +12,8 @@ pub(crate) struct ModRewriteState {
     pub(crate) count: usize,
     /// True if the previous rule had the flag `C`.
     pub(crate) chained: bool,
+    /// True if the last rule was not translated, and the next rule is chained to it.
+    pub(crate) is_chain_broken: bool,
     pub(crate) entries: Vec<TranslatedEntry>,
     /// True if a condition could not be translated, so that the following rule cannot be either.
     pub(crate) broken: bool,

@@ -82,6 +82,15 @@ fn what_has_no_counterpart_is_named_with_its_line() {
 }
 
 #[test]
+fn rules_chained_to_an_untranslated_rule_are_left_out() {
+    let text = "RewriteEngine On\nRewriteRule ^(a c [C]\nRewriteRule ^b$ - [NC,chain]\nRewriteRule ^c$ - [F]\nRewriteRule ^d$ - [F]\n";
+    let reason = "the rule that it is chained to is not translated";
+    assert_eq!(missing(text)[1..], [format!("3: {reason}"), format!("4: {reason}")]);
+    let translation = translated(text).text;
+    assert!(translation.contains("^/d$") && !translation.contains("if ($uri ~ \"^/c$\")"), "{translation}");
+}
+
+#[test]
 fn untranslatable_access_rules_deny_all() {
     for text in [
         "Require host example.com",

@@ -202,9 +202,9 @@ pub(super) fn checked_layout(kind: SiteKind, folder: &Path, option: &str) -> Res
 }
 
 /// Returns the content folder of a WordPress, into which `option` writes files, and the owner that it must have
-/// ([`SiteLayout::writable_content`]).
-pub(super) fn content_of(option: &str, root: &Path) -> Result<(PathBuf, Option<u32>), String> {
-    let layout = checked_layout(SiteKind::WordPress, root, "--root")?;
+/// ([`SiteLayout::writable_content`]). `source` specifies `root`.
+pub(super) fn content_of(option: &str, source: &str, root: &Path) -> Result<(PathBuf, Option<u32>), String> {
+    let layout = checked_layout(SiteKind::WordPress, root, source)?;
     layout.writable_content().map_err(|why| format!("wordpress: {option}: {why}"))
 }
 

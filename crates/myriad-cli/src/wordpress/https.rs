@@ -69,7 +69,7 @@ impl HttpsOptions {
     /// Checks the values of the options, and that they do not contradict each other. Returns an error text for the
     /// first fault.
     pub(super) fn check(&self) -> Result<(), String> {
-        self.domains.iter().try_for_each(|name| values::domain(name))?;
+        self.domains.iter().try_for_each(|name| values::domain("--domain", name))?;
         self.email.as_deref().map_or(Ok(()), values::email)?;
         self.directory.as_deref().map_or(Ok(()), values::directory)?;
         self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--https-listen", listen))?;

@@ -57,7 +57,7 @@ impl SiteOptions {
         let option = change.option();
         let mut done = Vec::new();
         for (root, _) in self.roots()? {
-            let content = content_of(option, &root)?;
+            let content = content_of(option, self.source_of_roots(), &root)?;
             let file = content.0.join(DROP_IN_NAME);
             let foreign = as_owner(option, &content, is_foreign)?;
             if foreign {

@@ -86,9 +86,7 @@ impl SiteOptions {
             };
         }
         if self.root.as_os_str().is_empty() {
-            return Err(
-                "wordpress: --root is missing: set it to the folder that contains wp-config.php".into()
-            );
+            return Err("wordpress: --root is missing: set it to the document root of the site".into());
         }
         if self.php.is_empty() && self.install.is_none() && self.object_cache.is_none() {
             return Err(
@@ -113,12 +111,12 @@ impl SiteOptions {
         self.kind.allows(&self.settings)?;
         let writes = [
             ("--install-plugin", self.install.is_some()),
-            ("--install-object-cache", self.object_cache.is_some()),
+            (self.object_cache.as_ref().map_or("", ObjectCacheChange::option), self.object_cache.is_some()),
         ];
         if let Some((option, _)) = writes.iter().find(|(_, given)| *given && self.kind == SiteKind::Php) {
             return Err(format!("wordpress: {option} is only available for WordPress"));
         }
-        self.names.iter().try_for_each(|name| values::name(name))?;
+        self.names.iter().try_for_each(|name| values::name("--name", name))?;
         self.listens.iter().try_for_each(|listen| values::listen("--listen", listen))
     }
 

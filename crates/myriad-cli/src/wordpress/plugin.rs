@@ -222,7 +222,7 @@ impl SiteOptions {
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let mut done = Vec::new();
         for (root, zone) in self.roots()? {
-            let content = content_of("--install-plugin", &root)?;
+            let content = content_of("--install-plugin", self.source_of_roots(), &root)?;
             let secret = random::<SECRET_BYTES>("--install-plugin")?;
             let connection = connection(&prefix, &zone, &secret)?;
             let hashes = hashes(&prefix)?;
@@ -306,7 +306,7 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
     let socket = socket(prefix);
     let path = socket.to_str().filter(|path| !path.contains(['\'', '\\', '\n']));
     let path = path.ok_or_else(|| {
-        format!("wordpress: --prefix {}: the path contains a quote, a backslash or a line break, which the PHP file cannot contain", prefix.display())
+        format!("wordpress: --prefix {}: the path is not UTF-8, or contains a quote, a backslash or a line break, which the PHP file cannot contain", prefix.display())
     })?;
     Ok(format!(
         "<?php\n// Written by myriad wordpress --install-plugin: address of Myriad, and secret of this site.\n\

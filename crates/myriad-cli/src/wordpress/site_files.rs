@@ -22,6 +22,11 @@ use crate::pidfile::reason;
 use crate::site_folder::{FILE_BYTES, SiteFolder};
 
 impl SiteOptions {
+    /// Returns what specifies the folders of [`Self::roots`], for messages.
+    pub(super) fn source_of_roots(&self) -> &'static str {
+        if self.is_several() { "folder" } else { "--root" }
+    }
+
     /// Returns the folder of each site, and the name of its zone.
     pub(super) fn roots(&self) -> Result<Vec<(PathBuf, String)>, String> {
         if !self.is_several() {

@@ -93,7 +93,7 @@ impl SiteLine {
             )));
         }
         let check = if https { values::domain } else { values::name };
-        names.iter().try_for_each(|name| check(name)).map_err(&failed)?;
+        names.iter().try_for_each(|name| check("name", name)).map_err(&failed)?;
         if names.is_empty() {
             return Err(failed(format!("no name: {FORM}")));
         }

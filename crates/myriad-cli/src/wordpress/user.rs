@@ -174,7 +174,11 @@ impl RequiredRights {
         // Links in the path are resolved; `/var/run`, for example, is a link.
         let socket = self.socket().and_then(|socket| socket.canonicalize().ok());
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
-            return Some(format!("--php {} is not accessible to user {}", socket.display(), name(account)));
+            return Some(format!(
+                "the PHP socket {} is not accessible to user {}",
+                socket.display(),
+                name(account)
+            ));
         }
         let layout = self.layout.as_ref()?;
         let root = &layout.root;

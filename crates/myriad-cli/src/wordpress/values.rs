@@ -45,10 +45,10 @@ pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     }
 }
 
-/// Checks a name of `--domain`. Wildcards are rejected, because an authority cannot verify them by HTTP. A leading dot
-/// means the name itself and its `www`.
-pub(super) fn domain(value: &str) -> Result<(), String> {
-    let refuse = |why: &str| Err(format!("wordpress: --domain \"{value}\" {why}"));
+/// Checks a name for which a certificate is requested. Wildcards are rejected, because an authority cannot verify them
+/// by HTTP. A leading dot means the name itself and its `www`. `source` is an option, or what contains the name.
+pub(super) fn domain(source: &str, value: &str) -> Result<(), String> {
+    let refuse = |why: &str| Err(format!("wordpress: {source} \"{value}\" {why}"));
     if value.starts_with('*') {
         return refuse(
             "is a wildcard, which authorities validate only by DNS; give each host, or write .example.com for example.com \
@@ -64,8 +64,8 @@ pub(super) fn domain(value: &str) -> Result<(), String> {
     refuse("is not a valid host name; write it as in example.com, without https:// and without a path")
 }
 
-/// Checks a name of a site, in the form of `server_name`, including wildcards.
-pub(super) fn name(value: &str) -> Result<(), String> {
+/// Checks a name of a site, in the form of `server_name`, including wildcards. `source` is as for [`domain`].
+pub(super) fn name(source: &str, value: &str) -> Result<(), String> {
     // A wildcard is valid only as first or last label.
     let below = value.strip_prefix("*.").or_else(|| value.strip_prefix('.'));
     let inner = below.or_else(|| value.strip_suffix(".*")).unwrap_or(value);
@@ -78,11 +78,11 @@ pub(super) fn name(value: &str) -> Result<(), String> {
     }
     if let Some(form) = form_in_dns(value) {
         return Err(format!(
-            "wordpress: --name \"{value}\" contains non-ASCII characters; browsers send its DNS form, so write {form}"
+            "wordpress: {source} \"{value}\" contains non-ASCII characters; browsers send its DNS form, so write {form}"
         ));
     }
     Err(format!(
-        "wordpress: --name \"{value}\" is not a valid host name; write it as in example.com, *.example.com or .example.com"
+        "wordpress: {source} \"{value}\" is not a valid host name; write it as in example.com, *.example.com or .example.com"
     ))
 }
 
@@ -187,8 +187,8 @@ mod tests {
             add_names(&mut names, list);
         }
         assert_eq!(names, ["a.test", "b.test", "::1", ".c.test", "."]);
-        refused(domain("."), "--domain", "as in example.com");
-        assert_eq!(domain("::1"), Ok(()));
+        refused(domain("--domain", "."), "--domain", "as in example.com");
+        assert_eq!(domain("--domain", "::1"), Ok(()));
     }
 
     /// Asserts that a value is rejected with the name of its option and a remedy.
@@ -207,10 +207,10 @@ mod tests {
             "192.0.2.1",
             "localhost",
         ] {
-            assert_eq!(domain(good), Ok(()), "{good}");
+            assert_eq!(domain("--domain", good), Ok(()), "{good}");
         }
-        refused(domain("*.example.com"), "--domain", ".example.com");
-        refused(domain("bücher.test"), "--domain", "write its DNS form: xn--bcher-kva.test");
+        refused(domain("--domain", "*.example.com"), "--domain", ".example.com");
+        refused(domain("--domain", "bücher.test"), "--domain", "write its DNS form: xn--bcher-kva.test");
         let long = "a".repeat(64) + ".test";
         for bad in [
             "https://example.com",
@@ -223,26 +223,26 @@ mod tests {
             &long,
             ".",
         ] {
-            refused(domain(bad), "--domain", "as in example.com");
+            refused(domain("--domain", bad), "--domain", "as in example.com");
         }
     }
 
     #[test]
     fn names_may_be_wildcards() {
         for good in ["_", "example.com", "*.example.com", ".example.com", "www.example.*", "192.0.2.1"] {
-            assert_eq!(name(good), Ok(()), "{good}");
+            assert_eq!(name("--name", good), Ok(()), "{good}");
         }
         for bad in ["http://example.com", "a..b", "exa mple", "-t", "*.x.*", ".x.*", "*.x.", "x.*."] {
-            refused(name(bad), "--name", "*.example.com");
+            refused(name("--name", bad), "--name", "*.example.com");
         }
         for (bad, form) in [
             ("bücher.example", "xn--bcher-kva.example"),
             ("*.bücher.example", "*.xn--bcher-kva.example"),
             (".Пример.рф", ".xn--e1afmkfd.xn--p1ai"),
         ] {
-            refused(name(bad), "--name", &format!("so write {form}"));
+            refused(name("--name", bad), "--name", &format!("so write {form}"));
         }
-        refused(name("bü cher.example"), "--name", "is not a valid host name");
+        refused(name("--name", "bü cher.example"), "--name", "is not a valid host name");
     }
 
     #[test]

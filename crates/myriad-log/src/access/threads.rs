@@ -158,9 +158,9 @@ impl LogThreads {
         let mut state = self.shared.state.lock();
         let state = &mut *state;
         let waiting = state.queues.get(&key).map_or(0, |queue| queue.bytes);
-        let has_room =
-            waiting + bytes <= self.shared.bounds.file && state.bytes + bytes <= self.shared.bounds.all;
-        // A batch that is larger than the limit is accepted if its queue is empty.
+        let has_room = bytes == 0
+            || waiting + bytes <= self.shared.bounds.file && state.bytes + bytes <= self.shared.bounds.all;
+        // A batch that is larger than the limit is accepted if its queue is empty, and one without lines always is.
         if !has_room && waiting > 0 {
             state.losses.add(batch.path(), batch.bytes(), Loss::queue_full(waiting));
             return;

@@ -25,7 +25,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off")
     .repeats()
     .differs(
-        "images are rotated as their Exif orientation specifies, ICC profiles are preserved, and PNG is never \
+        "images are rotated as their Exif orientation specifies, ICC profiles of JPEG and PNG are preserved, and PNG is never \
              interlaced; separate threads do the work, and if too many images are queued, the response is 503",
     ),
     Directive::new(

@@ -49,7 +49,7 @@ impl ResponseHold for ImageFilter {
             return Ok(answer);
         }
         let Some(wanted) = self.wanted(exchange) else {
-            return Err(refused(exchange, "invalid size, angle or quality"));
+            return Err(refused(exchange, "a size or an angle is invalid, or a setting cannot be evaluated"));
         };
         if answer.known_length().is_some_and(|length| length > self.buffer) {
             return Err(refused(exchange, "the response is longer than \"image_filter_buffer\""));
@@ -107,9 +107,7 @@ async fn inspect(
 }
 
 fn aborted(exchange: &Exchange) -> PhaseStep {
-    exchange
-        .request
-        .log(LogLevel::Error, format_args!("image filter: the response of the origin is incomplete"));
+    exchange.request.log(LogLevel::Error, format_args!("image filter: the response is incomplete"));
     PhaseStep::Error(502)
 }
 
@@ -135,7 +133,7 @@ async fn convert_held(
                 .log(LogLevel::Error, format_args!("image filter: {} image: {fault}", kind.name()));
             return PhaseStep::Error(UNSUPPORTED);
         }
-        JobResult::Lost => return refused(exchange, "the image cannot be read"),
+        JobResult::Lost => return refused(exchange, "the image cannot be processed"),
         JobResult::Busy => {
             exchange.request.log(
                 LogLevel::Error,

@@ -52,7 +52,7 @@ impl CertificateSlot {
     /// Replaces the certificate. `text` contains the chain and the private key in PEM. Returns an error, without
     /// effect, if one of them cannot be read, the key does not match, or the certificate lacks a name of the order.
     pub fn fill(&self, text: &[u8]) -> Result<Arc<CertificateInfo>, AcmeError> {
-        let refuse = |why: &str| AcmeError::Protocol(format!("the certificate {why}"));
+        let refuse = |why: &str| AcmeError::Certificate(format!("the certificate {why}"));
         let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();
         let facts = chain.first().and_then(|first| CertificateInfo::from_der(first));
         let facts = Arc::new(facts.ok_or_else(|| refuse("cannot be read"))?);
@@ -61,10 +61,11 @@ impl CertificateSlot {
                 return Err(refuse(&format!("is not valid for {identifier}")));
             }
         }
-        let key = SigningKey::from_pem(text).ok_or_else(|| refuse("is stored without its private key"))?;
-        let signing = key.in_tls().map_err(|error| refuse(&error.to_string()))?;
+        let key = SigningKey::from_pem(text).ok_or_else(|| refuse("has no usable private key"))?;
+        let unusable = |error| refuse(&format!("cannot be used with its private key: {error}"));
+        let signing = key.in_tls().map_err(unusable)?;
         let certified = CertifiedKey::new(chain, signing);
-        certified.keys_match().map_err(|error| refuse(&error.to_string()))?;
+        certified.keys_match().map_err(unusable)?;
         *self.issued.write() =
             Some(IssuedCertificate { certified: Arc::new(certified), facts: Arc::clone(&facts) });
         self.ready.store(true, Ordering::Release);

@@ -15,8 +15,10 @@ pub enum AcmeError {
     },
     /// The authority reported an error, by a status other than 2xx or within an order (RFC 8555 section 6.7).
     Problem(AcmeProblem),
-    /// A response of the authority violates the protocol, or a certificate with its key is unusable; the text contains the reason.
+    /// A response of the authority violates the protocol; the text contains the reason.
     Protocol(String),
+    /// A certificate with its key, issued or stored, is unusable; the text contains the reason.
+    Certificate(String),
     /// The authority could not validate a name, or does not offer the configured challenge for it.
     Validation {
         /// DNS name or IP address that was not validated.
@@ -69,7 +71,7 @@ impl fmt::Display for AcmeError {
             Self::Validation { identifier, why } => {
                 write!(f, "the certificate authority could not validate \"{identifier}\": {why}")
             }
-            Self::Refused(why) => f.write_str(why),
+            Self::Refused(why) | Self::Certificate(why) => f.write_str(why),
             Self::Cryptography(what) => write!(f, "{what} failed"),
             Self::Stopped => f.write_str("stopped"),
         }
@@ -81,7 +83,10 @@ impl std::error::Error for AcmeError {}
 impl fmt::Display for AcmeProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.kind.is_empty() { "problem" } else { self.kind.as_str() };
-        write!(f, "{kind} (status {})", self.status)?;
+        f.write_str(kind)?;
+        if self.status != 0 {
+            write!(f, " (status {})", self.status)?;
+        }
         if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
     }
 }

@@ -88,7 +88,10 @@ pub fn request_status(question: StatusRequest, tell: StatusCallback) {
         return tell(Err("the certificate or the certificate of its issuer cannot be parsed".to_owned()));
     };
     let Some(host) = plain_host(&question.url) else {
-        return tell(Err(format!("the OCSP responder URL \"{}\" does not begin with http://", question.url)));
+        return tell(Err(format!(
+            "the OCSP responder URL \"{}\" is invalid or does not begin with http://",
+            question.url
+        )));
     };
     let key = (question.url.clone(), OcspId::of(&certificate, &issuer).key());
     ASKERS.enqueue(StatusQuery { question, key, host, since: Instant::now() }, tell);

@@ -1,4 +1,5 @@
-//! Remedies for errors, selected by a text in the message. The first matching row applies.
+//! Remedies for errors, selected by a text in the message, in which "…" stands for any text. The first matching row
+//! applies.
 
 const REMEDIES: &[(&str, &str)] = &[
     ("(24: Too many open files)", "raise worker_rlimit_nofile, or LimitNOFILE of the service"),
@@ -12,15 +13,15 @@ const REMEDIES: &[(&str, &str)] = &[
     ("connect() failed (110", "the origin does not respond: check its load and the firewalls in between"),
     ("connect() failed (113", "the origin is unreachable: check the network and firewalls"),
     (
-        "connect() to \"…\" failed (2: ",
+        "connect() to … failed (2: ",
         "php-fpm is not running, or has a different socket: compare `listen` of its pool",
     ),
     (
-        "connect() to \"…\" failed (13: ",
+        "connect() to … failed (13: ",
         "allow the worker user to access the socket: listen.owner, listen.group of the pool",
     ),
     (
-        "connect() to \"…\" failed (11: ",
+        "connect() to … failed (11: ",
         "php-fpm is overloaded: raise pm.max_children and listen.backlog (myriad tune)",
     ),
     (
@@ -89,8 +90,17 @@ const REMEDIES: &[(&str, &str)] = &[
 
 /// Returns the advice for an error message of the log, or for a group of messages; `None` if no general advice exists.
 pub fn remedy(message: &str) -> Option<&'static str> {
-    let found = REMEDIES.iter().find(|(part, _)| message.contains(part));
+    let found = REMEDIES.iter().find(|(pattern, _)| contains(message, pattern));
     found.map(|(_, advice)| *advice)
+}
+
+/// Returns whether a message contains the parts of a pattern between its "…", in this order.
+fn contains(message: &str, pattern: &str) -> bool {
+    let mut rest = Some(message);
+    for part in pattern.split('…') {
+        rest = rest.and_then(|rest| rest.find(part).map(|at| &rest[at + part.len()..]));
+    }
+    rest.is_some()
 }
 
 #[cfg(test)]
@@ -99,9 +109,13 @@ mod tests {
 
     #[test]
     fn most_specific_part_of_message_selects_remedy() {
-        let advice = remedy("connect() to \"…\" failed (13: Permission denied) while connecting to upstream")
-            .expect("one");
-        assert!(advice.contains("listen.owner"));
+        for address in ["unix:/run/php.sock", "…"] {
+            let message =
+                format!("connect() to {address} failed (13: Permission denied) while connecting to upstream");
+            assert!(remedy(&message).expect("one").contains("listen.owner"), "{address}");
+        }
+        let advice = remedy("user \"admin\" was not found in \"/etc/users\"").expect("one");
+        assert!(advice.contains("fail2ban"));
         assert!(
             remedy("open() \"…\" failed (2: No such file or directory)")
                 .expect("one")

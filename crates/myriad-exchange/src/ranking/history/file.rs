@@ -21,7 +21,7 @@ pub enum HistoryError {
     Head,
     /// The file has another version.
     Version(u32),
-    /// So many records are damaged that the file cannot be trusted.
+    /// So many records have a wrong checksum or time that the file cannot be trusted.
     Records(usize),
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for HistoryError {
         match self {
             Self::Head => f.write_str("it is not a history file, or is truncated"),
             Self::Version(version) => write!(f, "it has version {version} instead of {VERSION}"),
-            Self::Records(count) => write!(f, "{count} of its records are damaged"),
+            Self::Records(count) => write!(f, "{count} of its records have a wrong checksum or time"),
         }
     }
 }
