@@ -7,7 +7,7 @@
 
 use myriad_http::Method;
 use myriad_net::RequestBody;
-use myriad_policy::{BypassReason, RequestFacts, bypass};
+use myriad_policy::{Admission, BypassReason, RequestFacts, bypass};
 use myriad_script::EvalError;
 
 use myriad_exchange::exchange::{Exchange, Request};
@@ -45,7 +45,9 @@ pub(crate) fn applies(
     {
         return Ok(false);
     }
-    if !request.cache.shared_by_condition && !cache.share.any_true(request, frame)? {
+    // After an internal redirect, the conditions of the new location apply.
+    let was_shared = std::mem::take(&mut request.cache.shared_by_condition);
+    if cache.share.is_empty() || (!was_shared && !cache.share.any_true(request, frame)?) {
         return Ok(false);
     }
     let facts =
@@ -63,6 +65,14 @@ pub(crate) fn applies(
     // A later request that is equal in the parts that the rules read may differ in parts that these conditions read.
     request.shortcut.depends_on_more.set(true);
     Ok(true)
+}
+
+/// Returns whether the response to a request of [`applies`] is not stored, because it sets no lifetime itself. The upstream
+/// must permit that it is shared: the validity that the configuration sets for other pages does not apply.
+pub(crate) fn is_unapproved(request: &Request, admission: &Admission) -> bool {
+    let is_from_response =
+        matches!(admission, Admission::Store(lifetime) if lifetime.source.is_from_response());
+    request.cache.shared_by_condition && !is_from_response
 }
 
 /// Returns whether a condition of `*_no_cache` is true, so that the response is not stored.

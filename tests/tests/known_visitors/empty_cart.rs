@@ -24,7 +24,6 @@ add_action('rest_api_init', function () {
         $response->header('Nonce', wp_create_nonce('wc_store_api'));
         $response->header('User-ID', get_current_user_id());
         $response->header('Cart-Token', bin2hex(random_bytes(8)));
-        $response->header('Cache-Control', 'no-store');
         if (get_option('cases_limit')) $response->header('RateLimit-Limit', 25);
         return $response;
     }]);

@@ -86,12 +86,17 @@ class Myriad_Cache_Actor {
 	}
 
 	/**
-	 * Returns whether an argument of the request is a nonce. Plugins choose its name.
+	 * Returns whether an argument of the request is a nonce. Plugins choose its name; ten digits under another name are a time or a number.
 	 *
 	 * @return bool
 	 */
 	private static function has_nonce() {
-		return (bool) preg_grep( '/^[0-9a-f]{10}$/D', array_filter( $_REQUEST, 'is_string' ) ); // phpcs:ignore WordPress.Security -- they are compared only.
+		foreach ( array_filter( $_REQUEST, 'is_string' ) as $name => $value ) { // phpcs:ignore WordPress.Security -- they are compared only.
+			if ( preg_match( '/^[0-9a-f]{10}$/D', $value ) && ( ! ctype_digit( $value ) || false !== stripos( (string) $name, 'nonce' ) ) ) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	/**

@@ -22,6 +22,11 @@ class Myriad_Cache_Client {
 	const PATIENCE = 5;
 
 	/**
+	 * Timeout for the connection of a request that stays open, in seconds. A change is not delayed longer if Myriad is unreachable.
+	 */
+	const PATIENCE_OF_WATCH = 0.5;
+
+	/**
 	 * Maximum length of a response, in bytes.
 	 */
 	const MOST = 1048576;
@@ -87,7 +92,7 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Sends the header of a request with an empty body. close() sends the final chunk.
+	 * Sends the header of a request with an empty body. The request remains open until close() sends the final chunk.
 	 *
 	 * @param string $path Path below the API, and query.
 	 * @return resource|false Connection; false if Myriad cannot be reached.
@@ -99,7 +104,7 @@ class Myriad_Cache_Client {
 			return false;
 		}
 		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file; a failed purge is reported.
-		$stream = @stream_socket_client( $place[0], $number, $why, self::PATIENCE );
+		$stream = @stream_socket_client( $place[0], $number, $why, self::PATIENCE_OF_WATCH );
 		if ( $stream ) {
 			@fwrite( $stream, self::head( 'POST', $place[1] . '/' . $path, $connection['secret'] ) . "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" );
 		}

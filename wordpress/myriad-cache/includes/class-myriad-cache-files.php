@@ -23,11 +23,11 @@ class Myriad_Cache_Files {
 	const BODY_IN_MEMORY = 16384;
 
 	/**
-	 * Number of blocks (512 bytes) that this process had written before the request, or at the last look.
+	 * Number of blocks (512 bytes) that this process had written before the request, or at the last look; null if the request is not observed.
 	 *
-	 * @var int
+	 * @var int|null
 	 */
-	private static $written = 0;
+	private static $written = null;
 
 	/**
 	 * Length of the error log at that time, in bytes.
@@ -44,9 +44,13 @@ class Myriad_Cache_Files {
 	private static $is_upload = false;
 
 	/**
-	 * Starts to observe. A request of staff that changes settings is evaluated even if it writes nothing to the database.
+	 * Starts to observe requests of logged-in users that may change something. A request of staff that changes settings is evaluated even if it writes nothing to the database.
 	 */
 	public static function start() {
+		$method = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared only.
+		if ( ! preg_grep( '/^wordpress_logged_in_/', array_map( 'strval', array_keys( $_COOKIE ) ) ) || ( 'GET' === $method && ! $_GET ) ) { // phpcs:ignore WordPress.Security.NonceVerification -- nothing is read.
+			return;
+		}
 		self::$written = self::written();
 		self::$log     = self::log_length();
 		foreach ( array( 'wp_handle_upload', 'wp_update_attachment_metadata' ) as $filter ) {
@@ -76,12 +80,13 @@ class Myriad_Cache_Files {
 	}
 
 	/**
-	 * Returns whether staff changes settings with this request. Commands and scheduled tasks write backups, exports and caches.
+	 * Returns whether staff changes settings with this request. Commands, scheduled tasks and programs that use the REST API with a key write
+	 * backups, exports and logs.
 	 *
 	 * @return bool
 	 */
 	private static function is_changing() {
-		return 'cli' !== PHP_SAPI && Myriad_Cache_Actor::changes_settings();
+		return 'cli' !== PHP_SAPI && Myriad_Cache_Actor::changes_settings() && ( is_admin() || current_user_can( 'edit_posts' ) );
 	}
 
 	/**
@@ -102,7 +107,8 @@ class Myriad_Cache_Files {
 	private static function log_length() {
 		$log = (string) ini_get( 'error_log' );
 		clearstatcache( true, $log );
-		return '' !== $log && is_file( $log ) ? (int) filesize( $log ) : 0;
+		// phpcs:ignore WordPress.PHP.NoSilencedErrors -- open_basedir may forbid access to the file.
+		return '' === $log ? 0 : (int) @filesize( $log );
 	}
 
 	/**
@@ -120,7 +126,7 @@ class Myriad_Cache_Files {
 	 * file of its body.
 	 */
 	public static function resolve() {
-		if ( ! self::is_changing() || self::$is_upload || $_FILES || '' !== (string) session_id() ) { // phpcs:ignore WordPress.Security.NonceVerification -- nothing is read from the files.
+		if ( null === self::$written || ! self::is_changing() || self::$is_upload || $_FILES || ( function_exists( 'session_id' ) && '' !== (string) session_id() ) ) { // phpcs:ignore WordPress.Security.NonceVerification -- nothing is read from the files.
 			return;
 		}
 		$length  = isset( $_SERVER['CONTENT_LENGTH'] ) ? (int) $_SERVER['CONTENT_LENGTH'] : 0;

@@ -178,7 +178,8 @@ class Myriad_Cache_Page {
 	private static function send_tags() {
 		self::$has_fields = true;
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
-		$is_forbidden = ! Myriad_Cache_Empty_Cart::send_fields() && defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE;
+		$is_announced = Myriad_Cache_Empty_Cart::is_announced();
+		$is_forbidden = $is_announced ? ! Myriad_Cache_Empty_Cart::send_fields() : defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE;
 		if ( $is_forbidden || self::$limit <= 0 ) {
 			header( 'X-Accel-Expires: 0' );
 			return false;

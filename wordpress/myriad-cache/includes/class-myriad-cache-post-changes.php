@@ -70,7 +70,7 @@ class Myriad_Cache_Post_Changes {
 	 * @param WP_Post $post Post.
 	 * @return bool True if the post is such a part.
 	 */
-	private static function is_part( $post ) {
+	public static function is_part( $post ) {
 		switch ( $post->post_type ) {
 			case 'wp_template':
 				Myriad_Cache_Queue::add( 'tpl' . $post->post_name );

@@ -251,9 +251,35 @@ class Myriad_Cache_Sql {
 		$tokens  = self::tokens( $sql );
 		$columns = strlen( $sql ) > self::MOST ? array() : self::columns( strtoupper( $verb[1] ), $tokens );
 		return array(
-			'tables'  => in_array( strtoupper( $verb[1] ), array( 'CALL', 'EXECUTE' ), true ) ? array() : array_keys( self::tables_in( $tokens ) ),
+			'tables'  => in_array( strtoupper( $verb[1] ), array( 'CALL', 'EXECUTE' ), true ) ? array() : array_keys( self::tables_in( self::targets( strtoupper( $verb[1] ), $tokens ) ) ),
 			'columns' => $columns ? $columns : array( self::UNKNOWN ),
 		);
+	}
+
+	/**
+	 * Returns the part of a statement that names the tables that it writes.
+	 *
+	 * @param string   $verb   First word, in capitals.
+	 * @param string[] $tokens Tokens.
+	 * @return string[] Tokens.
+	 */
+	private static function targets( $verb, $tokens ) {
+		$ends  = array(
+			'INSERT'  => array( '(', 'SELECT', 'VALUES', 'VALUE', 'SET', 'WITH' ),
+			'REPLACE' => array( '(', 'SELECT', 'VALUES', 'VALUE', 'SET', 'WITH' ),
+			'UPDATE'  => array( 'SET' ),
+			'DELETE'  => array( 'WHERE' ),
+		);
+		$words = array_map( 'strtoupper', $tokens );
+		$start = (int) array_search( $verb, $words, true );
+		$depth = 0;
+		foreach ( isset( $ends[ $verb ] ) ? array_slice( $words, $start, null, true ) : array() as $at => $word ) {
+			if ( 0 === $depth && in_array( $word, $ends[ $verb ], true ) ) {
+				return array_slice( $tokens, $start, $at - $start );
+			}
+			$depth += '(' === $word ? 1 : ( ')' === $word ? -1 : 0 );
+		}
+		return array_slice( $tokens, $start );
 	}
 
 	/**

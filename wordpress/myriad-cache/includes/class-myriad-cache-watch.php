@@ -26,11 +26,12 @@ class Myriad_Cache_Watch {
 	private static $stream = null;
 
 	/**
-	 * Begins, if the changes of this request always purge. Changes by visitors affect few pages, and must not invalidate others.
+	 * Begins, if the changes of this request always purge. Changes by visitors, such as orders, affect few pages, and must not invalidate
+	 * others. While Myriad is unreachable, nothing is sent.
 	 */
 	public static function begin() {
-		if ( null === self::$stream && did_action( 'init' ) && '' === Myriad_Cache_Actor::visit() ) {
-			self::$stream = Myriad_Cache_Client::open( 'writes?tag=' . rawurlencode( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) ) );
+		if ( null === self::$stream && did_action( 'init' ) && '' === Myriad_Cache_Actor::visit() && ! Myriad_Cache_Actor::is_checkout() && ! get_option( Myriad_Cache_Queue::PENDING ) ) {
+			self::$stream = Myriad_Cache_Client::open( 'writes?tag=' . rawurlencode( Myriad_Cache_Tags::named( 's' ) ) );
 		}
 	}
 

@@ -98,6 +98,6 @@ struct PlannedApi {
 
 impl PlannedHandler for PlannedApi {
     fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
-        Some(Box::new(ApiHandler { write: self.write, scope: self.scope.clone(), prefix: prefix.into() }))
+        Some(Box::new(ApiHandler::new(self.write, self.scope.clone(), prefix.into())))
     }
 }

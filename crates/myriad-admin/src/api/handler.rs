@@ -20,7 +20,7 @@ use super::call::ApiCall;
 use super::inspect;
 use super::plus;
 use super::scope::ApiScope;
-use super::unfinished_writes;
+use super::unfinished_writes::{self, WriterCount};
 use crate::admin::Administrator;
 use crate::monitoring;
 use crate::purge::foreign_page;
@@ -58,11 +58,20 @@ const OPENAPI: &str = include_str!("openapi.json");
 #[derive(Clone, Debug)]
 pub(crate) struct ApiHandler {
     /// `write=on`: changes are permitted.
-    pub(crate) write: bool,
+    write: bool,
     /// Required secret and permitted cache zone of the API.
-    pub(crate) scope: ApiScope,
+    scope: ApiScope,
     /// Prefix of the location, which precedes the paths of the API.
     pub(crate) prefix: Box<[u8]>,
+    /// Number of applications that write (`POST …/writes`).
+    writers: WriterCount,
+}
+
+impl ApiHandler {
+    /// Creates the handler of a location. `prefix` is the prefix of the location.
+    pub(crate) fn new(write: bool, scope: ApiScope, prefix: Box<[u8]>) -> Self {
+        Self { write, scope, prefix, writers: WriterCount::default() }
+    }
 }
 
 impl Handler for ApiHandler {
@@ -170,7 +179,7 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
         }
         b"writes" if request.received.head.method() == Method::Post => {
             may_write(request, rules, admitted)?;
-            unfinished_writes::parse_call(&request.route.args)
+            unfinished_writes::parse_call(&request.route.args, &rules.writers)
         }
         b"purge" | b"writes" => Err(ApiRejection::method("POST")),
         b"upstreams" if request.received.head.method() == Method::Post => {
@@ -314,7 +323,7 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
 /// Executes a call on a separate thread. Values of query arguments are hidden unless the client is `proven` (has sent a
 /// secret).
 async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, proven: bool) -> PhaseStep {
-    let is_unfinished = matches!(call, ApiCall::Writes(_));
+    let is_unfinished = matches!(call, ApiCall::Writes(..));
     let mut asked = match call {
         ApiCall::Plus(asked) => return execute_plus(exchange, asked).await,
         ApiCall::Known(asked) => asked,
@@ -325,7 +334,7 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
         },
-        ApiCall::Writes(tags) => match unfinished_writes::wait(exchange, tags).await {
+        ApiCall::Writes(tag, _permit) => match unfinished_writes::wait(exchange, tag).await {
             Ok(purge) => purge,
             Err(answer) => return answer,
         },

@@ -6,11 +6,12 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::protocol::{AdminRequest, MOST_REQUEST_BYTES, PurgeRequest};
+use crate::protocol::{AdminRequest, PurgeRequest};
 use myriad_exchange::exchange::{Exchange, PhaseStep};
-use myriad_http::body::Body as _;
+use myriad_http::body::{Body as _, BodyError};
 use myriad_log::LogLevel;
 use myriad_net::RequestBody;
 
@@ -18,64 +19,62 @@ use super::answer::{ApiRejection, json_answer};
 use super::arguments::Arguments;
 use super::call::ApiCall;
 
-/// Maximum number of these requests at the same time, over all workers. Each occupies a connection.
-const MAX_WRITERS: usize = 1024;
+/// Maximum number of these requests at the same time in one location, over all workers. Each occupies a connection.
+const MAX_WRITERS: usize = 64;
 
-static WRITERS: AtomicUsize = AtomicUsize::new(0);
+/// Number of applications that write, of one location: each site of a server has its own.
+pub(super) type WriterCount = Arc<AtomicUsize>;
 
 /// Place of a request among [`MAX_WRITERS`]; dropping it frees the place.
-struct WriterPermit;
+pub(super) struct WriterPermit(WriterCount);
 
 impl WriterPermit {
     /// Returns a permit; `None` if all are in use.
-    fn try_acquire() -> Option<Self> {
-        let permit = Self;
-        (WRITERS.fetch_add(1, SeqCst) < MAX_WRITERS).then_some(permit)
+    fn try_acquire(count: &WriterCount) -> Option<Self> {
+        let permit = Self(Arc::clone(count));
+        (count.fetch_add(1, SeqCst) < MAX_WRITERS).then_some(permit)
     }
 }
 
 impl Drop for WriterPermit {
     fn drop(&mut self) {
-        WRITERS.fetch_sub(1, SeqCst);
+        self.0.fetch_sub(1, SeqCst);
     }
 }
 
 /// Parses the query arguments: `tag` is the tag of the pages to invalidate.
-pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, ApiRejection> {
+pub(super) fn parse_call(arguments: &[u8], count: &WriterCount) -> Result<ApiCall, ApiRejection> {
     let tag = Arguments::parse(arguments, &["tag"]).map(|mut arguments| arguments.take("tag"));
-    match tag.map_err(|why| ApiRejection::new(400, &why))? {
-        Some(tag) if !tag.trim().is_empty() => Ok(ApiCall::Writes(tag)),
-        _ => Err(ApiRejection::new(400, "\"tag\" is missing; specify the tag of the pages to invalidate")),
-    }
+    let Some(tag) = tag.map_err(|why| ApiRejection::new(400, &why))?.filter(|tag| !tag.trim().is_empty())
+    else {
+        return Err(ApiRejection::new(400, "\"tag\" is missing; specify the tag of the pages to invalidate"));
+    };
+    let permit = WriterPermit::try_acquire(count);
+    let permit = permit
+        .ok_or_else(|| ApiRejection::new(503, "too many applications are writing; purge pages afterwards"))?;
+    Ok(ApiCall::Writes(tag, permit))
 }
 
 /// Waits until the body is complete, and returns the response as error. Returns a purge if the connection is closed first.
 pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRequest, PhaseStep> {
-    let Some(_permit) = WriterPermit::try_acquire() else {
-        return Err(
-            ApiRejection::new(503, "too many applications are writing; purge pages afterwards").answer()
-        );
-    };
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
-    let mut length = 0;
-    while let Some(piece) = poll_fn(|cx| Pin::new(&mut body).poll_data(cx)).await {
-        let Ok(piece) = piece else {
-            exchange.request.log(
-                LogLevel::Warn,
-                format_args!(
-                    "an application was terminated before it purged the pages that its writes changed: pages with the tag \"{}\" \
-                     are invalidated; see the log of the application for the cause",
-                    tag.escape_debug()
-                ),
-            );
-            let purge = PurgeRequest { tags: vec![tag], invalidate: true, ..PurgeRequest::default() };
-            return Ok(AdminRequest::Purge(purge));
-        };
-        length += piece.len();
-        if length > MOST_REQUEST_BYTES {
-            return Err(ApiRejection::new(413, "the body of this request must be empty").answer());
-        }
-    }
-    Err(json_answer(200, "{}\n".to_owned()))
+    let error = match poll_fn(|cx| Pin::new(&mut body).poll_data(cx)).await {
+        None => return Err(json_answer(200, "{}\n".to_owned())),
+        Some(Ok(_)) => return Err(ApiRejection::new(400, "the body of this request must be empty").answer()),
+        Some(Err(error)) => error,
+    };
+    let reason = match error {
+        BodyError::Timeout => "has been writing for longer than client_body_timeout and has not purged",
+        _ => "was terminated before it purged",
+    };
+    exchange.request.log(
+        LogLevel::Warn,
+        format_args!(
+            "an application {reason} the pages that its writes changed: pages with the tag \"{}\" are invalidated; see the \
+             log of the application for the cause",
+            tag.escape_debug()
+        ),
+    );
+    Ok(AdminRequest::Purge(PurgeRequest { tags: vec![tag], invalidate: true, ..PurgeRequest::default() }))
 }

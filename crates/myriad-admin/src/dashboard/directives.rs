@@ -44,6 +44,6 @@ struct PlannedDashboard {
 impl PlannedHandler for PlannedDashboard {
     fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
         let scope = ApiScope { secret: self.secret, zone: None };
-        Some(Box::new(DashboardHandler(ApiHandler { write: false, scope, prefix: prefix.into() })))
+        Some(Box::new(DashboardHandler(ApiHandler::new(false, scope, prefix.into()))))
     }
 }

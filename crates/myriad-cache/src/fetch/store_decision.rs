@@ -237,7 +237,12 @@ fn admission(
         large_request: is_large_request(fields),
         delay_ms: arrival.delay_ms,
     };
-    arrival.judged(|now, _| admit(&facts, &rules, now))
+    let admission = arrival.judged(|now, _| admit(&facts, &rules, now));
+    if share::is_unapproved(request, &admission) {
+        Admission::Refuse(StoreRefusal::NoCache)
+    } else {
+        admission
+    }
 }
 
 /// Returns whether a response is the slice that the request's key names (`slice`).

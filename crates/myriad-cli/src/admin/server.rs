@@ -58,7 +58,7 @@ impl ControlServer {
                     Ok(client) => shared.receive(UnixStream::from(client)),
                     // The connection remains in the queue, so that the socket is ready at once.
                     Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                        thread::sleep(NO_FILE_PAUSE)
+                        thread::sleep(NO_FILE_PAUSE);
                     }
                     Err(_) => {}
                 }

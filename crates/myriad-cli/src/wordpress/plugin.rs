@@ -105,7 +105,7 @@ const NAME: &str = "myriad-cache";
 /// Interval at which WordPress is requested to run its scheduled tasks.
 const CLOCK: &str = "15s";
 /// Directives for the API of a plugin: while PHP writes, which cron does for minutes, it sends nothing (`POST …/writes`).
-const WRITES: &str = "client_body_timeout 1h; client_min_rate off;";
+const WRITES: &str = "client_body_timeout 10m; client_min_rate off;";
 /// Length of a secret, in bytes.
 const SECRET_BYTES: usize = 32;
 

@@ -349,6 +349,31 @@ mod tests {
     }
 
     #[test]
+    fn request_to_reopen_is_accepted_while_the_queue_is_full() {
+        let folder = LogTestFolder::new("reopen");
+        let threads = LogThreads::within(Bounds { file: 4, all: 8 });
+        let open = threads.shared.open.lock();
+        let line = b"longer than the limit\n".to_vec();
+        threads.enqueue(Batch::Line {
+            path: folder.log("a.log").path().into(),
+            rules: None,
+            now_ms: 0,
+            line,
+        });
+        let is_written = || threads.shared.state.lock().queues[&QueueKey::Variable].is_taken;
+        while !is_written() {
+            std::thread::yield_now();
+        }
+        threads.enqueue(Batch::Reopen);
+        assert!(matches!(
+            threads.shared.state.lock().queues[&QueueKey::Variable].batches.front(),
+            Some(Batch::Reopen)
+        ));
+        drop(open);
+        assert!(threads.wait_until_written(LONG) && threads.losses().is_empty());
+    }
+
+    #[test]
     fn full_disk_is_reported_with_lost_line_count() {
         let threads = LogThreads::default();
         let full: OwnedFd =
