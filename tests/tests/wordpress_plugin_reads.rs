@@ -211,7 +211,7 @@ const CASES: &[Case] = &[
     case(
         "transient-of-the-network-of-another-page",
         "return 'again ' . $site_cached();",
-        "$wpdb->query(\"DELETE FROM {$wpdb->options} WHERE option_name LIKE '%case_site'\"); wp_update_post(['ID' => $ids[11], 'post_title' => 'Renamed again']);",
+        "$wpdb->query(\"DELETE FROM {$wpdb->options} WHERE option_name LIKE '%_transient_%case_site'\"); wp_update_post(['ID' => $ids[11], 'post_title' => 'Renamed again']);",
     ),
     case(
         "transient-stored-during-shutdown",
@@ -221,7 +221,7 @@ const CASES: &[Case] = &[
     case(
         "transient-stored-during-shutdown-of-another-page",
         "return 'again ' . $late();",
-        "$wpdb->query(\"DELETE FROM {$wpdb->options} WHERE option_name LIKE '%case_late'\"); wp_update_post(['ID' => $ids[12], 'post_title' => 'Renamed again']);",
+        "$wpdb->query(\"DELETE FROM {$wpdb->options} WHERE option_name LIKE '%_transient_%case_late'\"); wp_update_post(['ID' => $ids[12], 'post_title' => 'Renamed again']);",
     ),
     case(
         "table-without-prefix",
