@@ -323,7 +323,7 @@ fn files_that_a_server_compresses_after_their_first_request_are_not_reported() {
             "<html><script src=\"/late.js\"></script><script src=\"/never.js\"></script></html>",
         ),
         "/late.js" if requests.fetch_add(1, Relaxed) > 0 => {
-            call.answer("HTTP/1.1 200 OK\nContent-Type: text/javascript\nContent-Encoding: br", "any bytes")
+            call.answer("HTTP/1.1 200 OK\nContent-Type: text/javascript\nContent-Encoding: br", "any bytes");
         }
         "/late.js" | "/never.js" => {
             call.answer("HTTP/1.1 200 OK\nContent-Type: text/javascript", script.as_bytes());
