@@ -179,7 +179,8 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
         }
         b"writes" if request.received.head.method() == Method::Post => {
             may_write(request, rules, admitted)?;
-            unfinished_writes::parse_call(&request.route.args, &rules.writers)
+            let (tag, permit) = unfinished_writes::admit_writer(&request.route.args, &rules.writers)?;
+            Ok(ApiCall::Writes(tag, permit))
         }
         b"purge" | b"writes" => Err(ApiRejection::method("POST")),
         b"upstreams" if request.received.head.method() == Method::Post => {

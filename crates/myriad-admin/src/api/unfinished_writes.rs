@@ -17,7 +17,6 @@ use myriad_net::RequestBody;
 
 use super::answer::{ApiRejection, json_answer};
 use super::arguments::Arguments;
-use super::call::ApiCall;
 
 /// Maximum number of these requests at the same time in one location, over all workers. Each occupies a connection.
 const MAX_WRITERS: usize = 64;
@@ -42,8 +41,11 @@ impl Drop for WriterPermit {
     }
 }
 
-/// Parses the query arguments: `tag` is the tag of the pages to invalidate.
-pub(super) fn parse_call(arguments: &[u8], count: &WriterCount) -> Result<ApiCall, ApiRejection> {
+/// Parses the query arguments, and counts the request. Returns the tag of the pages to invalidate (`tag`).
+pub(super) fn admit_writer(
+    arguments: &[u8],
+    count: &WriterCount,
+) -> Result<(String, WriterPermit), ApiRejection> {
     let tag = Arguments::parse(arguments, &["tag"]).map(|mut arguments| arguments.take("tag"));
     let Some(tag) = tag.map_err(|why| ApiRejection::new(400, &why))?.filter(|tag| !tag.trim().is_empty())
     else {
@@ -52,7 +54,7 @@ pub(super) fn parse_call(arguments: &[u8], count: &WriterCount) -> Result<ApiCal
     let permit = WriterPermit::try_acquire(count);
     let permit = permit
         .ok_or_else(|| ApiRejection::new(503, "too many applications are writing; purge pages afterwards"))?;
-    Ok(ApiCall::Writes(tag, permit))
+    Ok((tag, permit))
 }
 
 /// Waits until the body is complete, and returns the response as error. Returns a purge if the connection is closed first.

@@ -137,7 +137,7 @@ fn unknown_zone_error_lists_known_zones() {
 fn page_is_shown_by_its_url_and_by_its_key() {
     let (administrator, _zone) = site();
     let shown = |page: &str| {
-        let request = PageRequest { page: page.to_owned(), zone: None };
+        let request = PageRequest { page: page.to_owned(), ..PageRequest::default() };
         let replies = asked(&administrator, &AdminRequest::Page(request));
         keys(&replies).join(" ")
     };
@@ -150,7 +150,11 @@ fn page_is_shown_by_its_url_and_by_its_key() {
 #[test]
 fn page_report_contains_all_known_fields() {
     let (administrator, zone) = site();
-    let request = AdminRequest::Page(PageRequest { page: "/a".to_owned(), zone: Some("z".to_owned()) });
+    let request = AdminRequest::Page(PageRequest {
+        page: "/a".to_owned(),
+        zone: Some("z".to_owned()),
+        ..PageRequest::default()
+    });
     let replies = asked(&administrator, &request);
     let page = pages(&replies)[0];
     assert_eq!((page.zone.as_str(), page.url.as_deref()), ("z", Some("http://a.test/a")));
