@@ -8,7 +8,7 @@ const SWISS: &str = "198.51.100.7";
 const BRITISH: &str = "203.0.113.9";
 
 /// WooCommerce's geolocation, and prices with the taxes of the country. The file is in WooCommerce's folder.
-const SHOP: &str = r#"<?php
+const SHOP: &str = r"<?php
 class WC_Geolocation {
     static function geolocate_ip($address = '', $fallback = false, $api_fallback = true) {
         $country = apply_filters('woocommerce_geolocate_ip', false, $address, $fallback, $api_fallback);
@@ -30,10 +30,10 @@ add_action('template_redirect', function () {
         exit;
     }
 });
-"#;
+";
 
 /// Plugins: one determines the country itself; WOOCS stores the currency by address; CURCY sets a cookie.
-const PLUGINS: &str = r#"<?php
+const PLUGINS: &str = r"<?php
 add_action('plugins_loaded', function () { require WP_PLUGIN_DIR . '/woocommerce/case.php'; });
 add_shortcode('zone', function () { return 'zone ' . WC_Geolocation::geolocate_ip()['country']; });
 add_shortcode('money', function () { return 'money ' . apply_filters('woocommerce_currency', 'GBP'); });
@@ -59,7 +59,7 @@ if (get_option('case_switcher') === 'curcy') {
     }, 1);
     add_filter('woocommerce_currency', function ($currency) { return $_COOKIE['wmc_current_currency'] ?? $currency; });
 }
-"#;
+";
 
 /// Creates the site, and a page for each shortcode.
 fn shop(location: &str, switcher: &str) -> WordPress {

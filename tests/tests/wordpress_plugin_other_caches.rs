@@ -73,7 +73,7 @@ fn the_shorter_validity_applies_if_another_plugin_states_one() {
 }
 
 /// Page cache that stores pages in files and sends them before WordPress is loaded, as WP Super Cache does.
-const DROP_IN: &str = r#"<?php
+const DROP_IN: &str = r"<?php
 $copy = __DIR__ . '/copies/' . md5($_SERVER['REQUEST_URI'] ?? '') . '.html';
 if (($_SERVER['REQUEST_METHOD'] ?? '') === 'GET' && PHP_SAPI !== 'cli') {
     if (is_file($copy)) { readfile($copy); exit; }
@@ -85,7 +85,7 @@ if (($_SERVER['REQUEST_METHOD'] ?? '') === 'GET' && PHP_SAPI !== 'cli') {
         return $page;
     });
 }
-"#;
+";
 
 #[test]
 fn a_page_cache_in_php_stores_no_page_that_myriad_requests() {
@@ -117,13 +117,13 @@ fn a_page_cache_in_php_stores_no_page_that_myriad_requests() {
 }
 
 /// WP Fastest Cache's function, with which a page is excluded.
-const FASTEST: &str = r#"<?php
+const FASTEST: &str = r"<?php
 if (($_SERVER['REQUEST_METHOD'] ?? '') === 'GET' && PHP_SAPI !== 'cli') {
     $GLOBALS['refused'] = false;
     function wpfc_exclude_current_page() { $GLOBALS['refused'] = true; }
     ob_start(function ($page) { return $page . ($GLOBALS['refused'] ? '<!-- not stored -->' : '<!-- stored -->'); });
 }
-"#;
+";
 
 #[test]
 fn site_health_names_a_page_cache_without_a_drop_in() {

@@ -10,14 +10,14 @@ use super::visitors::{made, readers, served, site};
 
 /// Plugin that reads the visitor on every page. The effect depends on the page: none, a greeting, a text for one role, and
 /// a text after a file exists.
-const READS: &str = r#"<?php
+const READS: &str = r"<?php
 add_role('patron', 'Patron', ['read' => true]);
 add_action('wp', function () { return is_user_logged_in(); });
 add_action('wp_footer', function () { if (is_page('greeting') && is_user_logged_in()) echo 'Hello, ', wp_get_current_user()->display_name; });
 add_action('wp_footer', function () { if (is_singular('page') && in_array('patron', wp_get_current_user()->roles)) echo '<p>For patrons</p>'; });
 add_action('wp_footer', function () { if (is_home() && is_user_logged_in() && file_exists(__DIR__ . '/later')) echo '<p>Members</p>'; });
 add_action('template_redirect', function () { if (is_page('closed') && is_user_logged_in()) { wp_redirect(home_url('/')); exit; } });
-"#;
+";
 
 const PAGES: &str = "foreach (['plain', 'greeting', 'closed'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
     'post_title' => $name, 'post_name' => $name]); \

@@ -9,7 +9,7 @@ use super::host;
 
 /// Substitute for WooCommerce: the cart of its Store API with the token of a new session, and its AJAX request for
 /// fragments. The cart is that of a cookie.
-const CARTS: &str = r#"<?php
+const CARTS: &str = r"<?php
 class Cases_Cart { function is_empty() { return empty($_COOKIE['woocommerce_items_in_cart']); } }
 class Cases_Session { function has_session() { return isset($_COOKIE['wp_woocommerce_session_0']); } }
 class Cases_Shop { public $cart, $session; }
@@ -35,7 +35,7 @@ add_action('template_redirect', function () {
     do_action('wc_ajax_get_refreshed_fragments');
     wp_send_json(['fragments' => wp_loginout('', false), 'by' => $_SERVER['REQUEST_METHOD'], 'time' => $_POST['time'] ?? '']);
 }, 0);
-"#;
+";
 
 const CART: &str = "/wp-json/wc/store/v1/cart";
 const FRAGMENTS: &str = "/?wc-ajax=get_refreshed_fragments";

@@ -8,7 +8,7 @@ use super::host;
 use super::visitors::served;
 
 /// Plugin that starts a session on every page, and sets a value on some.
-const SESSIONS: &str = r#"<?php
+const SESSIONS: &str = r"<?php
 add_action('init', function () {
     wp_mkdir_p(WP_CONTENT_DIR . '/sessions');
     session_save_path(WP_CONTENT_DIR . '/sessions');
@@ -25,7 +25,7 @@ add_action('wp_footer', function () {
     echo '<p>', count($_SESSION['cart']['items']), ' cups</p>';
 });
 add_action('template_redirect', function () { if (isset($_GET['moved'])) { wp_redirect(home_url('/about/')); exit; } });
-"#;
+";
 
 fn count_sessions(site: &WordPress) -> usize {
     fs::read_dir(site.root().join("wp-content/sessions")).map_or(0, Iterator::count)
