@@ -365,7 +365,8 @@ fn an_archive_that_its_origin_sends_in_a_coding_reaches_all_clients_byte_for_byt
 
 #[test]
 fn long_page_is_stored_compressed_for_its_first_clients() {
-    let text: String = (0..30_000).map(|number| format!("line {} of a page\n", number * 7919)).collect();
+    let text =
+        (0..30_000).fold(String::new(), |text, number| text + &format!("line {} of a page\n", number * 7919));
     let body = text.clone();
     let (server, _origin) =
         Cached { server: "fastcgi_cache_valid 1h; gzip on; gzip_types *;", ..Cached::default() }
