@@ -25,7 +25,8 @@ add_action('admin_menu', function () {
 function hidden_screen() {
     if (isset($_POST['hidden_text'])) {
         check_admin_referer('hidden');
-        file_put_contents(hidden_file(), wp_unslash($_POST['hidden_text'] . ' ' . $_POST['hidden_number']));
+        // Written by another process: Myriad's plugin observes the files that PHP writes.
+        exec('printf %s ' . escapeshellarg(wp_unslash($_POST['hidden_text'] . ' ' . $_POST['hidden_number'])) . ' > ' . escapeshellarg(hidden_file()));
     }
     echo '<form method="post"><input name="hidden_text" value="A text"><input type="number" name="hidden_number" value="1"><input type="submit" name="save" value="Save">';
     wp_nonce_field('hidden');
