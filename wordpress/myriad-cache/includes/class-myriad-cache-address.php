@@ -93,11 +93,13 @@ class Myriad_Cache_Address {
 	public static function keyed_fields() {
 		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is a parameter of the server.
 		$names = isset( $_SERVER['MYRIAD_KEYED_FIELDS'] ) ? (string) $_SERVER['MYRIAD_KEYED_FIELDS'] : '';
-		return '' === $names ? array() : array_map(
-			static function ( $name ) {
-				return 'HTTP_' . $name;
-			},
-			explode( ' ', $names )
-		);
+		$found = array();
+		foreach ( '' === $names ? array() : explode( ' ', $names ) as $name ) {
+			// Myriad drops a value that is not listed.
+			if ( ! empty( $_SERVER[ 'HTTP_' . $name ] ) ) {
+				$found[] = 'HTTP_' . $name;
+			}
+		}
+		return $found;
 	}
 }

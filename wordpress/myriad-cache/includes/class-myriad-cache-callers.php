@@ -72,7 +72,20 @@ class Myriad_Cache_Callers {
 	 * Makes earlier comparisons invalid for pages that are generated from now on.
 	 */
 	public static function begin_epoch() {
-		update_option( self::EPOCH, bin2hex( random_bytes( 4 ) ), true );
+		update_option( self::EPOCH, time() . bin2hex( random_bytes( 4 ) ), true );
+	}
+
+	/**
+	 * Makes earlier comparisons invalid, if the last time is at least a minute ago.
+	 *
+	 * @return bool False if it is not.
+	 */
+	public static function begin_epoch_at_most_each_minute() {
+		if ( time() - (int) substr( (string) Myriad_Cache_Options::stored( self::EPOCH ), 0, 10 ) < MINUTE_IN_SECONDS ) {
+			return false;
+		}
+		self::begin_epoch();
+		return true;
 	}
 
 	/**

@@ -93,10 +93,12 @@ class Myriad_Cache_Comparison {
 	}
 
 	/**
-	 * Prepares the comparison, for a request of a visitor with a personal cookie.
+	 * Prepares the comparison, for a page view of a visitor with a personal cookie. Responses to scripts and to `HEAD` contain no whole page.
 	 */
 	public static function start() {
-		if ( ! self::is_offered() || isset( $_COOKIE[ Myriad_Cache_Parts::NO_CACHE ] ) || isset( $_COOKIE['NO_CACHE'] ) ) {
+		$method  = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared only.
+		$is_view = 'GET' === $method && empty( $_SERVER['HTTP_X_REQUESTED_WITH'] ) && empty( $_SERVER['HTTP_AUTHORIZATION'] );
+		if ( ! $is_view || ! self::is_offered() || isset( $_COOKIE[ Myriad_Cache_Parts::NO_CACHE ] ) || isset( $_COOKIE['NO_CACHE'] ) ) {
 			return;
 		}
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
@@ -210,11 +212,12 @@ class Myriad_Cache_Comparison {
 	}
 
 	/**
-	 * Compares a response that is sent before a template is chosen, such as a redirect to a login form.
+	 * Compares a response that is sent before a template is chosen, such as a redirect to a login form. Refusals of firewalls concern the
+	 * client, not the page.
 	 */
 	public static function check_early_response() {
 		$status = (int) http_response_code();
-		if ( ! self::$is_held && $status >= 300 && $status < 500 && did_action( 'init' ) && ( ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() ) ) ) {
+		if ( ! self::$is_held && $status >= 300 && $status < 500 && ! in_array( $status, array( 401, 403, 429 ), true ) && did_action( 'init' ) && ( ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() ) ) ) {
 			self::$visitor = array( Myriad_Cache_Visitor::facts(), Myriad_Cache_Visitor::number() );
 			self::judge( '' );
 		}
@@ -257,7 +260,11 @@ class Myriad_Cache_Comparison {
 		if ( ! $callers || Myriad_Cache_Callers::is_different( $class, $callers ) ) {
 			return false;
 		}
-		$place = self::difference( self::normal( self::shared_text( $stored['esi'] ) ), self::normal( self::without_private( $made ) ) );
+		$shared = self::normal( self::shared_text( $stored['esi'] ) );
+		if ( '' === $shared ) {
+			return false;
+		}
+		$place = self::difference( $shared, self::normal( self::without_private( $made ) ) );
 		if ( '' === $place ) {
 			$same = Myriad_Cache_Callers::add_equal( $facts, $callers, self::$visitor[1] ) ? ', same=' . $stored['esi']['version'] : '';
 			header( 'X-Myriad-Visitor: class=' . $class . $same );
@@ -267,7 +274,9 @@ class Myriad_Cache_Comparison {
 			return false;
 		}
 		if ( $stored['now_ms'] - $stored['stored_ms'] > self::AGE * 1000 ) {
-			Myriad_Cache_Callers::begin_epoch();
+			if ( ! Myriad_Cache_Callers::begin_epoch_at_most_each_minute() ) {
+				return false; // Visitors must not purge pages as fast as they request them.
+			}
 		} else {
 			Myriad_Cache_Callers::add_different( $facts, $callers, $place );
 		}
@@ -313,13 +322,13 @@ class Myriad_Cache_Comparison {
 		$whole = '';
 		$done  = 0;
 		foreach ( (array) $esi['parts'] as $part ) {
-			$name   = (string) preg_replace( '/^.*[?&]' . Myriad_Cache_Known::ARGUMENT . '=/', '', (string) $part['src'] );
+			$name   = self::replaced( '/^.*[?&]' . Myriad_Cache_Known::ARGUMENT . '=/', '', (string) $part['src'] );
 			$whole .= substr( $esi['body'], $done, $part['at'] - $done ) . self::filled( $name );
 			$done   = $part['at'] + $part['instead'];
 		}
 		$whole .= substr( $esi['body'], $done );
 		// Sections for guests are HTML comments for users.
-		return is_user_logged_in() ? preg_replace( '/\x02[^\x03]*\x03/', '', $whole ) : strtr( $whole, array( "\x02" => '', "\x03" => '' ) );
+		return is_user_logged_in() ? self::replaced( '/\x02[^\x03]*\x03/', '', $whole ) : strtr( $whole, array( "\x02" => '', "\x03" => '' ) );
 	}
 
 	/**
@@ -380,7 +389,7 @@ class Myriad_Cache_Comparison {
 	 * @return string
 	 */
 	private static function normal( $page ) {
-		$page = preg_replace_callback(
+		$page = self::replaced_by(
 			'/(<body\b[^>]*?\bclass=")([^"]*)/i',
 			static function ( $found ) {
 				return $found[1] . implode( ' ', array_diff( preg_split( '/\s+/', $found[2], -1, PREG_SPLIT_NO_EMPTY ), self::BODY_CLASSES ) );
@@ -388,25 +397,25 @@ class Myriad_Cache_Comparison {
 			$page,
 			1
 		);
-		$page = preg_replace( '#<script type="speculationrules">.*?</script>#s', '', (string) $page );
-		$page = preg_replace( '/("|%22)currentUserId\1(:|%3A)\d+/', '', (string) $page );
+		$page = self::replaced( '#<script type="speculationrules">.*?</script>#s', '', $page );
+		$page = self::replaced( '/("|%22)currentUserId\1(:|%3A)\d+/', '', $page );
 		// Plugins for search engines mark their tags for scripts of the admin bar.
-		$page = preg_replace( '/(<(?:meta|link)\b[^<>]*?) class=(["\'])[\w -]*\2/', '$1', (string) $page );
-		$page = preg_replace( '/ (?:loading|fetchpriority|decoding)=(["\'])[a-z]*\1/', '', (string) $page );
-		$page = preg_replace( '/<link\b[^<>]*\brel=(["\'])(?:prefetch|prerender|preconnect|dns-prefetch)\1[^<>]*>/', '', (string) $page );
+		$page = self::replaced( '/(<(?:meta|link)\b[^<>]*?) class=(["\'])[\w -]*\2/', '$1', $page );
+		$page = self::replaced( '/ (?:loading|fetchpriority|decoding)=(["\'])[a-z]*\1/', '', $page );
+		$page = self::replaced( '/<link\b[^<>]*\brel=(["\'])(?:prefetch|prerender|preconnect|dns-prefetch)\1[^<>]*>/', '', $page );
 		// Browsers compute these texts from the data for scripts, which contains the cart; WooCommerce's buttons also read the quantity there.
-		$page = preg_replace( '/(<(\w+)\b[^<>]*\bdata-wp-text=[^<>]*>)[^<>]*(?=<\/\2>)/', '$1', (string) $page );
-		$page = preg_replace( '/("|&quot;)tempQuantity\1:\d+/', '', (string) $page );
+		$page = self::replaced( '/(<(\w+)\b[^<>]*\bdata-wp-text=[^<>]*>)[^<>]*(?=<\/\2>)/', '$1', $page );
+		$page = self::replaced( '/("|&quot;)tempQuantity\1:\d+/', '', $page );
 		// Times, and the ids of uniqid(), which begin with the time.
-		$page = preg_replace_callback(
+		$page = self::replaced_by(
 			'/(?<![0-9A-Za-z])(?:(1\d{9})(?:\d{3})?|([0-9a-f]{8})[0-9a-f]{5})(?![0-9A-Za-z])/',
 			static function ( $found ) {
 				$time = isset( $found[2] ) ? (int) hexdec( $found[2] ) : (int) $found[1];
 				return abs( $time - time() ) < 2 * DAY_IN_SECONDS ? '0' : $found[0];
 			},
-			(string) $page
+			$page
 		);
-		return (string) preg_replace( array( '/\s+/', '/\s*([<>])\s*/' ), array( ' ', '$1' ), (string) $page );
+		return self::replaced( array( '/\s+/', '/\s*([<>])\s*/' ), array( ' ', '$1' ), $page );
 	}
 
 	/**
@@ -441,7 +450,42 @@ class Myriad_Cache_Comparison {
 	 * @return string Not empty.
 	 */
 	private static function excerpt( $text, $at ) {
-		$excerpt = trim( preg_replace( '/[^\x20-\x7e]+/', ' ', substr( $text, max( 0, $at - 40 ), 80 ) ) );
+		$excerpt = trim( self::replaced( '/[^\x20-\x7e]+/', ' ', substr( $text, max( 0, $at - 40 ), 80 ) ) );
 		return '' === $excerpt ? '...' : $excerpt;
+	}
+
+	/**
+	 * Replaces matches of expressions, like preg_replace().
+	 *
+	 * @param string|string[] $pattern Expressions.
+	 * @param string|string[] $text    Replacements.
+	 * @param string          $page    Page.
+	 * @return string
+	 * @throws RuntimeException If an expression fails: a page without its text would be equal to another one.
+	 */
+	private static function replaced( $pattern, $text, $page ) {
+		$result = preg_replace( $pattern, $text, $page );
+		if ( null === $result ) {
+			throw new RuntimeException( 'an expression failed' );
+		}
+		return $result;
+	}
+
+	/**
+	 * Replaces matches of an expression, like preg_replace_callback().
+	 *
+	 * @param string   $pattern  Expression.
+	 * @param callable $callback Function that returns the replacement.
+	 * @param string   $page     Page.
+	 * @param int      $limit    Maximum number of matches; -1 for all.
+	 * @return string
+	 * @throws RuntimeException If the expression fails.
+	 */
+	private static function replaced_by( $pattern, $callback, $page, $limit = -1 ) {
+		$result = preg_replace_callback( $pattern, $callback, $page, $limit );
+		if ( null === $result ) {
+			throw new RuntimeException( 'an expression failed' );
+		}
+		return $result;
 	}
 }

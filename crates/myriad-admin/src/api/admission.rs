@@ -13,6 +13,9 @@ use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 /// Maximum number of API calls, explanations of a request (`inspect`) and metrics pages that are executed at the same
 /// time, over all workers. Further ones are rejected with 503.
 const MAX_INSPECTIONS: usize = 4;
+/// Maximum number of concurrent requests for pages with their bodies. They have permits of their own, because visitors cause
+/// them, and must not delay purges.
+const MAX_PAGE_BODIES: usize = 2;
 
 /// Access rights of a client that an administrative page (`api`, `dashboard`, `metrics`) admits.
 pub(crate) struct ClientRights {
@@ -75,22 +78,32 @@ pub(crate) fn explained_answer(request: &Request, directive: &'static str, text:
 }
 
 /// Permit for an API call, an explanation of a request or a metrics page; dropping it frees its share of
-/// [`MAX_INSPECTIONS`].
-pub(crate) struct InspectionPermit;
+/// [`MAX_INSPECTIONS`] or [`MAX_PAGE_BODIES`].
+pub(crate) struct InspectionPermit(&'static AtomicUsize);
 
 static INSPECTIONS: AtomicUsize = AtomicUsize::new(0);
+static PAGE_BODIES: AtomicUsize = AtomicUsize::new(0);
 
 impl InspectionPermit {
     /// Returns a permit; `None` if [`MAX_INSPECTIONS`] are in use.
     pub(crate) fn try_acquire() -> Option<Self> {
-        let turn = Self;
+        Self::try_acquire_of(&INSPECTIONS, MAX_INSPECTIONS)
+    }
+
+    /// Returns a permit for a request with the body of a page; `None` if [`MAX_PAGE_BODIES`] are in use.
+    pub(crate) fn try_acquire_for_body() -> Option<Self> {
+        Self::try_acquire_of(&PAGE_BODIES, MAX_PAGE_BODIES)
+    }
+
+    fn try_acquire_of(count: &'static AtomicUsize, most: usize) -> Option<Self> {
+        let turn = Self(count);
         // If the limit is exceeded, the permit is dropped at once, which decrements the count again.
-        (INSPECTIONS.fetch_add(1, SeqCst) < MAX_INSPECTIONS).then_some(turn)
+        (count.fetch_add(1, SeqCst) < most).then_some(turn)
     }
 }
 
 impl Drop for InspectionPermit {
     fn drop(&mut self) {
-        INSPECTIONS.fetch_sub(1, SeqCst);
+        self.0.fetch_sub(1, SeqCst);
     }
 }

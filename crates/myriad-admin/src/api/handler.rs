@@ -362,7 +362,11 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
     };
     let is_one = matches!(asked, Asked::Page(_));
     // The client of unfinished writes cannot repeat its request.
-    let turn = if is_unfinished { None } else { InspectionPermit::try_acquire() };
+    let turn = match &asked {
+        _ if is_unfinished => None,
+        Asked::Page(page) if page.body => InspectionPermit::try_acquire_for_body(),
+        _ => InspectionPermit::try_acquire(),
+    };
     if turn.is_none() && !is_unfinished {
         return ApiRejection::new(503, "too many concurrent requests; try again later").answer();
     }

@@ -55,6 +55,10 @@ const KNOWN: [KnownSetting; 20] = [
 
 /// Maximum number of values of one choice: each is another copy of every page.
 const MAX_CHOICES: usize = 32;
+/// Beginnings of the names of cookies by which WordPress, WooCommerce and PHP know a visitor. A page that is generated with
+/// such a cookie is not treated as shared by the plugin.
+const PERSONAL_COOKIES: [&str; 6] =
+    ["wordpress_", "wp-", "wp_woocommerce_", "woocommerce_", "comment_author", "PHPSESSID"];
 
 /// Returns the default maximum length of a request body, as a size of the configuration language.
 pub fn largest_upload() -> &'static str {
@@ -172,6 +176,7 @@ impl AcceptedValues {
                     choice.split_once(':').is_some_and(|(name, values)| {
                         let mut words = values.split('+');
                         is_word(name, b"-_")
+                            && !PERSONAL_COOKIES.iter().any(|prefix| name.starts_with(prefix))
                             && words.all(|word| is_word(word, b"-_."))
                             && values.split('+').count() <= MAX_CHOICES
                     })
@@ -192,7 +197,10 @@ impl AcceptedValues {
             AcceptedValues::Path => "a path such as /fpm-status, pm.status_path of the pool".to_owned(),
             AcceptedValues::Port => "a port of this machine or off".to_owned(),
             AcceptedValues::Choices => {
-                format!("names, each with at most {MAX_CHOICES} values, such as currency:EUR+USD")
+                format!(
+                    "names, each with at most {MAX_CHOICES} values, such as currency:EUR+USD; names that begin with {} are those of visitors",
+                    PERSONAL_COOKIES.join(", ")
+                )
             }
         }
     }
@@ -249,6 +257,7 @@ mod tests {
             ("dashboard=70000", "dashboard must be a port"),
             ("vary_cookies=currency", "vary_cookies must be names, each with at most 32 values"),
             ("vary_cookies=currency:EUR;", "vary_cookies must be names"),
+            ("vary_cookies=woocommerce_multicurrency_forced_currency:EUR+USD", "woocommerce_"),
             ("vary_country=CF-IPCountry:", "vary_country must be names"),
             ("queue=1000000", "queue must be a number from 1"),
             ("colour=red", "unknown setting \"colour\"; available settings: search, rest"),
