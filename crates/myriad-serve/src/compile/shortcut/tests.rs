@@ -168,6 +168,7 @@ const READ_AFTER_RULES: &[&str] = &[
 /// The same for the directives of an origin protocol, without their prefix (such as `fastcgi_`).
 const ORIGIN_READ_AFTER_RULES: &[&str] = &[
     "bind",
+    "cache_share",
     "cache_valid",
     "cookie_domain",
     "cookie_flags",
