@@ -66,7 +66,7 @@ const CHANGES: &[(&str, &str)] = &[
     ),
     (
         "publish what was scheduled",
-        // The SQL stands for time that passes: the plugin must not observe it.
+        // The SQL simulates that time passes: the plugin must not observe it.
         "$id = get_posts(['post_status' => 'future'])[0]->ID; $now = gmdate('Y-m-d H:i:s', time() - 1); remove_all_filters('query'); \
         $GLOBALS['wpdb']->update('wp_posts', ['post_date' => $now, 'post_date_gmt' => $now], ['ID' => $id]); clean_post_cache($id); \
         check_and_publish_future_post($id);",

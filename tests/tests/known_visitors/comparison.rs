@@ -8,18 +8,19 @@ use myriad_tests::{Request, Server, WordPress};
 use super::host;
 use super::visitors::{made, readers, served, site};
 
-/// Plugin that reads the visitor on every page. The effect depends on the page: none, a greeting, a text for one role, and
-/// a text after a file exists.
+/// Plugin that reads the visitor on every page. The effect depends on the page: none, a greeting, a private text for which the stored
+/// page has no part, a text for one role, and a text after a file exists.
 const READS: &str = r"<?php
 add_role('patron', 'Patron', ['read' => true]);
 add_action('wp', function () { return is_user_logged_in(); });
 add_action('wp_footer', function () { if (is_page('greeting') && is_user_logged_in()) echo 'Hello, ', wp_get_current_user()->display_name; });
+add_action('wp_footer', function () { if (is_page('link') && is_user_logged_in()) wp_loginout(); });
 add_action('wp_footer', function () { if (is_singular('page') && in_array('patron', wp_get_current_user()->roles)) echo '<p>For patrons</p>'; });
 add_action('wp_footer', function () { if (is_home() && is_user_logged_in() && file_exists(__DIR__ . '/later')) echo '<p>Members</p>'; });
 add_action('template_redirect', function () { if (is_page('closed') && is_user_logged_in()) { wp_redirect(home_url('/')); exit; } });
 ";
 
-const PAGES: &str = "foreach (['plain', 'greeting', 'closed'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
+const PAGES: &str = "foreach (['plain', 'greeting', 'link', 'closed'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
     'post_title' => $name, 'post_name' => $name]); \
     $id = wp_insert_user(['user_login' => 'pat', 'user_pass' => 'x', 'user_email' => 'pat@example.org', 'role' => 'patron']); \
     $token = WP_Session_Tokens::get_instance($id)->create(time() + 86400); \
@@ -57,7 +58,7 @@ impl Comparing {
 #[test]
 fn read_without_effect_is_learned_and_a_greeting_never_is() {
     let all = Comparing::new();
-    for target in ["/plain/", "/greeting/"] {
+    for target in ["/plain/", "/greeting/", "/link/"] {
         all.anonymous(target);
     }
     let views = all.views("/plain/", 8);
@@ -78,6 +79,8 @@ fn read_without_effect_is_learned_and_a_greeting_never_is() {
     assert_eq!(page.field("X-Myriad-Visitor"), None, "not for clients");
     let told = all.site.run_php(&host(&all.server), "echo Myriad_Cache_Health::known()['description'];");
     assert!(told.contains("mu-plugins/reads.php:4 (page): the page differs for subscriber"), "{told}");
+    assert_eq!(all.views("/link/", 20), ["BYPASS"; 20]);
+    assert!(served(&all.server, &all.readers[0], "/link/").text().contains("action=logout"));
     all.anonymous("/closed/");
     assert_eq!(served(&all.server, &all.readers[0], "/closed/").status, 302);
     assert_eq!(all.views("/closed/", 20), ["BYPASS"; 20]);
@@ -104,7 +107,7 @@ fn read_that_gets_an_effect_later_is_found_by_a_sample() {
     all.anonymous("/");
     assert_eq!(all.views("/", 8)[7], "HIT");
     fs::write(all.site.root().join("wp-content/mu-plugins/later"), "").expect("a file");
-    // Samples of one page are at least ten seconds apart.
+    // The minimum time between two samples of a page is ten seconds.
     std::thread::sleep(Duration::from_secs(10));
     let views = all.views("/", 110);
     assert_eq!(views[109], "BYPASS", "{views:?}");

@@ -28,6 +28,11 @@ class Myriad_Cache_Comparison {
 	const AGE = 600;
 
 	/**
+	 * Byte in place of a private text. Each one of the visitor's page must have a part of the stored page at the same position.
+	 */
+	const PRIVATE_TEXT = "\x04";
+
+	/**
 	 * Maximum number of bytes that differ at each rendering in one place.
 	 */
 	const MOST_NOISE = 64;
@@ -120,7 +125,7 @@ class Myriad_Cache_Comparison {
 		ob_start( array( __CLASS__, 'take' ) );
 		Myriad_Cache_Bar::start( array( __CLASS__, 'enclosed_part' ) );
 		if ( $is_in ) {
-			add_filter( 'comment_form_logged_in', array( __CLASS__, 'enclosed' ), PHP_INT_MAX );
+			add_filter( 'comment_form_logged_in', array( __CLASS__, 'logged_in_as' ), PHP_INT_MAX );
 			add_filter( 'loginout', array( __CLASS__, 'log_in_link' ), PHP_INT_MAX );
 			add_filter( 'register', array( __CLASS__, 'register_link' ), PHP_INT_MAX );
 		}
@@ -167,6 +172,16 @@ class Myriad_Cache_Comparison {
 	 * @return string
 	 */
 	public static function enclosed_part( $name, $text ) {
+		return self::enclosed( $text );
+	}
+
+	/**
+	 * Encloses the text for users above the comment form. Without a text, the stored page has no part.
+	 *
+	 * @param string $text Text.
+	 * @return string
+	 */
+	public static function logged_in_as( $text ) {
 		return '' === $text ? '' : self::enclosed( $text );
 	}
 
@@ -313,7 +328,7 @@ class Myriad_Cache_Comparison {
 	}
 
 	/**
-	 * Returns the stored page for the visitor, without private texts.
+	 * Returns the stored page for the visitor, with PRIVATE_TEXT in place of each private text.
 	 *
 	 * @param array $esi Body and parts of the page.
 	 * @return string
@@ -335,7 +350,7 @@ class Myriad_Cache_Comparison {
 	 * Returns the text with which a part is compared.
 	 *
 	 * @param string $name Name of the part.
-	 * @return string Empty for private texts.
+	 * @return string PRIVATE_TEXT for private texts.
 	 */
 	private static function filled( $name ) {
 		switch ( $name ) {
@@ -351,14 +366,26 @@ class Myriad_Cache_Comparison {
 			case 'commenter-consent-xhtml':
 				return (string) Myriad_Cache_Parts::part( $name );
 			case 'shop-state':
-				return '""';
+				return '"' . self::PRIVATE_TEXT . '"';
+			case 'head':
+			case 'admin-bar':
+			case 'admin-bar-below':
+			case 'footer':
+			case 'shop-cart':
+			case 'shop-notices':
+				return self::PRIVATE_TEXT;
+			case 'log-out':
+			case 'log-out-back':
+			case 'site-admin':
+			case 'logged-in-as':
+				return is_user_logged_in() ? self::PRIVATE_TEXT : '';
 			default:
 				return 0 === strpos( $name, 'n.' ) ? (string) Myriad_Cache_Parts::part( $name ) : '';
 		}
 	}
 
 	/**
-	 * Returns the page without private texts.
+	 * Returns the page with PRIVATE_TEXT in place of each private text.
 	 *
 	 * @param string $made Page with marks.
 	 * @return string
@@ -374,6 +401,7 @@ class Myriad_Cache_Comparison {
 				++$depth;
 			} elseif ( self::$close === $piece ) {
 				--$depth;
+				$whole .= 0 === $depth ? self::PRIVATE_TEXT : '';
 			} elseif ( $depth < 1 ) {
 				$whole .= $piece;
 			}

@@ -47,7 +47,7 @@ impl CacheState {
         self.codings.as_ref().filter(|codings| codings.has_separate_key).map(|codings| &*codings.names)
     }
 
-    /// Returns the initial state for a copy of the request that asks for the same page: only the key, the selected zone,
+    /// Returns the initial state for another request for the same page: only the key, the selected zone,
     /// the slice and the result of `*_cache_share` are copied.
     pub(super) fn of_same_page(&self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Remedies for errors, selected by a text in the message, in which "…" stands for any text. The first matching row
+//! Remedies for errors, selected by a text in the message, in which "…" matches any text. The first matching row
 //! applies.
 
 const REMEDIES: &[(&str, &str)] = &[

@@ -21,7 +21,7 @@ pub enum HistoryError {
     Head,
     /// The file has another version.
     Version(u32),
-    /// So many records have a wrong checksum or time that the file cannot be trusted.
+    /// Too many records have a wrong checksum or time; the file is not used.
     Records(usize),
 }
 
