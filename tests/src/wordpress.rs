@@ -186,11 +186,16 @@ impl WordPress {
 
     /// Starts a server like [`WordPress::serve_with_plugin`], with a changed preset.
     pub fn serve_plugin_changed(&self, change: impl FnOnce(String) -> String) -> Server {
+        self.serve_plugin_set(&[], change)
+    }
+
+    /// Starts a server like [`WordPress::serve_plugin_changed`], with further settings (`NAME=VALUE`).
+    pub fn serve_plugin_set(&self, settings: &[&str], change: impl FnOnce(String) -> String) -> Server {
         let place = Place::new();
         let php = self.php().display().to_string();
         let mut command = self.command(&place, &php);
         run(command.args(["--install-plugin", "--must-use"]), "--install-plugin");
-        self.serve_changed(place, &php, change)
+        self.serve_changed_set(place, &php, settings, change)
     }
 
     /// Runs PHP code in WordPress from the command line as the administrator; returns its output.
@@ -229,7 +234,19 @@ impl WordPress {
 
     /// Starts a server with the output of `--print` after a change, in front of the php-fpm at this address.
     pub fn serve_changed(&self, place: Place, php: &str, change: impl FnOnce(String) -> String) -> Server {
-        let printed = self.command(&place, php).arg("--print").output().expect("myriad starts");
+        self.serve_changed_set(place, php, &[], change)
+    }
+
+    fn serve_changed_set(
+        &self,
+        place: Place,
+        php: &str,
+        settings: &[&str],
+        change: impl FnOnce(String) -> String,
+    ) -> Server {
+        let mut print = self.command(&place, php);
+        print.args(settings.iter().flat_map(|setting| ["--set", setting])).arg("--print");
+        let printed = print.output().expect("myriad starts");
         let preset = String::from_utf8(printed.stdout).expect("text");
         place.write("myriad.conf", change(preset));
         let mut command = Command::new(binary());

@@ -438,17 +438,21 @@ fn pages_are_invalidated_if_an_application_is_terminated_before_its_last_purge()
     assert_eq!((cache(), cache()), ("MISS".to_owned(), "HIT".to_owned()));
     assert_eq!((end(begin("")).as_str(), end(begin("?tag=+")).as_str()), ("400", "400"));
     assert_eq!((end(begin("?tag=site")), cache()), ("200".to_owned(), "HIT".to_owned()));
+    let warnings = || {
+        let log = fs::read_to_string(server.folder().join("error.log")).unwrap_or_default();
+        log.matches("an application was terminated before").count()
+    };
     drop(begin("?tag=other"));
+    wait_for("the invalidation of other pages", || warnings() == 1);
+    assert_eq!(cache(), "HIT");
     drop(begin("?tag=site"));
-    wait_for("the invalidation", || {
-        fs::read_to_string(server.folder().join("error.log"))
-            .unwrap_or_default()
-            .matches("an application was terminated before")
-            .count()
-            == 2
-    });
+    wait_for("the invalidation", || warnings() == 2);
     wait_for("a refreshed page", || cache() != "HIT");
     assert_eq!(cache(), "HIT");
+    let open: Vec<_> = (0..64).map(|_| begin("?tag=site")).collect();
+    wait_for("a refusal", || end(begin("?tag=site")) == "503");
+    assert_eq!(open.into_iter().map(end).filter(|status| status == "200").count(), 64);
+    assert_eq!((end(begin("?tag=site")), warnings()), ("200".to_owned(), 2));
 }
 
 const TWO: &str = "upstream pair { server 127.0.0.1:@ONE@; server 127.0.0.1:@TWO@; }

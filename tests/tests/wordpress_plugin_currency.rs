@@ -76,12 +76,12 @@ fn shop(location: &str, switcher: &str) -> WordPress {
     site
 }
 
-/// Starts Myriad with further directives; it trusts the address of visitors in `X-Forwarded-For`.
-fn serve(site: &WordPress, more: &str) -> Server {
+/// Starts Myriad with settings; it trusts the address of visitors in `X-Forwarded-For`.
+fn serve(site: &WordPress, settings: &[&str]) -> Server {
     let proxy = "set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;";
-    site.serve_plugin_changed(|preset| {
+    site.serve_plugin_set(settings, |preset| {
         assert!(preset.contains("shared_fetch_headers on;"));
-        preset.replace("shared_fetch_headers on;", &format!("shared_fetch_headers on; {proxy} {more}"))
+        preset.replace("shared_fetch_headers on;", &format!("shared_fetch_headers on; {proxy}"))
     })
 }
 
@@ -110,7 +110,7 @@ fn seen(server: &Server, target: &str, expected: [&str; 2]) -> String {
 #[test]
 fn prices_for_the_country_of_the_visitor_are_not_stored_for_others() {
     let site = shop("geolocation", "");
-    let server = serve(&site, "");
+    let server = serve(&site, &[]);
     assert_ne!(seen(&server, "/case-price/", ["taxes of CH", "taxes of GB"]), "HIT");
     assert_ne!(seen(&server, "/case-zone/", ["zone CH", "zone GB"]), "HIT");
     assert_eq!(seen(&server, "/case-plain/", ["[plain]", "[plain]"]), "HIT", "a page without prices");
@@ -125,7 +125,7 @@ fn prices_for_the_country_of_the_visitor_are_not_stored_for_others() {
 #[test]
 fn pages_with_the_location_in_their_address_are_stored_for_each_location() {
     let site = shop("geolocation_ajax", "");
-    let server = serve(&site, "");
+    let server = serve(&site, &[]);
     for (address, text) in [(SWISS, "taxes of CH"), (BRITISH, "taxes of GB"), (SWISS, "taxes of CH")] {
         let answer = ask(&server, "/case-price/", address, &[]);
         assert_eq!((answer.status, answer.cache() == "HIT"), (307, false), "{address}");
@@ -138,8 +138,7 @@ fn pages_with_the_location_in_their_address_are_stored_for_each_location() {
 #[test]
 fn country_in_the_key_gives_each_country_its_stored_page() {
     let site = shop("geolocation", "");
-    let server =
-        serve(&site, "cache_key_field CF-IPCountry CH GB; fastcgi_param MYRIAD_KEYED_FIELDS CF_IPCOUNTRY;");
+    let server = serve(&site, &["vary_country=CF-IPCountry:CH+GB"]);
     for _ in 0..2 {
         for (country, text) in [("CH", "taxes of CH"), ("GB", "taxes of GB")] {
             let answer = || ask(&server, "/case-price/", BRITISH, &[("CF-IPCountry", country)]);
@@ -147,12 +146,18 @@ fn country_in_the_key_gives_each_country_its_stored_page() {
             assert_eq!(answer().cache(), "HIT", "{country}");
         }
     }
+    // A country that is not listed is that of the address, and its page is not stored.
+    for (address, text) in [(SWISS, "taxes of CH"), (BRITISH, "taxes of GB"), (SWISS, "taxes of CH")] {
+        let answer = ask(&server, "/case-price/", address, &[("CF-IPCountry", "FR")]);
+        assert!(answer.text().contains(text), "{address}: {}", answer.text());
+        assert_ne!(answer.cache(), "HIT", "{address}");
+    }
 }
 
 #[test]
 fn currency_that_is_stored_by_address_is_not_stored_for_others() {
     let site = shop("base", "woocs");
-    let server = serve(&site, "");
+    let server = serve(&site, &[]);
     seen(&server, "/case-money/", ["money GBP", "money GBP"]);
     ask(&server, "/case-plain/?currency=EUR", SWISS, &[]);
     assert_ne!(seen(&server, "/case-money/", ["money EUR", "money GBP"]), "HIT");
@@ -174,7 +179,7 @@ fn currency_in_a_cookie_is_sent_to_php_unless_the_key_contains_it() {
         assert!(answer.text().contains(&format!("money {value}")), "{value}: {}", answer.cache());
         answer.cache().to_owned()
     };
-    let server = serve(&site, "");
+    let server = serve(&site, &[]);
     assert_eq!(seen(&server, "/case-money/", ["money GBP", "money GBP"]), "HIT");
     for _ in 0..2 {
         assert_eq!(
@@ -183,7 +188,7 @@ fn currency_in_a_cookie_is_sent_to_php_unless_the_key_contains_it() {
         );
     }
     drop(server);
-    let server = serve(&site, "cache_key_cookie wmc_current_currency EUR GBP;");
+    let server = serve(&site, &["vary_cookies=wmc_current_currency:EUR+GBP"]);
     assert_eq!(seen(&server, "/case-money/", ["money GBP", "money GBP"]), "HIT");
     currency(&server, "EUR");
     assert_eq!(currency(&server, "EUR"), "HIT");

@@ -45,9 +45,8 @@ pub(crate) fn applies(
     {
         return Ok(false);
     }
-    // After an internal redirect, the conditions of the new location apply.
-    let was_shared = std::mem::take(&mut request.cache.shared_by_condition);
-    if cache.share.is_empty() || (!was_shared && !cache.share.any_true(request, frame)?) {
+    // At a second look-up of the same request, the body that the conditions read is no longer available.
+    if !request.cache.shared_by_condition && !cache.share.any_true(request, frame)? {
         return Ok(false);
     }
     let facts =

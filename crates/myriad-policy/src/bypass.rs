@@ -83,14 +83,10 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassR
     if request.fields.has(Known::Upgrade) && wants_upgrade(request.fields) {
         return Some(BypassReason::Upgrade);
     }
-    if carries_personal_cookie(request.fields, rules) {
+    if personal_cookie(request.fields, rules).is_some() {
         return Some(BypassReason::PersonalCookie);
     }
     request.cache_bypass.then_some(BypassReason::Condition)
-}
-
-fn carries_personal_cookie(fields: &Fields, rules: &CachePolicy) -> bool {
-    personal_cookie(fields, rules).is_some()
 }
 
 /// Returns the name, as sent, of the first personal cookie of a request whose value is not part of the cache key; `None`

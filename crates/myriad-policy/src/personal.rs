@@ -1,4 +1,4 @@
-//! Cookies that make a page personal. The built-in list is `personal.list` in this folder.
+//! Cookies that make a page personal. The built-in lists are `*.list` in this folder.
 
 use std::sync::Arc;
 
@@ -8,6 +8,9 @@ use pattern::CookiePattern;
 
 /// Built-in list of personal cookies (login, cart, comment author), one name pattern per line.
 const BUILTIN: &str = include_str!("personal.list");
+
+/// Built-in list of cookies with a choice of the visitor (currency, country), which is part of [`PersonalCookies::builtin`].
+const CHOICES: &str = include_str!("choice_cookies.list");
 
 /// Built-in list of login and session cookies, one name pattern per line.
 const SESSIONS: &str = include_str!("session_cookies.list");
@@ -22,8 +25,9 @@ pub struct PersonalCookies(Arc<Patterns>);
 #[derive(Debug)]
 struct Patterns {
     list: Vec<CookiePattern>,
-    /// True for each byte with which a matching name may start, so that most cookies are rejected by one lookup.
-    first: [bool; 256],
+    /// For each byte, the positions in `list` of the patterns that a name with this first byte may match. Most cookies are
+    /// rejected by one lookup.
+    by_first: [Box<[u16]>; 256],
 }
 
 impl PersonalCookies {
@@ -34,6 +38,11 @@ impl PersonalCookies {
 
     /// Returns the built-in list of personal cookies.
     pub fn builtin() -> PersonalCookies {
+        PersonalCookies::parse(&[BUILTIN, CHOICES].concat())
+    }
+
+    /// Returns the built-in list without choices such as a currency, whose values may be part of the cache key.
+    pub fn builtin_without_choices() -> PersonalCookies {
         PersonalCookies::parse(BUILTIN)
     }
 
@@ -84,7 +93,7 @@ impl PersonalCookies {
             rest = skip_space(rest);
             let first = *rest.first()?;
             let end = memchr::memchr(b';', rest).unwrap_or(rest.len());
-            if self.0.first[usize::from(first)]
+            if self.may_begin_with(first)
                 && let Some(name) = self.matching_name(&rest[..end])
             {
                 return Some(name);
@@ -97,29 +106,39 @@ impl PersonalCookies {
     /// deletes a cookie counts as well, because the page was generated for a visitor with that cookie.
     pub fn matches_set_cookie<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
         let pair = skip_space(value.split(|byte| *byte == b';').next().unwrap_or_default());
-        self.0.first[usize::from(*pair.first()?)].then(|| self.matching_name(pair)).flatten()
+        self.may_begin_with(*pair.first()?).then(|| self.matching_name(pair)).flatten()
     }
 
     /// Returns the name of a `name=value` pair (or of a pair without `=`) if a pattern matches it.
     fn matching_name<'a>(&self, pair: &'a [u8]) -> Option<&'a [u8]> {
         let name = &pair[..memchr::memchr(b'=', pair).unwrap_or(pair.len())];
         if !name.contains(&b'%') {
-            return self.0.list.iter().any(|pattern| pattern.matches(name)).then_some(name);
+            return self.is_listed(name).then_some(name);
         }
         let decoded = percent_decoded(name);
-        let decoded = skip_space(&decoded);
-        self.0.list.iter().any(|pattern| pattern.matches(decoded) || pattern.matches(name)).then_some(name)
+        (self.is_listed(skip_space(&decoded)) || self.is_listed(name)).then_some(name)
+    }
+
+    /// Returns whether a name that begins with this byte may match. A name that begins with `%` is decoded first.
+    fn may_begin_with(&self, first: u8) -> bool {
+        !self.0.by_first[usize::from(first)].is_empty() || (first == b'%' && !self.0.list.is_empty())
+    }
+
+    /// Returns whether a pattern matches a decoded name.
+    fn is_listed(&self, name: &[u8]) -> bool {
+        let Some(first) = name.first() else {
+            return self.0.list.iter().any(|pattern| pattern.matches(name));
+        };
+        let candidates = &self.0.by_first[usize::from(*first)];
+        candidates.iter().any(|at| self.0.list[usize::from(*at)].matches(name))
     }
 
     fn from_patterns(list: Vec<CookiePattern>) -> PersonalCookies {
-        let mut first = [false; 256];
-        for pattern in &list {
-            for byte in 0..=u8::MAX {
-                first[usize::from(byte)] |= pattern.may_begin_with(byte);
-            }
-        }
-        first[usize::from(b'%')] = !list.is_empty();
-        PersonalCookies(Arc::new(Patterns { list, first }))
+        let by_first = std::array::from_fn(|byte| {
+            let may_match = |at: &u16| list[usize::from(*at)].may_begin_with(byte as u8);
+            (0..list.len() as u16).filter(may_match).collect()
+        });
+        PersonalCookies(Arc::new(Patterns { list, by_first }))
     }
 }
 

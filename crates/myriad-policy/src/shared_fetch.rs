@@ -124,7 +124,7 @@ impl SharedFetch {
     pub fn has_in_key(&self, pair: &[u8]) -> bool {
         let Some(at) = memchr::memchr(b'=', pair) else { return false };
         let (name, value) = (&pair[..at], &pair[at + 1..]);
-        self.keyed.iter().any(|keyed| keyed.cookie && *keyed.name == *name && keyed.accepts(value))
+        self.keyed.iter().any(|keyed| keyed.cookie && *keyed.name == *name && keyed.accepted(value).is_some())
     }
 
     fn lists(&self, name: &[u8]) -> bool {
@@ -192,19 +192,15 @@ impl KeyedInput {
         } else {
             request.get_all(&self.name).collect::<Vec<_>>().join(&b", "[..])
         };
-        if self.values.is_empty() {
-            return if value.len() > KEYED_MAX { Vec::new() } else { value };
-        }
-        let listed = self.values.iter().find(|listed| listed.eq_ignore_ascii_case(&value));
-        listed.map(|listed| listed.to_vec()).unwrap_or_default()
+        self.accepted(&value).unwrap_or_default().to_vec()
     }
 
-    /// Returns whether the cache key contains this value, rather than treating it as absent.
-    fn accepts(&self, value: &[u8]) -> bool {
+    /// Returns a value as the cache key contains it; `None` if it is treated as absent.
+    fn accepted<'a>(&'a self, value: &'a [u8]) -> Option<&'a [u8]> {
         if self.values.is_empty() {
-            return value.len() <= KEYED_MAX;
+            return (value.len() <= KEYED_MAX).then_some(value);
         }
-        self.values.iter().any(|listed| listed.eq_ignore_ascii_case(value))
+        self.values.iter().map(|listed| &**listed).find(|listed| listed.eq_ignore_ascii_case(value))
     }
 
     fn is_field(&self, name: &[u8]) -> bool {

@@ -46,6 +46,8 @@ pub enum StoreRefusal {
     LargeRequest,
     /// The cache key has had fewer requests than `*_cache_min_uses`.
     MinUses,
+    /// The request uses the cache because of `*_cache_share`, and the response does not define a validity.
+    Unapproved,
 }
 
 /// Time for which it is remembered that responses for a cache key are not stored (hit-for-miss), in ms.
@@ -79,6 +81,7 @@ impl StoreRefusal {
             StoreRefusal::RequestError => "request error",
             StoreRefusal::LargeRequest => "large request",
             StoreRefusal::MinUses => "min_uses",
+            StoreRefusal::Unapproved => "unapproved",
         }
     }
 
@@ -124,7 +127,8 @@ impl StoreRefusal {
             | StoreRefusal::ServerError
             | StoreRefusal::RequestError
             | StoreRefusal::LargeRequest
-            | StoreRefusal::MinUses => false,
+            | StoreRefusal::MinUses
+            | StoreRefusal::Unapproved => false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Access control of `api` and other administrative pages over HTTP, and a limit of their concurrency.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, LazyLock};
 
 use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
@@ -77,15 +78,18 @@ pub(crate) fn explained_answer(request: &Request, directive: &'static str, text:
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }
 
-/// Permit for an API call, an explanation of a request or a metrics page; dropping it frees its share of
-/// [`MAX_INSPECTIONS`] or [`MAX_PAGE_BODIES`].
-pub(crate) struct InspectionPermit(&'static AtomicUsize);
+/// Permit for an API call, an explanation of a request or a metrics page; dropping it frees its place among the maximum
+/// number of such requests.
+pub(crate) struct RequestPermit(RequestCount);
 
-static INSPECTIONS: AtomicUsize = AtomicUsize::new(0);
-static PAGE_BODIES: AtomicUsize = AtomicUsize::new(0);
+/// Number of concurrent requests of one kind.
+pub(crate) type RequestCount = Arc<AtomicUsize>;
 
-impl InspectionPermit {
-    /// Returns a permit; `None` if [`MAX_INSPECTIONS`] are in use.
+static INSPECTIONS: LazyLock<RequestCount> = LazyLock::new(RequestCount::default);
+static PAGE_BODIES: LazyLock<RequestCount> = LazyLock::new(RequestCount::default);
+
+impl RequestPermit {
+    /// Returns a permit for an inspection or a change; `None` if [`MAX_INSPECTIONS`] are in use.
     pub(crate) fn try_acquire() -> Option<Self> {
         Self::try_acquire_of(&INSPECTIONS, MAX_INSPECTIONS)
     }
@@ -95,14 +99,15 @@ impl InspectionPermit {
         Self::try_acquire_of(&PAGE_BODIES, MAX_PAGE_BODIES)
     }
 
-    fn try_acquire_of(count: &'static AtomicUsize, most: usize) -> Option<Self> {
-        let turn = Self(count);
+    /// Returns a permit for a request that `count` counts; `None` if `max` permits are in use.
+    pub(crate) fn try_acquire_of(count: &RequestCount, max: usize) -> Option<Self> {
+        let permit = Self(Arc::clone(count));
         // If the limit is exceeded, the permit is dropped at once, which decrements the count again.
-        (count.fetch_add(1, SeqCst) < most).then_some(turn)
+        (count.fetch_add(1, SeqCst) < max).then_some(permit)
     }
 }
 
-impl Drop for InspectionPermit {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, SeqCst);
     }

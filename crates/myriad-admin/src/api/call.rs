@@ -1,7 +1,7 @@
 //! Parsed calls of the API.
 
+use super::admission::RequestPermit;
 use super::plus::PlusRequest as Plus;
-use super::unfinished_writes::WriterPermit;
 use crate::protocol::AdminRequest as Asked;
 use myriad_exchange::exchange::ExplainedRequest;
 
@@ -19,7 +19,7 @@ pub(crate) enum ApiCall {
     Purge,
     /// Start of writes by an application, which may be killed before it purges the changed pages, and the tag of the pages that
     /// are invalidated then.
-    Writes(String, WriterPermit),
+    Writes(String, RequestPermit),
     /// Change of servers of an upstream group, described by the request body.
     ChangeUpstream,
     /// Call of NGINX Plus's API.

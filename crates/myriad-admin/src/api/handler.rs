@@ -13,14 +13,14 @@ use myriad_http::{Known, Method};
 use myriad_log::LogLevel;
 use myriad_net::RequestBody;
 
-use super::admission::{ClientRights, InspectionPermit, admit, explained_answer};
+use super::admission::{ClientRights, RequestCount, RequestPermit, admit, explained_answer};
 use super::answer::{self, ApiRejection, unknown_host};
 use super::arguments::Arguments;
 use super::call::ApiCall;
 use super::inspect;
 use super::plus;
 use super::scope::ApiScope;
-use super::unfinished_writes::{self, WriterCount};
+use super::unfinished_writes;
 use crate::admin::Administrator;
 use crate::monitoring;
 use crate::purge::foreign_page;
@@ -64,13 +64,13 @@ pub(crate) struct ApiHandler {
     /// Prefix of the location, which precedes the paths of the API.
     pub(crate) prefix: Box<[u8]>,
     /// Number of applications that write (`POST …/writes`).
-    writers: WriterCount,
+    writers: RequestCount,
 }
 
 impl ApiHandler {
     /// Creates the handler of a location. `prefix` is the prefix of the location.
     pub(crate) fn new(write: bool, scope: ApiScope, prefix: Box<[u8]>) -> Self {
-        Self { write, scope, prefix, writers: WriterCount::default() }
+        Self { write, scope, prefix, writers: RequestCount::default() }
     }
 }
 
@@ -364,8 +364,8 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
     // The client of unfinished writes cannot repeat its request.
     let turn = match &asked {
         _ if is_unfinished => None,
-        Asked::Page(page) if page.body => InspectionPermit::try_acquire_for_body(),
-        _ => InspectionPermit::try_acquire(),
+        Asked::Page(page) if page.body => RequestPermit::try_acquire_for_body(),
+        _ => RequestPermit::try_acquire(),
     };
     if turn.is_none() && !is_unfinished {
         return ApiRejection::new(503, "too many concurrent requests; try again later").answer();
@@ -395,7 +395,7 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
 async fn execute_plus(exchange: &mut Exchange, asked: plus::PlusRequest) -> PhaseStep {
     let body = if asked.has_body() { body(exchange).await } else { Ok(Vec::new()) };
     let error = match body {
-        Ok(body) => match InspectionPermit::try_acquire() {
+        Ok(body) => match RequestPermit::try_acquire() {
             Some(_turn) => return plus::answer(&exchange.request, asked, body).await,
             None => plus::PlusError::new(503, "Busy", "too many concurrent requests; try again later"),
         },

@@ -7,7 +7,7 @@ use crate::protocol::{AdminReply, AdminRequest as Asked, PageRequest};
 use myriad_conf::{SourceFile, directive_at, position_text};
 use myriad_exchange::exchange::{Exchange, ExplainedDecision, ExplainedRequest, PhaseStep};
 
-use super::admission::InspectionPermit;
+use super::admission::RequestPermit;
 use super::answer::{self, ApiRejection};
 use super::arguments::Arguments;
 use super::call::ApiCall;
@@ -63,7 +63,7 @@ pub(super) async fn inspect(
     if let Some(zone) = &scope.zone {
         return ApiRejection::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
     }
-    let Some(turn) = InspectionPermit::try_acquire() else {
+    let Some(turn) = RequestPermit::try_acquire() else {
         return ApiRejection::new(503, "too many concurrent requests; try again later").answer();
     };
     let site = &exchange.request.site;

@@ -30,7 +30,7 @@ mod plus;
 mod scope;
 mod unfinished_writes;
 
-pub(crate) use admission::{InspectionPermit, admit, check_access, explained_answer};
+pub(crate) use admission::{RequestPermit, admit, check_access, explained_answer};
 pub(crate) use answer::ApiRejection;
 pub(crate) use handler::ApiHandler;
 use myriad_exchange::feature::Feature;

@@ -6,8 +6,6 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use crate::protocol::{AdminRequest, PurgeRequest};
 use myriad_exchange::exchange::{Exchange, PhaseStep};
@@ -15,43 +13,25 @@ use myriad_http::body::{Body as _, BodyError};
 use myriad_log::LogLevel;
 use myriad_net::RequestBody;
 
+use super::admission::{RequestCount, RequestPermit};
 use super::answer::{ApiRejection, json_answer};
 use super::arguments::Arguments;
 
-/// Maximum number of these requests at the same time in one location, over all workers. Each occupies a connection.
+/// Maximum number of these requests at the same time in one location, over all workers. Each occupies a connection, and each
+/// site of a server has a location.
 const MAX_WRITERS: usize = 64;
-
-/// Number of applications that write, of one location: each site of a server has its own.
-pub(super) type WriterCount = Arc<AtomicUsize>;
-
-/// Place of a request among [`MAX_WRITERS`]; dropping it frees the place.
-pub(super) struct WriterPermit(WriterCount);
-
-impl WriterPermit {
-    /// Returns a permit; `None` if all are in use.
-    fn try_acquire(count: &WriterCount) -> Option<Self> {
-        let permit = Self(Arc::clone(count));
-        (count.fetch_add(1, SeqCst) < MAX_WRITERS).then_some(permit)
-    }
-}
-
-impl Drop for WriterPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, SeqCst);
-    }
-}
 
 /// Parses the query arguments, and counts the request. Returns the tag of the pages to invalidate (`tag`).
 pub(super) fn admit_writer(
     arguments: &[u8],
-    count: &WriterCount,
-) -> Result<(String, WriterPermit), ApiRejection> {
+    count: &RequestCount,
+) -> Result<(String, RequestPermit), ApiRejection> {
     let tag = Arguments::parse(arguments, &["tag"]).map(|mut arguments| arguments.take("tag"));
     let Some(tag) = tag.map_err(|why| ApiRejection::new(400, &why))?.filter(|tag| !tag.trim().is_empty())
     else {
         return Err(ApiRejection::new(400, "\"tag\" is missing; specify the tag of the pages to invalidate"));
     };
-    let permit = WriterPermit::try_acquire(count);
+    let permit = RequestPermit::try_acquire_of(count, MAX_WRITERS);
     let permit = permit
         .ok_or_else(|| ApiRejection::new(503, "too many applications are writing; purge pages afterwards"))?;
     Ok((tag, permit))
@@ -67,8 +47,9 @@ pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRe
         Some(Err(error)) => error,
     };
     let reason = match error {
-        BodyError::Timeout => "has been writing for longer than client_body_timeout and has not purged",
-        _ => "was terminated before it purged",
+        BodyError::Aborted => "was terminated before it purged".to_owned(),
+        BodyError::Timeout => "has not purged within client_body_timeout".to_owned(),
+        error => format!("has sent an invalid request ({error}) before it purged"),
     };
     exchange.request.log(
         LogLevel::Warn,

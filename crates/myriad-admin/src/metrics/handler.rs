@@ -8,7 +8,7 @@ use myriad_net::ResponseBody;
 
 use super::text::{MetricsFormat, MetricsPage};
 use super::{memory, origins, site, zones};
-use crate::api::{ApiScope, InspectionPermit, admit, explained_answer};
+use crate::api::{ApiScope, RequestPermit, admit, explained_answer};
 use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, PhaseStep};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::TrafficSnapshot;
@@ -69,7 +69,7 @@ fn form(accept: &[u8]) -> MetricsFormat {
 /// if too many pages and API calls are being processed.
 async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
     // The number of concurrent requests is limited, because each holds its page in memory.
-    let Some(turn) = InspectionPermit::try_acquire() else { return PhaseStep::Error(503) };
+    let Some(turn) = RequestPermit::try_acquire() else { return PhaseStep::Error(503) };
     let runtime = Arc::clone(runtime);
     let written = tokio::task::spawn_blocking(move || {
         let _turn = turn;

@@ -36,7 +36,7 @@ const FIELD: &[u8] = b"x-myriad-visitor";
 /// Key of the visitor's class among the visitor's parts. It is not a target of a part, which begins with a slash.
 const CLASS: &[u8] = b"class";
 /// Maximum length in bytes of a class and of a version.
-const MAX_WORD: usize = 64;
+const MAX_WORD: usize = 96;
 /// One in this number of requests for permitted pages goes to the origin, which compares again, if the last comparison
 /// of the page is older than [`MIN_SAMPLE_AGE_MS`].
 const SAMPLE_INTERVAL: u64 = 100;
@@ -90,8 +90,9 @@ pub(super) fn begin(request: &Request, visitor: Visitor) {
 
 /// Stores the class of the visitor and the permission that a response to a request of [`begin`] contains.
 pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
+    // Most responses are for other requests, and their fields are not searched.
+    let Some(pending) = request.outcome.feature_state.get::<PendingComparison>() else { return };
     let Some(value) = head.fields.get(FIELD) else { return };
-    let pending = request.outcome.feature_state.get_or_make(PendingComparison::default);
     let (Some(Comparison { visitor, in_flight }), Some(rules)) =
         (pending.0.borrow_mut().take(), rules::of(request))
     else {
@@ -118,5 +119,19 @@ fn permission(request: &Request, version: &[u8], class: &[u8]) -> u64 {
 
 fn is_word(word: &[u8]) -> bool {
     (1..=MAX_WORD).contains(&word.len())
-        && word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+        && word.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_of_any_declared_word_is_accepted() {
+        let declared = "a_b-C".repeat(12);
+        assert!(is_word(format!("1732886400000-{declared}").as_bytes()));
+        for word in [&b""[..], b"a b", b"a,b", &[b'a'; MAX_WORD + 1]] {
+            assert!(!is_word(word));
+        }
+    }
 }

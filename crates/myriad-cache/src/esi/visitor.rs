@@ -84,7 +84,11 @@ impl Visitor {
         let sessions = all.iter().filter(|pair| is_secret(pair, &cookies.sessions)).count();
         if (1..=MAX_SESSIONS).contains(&sessions) {
             // The parts of a visitor depend on choices that are part of the cache key, such as a currency.
-            all.extend(pairs(fields).filter(|pair| shared.has_in_key(pair)));
+            let mut keyed: SmallVec<[&[u8]; 8]> =
+                pairs(fields).filter(|pair| shared.has_in_key(pair)).collect();
+            keyed.sort_unstable();
+            keyed.dedup();
+            all.extend(keyed);
             all.push(request.host);
             return Some(Self { id: digest(b"visitor", &all), marks, network, fields: None });
         }

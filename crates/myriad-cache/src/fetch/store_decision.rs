@@ -239,7 +239,7 @@ fn admission(
     };
     let admission = arrival.judged(|now, _| admit(&facts, &rules, now));
     if share::is_unapproved(request, &admission) {
-        Admission::Refuse(StoreRefusal::NoCache)
+        Admission::Refuse(StoreRefusal::Unapproved)
     } else {
         admission
     }

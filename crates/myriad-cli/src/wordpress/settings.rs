@@ -1,5 +1,7 @@
 //! Settings of sites: `--set NAME=VALUE` for all sites, and words in the line of a site for that site only.
 
+use myriad_policy::PersonalCookies;
+
 /// Setting that `--set` accepts.
 struct KnownSetting {
     name: &'static str,
@@ -55,10 +57,17 @@ const KNOWN: [KnownSetting; 20] = [
 
 /// Maximum number of values of one choice: each is another copy of every page.
 const MAX_CHOICES: usize = 32;
-/// Beginnings of the names of cookies by which WordPress, WooCommerce and PHP know a visitor. A page that is generated with
-/// such a cookie is not treated as shared by the plugin.
-const PERSONAL_COOKIES: [&str; 6] =
+/// Beginnings of names of cookies. A page that is generated with such a cookie is not treated as shared by the plugin
+/// (`has_own_cookie()`).
+const OF_VISITORS: [&str; 6] =
     ["wordpress_", "wp-", "wp_woocommerce_", "woocommerce_", "comment_author", "PHPSESSID"];
+
+/// Returns whether a cookie identifies a visitor, so that its value must not be part of the cache key.
+fn identifies_visitor(name: &str) -> bool {
+    let lists = [PersonalCookies::builtin_without_choices(), PersonalCookies::builtin_sessions()];
+    OF_VISITORS.iter().any(|prefix| name.starts_with(prefix))
+        || lists.iter().any(|list| list.matches_set_cookie(name.as_bytes()).is_some())
+}
 
 /// Returns the default maximum length of a request body, as a size of the configuration language.
 pub fn largest_upload() -> &'static str {
@@ -176,7 +185,7 @@ impl AcceptedValues {
                     choice.split_once(':').is_some_and(|(name, values)| {
                         let mut words = values.split('+');
                         is_word(name, b"-_")
-                            && !PERSONAL_COOKIES.iter().any(|prefix| name.starts_with(prefix))
+                            && !identifies_visitor(name)
                             && words.all(|word| is_word(word, b"-_."))
                             && values.split('+').count() <= MAX_CHOICES
                     })
@@ -198,8 +207,8 @@ impl AcceptedValues {
             AcceptedValues::Port => "a port of this machine or off".to_owned(),
             AcceptedValues::Choices => {
                 format!(
-                    "names, each with at most {MAX_CHOICES} values, such as currency:EUR+USD; names that begin with {} are those of visitors",
-                    PERSONAL_COOKIES.join(", ")
+                    "names, each with at most {MAX_CHOICES} values, such as currency:EUR+USD, but no cookies of logins, carts and sessions ({}, ...)",
+                    OF_VISITORS.join(", ")
                 )
             }
         }
@@ -257,6 +266,8 @@ mod tests {
             ("dashboard=70000", "dashboard must be a port"),
             ("vary_cookies=currency", "vary_cookies must be names, each with at most 32 values"),
             ("vary_cookies=currency:EUR;", "vary_cookies must be names"),
+            ("vary_cookies=edd_items_in_cart:1", "no cookies of logins, carts and sessions"),
+            ("vary_cookies=laravel_session:1", "no cookies of logins, carts and sessions"),
             ("vary_cookies=woocommerce_multicurrency_forced_currency:EUR+USD", "woocommerce_"),
             ("vary_country=CF-IPCountry:", "vary_country must be names"),
             ("queue=1000000", "queue must be a number from 1"),

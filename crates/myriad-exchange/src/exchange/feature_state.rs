@@ -9,11 +9,16 @@ use std::rc::Rc;
 pub struct FeatureState(RefCell<Vec<(TypeId, Rc<dyn Any>)>>);
 
 impl FeatureState {
-    /// Returns the request's value of type `T`, which `make` creates on the first call.
-    pub fn get_or_make<T: Any>(&self, make: impl FnOnce() -> T) -> Rc<T> {
+    /// Returns the request's value of type `T`; `None` if it has none.
+    pub fn get<T: Any>(&self) -> Option<Rc<T>> {
         let known =
             self.0.borrow().iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, kept)| Rc::clone(kept));
-        if let Some(Ok(known)) = known.map(Rc::downcast) {
+        known.and_then(|known| known.downcast().ok())
+    }
+
+    /// Returns the request's value of type `T`, which `make` creates on the first call.
+    pub fn get_or_make<T: Any>(&self, make: impl FnOnce() -> T) -> Rc<T> {
+        if let Some(known) = self.get() {
             return known;
         }
         let made = Rc::new(make());
@@ -29,6 +34,7 @@ mod tests {
     #[test]
     fn first_value_of_each_type_is_retained() {
         let remembered = FeatureState::default();
+        assert_eq!(remembered.get::<u8>(), None);
         assert_eq!(*remembered.get_or_make(|| 1_u8), 1);
         assert_eq!(*remembered.get_or_make(|| 2_u8), 1);
         assert_eq!(*remembered.get_or_make(|| 2_u16), 2);

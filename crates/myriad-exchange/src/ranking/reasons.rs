@@ -61,6 +61,10 @@ pub const REASONS: &[(&str, &str)] = &[
     ("set-cookie", "The application sent Set-Cookie: each visitor must get a cookie of their own."),
     ("status", "Responses with this status are not stored."),
     ("surrogate-control", "Surrogate-Control does not allow storing the page."),
+    (
+        "unapproved",
+        "The request uses the cache because of *_cache_share, and the application did not set how long its response may be stored.",
+    ),
     ("upgrade", "The request asked for another protocol on its connection (Upgrade)."),
     ("use_stale", "The response was an error for which *_cache_use_stale serves the stored page."),
     (

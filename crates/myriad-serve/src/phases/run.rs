@@ -102,6 +102,8 @@ fn count_redirect(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &mut exchange.request;
     request.route.redirects += 1;
     request.route.internal = true;
+    // The conditions of the new location decide again.
+    request.cache.shared_by_condition = false;
     if request.route.redirects <= MAX_REDIRECTS {
         return None;
     }

@@ -146,7 +146,8 @@ pub struct PurgeEvent {
     pub change: Option<TextChangeReport>,
 }
 
-/// First difference between two renderings of a page. Texts are on one line, and have at most 120 bytes each.
+/// First difference between two renderings of a page. Texts are on one line. `near` has at most
+/// 40 bytes of the page, the others at most 80.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextChangeReport {
