@@ -87,7 +87,7 @@ class Myriad_Cache_Known {
 	private static $harmless = array();
 
 	/**
-	 * Number of comment forms that WordPress has begun; each must have a place for users who are logged in.
+	 * Number of comment forms on the page. Each must contain a place for logged-in users.
 	 *
 	 * @var int
 	 */

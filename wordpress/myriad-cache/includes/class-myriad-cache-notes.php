@@ -79,7 +79,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Registers the filters of numbers that WordPress selects by SQL of its own: of users, of comments, of the posts of authors, of media.
+	 * Registers the filters of counts that WordPress selects directly with SQL: of users, comments, posts of authors, and media.
 	 */
 	private static function start_counts() {
 		Myriad_Cache_Hooks::add( 'pre_count_users', array( __CLASS__, 'note_user_count' ), PHP_INT_MAX );

@@ -14,7 +14,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  * with the current time.
  *
  * The rows of a query are read at the next query, because `wpdb` then still contains them. For a condition, the row that passes the current time
- * next is queried, and stored for an hour at most. A comparison of days is limited by the end of the day.
+ * next is queried, and stored for an hour at most. A comparison of days limits the validity to the next midnight.
  */
 class Myriad_Cache_Table_Times {
 
