@@ -49,7 +49,6 @@ if ( ! isset( $_GET['myriad-trace'] ) || ! Myriad_Cache_Trace::start() ) {
 	Myriad_Cache_Page::start();
 	Myriad_Cache_Parts::start();
 }
-Myriad_Cache_Callers::start();
 
 add_action(
 	'init',

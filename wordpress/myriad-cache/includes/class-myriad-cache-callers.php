@@ -50,15 +50,6 @@ class Myriad_Cache_Callers {
 	const MOST_DIFFERENT = 500;
 
 	/**
-	 * Registers the actions after which callers are compared again, because the code of the site may have changed.
-	 */
-	public static function start() {
-		foreach ( array( 'upgrader_process_complete', '_core_updated_successfully', 'activated_plugin', 'deactivated_plugin', 'switch_theme' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'reset' ), 10, 0 );
-		}
-	}
-
-	/**
 	 * Deletes all results.
 	 */
 	public static function reset() {
@@ -71,7 +62,7 @@ class Myriad_Cache_Callers {
 	/**
 	 * Makes earlier comparisons invalid for pages that are generated from now on.
 	 */
-	public static function begin_epoch() {
+	private static function begin_epoch() {
 		update_option( self::EPOCH, time() . bin2hex( random_bytes( 4 ) ), true );
 	}
 

@@ -110,6 +110,8 @@ class Myriad_Cache_Changes {
 		Myriad_Cache_Hooks::add( 'switch_theme', array( __CLASS__, 'site' ) );
 		Myriad_Cache_Hooks::add( array( 'upgrader_process_complete', '_core_updated_successfully' ), array( 'Myriad_Cache_Queue', 'add_network' ), 10, 0 );
 		Myriad_Cache_Hooks::add( array( 'activated_plugin', 'deactivated_plugin' ), array( __CLASS__, 'plugin' ), 10, 2 );
+		// The code of the site may have changed. Registered here, so that page views do not load the class.
+		Myriad_Cache_Hooks::add( array( 'upgrader_process_complete', '_core_updated_successfully', 'activated_plugin', 'deactivated_plugin', 'switch_theme' ), array( 'Myriad_Cache_Callers', 'reset' ), 10, 0 );
 		Myriad_Cache_Hooks::add( array( 'add_site_option', 'update_site_option', 'delete_site_option' ), array( __CLASS__, 'network_option' ) );
 	}
 
