@@ -41,15 +41,6 @@ class Myriad_Cache_Actor {
 	}
 
 	/**
-	 * Returns the method of the request.
-	 *
-	 * @return string Empty on the command line.
-	 */
-	private static function method() {
-		return isset( $_SERVER['REQUEST_METHOD'] ) ? (string) $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
-	}
-
-	/**
 	 * Returns whether the request runs on the command line (WP-CLI, scripts).
 	 *
 	 * @return bool
@@ -82,7 +73,7 @@ class Myriad_Cache_Actor {
 	 * @return bool
 	 */
 	public static function is_staff_view() {
-		return in_array( self::method(), array( 'GET', 'HEAD' ), true ) && self::is_staff();
+		return in_array( Myriad_Cache_Page::method(), array( 'GET', 'HEAD' ), true ) && self::is_staff();
 	}
 
 	/**
@@ -115,7 +106,7 @@ class Myriad_Cache_Actor {
 		if ( wp_doing_ajax() || ( defined( 'REST_REQUEST' ) && REST_REQUEST ) || defined( 'WC_DOING_AJAX' ) ) {
 			return 'script';
 		}
-		return in_array( self::method(), array( 'GET', 'HEAD' ), true ) ? 'view' : 'form';
+		return in_array( Myriad_Cache_Page::method(), array( 'GET', 'HEAD' ), true ) ? 'view' : 'form';
 	}
 
 	/**
@@ -162,7 +153,7 @@ class Myriad_Cache_Actor {
 		if ( ! self::is_staff() ) {
 			return false;
 		}
-		if ( in_array( self::method(), array( 'GET', 'HEAD', 'OPTIONS' ), true ) ) {
+		if ( in_array( Myriad_Cache_Page::method(), array( 'GET', 'HEAD', 'OPTIONS' ), true ) ) {
 			return self::has_nonce();
 		}
 		return ! in_array( self::argument( 'action' ), self::AUTOMATIC, true ) && ! ( defined( 'DOING_AUTOSAVE' ) && DOING_AUTOSAVE );

@@ -91,18 +91,14 @@ class Myriad_Cache_Comparison {
 	 * @return bool
 	 */
 	public static function is_offered() {
-		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
-		$asks = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? (string) $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
-		// WordPress adds a backslash to quotation marks.
-		return (bool) preg_match( '#\bmyriad=\\\\?"[^"]*\bcompare/1\b#', $asks );
+		return Myriad_Cache_Page::has_capability( 'compare/1' );
 	}
 
 	/**
 	 * Prepares the comparison, for a page view of a visitor with a personal cookie. Responses to scripts and to `HEAD` contain no whole page.
 	 */
 	public static function start() {
-		$method  = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared only.
-		$is_view = 'GET' === $method && empty( $_SERVER['HTTP_X_REQUESTED_WITH'] ) && empty( $_SERVER['HTTP_AUTHORIZATION'] );
+		$is_view = 'GET' === Myriad_Cache_Page::method() && empty( $_SERVER['HTTP_X_REQUESTED_WITH'] ) && empty( $_SERVER['HTTP_AUTHORIZATION'] );
 		if ( ! $is_view || ! self::is_offered() || isset( $_COOKIE[ Myriad_Cache_Parts::NO_CACHE ] ) || isset( $_COOKIE['NO_CACHE'] ) ) {
 			return;
 		}
@@ -114,8 +110,7 @@ class Myriad_Cache_Comparison {
 	 * Begins to buffer the page, and to mark private texts.
 	 */
 	public static function hold() {
-		$is_in = is_user_logged_in();
-		if ( $is_in && ! Myriad_Cache_Parts::is_reader( wp_get_current_user() ) ) {
+		if ( ! self::is_reader() ) {
 			return;
 		}
 		self::$is_held = true;
@@ -124,12 +119,21 @@ class Myriad_Cache_Comparison {
 		self::$close   = 'mYc' . bin2hex( random_bytes( 6 ) ) . 'z';
 		ob_start( array( __CLASS__, 'take' ) );
 		Myriad_Cache_Bar::start( array( __CLASS__, 'enclosed_part' ) );
-		if ( $is_in ) {
+		if ( is_user_logged_in() ) {
 			add_filter( 'comment_form_logged_in', array( __CLASS__, 'logged_in_as' ), PHP_INT_MAX );
 			add_filter( 'loginout', array( __CLASS__, 'log_in_link' ), PHP_INT_MAX );
 			add_filter( 'register', array( __CLASS__, 'register_link' ), PHP_INT_MAX );
 		}
 		Myriad_Cache_Shop::enclose();
+	}
+
+	/**
+	 * Returns whether the visitor is a reader, or is not logged in.
+	 *
+	 * @return bool
+	 */
+	private static function is_reader() {
+		return ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() );
 	}
 
 	/**
@@ -213,11 +217,7 @@ class Myriad_Cache_Comparison {
 	 * @return string Output that is sent now.
 	 */
 	public static function take( $piece, $phase ) {
-		self::$made .= $phase & PHP_OUTPUT_HANDLER_CLEAN ? '' : $piece;
-		if ( $phase & PHP_OUTPUT_HANDLER_CLEAN ) {
-			self::$made = '';
-		}
-		if ( ! ( $phase & PHP_OUTPUT_HANDLER_FINAL ) ) {
+		if ( ! Myriad_Cache_Page::collect( self::$made, $piece, $phase ) ) {
 			return '';
 		}
 		self::judge( self::$made );
@@ -232,7 +232,7 @@ class Myriad_Cache_Comparison {
 	 */
 	public static function check_early_response() {
 		$status = (int) http_response_code();
-		if ( ! self::$is_held && $status >= 300 && $status < 500 && ! in_array( $status, array( 401, 403, 429 ), true ) && did_action( 'init' ) && ( ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() ) ) ) {
+		if ( ! self::$is_held && $status >= 300 && $status < 500 && ! in_array( $status, array( 401, 403, 429 ), true ) && did_action( 'init' ) && self::is_reader() ) {
 			self::$visitor = array( Myriad_Cache_Visitor::facts(), Myriad_Cache_Visitor::number() );
 			self::judge( '' );
 		}

@@ -47,8 +47,7 @@ class Myriad_Cache_Files {
 	 * Starts to observe requests of logged-in users that may change something. A request of staff that changes settings is evaluated even if it writes nothing to the database.
 	 */
 	public static function start() {
-		$method = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared only.
-		if ( ! preg_grep( '/^wordpress_logged_in_/', array_map( 'strval', array_keys( $_COOKIE ) ) ) || ( 'GET' === $method && ! $_GET ) ) { // phpcs:ignore WordPress.Security.NonceVerification -- nothing is read.
+		if ( ! Myriad_Cache_Page::cookies( '/^wordpress_logged_in_/' ) || ( 'GET' === Myriad_Cache_Page::method() && ! $_GET ) ) { // phpcs:ignore WordPress.Security.NonceVerification -- nothing is read.
 			return;
 		}
 		self::$written = self::written();

@@ -99,9 +99,7 @@ class Myriad_Cache_Known {
 	 * @return bool
 	 */
 	public static function is_offered() {
-		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
-		$asks = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? (string) $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
-		return (bool) preg_match( '#\bmyriad="[^"]*\bESI/1\.0#', $asks );
+		return Myriad_Cache_Page::has_capability( 'ESI/1.0' );
 	}
 
 	/**

@@ -64,7 +64,7 @@ class Myriad_Cache_Page {
 	 * Starts to tag the page, if Myriad requests a page.
 	 */
 	public static function start() {
-		if ( ! self::is_asked_for() ) {
+		if ( ! self::is_page_request() ) {
 			return;
 		}
 		Myriad_Cache_Notes::start();
@@ -92,15 +92,50 @@ class Myriad_Cache_Page {
 	 *
 	 * @return bool
 	 */
-	private static function is_asked_for() {
-		// phpcs:disable WordPress.Security.ValidatedSanitizedInput -- these are compared, and never shown.
-		$method  = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : '';
-		$asks    = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
-		$is_page = ( 'GET' === $method || 'HEAD' === $method ) && false !== strpos( $asks, 'myriad=' ) && wp_using_themes();
-		// phpcs:enable
+	private static function is_page_request() {
+		$is_page = in_array( self::method(), array( 'GET', 'HEAD' ), true ) && false !== strpos( self::capabilities(), 'myriad=' ) && wp_using_themes();
 		// phpcs:ignore WordPress.Security.NonceVerification -- parts of pages are handled elsewhere.
 		$is_other = isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) || is_admin() || wp_doing_cron() || wp_doing_ajax() || ( defined( 'XMLRPC_REQUEST' ) && XMLRPC_REQUEST );
 		return $is_page && ! $is_other && ! ( defined( 'WP_CLI' ) && WP_CLI );
+	}
+
+	/**
+	 * Returns the method of the request.
+	 *
+	 * @return string Empty on the command line.
+	 */
+	public static function method() {
+		return isset( $_SERVER['REQUEST_METHOD'] ) ? (string) $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
+	}
+
+	/**
+	 * Returns the names of the cookies of the request that match a pattern.
+	 *
+	 * @param string $pattern Regular expression.
+	 * @return string[]
+	 */
+	public static function cookies( $pattern ) {
+		return preg_grep( $pattern, array_map( 'strval', array_keys( $_COOKIE ) ) );
+	}
+
+	/**
+	 * Returns the header field `Surrogate-Capability` of the request.
+	 *
+	 * @return string
+	 */
+	private static function capabilities() {
+		return isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? (string) $_SERVER['HTTP_SURROGATE_CAPABILITY'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
+	}
+
+	/**
+	 * Returns whether Myriad states a capability in its request.
+	 *
+	 * @param string $name Capability, such as `ESI/1.0`.
+	 * @return bool
+	 */
+	public static function has_capability( $name ) {
+		// WordPress adds a backslash to quotation marks.
+		return (bool) preg_match( '#\bmyriad=\\\\?"[^"]*\b' . preg_quote( $name, '#' ) . '\b#', self::capabilities() );
 	}
 
 	/**
@@ -110,7 +145,7 @@ class Myriad_Cache_Page {
 	 * @return bool
 	 */
 	private static function has_own_cookie() {
-		return (bool) preg_grep( '/^(?:wordpress_|wp-postpass|comment_author|woocommerce_|wp_woocommerce_|NO_CACHE$|PHPSESSID$)/', array_map( 'strval', array_keys( $_COOKIE ) ) );
+		return (bool) self::cookies( '/^(?:wordpress_|wp-postpass|comment_author|woocommerce_|wp_woocommerce_|NO_CACHE$|PHPSESSID$)/' );
 	}
 
 	/**
@@ -204,11 +239,7 @@ class Myriad_Cache_Page {
 	 * @return string Output that is sent now.
 	 */
 	public static function take( $piece, $phase ) {
-		self::$made .= $phase & PHP_OUTPUT_HANDLER_CLEAN ? '' : $piece;
-		if ( $phase & PHP_OUTPUT_HANDLER_CLEAN ) {
-			self::$made = '';
-		}
-		if ( ! ( $phase & PHP_OUTPUT_HANDLER_FINAL ) ) {
+		if ( ! self::collect( self::$made, $piece, $phase ) ) {
 			return '';
 		}
 		list( $made, $fields ) = Myriad_Cache_Known::finish( self::$made );
@@ -217,6 +248,23 @@ class Myriad_Cache_Page {
 		self::$made = '';
 		Myriad_Cache_Nonces::stop();
 		return $made;
+	}
+
+	/**
+	 * Adds a piece to the output of a buffer that is sent as a whole. A piece that other code discards also discards those before it.
+	 *
+	 * @param string $made  Output so far.
+	 * @param string $piece Piece.
+	 * @param int    $phase Bits that indicate whether it is discarded, and whether it is the last piece.
+	 * @return bool True if the output is complete.
+	 */
+	public static function collect( &$made, $piece, $phase ) {
+		if ( $phase & PHP_OUTPUT_HANDLER_CLEAN ) {
+			$made = '';
+		} else {
+			$made .= $piece;
+		}
+		return (bool) ( $phase & PHP_OUTPUT_HANDLER_FINAL );
 	}
 
 	/**

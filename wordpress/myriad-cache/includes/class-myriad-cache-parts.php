@@ -67,7 +67,7 @@ class Myriad_Cache_Parts {
 			return;
 		}
 		// phpcs:ignore WordPress.Security.NonceVerification -- nothing is changed.
-		if ( isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) && 'GET' === self::method() ) {
+		if ( isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) && 'GET' === Myriad_Cache_Page::method() ) {
 			add_action( 'wp_loaded', array( __CLASS__, 'answer' ), PHP_INT_MAX );
 		}
 		add_action( 'set_logged_in_cookie', array( __CLASS__, 'logged_in' ), 10, 4 );
@@ -80,15 +80,6 @@ class Myriad_Cache_Parts {
 			}
 		);
 		add_action( 'comment_post', array( __CLASS__, 'commented' ), 10, 2 );
-	}
-
-	/**
-	 * Returns the method of the request.
-	 *
-	 * @return string
-	 */
-	private static function method() {
-		return isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
 	}
 
 	/**

@@ -487,8 +487,7 @@ class Myriad_Cache_Trace {
 	 * @return string Output that is sent now.
 	 */
 	public static function take( $piece, $phase ) {
-		self::$made .= $phase & PHP_OUTPUT_HANDLER_CLEAN ? '' : $piece;
-		if ( ! ( $phase & PHP_OUTPUT_HANDLER_FINAL ) ) {
+		if ( ! Myriad_Cache_Page::collect( self::$made, $piece, $phase ) ) {
 			return '';
 		}
 		if ( ! headers_sent() ) {

@@ -31,7 +31,7 @@ class Myriad_Cache_Visitor {
 			'in'        => $user->exists(),
 			'member'    => $user->exists() && is_user_member_of_blog( $user->ID ),
 			'language'  => $user->exists() ? get_user_locale( $user ) : '',
-			'commenter' => (bool) preg_grep( '/^comment_author_/', array_map( 'strval', array_keys( $_COOKIE ) ) ),
+			'commenter' => (bool) Myriad_Cache_Page::cookies( '/^comment_author_/' ),
 			'shop'      => self::of_shop(),
 			'levels'    => $user->exists() ? self::levels( (int) $user->ID ) : array(),
 		);
@@ -73,7 +73,7 @@ class Myriad_Cache_Visitor {
 	public static function number() {
 		$user = get_current_user_id();
 		if ( ! $user ) {
-			$user = wp_json_encode( array_intersect_key( $_COOKIE, array_flip( preg_grep( '/^(?:wp_woocommerce_session_|comment_author_)/', array_map( 'strval', array_keys( $_COOKIE ) ) ) ) ) );
+			$user = wp_json_encode( array_intersect_key( $_COOKIE, array_flip( Myriad_Cache_Page::cookies( '/^(?:wp_woocommerce_session_|comment_author_)/' ) ) ) );
 		}
 		return substr( hash_hmac( 'sha256', (string) $user, wp_salt( 'auth' ) . 'myriad-visitor' ), 0, 8 );
 	}
