@@ -135,13 +135,10 @@ class Myriad_Cache_Options {
 		remove_filter( 'pre_option', array( __CLASS__, 'note' ), PHP_INT_MAX );
 		$names = array_filter( array_map( 'strval', array_keys( self::$read ) ), array( __CLASS__, 'is_visible' ) );
 		Myriad_Cache_Times::store_options( array_merge( $names, preg_grep( '/^theme_mods_/', array_map( 'strval', array_keys( self::$read ) ) ) ) );
-		$known = get_option( self::READ );
-		$known = is_array( $known ) ? $known : array();
-		if ( array_diff( $names, $known ) ) {
+		if ( array_diff( $names, self::known() ) ) {
 			self::add( $names );
 			wp_cache_delete( self::READ, 'options' );
-			$known = get_option( self::READ );
-			if ( ! is_array( $known ) || array_diff( $names, $known ) ) {
+			if ( array_diff( $names, self::known() ) ) {
 				// Another request stored its names at the same time: the next rendering records the page.
 				return;
 			}
@@ -178,6 +175,16 @@ class Myriad_Cache_Options {
 	}
 
 	/**
+	 * Returns the names that pages have read.
+	 *
+	 * @return string[] Empty before any page was recorded.
+	 */
+	private static function known() {
+		$known = get_option( self::READ );
+		return is_array( $known ) ? $known : array();
+	}
+
+	/**
 	 * Adds names to the stored ones.
 	 *
 	 * @param string[] $names Names.
@@ -185,8 +192,7 @@ class Myriad_Cache_Options {
 	private static function add( $names ) {
 		// Another request may have added names in the meantime.
 		wp_cache_delete( self::READ, 'options' );
-		$known = get_option( self::READ );
-		$known = is_array( $known ) ? $known : array();
+		$known = self::known();
 		$new   = array_diff( $names, $known );
 		if ( $new && count( $known ) <= self::MOST ) {
 			update_option( self::READ, array_merge( $known, array_values( $new ) ), false );
@@ -213,11 +219,7 @@ class Myriad_Cache_Options {
 	 * @return bool
 	 */
 	public static function is_changed_by_job( $name, $before, $after ) {
-		$known = get_option( self::READ );
-		if ( ! is_array( $known ) || ! in_array( $name, $known, true ) ) {
-			return false;
-		}
-		if ( null !== $after && self::without_times( $before ) === self::without_times( $after ) ) {
+		if ( ! in_array( $name, self::known(), true ) || ( null !== $after && self::without_times( $before ) === self::without_times( $after ) ) ) {
 			return false;
 		}
 		$now   = time();

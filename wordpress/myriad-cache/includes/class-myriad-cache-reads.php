@@ -1,6 +1,6 @@
 <?php
 /**
- * Objects that are read while a page is made.
+ * Objects that are read while a page is generated.
  *
  * @package Myriad_Cache
  */
@@ -236,7 +236,7 @@ class Myriad_Cache_Reads {
 	 * @return array{0: int, 1: int} Number of the stage, and number of posts in memory, as in held().
 	 */
 	public static function mark() {
-		$values = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
+		$values = self::memory();
 		if ( isset( $values['posts'] ) || isset( $values['options'] ) ) {
 			$values = isset( $values['posts'] ) ? (array) $values['posts'] : array();
 		}
@@ -272,7 +272,7 @@ class Myriad_Cache_Reads {
 	 * @return array<int, mixed> Objects by number.
 	 */
 	public static function held( $group, $from = 0 ) {
-		$values  = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
+		$values  = self::memory();
 		$site    = is_multisite() && 'user_meta' !== $group ? get_current_blog_id() . ':' : '';
 		$found   = array();
 		$objects = array();
@@ -302,13 +302,13 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Returns whether the memory of the object cache contains values of certain groups.
+	 * Returns whether the memory of the object cache contains values of other groups than those of WordPress.
 	 *
-	 * @param string $core Regular expression for the names of other groups.
+	 * @param string $core Regular expression for the names of WordPress's groups.
 	 * @return bool True also if the contents are unknown.
 	 */
 	public static function holds_groups_other_than( $core ) {
-		$values = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
+		$values = self::memory();
 		$groups = array_map( 'strval', array_keys( $values ) );
 		$found  = array();
 		if ( ! isset( $values['options'] ) ) {
@@ -322,12 +322,12 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Returns the values in the memory of an object cache.
+	 * Returns the values in the memory of the object cache: that of WordPress or of a drop-in.
 	 *
-	 * @param mixed $cache Object cache: WordPress's own or one of a drop-in.
 	 * @return array Values; empty if the class has no array of them.
 	 */
-	private static function memory_of( $cache ) {
+	private static function memory() {
+		$cache = isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null;
 		if ( ! is_object( $cache ) ) {
 			return array();
 		}
