@@ -15,11 +15,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  * @return WP_User
  */
 function wp_get_current_user() { // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
-	if ( ! function_exists( 'wp_validate_auth_cookie' ) ) {
-		// A plugin reads the user while it is loaded, before WordPress can determine the user.
-		Myriad_Cache_Known::note_asker();
-		return new WP_User( 0 );
-	}
-	Myriad_Cache_Known::note_asker();
-	return _wp_get_current_user();
+	Myriad_Cache_Known::note_caller();
+	// A plugin may read the user while it is loaded, before WordPress can determine the user.
+	return function_exists( 'wp_validate_auth_cookie' ) ? _wp_get_current_user() : new WP_User( 0 );
 }

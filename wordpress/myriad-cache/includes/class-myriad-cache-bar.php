@@ -83,7 +83,7 @@ class Myriad_Cache_Bar {
 		foreach ( self::$in_head as list( $callback, $priority ) ) {
 			if ( has_action( 'wp_head', $callback ) === $priority ) {
 				remove_action( 'wp_head', $callback, $priority );
-				$text .= self::printed( $callback );
+				$text .= Myriad_Cache_Parts::printed( $callback );
 			}
 		}
 		echo call_user_func( self::$enclose, 'head', $text ); // phpcs:ignore WordPress.Security.EscapeOutput -- WordPress has escaped it.
@@ -101,7 +101,7 @@ class Myriad_Cache_Bar {
 	public static function bar() {
 		if ( ! self::$is_printed ) {
 			self::$is_printed = true;
-			echo call_user_func( self::$enclose, doing_action( 'wp_body_open' ) ? 'admin-bar' : 'admin-bar-below', self::printed( 'wp_admin_bar_render' ) ); // phpcs:ignore WordPress.Security.EscapeOutput -- WordPress has escaped it.
+			echo call_user_func( self::$enclose, doing_action( 'wp_body_open' ) ? 'admin-bar' : 'admin-bar-below', Myriad_Cache_Parts::printed( 'wp_admin_bar_render' ) ); // phpcs:ignore WordPress.Security.EscapeOutput -- WordPress has escaped it.
 		}
 	}
 
@@ -124,7 +124,7 @@ class Myriad_Cache_Bar {
 			return '';
 		}
 		$done = $list->done;
-		$text = self::printed(
+		$text = Myriad_Cache_Parts::printed(
 			static function () use ( $list ) {
 				$list->do_items( 'admin-bar' );
 			}
@@ -132,17 +132,5 @@ class Myriad_Cache_Bar {
 
 		$list->done = array_merge( $done, array( 'admin-bar' ) );
 		return $text;
-	}
-
-	/**
-	 * Returns the output of a function.
-	 *
-	 * @param callable $printer Function.
-	 * @return string
-	 */
-	private static function printed( $printer ) {
-		ob_start();
-		call_user_func( $printer );
-		return (string) ob_get_clean();
 	}
 }

@@ -417,13 +417,15 @@ class Myriad_Cache_Comparison {
 	 * @return string
 	 */
 	private static function normal( $page ) {
-		$page = self::replaced_by(
-			'/(<body\b[^>]*?\bclass=")([^"]*)/i',
-			static function ( $found ) {
-				return $found[1] . implode( ' ', array_diff( preg_split( '/\s+/', $found[2], -1, PREG_SPLIT_NO_EMPTY ), self::BODY_CLASSES ) );
-			},
-			$page,
-			1
+		$page = self::checked(
+			preg_replace_callback(
+				'/(<body\b[^>]*?\bclass=")([^"]*)/i',
+				static function ( $found ) {
+					return $found[1] . implode( ' ', array_diff( preg_split( '/\s+/', $found[2], -1, PREG_SPLIT_NO_EMPTY ), self::BODY_CLASSES ) );
+				},
+				$page,
+				1
+			)
 		);
 		$page = self::replaced( '#<script type="speculationrules">.*?</script>#s', '', $page );
 		$page = self::replaced( '/("|%22)currentUserId\1(:|%3A)\d+/', '', $page );
@@ -435,13 +437,15 @@ class Myriad_Cache_Comparison {
 		$page = self::replaced( '/(<(\w+)\b[^<>]*\bdata-wp-text=[^<>]*>)[^<>]*(?=<\/\2>)/', '$1', $page );
 		$page = self::replaced( '/("|&quot;)tempQuantity\1:\d+/', '', $page );
 		// Times, and the ids of uniqid(), which begin with the time.
-		$page = self::replaced_by(
-			'/(?<![0-9A-Za-z])(?:(1\d{9})(?:\d{3})?|([0-9a-f]{8})[0-9a-f]{5})(?![0-9A-Za-z])/',
-			static function ( $found ) {
-				$time = isset( $found[2] ) ? (int) hexdec( $found[2] ) : (int) $found[1];
-				return abs( $time - time() ) < 2 * DAY_IN_SECONDS ? '0' : $found[0];
-			},
-			$page
+		$page = self::checked(
+			preg_replace_callback(
+				'/(?<![0-9A-Za-z])(?:(1\d{9})(?:\d{3})?|([0-9a-f]{8})[0-9a-f]{5})(?![0-9A-Za-z])/',
+				static function ( $found ) {
+					$time = isset( $found[2] ) ? (int) hexdec( $found[2] ) : (int) $found[1];
+					return abs( $time - time() ) < 2 * DAY_IN_SECONDS ? '0' : $found[0];
+				},
+				$page
+			)
 		);
 		return self::replaced( array( '/\s+/', '/\s*([<>])\s*/' ), array( ' ', '$1' ), $page );
 	}
@@ -492,25 +496,17 @@ class Myriad_Cache_Comparison {
 	 * @throws RuntimeException If an expression fails: a page without its text would be equal to another one.
 	 */
 	private static function replaced( $pattern, $text, $page ) {
-		$result = preg_replace( $pattern, $text, $page );
-		if ( null === $result ) {
-			throw new RuntimeException( 'an expression failed' );
-		}
-		return $result;
+		return self::checked( preg_replace( $pattern, $text, $page ) );
 	}
 
 	/**
-	 * Replaces matches of an expression, like preg_replace_callback().
+	 * Returns the result of a replacement.
 	 *
-	 * @param string   $pattern  Expression.
-	 * @param callable $callback Function that returns the replacement.
-	 * @param string   $page     Page.
-	 * @param int      $limit    Maximum number of matches; -1 for all.
+	 * @param string|null $result Result; null if an expression failed.
 	 * @return string
-	 * @throws RuntimeException If the expression fails.
+	 * @throws RuntimeException If an expression failed.
 	 */
-	private static function replaced_by( $pattern, $callback, $page, $limit = -1 ) {
-		$result = preg_replace_callback( $pattern, $callback, $page, $limit );
+	private static function checked( $result ) {
 		if ( null === $result ) {
 			throw new RuntimeException( 'an expression failed' );
 		}

@@ -193,7 +193,7 @@ class Myriad_Cache_Known {
 	/**
 	 * Records the caller that reads the current user, unless it is WordPress itself.
 	 */
-	public static function note_asker() {
+	public static function note_caller() {
 		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
 		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 4 );
 		$at     = isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ? 2 : 1;

@@ -107,9 +107,7 @@ class Myriad_Cache_Notes {
 		);
 		Myriad_Cache_Hooks::add( 'get_block_templates', array( __CLASS__, 'note_templates' ), PHP_INT_MAX, 3 );
 		Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
-		foreach ( array( 'previous', 'next' ) as $which ) {
-			Myriad_Cache_Hooks::add( 'get_' . $which . '_post_where', array( __CLASS__, 'note_neighbour' ), PHP_INT_MAX, 5 );
-		}
+		Myriad_Cache_Hooks::add( array( 'get_previous_post_where', 'get_next_post_where' ), array( __CLASS__, 'note_neighbour' ), PHP_INT_MAX, 5 );
 		Myriad_Cache_Hooks::add( 'paginate_links', array( 'Myriad_Cache_Tags', 'note_page_count' ), PHP_INT_MAX );
 		Myriad_Cache_Hooks::add( 'get_lastpostmodified', array( __CLASS__, 'note_last_change' ), PHP_INT_MAX );
 		Myriad_Cache_Hooks::add( array( 'getarchives_where', 'get_calendar' ), array( __CLASS__, 'note_archives' ), PHP_INT_MAX );

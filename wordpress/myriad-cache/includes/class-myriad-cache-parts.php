@@ -249,7 +249,7 @@ class Myriad_Cache_Parts {
 			case 'shop-state':
 				return Myriad_Cache_Shop::state();
 			case 'shop-notices':
-				return Myriad_Cache_Shop::told();
+				return Myriad_Cache_Shop::take_notices();
 			default:
 				return self::nonce( $name );
 		}
@@ -262,7 +262,7 @@ class Myriad_Cache_Parts {
 	 * @param mixed    ...$args Arguments.
 	 * @return string
 	 */
-	private static function printed( $printer, ...$args ) {
+	public static function printed( $printer, ...$args ) {
 		ob_start();
 		$printer( ...$args );
 		return (string) ob_get_clean();

@@ -153,7 +153,7 @@ class Myriad_Cache_Shop {
 	 * Prints the place for notices, or the notices in marks for a comparison.
 	 */
 	public static function notices() {
-		$notices = Myriad_Cache_Comparison::is_active() ? Myriad_Cache_Comparison::enclosed( self::told() ) : Myriad_Cache_Known::place( 'shop-notices' );
+		$notices = Myriad_Cache_Comparison::is_active() ? Myriad_Cache_Comparison::enclosed( self::take_notices() ) : Myriad_Cache_Known::place( 'shop-notices' );
 		echo self::NOTICES_START . $notices . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- WooCommerce has escaped it.
 	}
 
@@ -319,12 +319,7 @@ class Myriad_Cache_Shop {
 	 * @return string
 	 */
 	public static function cart() {
-		if ( ! function_exists( 'woocommerce_mini_cart' ) ) {
-			return '';
-		}
-		ob_start();
-		woocommerce_mini_cart();
-		return (string) ob_get_clean();
+		return function_exists( 'woocommerce_mini_cart' ) ? Myriad_Cache_Parts::printed( 'woocommerce_mini_cart' ) : '';
 	}
 
 	/**
@@ -332,7 +327,7 @@ class Myriad_Cache_Shop {
 	 *
 	 * @return string
 	 */
-	public static function told() {
+	public static function take_notices() {
 		return function_exists( 'wc_print_notices' ) ? (string) wc_print_notices( true ) : '';
 	}
 }
