@@ -14,7 +14,7 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
          "--disable-component-update", "--hide-scrollbars", "--force-device-scale-factor=1", "--remote-debugging-pipe",
          # The browser cannot reach any other machine, regardless of the network.
          "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost")
-PATIENCE = 60
+TIMEOUT = 60
 QUIET = 0.7
 SIZE = {"width": 1200, "height": 1600, "deviceScaleFactor": 1, "mobile": False}
 STILL = "*,*::before,*::after{animation:none!important;transition:none!important;caret-color:transparent!important}"
@@ -44,7 +44,7 @@ class Browser:
         number = self.number
         message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
         os.write(self.out, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while number not in self.answers:
             if not self.receive(max(0, deadline - time.monotonic())):
                 raise BrowserError(f"{method} did not end")
@@ -144,7 +144,7 @@ class Page:
 
     def wait(self, is_load=False):
         """Waits until no request has been pending for a moment; with `is_load`, also until a document is loaded."""
-        deadline, loaded, quiet = time.monotonic() + PATIENCE, not is_load, time.monotonic()
+        deadline, loaded, quiet = time.monotonic() + TIMEOUT, not is_load, time.monotonic()
         while time.monotonic() < deadline:
             self.browser.receive(0.1)
             had_events = bool(self.browser.events)
@@ -153,7 +153,7 @@ class Page:
                 quiet = time.monotonic()
             if loaded and time.monotonic() - quiet > QUIET:
                 return
-        raise BrowserError(f"the page is not loaded after {PATIENCE} seconds")
+        raise BrowserError(f"the page is not loaded after {TIMEOUT} seconds")
 
     def evaluate(self, script):
         """Returns the value of an expression of JavaScript."""

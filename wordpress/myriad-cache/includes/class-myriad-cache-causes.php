@@ -15,13 +15,20 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Causes {
 
 	/**
-	 * Age of the changes that are described, in seconds; maximum number of changes and of entries of the log of purges that are requested; timeout for a page,
-	 * in seconds.
+	 * Maximum age of the changes that are described, in seconds.
 	 */
-	const AGE      = WEEK_IN_SECONDS;
+	const MAX_AGE = WEEK_IN_SECONDS;
+
+	/**
+	 * Maximum number of changes that are described, and of entries of the log of purges that are searched for them.
+	 */
 	const MOST     = 3;
 	const MOST_LOG = 1000;
-	const PATIENCE = 5;
+
+	/**
+	 * Timeout for a request for a page, in seconds.
+	 */
+	const TIMEOUT = 5;
 
 	/**
 	 * Maximum number of possible causes of a change.
@@ -62,7 +69,7 @@ class Myriad_Cache_Causes {
 			$url  = $base . $path;
 			$at   = '' === $page ? 0 : (int) ( $entry['at_ms'] / 1000 );
 			$is_ours = strtolower( (string) preg_replace( '#(?::[0-9]+)?/.*#s', '', $page ) ) === $host && 0 === strpos( $url, $home );
-			if ( $at >= time() - self::AGE && $is_ours && ! isset( $list[ $url ] ) && count( $list ) < self::MOST ) {
+			if ( $at >= time() - self::MAX_AGE && $is_ours && ! isset( $list[ $url ] ) && count( $list ) < self::MOST ) {
 				$list[ $url ] = array_map( 'strval', $entry['change'] ) + array(
 					'url' => $url,
 					'at'  => $at,
@@ -83,7 +90,7 @@ class Myriad_Cache_Causes {
 		$answer  = '' === $address ? null : wp_remote_get(
 			$address,
 			array(
-				'timeout'     => self::PATIENCE,
+				'timeout'     => self::TIMEOUT,
 				'redirection' => 0,
 				/** This filter is documented in wp-includes/class-wp-http-streams.php */
 				'sslverify'   => apply_filters( 'https_local_ssl_verify', false ), // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.

@@ -19,12 +19,12 @@ class Myriad_Cache_Client {
 	/**
 	 * Timeout for the connection and for the response, in seconds.
 	 */
-	const PATIENCE = 5;
+	const TIMEOUT = 5;
 
 	/**
 	 * Timeout for the connection of a request that stays open, in seconds. A change is not delayed longer if Myriad is unreachable.
 	 */
-	const PATIENCE_OF_WATCH = 0.5;
+	const WATCH_TIMEOUT = 0.5;
 
 	/**
 	 * Maximum length of a response, in bytes.
@@ -104,7 +104,7 @@ class Myriad_Cache_Client {
 			return false;
 		}
 		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file; a failed purge is reported.
-		$stream = @stream_socket_client( $place[0], $number, $why, self::PATIENCE_OF_WATCH );
+		$stream = @stream_socket_client( $place[0], $number, $why, self::WATCH_TIMEOUT );
 		if ( $stream ) {
 			@fwrite( $stream, self::head( 'POST', $place[1] . '/' . $path, $connection['secret'] ) . "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" );
 		}
@@ -161,12 +161,12 @@ class Myriad_Cache_Client {
 	 */
 	private static function exchange( $address, $request ) {
 		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file; failures are reported below.
-		$stream = @stream_socket_client( $address, $number, $why, self::PATIENCE );
+		$stream = @stream_socket_client( $address, $number, $why, self::TIMEOUT );
 		if ( false === $stream ) {
 			/* translators: 1: an address, 2: the system's reason. */
 			return new WP_Error( 'myriad_cache_unreachable', sprintf( __( 'Cannot connect to Myriad at %1$s: %2$s. Check that it is running, and that PHP has access to this address.', 'myriad-cache' ), $address, $why ) );
 		}
-		stream_set_timeout( $stream, self::PATIENCE );
+		stream_set_timeout( $stream, self::TIMEOUT );
 		$answer = '';
 		$length = strlen( $request );
 		$sent   = 0;

@@ -25,7 +25,7 @@ class Myriad_Cache_Comparison {
 	/**
 	 * Age in seconds above which a stored page may differ for another reason than the visitor, such as "three days ago".
 	 */
-	const AGE = 600;
+	const MAX_AGE = 600;
 
 	/**
 	 * Byte in place of a private text. Each one of the visitor's page must have a part of the stored page at the same position.
@@ -288,7 +288,7 @@ class Myriad_Cache_Comparison {
 		if ( ! $is_only ) {
 			return false;
 		}
-		if ( $stored['now_ms'] - $stored['stored_ms'] > self::AGE * 1000 ) {
+		if ( $stored['now_ms'] - $stored['stored_ms'] > self::MAX_AGE * 1000 ) {
 			if ( ! Myriad_Cache_Callers::begin_epoch_at_most_each_minute() ) {
 				return false; // Visitors must not purge pages as fast as they request them.
 			}

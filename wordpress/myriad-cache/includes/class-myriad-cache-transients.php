@@ -58,7 +58,7 @@ class Myriad_Cache_Transients {
 	/**
 	 * Minimum validity of a page, in seconds, if it reads a transient that expires earlier.
 	 */
-	const LEAST = 300;
+	const MIN_VALIDITY = 300;
 
 	/**
 	 * State of the tags when each transient was read, by name.
@@ -257,7 +257,7 @@ class Myriad_Cache_Transients {
 			$option  = substr( $name, strlen( self::SITE ) );
 			$expires = (int) get_site_option( '_site_transient_timeout_' . $option );
 			if ( $expires > 0 && false !== ( is_multisite() ? get_site_option( '_site_transient_' . $option ) : self::stored_text( '_site_transient_' . $option ) ) ) {
-				Myriad_Cache_Page::limit( max( self::LEAST, $expires - time() ) );
+				Myriad_Cache_Page::limit( max( self::MIN_VALIDITY, $expires - time() ) );
 			}
 			return;
 		}
@@ -266,13 +266,13 @@ class Myriad_Cache_Transients {
 			return;
 		}
 		if ( $is_unknown && self::has_version( $name, $text ) ) {
-			Myriad_Cache_Page::limit( self::LEAST );
+			Myriad_Cache_Page::limit( self::MIN_VALIDITY );
 			return;
 		}
 		// Autoloaded transients do not expire.
 		$expires = isset( wp_load_alloptions()[ self::OPTION . $name ] ) ? 0 : (int) get_option( self::OPTION . 'timeout_' . $name );
 		if ( $expires > 0 ) {
-			Myriad_Cache_Page::limit( max( self::LEAST, $expires - time() ) );
+			Myriad_Cache_Page::limit( max( self::MIN_VALIDITY, $expires - time() ) );
 		}
 	}
 

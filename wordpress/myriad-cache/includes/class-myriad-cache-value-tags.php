@@ -18,10 +18,10 @@ class Myriad_Cache_Value_Tags {
 	/**
 	 * Maximum validity of a page that reads a value with more than MOST tags, in seconds.
 	 */
-	const LEAST = 300;
+	const UNTAGGED_VALIDITY = 300;
 
 	/**
-	 * Maximum number of tags of a value. One with more limits the validity of pages to LEAST.
+	 * Maximum number of tags of a value. One with more limits the validity of pages to UNTAGGED_VALIDITY.
 	 */
 	const MOST = 200;
 
@@ -33,7 +33,7 @@ class Myriad_Cache_Value_Tags {
 	 */
 	public static function text( $tags ) {
 		if ( count( $tags ) > self::MOST ) {
-			Myriad_Cache_Page::limit( self::LEAST );
+			Myriad_Cache_Page::limit( self::UNTAGGED_VALIDITY );
 			return null;
 		}
 		return implode( ' ', $tags );

@@ -14,9 +14,9 @@ if ( ! defined( 'ABSPATH' ) ) {
  *
  * Myriad's object cache reports reads and writes of values. The tags that a page adds between its first read of a missing value and the
  * storage of the value belong to the value; they are stored in the same object cache. A page that reads a value of unknown origin, which
- * another request than a page has computed, is valid for UNKNOWN seconds. A value that staff, cron, WP-CLI or a checkout replaces or deletes
- * purges the pages that read it. With another object cache, pages that hold values of other groups than WordPress's are valid for LEAST
- * seconds.
+ * another request than a page has computed, is valid for UNKNOWN_VALIDITY seconds. A value that staff, cron, WP-CLI or a checkout replaces or deletes
+ * purges the pages that read it. With another object cache, pages that read values of other groups than WordPress's are valid for
+ * UNOBSERVED_VALIDITY seconds.
  */
 class Myriad_Cache_Values {
 
@@ -44,12 +44,12 @@ class Myriad_Cache_Values {
 	/**
 	 * Maximum validity of a page with an object cache that reports nothing, in seconds.
 	 */
-	const LEAST = 300;
+	const UNOBSERVED_VALIDITY = 300;
 
 	/**
 	 * Maximum validity of a page that reads a value of unknown origin, in seconds. Its replacement by staff is reported.
 	 */
-	const UNKNOWN = 3600;
+	const UNKNOWN_VALIDITY = 3600;
 
 	/**
 	 * Maximum number of values of a group that are separate tags of a page; more are one tag.
@@ -234,7 +234,7 @@ class Myriad_Cache_Values {
 		}
 		if ( ! self::$is_observed ) {
 			if ( Myriad_Cache_Reads::holds_groups_other_than( self::CORE ) ) {
-				Myriad_Cache_Page::limit( self::LEAST );
+				Myriad_Cache_Page::limit( self::UNOBSERVED_VALIDITY );
 			}
 			return;
 		}
@@ -255,7 +255,7 @@ class Myriad_Cache_Values {
 			if ( is_string( $list ) ) {
 				Myriad_Cache_Value_Tags::add( $list );
 			} else {
-				Myriad_Cache_Page::limit( self::UNKNOWN );
+				Myriad_Cache_Page::limit( self::UNKNOWN_VALIDITY );
 			}
 		}
 	}

@@ -36,7 +36,7 @@ class Myriad_Cache_Warm {
 	/**
 	 * Maximum time for a page, in seconds.
 	 */
-	const PATIENCE = 30;
+	const TIMEOUT = 30;
 
 	/**
 	 * Maximum number of attempts for a page, one in each run of cron.
@@ -183,7 +183,7 @@ class Myriad_Cache_Warm {
 		if ( false === $stream ) {
 			return false;
 		}
-		stream_set_timeout( $stream, self::PATIENCE );
+		stream_set_timeout( $stream, self::TIMEOUT );
 		$status = array();
 		@fwrite( $stream, $head . "\r\n" );
 		preg_match( '#^HTTP/1\.[01] ([0-9]{3})#', (string) @fgets( $stream, 1024 ), $status );
