@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -16,6 +17,8 @@ from visitors import ACCEPT, AGENT, Answer, Visitor
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = HERE.parent
 KEPT_IN_CORE = {"wp-content", "wp-config.php"}
+# Sites whose processes and files exist.
+ACTIVE = set()
 
 
 def free_port():
@@ -23,6 +26,17 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+def remove_sites_on_signals():
+    """Makes SIGINT and SIGTERM remove all sites and exit the program."""
+    def stop(number, _frame):
+        for site in list(ACTIVE):
+            site.remove()
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
 
 
 class Site:
@@ -36,6 +50,7 @@ class Site:
 
     def create(self):
         """Creates the site and starts all of its processes."""
+        ACTIVE.add(self)
         self._script("create")
         self._configure()
         self._copy_theme()
@@ -148,6 +163,7 @@ class Site:
         self._script("stop")
         if not self.options.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
+        ACTIVE.discard(self)
 
     def visitor(self):
         """Returns a new anonymous visitor with a separate address."""
