@@ -7,7 +7,6 @@ from comparison import first_difference
 from trial import STORED, WAIT_FOR_TIMES
 
 
-
 def _difference(shop, expected, answer, others):
     def shown(text):
         return privacy.shown_text(text, shop.trial.missing)

@@ -38,12 +38,16 @@ class Browser:
         os.close(from_browser)
         self.number, self.buffer, self.events, self.answers = 0, b"", [], {}
 
+    def send(self, method, session=None, **params):
+        """Sends a command; returns its number."""
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        os.write(self.out, json.dumps(message).encode() + b"\0")
+        return self.number
+
     def call(self, method, session=None, **params):
         """Sends a command; returns its result."""
-        self.number += 1
-        number = self.number
-        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
-        os.write(self.out, json.dumps(message).encode() + b"\0")
+        number = self.send(method, session, **params)
         deadline = time.monotonic() + TIMEOUT
         while number not in self.answers:
             if not self.receive(max(0, deadline - time.monotonic())):
@@ -137,9 +141,7 @@ class Page:
         self.replaced, self.pending = replaced, set()
         self.call("Fetch.enable" if replaced else "Fetch.disable", **({"patterns": [{"resourceType": "Document"}]} if replaced else {}))
         self.browser.events.clear()
-        self.browser.number += 1
-        message = {"id": self.browser.number, "method": "Page.navigate", "params": {"url": url}, "sessionId": self.session}
-        os.write(self.browser.out, json.dumps(message).encode() + b"\0")
+        self.browser.send("Page.navigate", self.session, url=url)
         self.wait(True)
 
     def wait(self, is_load=False):

@@ -9,6 +9,7 @@ import entries
 from shop import Refused
 
 SESSIONS = 50
+STEP = "many sessions"
 KINDS = [("", ""), ("customer", "GB"), ("", ""), ("customer", "CH"), ("", "CH")]
 PLAIN = ("home", "shop", "category", "mug", "cup", "lamp", "products", "blocks", "post", "elementor")
 TRIES = 3
@@ -20,7 +21,6 @@ def _browse(shop, shopper, count, rng):
 
 
 def _buy(shop, shopper, rng):
-    step = "fifty sessions"
     _browse(shop, shopper, 3, rng)
     if shopper.role:
         shopper.log_in()
@@ -29,21 +29,21 @@ def _buy(shop, shopper, rng):
     shopper.add_by_form(shop.pages["cup"], shop.products["cup"])
     shopper.get(shop.pages["shop"])
     for name in ("mug", "blocks", "classic-cart"):
-        checks.compare(shop, shopper, shop.pages[name], step, TRIES)
+        checks.compare(shop, shopper, shop.pages[name], STEP, TRIES)
     shopper.apply_coupon()
     _browse(shop, shopper, 2, rng)
     for name in ("cart", "checkout"):
         page = shopper.get(shop.pages[name])
         if shopper.mark not in page.text:
-            shop.note("the visitor's own cart is missing", shopper, page, shopper.mark, "", step)
+            shop.note("the visitor's own cart is missing", shopper, page, shopper.mark, "", STEP)
     rng.choice((shopper.check_out_classic, shopper.check_out_by_blocks))()
     shopper.get(shop.pages["mug"])
     for name in ("mug", "classic-cart", "second-account"):
-        checks.compare(shop, shopper, shop.pages[name], step, TRIES)
+        checks.compare(shop, shopper, shop.pages[name], STEP, TRIES)
     if shopper.role:
         account = shopper.get(shop.pages["account"])
         if shopper.mark not in account.text:
-            shop.note("the visitor's own account is missing", shopper, account, shopper.mark, "", step)
+            shop.note("the visitor's own account is missing", shopper, account, shopper.mark, "", STEP)
         shopper.log_out()
     _browse(shop, shopper, 2, rng)
 
@@ -62,7 +62,7 @@ def _guarded(shop, shopper, seed):
     try:
         _buy(shop, shopper, rng)
     except (Refused, OSError, RuntimeError) as error:
-        shop.note("session failed", shopper, None, "", f"{type(error).__name__}: {error}", "fifty sessions")
+        shop.note("session failed", shopper, None, "", f"{type(error).__name__}: {error}", STEP)
 
 
 def run(shop, sessions):
@@ -75,11 +75,11 @@ def run(shop, sessions):
         for task in concurrent.futures.as_completed(tasks):
             done.append(task)
             if task.exception():
-                shop.note("session failed", None, None, "", repr(task.exception()), "fifty sessions")
+                shop.note("session failed", None, None, "", repr(task.exception()), STEP)
         manager.result()
     emails = shop.site.evaluate("return array_map(function ($order) { return $order->get_billing_email(); }, wc_get_orders(array('limit' => -1)));")
     for shopper in shoppers:
         count = emails.count(shopper.mark + "@example.org")
         if count != 1:
-            shop.note("wrong number of orders", shopper, None, "1", str(count), "fifty sessions")
+            shop.note("wrong number of orders", shopper, None, "1", str(count), STEP)
     return {"sessions": sessions, "seconds": round(time.monotonic() - begun), "orders": len(emails)}

@@ -47,8 +47,7 @@ def _check_cart(shop, page, expected, step, url):
             page.wait()
         widgets = page.evaluate(WIDGET)
         if count != expected or any(number != expected for number in widgets):
-            shop.findings.append({"theme": shop.theme, "kind": "wrong small cart", "visitor": "in Chromium", "step": step, "url": place, "cache": "",
-                                  "php": f"{expected} items", "myriad": f"{count} in the header, {widgets} in widgets"})
+            shop.record("wrong small cart", "in Chromium", step, place, f"{expected} items", f"{count} in the header, {widgets} in widgets")
 
 
 def _shop_in_browser(shop, browser, shopper):
@@ -65,18 +64,17 @@ def _shop_in_browser(shop, browser, shopper):
     page.open(_absolute(shop, pages["classic-cart"]))
     page.act(COUPON % ("code" + shopper.mark))
     if not page.evaluate("!!document.querySelector('.cart-discount')"):
-        shop.findings.append({"theme": shop.theme, "kind": "the coupon is not applied", "visitor": "in Chromium", "step": "coupon", "url": pages["classic-cart"],
-                              "cache": "", "php": "", "myriad": page.evaluate("document.querySelector('.woocommerce-notices-wrapper').textContent")[:200]})
+        shown = page.evaluate("document.querySelector('.woocommerce-notices-wrapper').textContent")[:200]
+        shop.record("the coupon is not applied", "in Chromium", "coupon", pages["classic-cart"], "", shown)
     page.open(_absolute(shop, pages["lamp"]))
     _check_cart(shop, page, 2, "coupon", pages["mug"])
     page.open(_absolute(shop, pages["classic-checkout"]))
     page.act(ORDER % shopper.address(), True)
     if "order-received" not in page.evaluate("location.pathname"):
-        shop.findings.append({"theme": shop.theme, "kind": "no order", "visitor": "in Chromium", "step": "checkout", "url": pages["classic-checkout"],
-                              "cache": "", "php": "", "myriad": page.evaluate("document.querySelector('.woocommerce-error, .woocommerce-notices-wrapper')?.textContent || location.href")[:200]})
+        shown = page.evaluate("document.querySelector('.woocommerce-error, .woocommerce-notices-wrapper')?.textContent || location.href")[:200]
+        shop.record("no order", "in Chromium", "checkout", pages["classic-checkout"], "", shown)
     page.open(_absolute(shop, pages["lamp"]))
     _check_cart(shop, page, 0, "after the checkout", pages["mug"])
-    return page
 
 
 def _php_requests(shop):

@@ -187,10 +187,12 @@ class Shop:
         return self.public[url]
 
     def note(self, kind, shopper, answer, php="", myriad="", step=""):
-        """Records wrong content."""
-        name = shopper.name if shopper else "anonymous"
-        self.findings.append({"theme": self.theme, "kind": kind, "visitor": name, "url": answer.url if answer else "", "cache": answer.field("x-cache") if answer else "",
-                              "php": php, "myriad": myriad, "step": step})
+        """Records wrong content in a response, if there is one."""
+        self.record(kind, shopper.name if shopper else "anonymous", step, answer.url if answer else "", php, myriad, answer.field("x-cache") if answer else "")
+
+    def record(self, kind, visitor, step, url, php, myriad, cache=""):
+        """Records wrong content: names of its kind, the visitor and the step, and the texts from PHP and from Myriad."""
+        self.findings.append({"theme": self.theme, "kind": kind, "visitor": visitor, "url": url, "cache": cache, "php": php, "myriad": myriad, "step": step})
 
     def check_leaks(self, shopper, answer, step=""):
         """Records data of another visitor in a response, unless PHP shows them to this visitor, too."""

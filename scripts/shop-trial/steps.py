@@ -22,7 +22,7 @@ class Scenario:
         kinds = [("", ""), ("", ""), ("customer", "GB"), ("customer", "CH"), ("subscriber", ""), ("shop_manager", "GB")]
         self.first, self.second, self.customer, self.swiss, self.reader, self.manager = shop.add_shoppers(kinds)
         self.people = shop.shoppers[-len(kinds):]
-        self.urls = [url for name, url in shop.pages.items()]
+        self.urls = list(shop.pages.values())
         self.steps = []
 
     def run(self):
