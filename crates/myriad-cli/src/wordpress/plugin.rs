@@ -333,6 +333,7 @@ fn write_plugin(content: &WritableFolder, placement: PluginPlacement, connection
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::super::denied_paths::DeniedSitePaths;
@@ -353,6 +354,42 @@ mod tests {
         found.sort();
         known.sort();
         assert_eq!(known, found);
+    }
+
+    /// Returns the text up to a closing quotation mark, and the code after the mark.
+    fn quoted(code: &str, mark: char) -> (String, &str) {
+        let mut text = String::new();
+        let mut rest = code.chars();
+        loop {
+            match rest.next().expect("a closing quotation mark") {
+                '\\' => text.extend(rest.next()),
+                found if found == mark => return (text, rest.as_str()),
+                other => text.push(other),
+            }
+        }
+    }
+
+    #[test]
+    fn translators_get_all_messages_of_the_plugin_and_no_others() {
+        let mut messages = BTreeSet::new();
+        let mut offered = BTreeSet::new();
+        for (name, text) in FILES {
+            if name.ends_with(".pot") {
+                // Long messages continue on the next line. The empty message on the first line is the header.
+                let joined = text.replace("\"\n\"", "");
+                let starts = ["\nmsgid \"", "\nmsgid_plural \""];
+                let codes = starts.iter().flat_map(|start| joined.split(start).skip(1));
+                offered.extend(codes.map(|code| quoted(code, '"').0));
+                continue;
+            }
+            messages.extend(text.split("__( '").skip(1).map(|code| quoted(code, '\'').0));
+            for code in text.split("_n( '").skip(1) {
+                let (one, rest) = quoted(code, '\'');
+                messages.extend([one, quoted(rest.strip_prefix(", '").expect("a plural"), '\'').0]);
+            }
+        }
+        assert!(messages.len() > 50, "{messages:?}");
+        assert_eq!(messages, offered);
     }
 
     #[test]
