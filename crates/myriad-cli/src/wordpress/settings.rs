@@ -267,7 +267,7 @@ mod tests {
             ("vary_cookies=currency", "vary_cookies must be names, each with at most 32 values"),
             ("vary_cookies=currency:EUR;", "vary_cookies must be names"),
             ("vary_cookies=edd_items_in_cart:1", "no cookies of logins, carts and sessions"),
-            ("vary_cookies=laravel_session:1", "no cookies of logins, carts and sessions"),
+            ("vary_cookies=simple_wp_membership_level:1", "no cookies of logins, carts and sessions"),
             ("vary_cookies=woocommerce_multicurrency_forced_currency:EUR+USD", "woocommerce_"),
             ("vary_country=CF-IPCountry:", "vary_country must be names"),
             ("queue=1000000", "queue must be a number from 1"),
