@@ -159,6 +159,7 @@ const WATCHED: &str = "
     proxy_cache_path @DIR@/cache keys_zone=pages:1m; access_log @DIR@/told.log combined;
     server { listen 127.0.0.1:@PORT@; add_header X-Cache $upstream_cache_status always;
         location / { proxy_pass http://@ORIGIN@; proxy_cache pages; proxy_cache_valid 200 1h; proxy_cache_key $host$uri$args; }
+        location /parts { esi on; proxy_pass http://@ORIGIN@; proxy_cache pages; proxy_cache_valid 200 1h; }
         location /open/ { api; }
         location /allowed/ { api; allow 127.0.0.1; deny all; }
         location /board/ { dashboard; }
@@ -167,7 +168,12 @@ const WATCHED: &str = "
 #[test]
 fn values_of_arguments_are_shown_to_readers_with_a_secret_alone() {
     let origin = HttpOrigin::start(|call| {
-        call.answer("HTTP/1.1 200 OK\nContent-Type: text/html", "a page");
+        let body = if call.target == "/parts" {
+            "sesame-3<esi:include src=\"/part?key=sesame-4\"/>"
+        } else {
+            "a page"
+        };
+        call.answer("HTTP/1.1 200 OK\nContent-Type: text/html\nSurrogate-Control: content=\"ESI/1.0\"", body);
     });
     let mut place = Place::new();
     let hash = Sha256::digest(BEARER).iter().fold(String::new(), |mut text, byte| {
@@ -180,6 +186,7 @@ fn values_of_arguments_are_shown_to_readers_with_a_secret_alone() {
     let known = |request: Request| request.field("Authorization", &format!("Bearer {BEARER}"));
     for _ in 0..2 {
         assert_eq!(server.get("/wp-login.php?action=rp&key=sesame-1&login=ann").status, 200);
+        assert_eq!(server.get("/parts").text(), "sesame-3a page");
     }
     let mut live: Vec<_> = ["/open/", "/allowed/", "/board/", "/closed/"]
         .map(|place| {
@@ -194,7 +201,8 @@ fn values_of_arguments_are_shown_to_readers_with_a_secret_alone() {
         .field("Content-Type", "application/json");
     assert_eq!(server.fetch(&known(purge)).status, 200);
 
-    let asked = ["cache/pages", "tops?by=requests", "tops?by=misses", "tops?by=slow", "purges"];
+    let page = format!("cache/page?body=on&page=http://localhost:{}/parts", server.port);
+    let asked = ["cache/pages", "tops?by=requests", "tops?by=misses", "tops?by=slow", "purges", &page];
     for (place, client) in &mut live {
         let is_known = *place == "/closed/";
         let event = client.until(|bytes| {
@@ -209,6 +217,8 @@ fn values_of_arguments_are_shown_to_readers_with_a_secret_alone() {
             (path, answer.text())
         }));
         for (path, text) in told {
+            // The body of a page is text like the values.
+            assert_eq!(text.contains("sesame-3"), is_known && path == page, "{place}{path}: {text}");
             assert_eq!(text.contains("sesame-"), is_known, "{place}{path}: {text}");
             let name = if is_known { "key=sesame-" } else { "key=*" };
             assert!(text.contains(name), "{place}{path}: {text}");

@@ -118,8 +118,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         memory_bytes: page.weight() as u64,
         encodings: in_order(encodings.collect()),
         file: file.map(|file| file.to_string_lossy().into_owned()),
-        esi: esi(page.meta(), page.body_len())
-            .map(|esi| EsiReport { version: version(page).unwrap_or_default(), ..esi }),
+        esi: esi(page.meta(), page.body_len(), page.stored_at()),
         ..of_meta(page.meta(), report)
     }
 }
@@ -134,7 +133,7 @@ fn of_disk(page: &DiskPage<PageMeta>, report: PageReport) -> PageReport {
         bytes: page.body_len,
         encodings: in_order(encodings.collect()),
         file: Some(page.file.to_string_lossy().into_owned()),
-        esi: esi(page.meta.view(), page.body_len),
+        esi: esi(page.meta.view(), page.body_len, page.stored_at),
         ..of_meta(page.meta.view(), report)
     }
 }
@@ -156,9 +155,10 @@ fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
     }
 }
 
-/// Describes the ESI fragments of a page of `length` bytes, and the reason why known visitors may not read it, if any.
+/// Describes the ESI fragments of a page of `length` bytes that was stored at `stored_at` (milliseconds), the reason why
+/// known visitors may not read it, if any, and its version (`compared` in `X-Myriad-ESI`) if it must be compared.
 /// Returns `None` for a page without ESI.
-fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
+fn esi(meta: PageView<'_>, length: u64, stored_at: u64) -> Option<EsiReport> {
     let cut = PageHoles::decode(meta.cut(), length)?;
     let part = |Hole { at, inline, include }: &Hole| PartReport {
         src: escape_bytes(&include.src),
@@ -170,16 +170,11 @@ fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
     Some(EsiReport {
         known: cut.for_known_visitors && cut.compared.is_none(),
         compared: cut.compared.is_some(),
+        version: cut.compared.as_deref().map(|word| meta.version(stored_at, word)).unwrap_or_default(),
         why: cut.why.as_deref().map(escape_bytes),
         parts: cut.holes.iter().map(part).collect(),
         ..EsiReport::default()
     })
-}
-
-/// Returns the text that identifies the version of a page that must be compared (`compared` in `X-Myriad-ESI`).
-fn version(page: &Page) -> Option<String> {
-    let cut = PageHoles::decode(page.meta().cut(), page.body_len())?;
-    Some(page.meta().version(page.stored_at(), &cut.compared?))
 }
 
 fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {

@@ -197,6 +197,8 @@ pub(super) mod testing {
 
 #[cfg(test)]
 mod tests {
+    use myriad_policy::KeyedInput;
+
     use super::testing::visitor as of_fields;
     use super::*;
 
@@ -228,6 +230,26 @@ mod tests {
             assert_ne!(own, other);
         }
         assert!(visitor("a", &["_ga=1"]).is_none() && visitor("a", &[]).is_none());
+    }
+
+    #[test]
+    fn cookies_in_the_cache_key_distinguish_visitors_in_any_order() {
+        let keyed = ["currency", "size"].map(|name| KeyedInput {
+            cookie: true,
+            name: name.as_bytes().into(),
+            values: vec![(*b"one").into(), (*b"two").into()],
+        });
+        let shared = SharedFetch { on: true, keyed: keyed.into(), ..SharedFetch::default() };
+        let id = |cookies: &str| {
+            let fields: Fields = [("Cookie", &*format!("{SESSION}; {cookies}"))].into_iter().collect();
+            let request = VisitorRequest { fields: &fields, host: b"a", scheme: "http", client: None };
+            Visitor::of(&request, &testing::known(), &shared).expect("a known visitor").id
+        };
+        assert_eq!(id("currency=one; size=two"), id("size=two; _ga=1; currency=one"));
+        assert_eq!(id("currency=three"), id("_ga=1"));
+        for other in ["currency=one", "currency=two; size=two", "size=one; currency=one"] {
+            assert_ne!(id("currency=one; size=two"), id(other), "{other}");
+        }
     }
 
     #[test]
