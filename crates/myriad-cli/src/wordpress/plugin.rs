@@ -374,7 +374,7 @@ mod tests {
         let mut messages = BTreeSet::new();
         let mut offered = BTreeSet::new();
         for (name, text) in FILES {
-            if name.ends_with(".pot") {
+            if Path::new(name).extension().is_some_and(|extension| extension == "pot") {
                 // Long messages continue on the next line. The empty message on the first line is the header.
                 let joined = text.replace("\"\n\"", "");
                 let starts = ["\nmsgid \"", "\nmsgid_plural \""];
