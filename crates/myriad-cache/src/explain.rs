@@ -58,7 +58,7 @@ pub(crate) fn known(exchange: &mut Exchange, cached: CacheContext<'_>) -> PhaseS
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     let lines = Rc::new(CacheLines::default());
     let shared: Rc<dyn DecisionSink> = Rc::clone(&lines) as _;
-    let is_served = esi::explain(exchange, &shared);
+    let is_served = esi::explain(exchange, &cached.cache.rules.shared_fetch, &shared);
     let lines = lines.0.take();
     let has_read = lines.iter().any(|line| line.text == "read" && line.outcome == "yes");
     let read = match is_served {
@@ -71,7 +71,9 @@ pub(crate) fn known(exchange: &mut Exchange, cached: CacheContext<'_>) -> PhaseS
             exchange.request.cache.report.status = Some(CacheStatus::Bypass);
             zone(&*sink, cached.cache);
             let why = why(exchange, cached.cache, BypassReason::PersonalCookie);
-            let read = format!("no: {why}, and no page for known visitors is cached");
+            let read = format!(
+                "no: {why}, and no page is cached that known visitors get without a comparison by the origin"
+            );
             sink.note("cache", "read", read, None);
             return stop(exchange, cached, &JourneyStep::Pass(PassReason::NotCut));
         }

@@ -83,7 +83,10 @@ fn explanation_names_the_cookie_that_prevents_a_hit() {
     server.get("/plain");
     let read = inspected(&server, "/plain", &session("ada"));
     assert!(read.starts_with("no: the cookie wordpress_logged_in_1 is personal"), "{read}");
-    assert!(read.ends_with("no page for known visitors is cached"), "{read}");
+    assert!(
+        read.ends_with("no page is cached that known visitors get without a comparison by the origin"),
+        "{read}"
+    );
     let read = explained(&server, "/page", "comment_author_1=ada");
     assert!(read.starts_with("no: the cookie comment_author_1 is personal"), "{read}");
 }

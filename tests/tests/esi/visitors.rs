@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use myriad_tests::{Cached, Gate, Request, Server, binary, wait_for};
 
-use super::{KNOWN, application, by, everybodys, include, is_clean, is_private, own, page, session, start};
+use super::{
+    KNOWN, PARTS, application, by, everybodys, include, is_clean, is_private, own, page, session, start,
+};
 
 #[test]
 fn anonymous_visitor_gets_the_page_as_if_it_had_never_had_markup() {
@@ -80,6 +82,29 @@ fn miss_of_a_known_visitor_fetches_everybody_s_page() {
     assert_eq!(server.get("/page").cache(), "HIT");
     assert_eq!(server.get("/page").text(), everybodys());
     assert_eq!(origin.calls(), ["GET /page", "GET /page?part=greeting,form"]);
+}
+
+#[test]
+fn known_visitor_gets_the_page_of_their_currency() {
+    let (server, origin) = start("cache_key_cookie currency EUR USD;", |call| {
+        let cookie = call.param("HTTP_COOKIE").to_owned();
+        match call.param("QUERY_STRING") {
+            "" => call.answer(KNOWN, format!("({cookie}){}", include("a", ""))),
+            _ => call.answer(PARTS, "a 1\n+\n"),
+        }
+    });
+    for (choice, page) in
+        [("", "()+"), ("; currency=EUR", "(currency=EUR)+"), ("; currency=USD", "(currency=USD)+")]
+    {
+        let cookie = session("ada") + choice;
+        let answer = server.fetch(&Request::get("/page").field("Cookie", &cookie));
+        assert_eq!((answer.cache(), answer.text().as_str()), ("MISS", page), "{choice}");
+    }
+    let pages = origin.count();
+    let cookie = session("eve") + "; currency=USD";
+    let answer = server.fetch(&Request::get("/page").field("Cookie", &cookie));
+    assert_eq!((answer.cache(), answer.text().as_str()), ("HIT", "(currency=USD)+"));
+    assert_eq!(origin.count(), pages + 1, "only the part is requested");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Serves a known visitor the shared page, with the visitor's own parts in its holes.
 //!
-//! The page is requested as by an anonymous client: without cookies, and under the rules of the server, so that no data
-//! of the visitor affects the page. If there is no such page, the visitor's own request goes to the origin.
+//! The page is requested as by an anonymous client: under the rules of the server, and without cookies except those in
+//! the cache key, such as a currency, so that no other data of the visitor affects the page. If there is no such page, or
+//! if the origin must first compare it with the visitor's own page, the visitor's request goes to the origin.
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use myriad_exchange::exchange::{
 };
 use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::subrequest;
-use myriad_http::Method;
+use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
 use myriad_policy::{CachePolicy, CacheStatus, SharedFetch};
 use myriad_script::esi::PageHoles;
@@ -51,8 +52,8 @@ struct UselessPage {
 static USELESS_PAGES: LazyLock<(RandomState, Mutex<Lru<u64, UselessPage>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
-/// Returns whether a request with personal cookies may get a shared page: all its personal cookies must be known
-/// cookies (`esi_known_cookies`) or part of the cache key, and at least one known cookie must be present.
+/// Returns whether a request with personal cookies may get a shared page: it is a GET or HEAD of a client (no subrequest),
+/// all its personal cookies are known cookies (`esi_known_cookies`) or part of the cache key, and it has a known cookie.
 pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
@@ -79,14 +80,14 @@ pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> JourneyS
     JourneyStep::Pass(PassReason::NotCut)
 }
 
-/// Returns the reason that the origin gave for not marking a stored page for known visitors; `None` if it gave none.
+/// Returns the reason stored with a page why it is not for known visitors, or must be compared; `None` if there is none.
 fn why(page: &Page) -> Option<Box<str>> {
     let why = PageHoles::why_of(page.meta().cut())?;
     String::from_utf8(why.into_vec()).ok().map(Into::into)
 }
 
 /// Returns whether the next step of an anonymous request would contact the origin without a benefit for known visitors.
-/// Records the reason that the origin gave with the stored page, if any, for `$upstream_cache_reason`.
+/// If so, records the reason stored with the page, if any, for `$upstream_cache_reason`.
 pub(crate) fn is_useless_fetch(request: &mut Request, next: &JourneyStep) -> bool {
     let is_vain = would_be_useless(request, next);
     if let (
@@ -120,28 +121,38 @@ fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
     }
 }
 
-/// Returns a request like that of an anonymous visitor for the same page, with the hash of the page. `None` if a recent
-/// fetch found the page not marked for known visitors, or if no such request can be created.
-fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
+/// Returns a request like that of an anonymous visitor for the same page, with the visitor's cookies in the cache key, and
+/// the hash of the page. `None` if a recent fetch found the page not marked for known visitors, or if no such request can
+/// be created.
+fn anonymous_request(exchange: &mut Exchange, shared: &SharedFetch) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
-    let page =
-        USELESS_PAGES.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
+    let head = &request.received.head;
+    let keyed: Vec<&[u8]> = pairs(head.fields()).filter(|pair| shared.has_in_key(pair)).collect();
+    let keyed = keyed.join(&b"; "[..]);
+    let page = USELESS_PAGES.0.hash_one((&request.route.host, request.scheme(), head.target(), &keyed));
     let now = request.received.at_ms;
     if let Some(useless) = USELESS_PAGES.1.lock().get(&page).filter(|useless| now < useless.until).cloned() {
         exchange.request.cache.report.explanation = useless.why;
         return None;
     }
     let mut anonymous = exchange.anonymous_request()?;
+    if !keyed.is_empty() {
+        anonymous.request.received.head.fields_mut().push_known(Known::Cookie, &keyed);
+    }
     anonymous.request.cache.lookup.stored_only = true;
     Some((page, anonymous))
 }
 
 /// Explains how a known visitor gets the shared page.
 ///
-/// Returns whether the page is for known visitors; `None` if this depends on a file or on the origin. With
-/// `Some(false)`, the visitor's own request goes to the origin.
-pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn DecisionSink>) -> Option<bool> {
-    let Some((_, mut stranger)) = anonymous_request(exchange) else { return Some(false) };
+/// Returns whether known visitors get the page without a comparison; `None` if this depends on a file or on the origin.
+/// With `Some(false)`, the visitor's own request goes to the origin, unless a comparison has permitted the page.
+pub(crate) fn explain(
+    exchange: &mut Exchange,
+    shared: &SharedFetch,
+    sink: &Rc<dyn DecisionSink>,
+) -> Option<bool> {
+    let Some((_, mut stranger)) = anonymous_request(exchange, shared) else { return Some(false) };
     stranger.request.received.sink = Some(Rc::clone(sink));
     let engine = stranger.request.site.engine;
     let answer = engine.explain_subrequest(&mut stranger)?;
@@ -149,14 +160,14 @@ pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn DecisionSink>) -> O
     Some(is_for_known(page))
 }
 
-/// Returns whether known visitors can get a stored page: its origin has marked it for them, and its ESI markup has been
-/// cut out.
+/// Returns whether known visitors can get a stored page without a comparison: its origin has marked it for them, and its
+/// ESI markup has been cut out.
 pub(crate) fn is_for_known(page: &Page) -> bool {
     cut_of(page).is_some_and(|cut| cut.for_known_visitors && cut.compared.is_none())
 }
 
 async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentResponse> {
-    let (hash, stranger) = anonymous_request(exchange)?;
+    let (hash, stranger) = anonymous_request(exchange, shared)?;
     let mut came = subrequest::execute(stranger).await;
     // The result is only reported for the visitor's request.
     let shown = std::mem::take(&mut came.exchange().request.cache.report);
