@@ -1,20 +1,23 @@
 //! Adaptive validity (`*_cache_adaptive`): limits the validity of a page to half the time for which its content is known
 //! to be equal.
 //!
-//! A refreshed page is compared with the page that it replaces. If it differs, the page is fetched a second time at
-//! once: the differences between these two renderings are noise (nonces, times, random ids), which is ignored from then
-//! on. If the page still differs from the replaced one, its content was changed without a purge.
+//! A refreshed page is compared with the page that it replaces. If it differs although no purge covers it, the page is
+//! fetched a second time at once, unless its noise is known and it has changed at each refresh: the differences between
+//! these two renderings are noise (nonces, times, random ids), which is ignored from then on. If the page still differs
+//! from the replaced one, its content was changed without a purge.
 //!
 //! ```text
 //!   stored page -- refresh --> equal: equal_since is unchanged
 //!                          \-> different --> stored, and fetched again --> noise only: equal_since is unchanged
-//!                                                                     \--> changed: equal_since is now; reported
+//!                                                                     \--> changed: equal_since is the time of the
+//!                                                                          first fetch; reported
 //! ```
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use myriad_log::LogLevel;
+use myriad_net::clock::to_wall_ms;
 use myriad_policy::{AFTER_PURGE_MS, Difference, Noise, PageHistory};
 use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource, TextChange};
 use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
@@ -23,8 +26,8 @@ use crate::stale_fallback::is_covered_by_purge;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
-/// Time by which a page must be older than its last change for a new search for noise, in milliseconds. Without this, a
-/// page that changes at each refresh would always be fetched twice.
+/// Minimum time in milliseconds between the last change of a page and its last storing for a new search for noise, once
+/// its noise is known. Without this, a page that changes at each refresh would always be fetched twice.
 const MIN_EQUAL_MS: u64 = 1000;
 /// Maximum length of the text from a difference on in a report, in bytes.
 const MAX_EXCERPT: usize = 80;
@@ -37,8 +40,9 @@ pub(crate) struct NoiseCheck {
     pub before: Page,
 }
 
-/// Sets the history of a page whose body is complete, and limits its lifetime accordingly. `check` is given for the
-/// second of two successive fetches. Returns the check for which the page must be fetched again, if any.
+/// Sets the history of a page whose body is complete, and limits its lifetime accordingly. A lifetime of at most the
+/// minimum needs no history, and only one that the response specifies is limited. `check` is given for the second of two
+/// successive fetches. Returns the check for which the page must be fetched again, if any.
 pub(crate) fn assess(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -99,7 +103,7 @@ fn has_same_head(stored: &Page, meta: &PageMeta) -> bool {
         && location(stored.lines()) == location(new.lines())
 }
 
-/// Returns whether a purge covered the page within the last 10 s.
+/// Returns whether a purge covered the page, and the last purge of the zone was less than 10 s ago.
 fn was_purged(cache: &CachePlace, previous: Option<&Page>, exchange: &Exchange, now: u64) -> bool {
     let zone = &cache.zone;
     let is_covered = match previous {
@@ -108,7 +112,8 @@ fn was_purged(cache: &CachePlace, previous: Option<&Page>, exchange: &Exchange, 
             zone.zone.removal_reason(KeyRef::new(&exchange.request.cache.key)) == Some(RemovalReason::Purged)
         }
     };
-    is_covered && zone.purges.last_at_ms().is_some_and(|at| now.saturating_sub(at) < AFTER_PURGE_MS)
+    is_covered
+        && zone.purges.last_at_ms().is_some_and(|at| to_wall_ms(now).saturating_sub(at) < AFTER_PURGE_MS)
 }
 
 /// Stored page and the body that replaces it.
@@ -183,7 +188,7 @@ fn report(
     let tags = marks.tags().collect::<Vec<_>>().join(&b' ');
     let tags = String::from_utf8_lossy(&tags);
     cache.zone.purges.note(PurgeLogEntry {
-        at_ms: now,
+        at_ms: to_wall_ms(now),
         kind: "changed",
         what: format!("{name}: \"{near}{before}\" is now \"{near}{after}\"; tags: {tags}"),
         soft: false,

@@ -37,7 +37,7 @@ impl PurgeSource {
 /// Entry of the purge log shown to administrators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeLogEntry {
-    /// Time of the purge, in milliseconds since the epoch.
+    /// Time of the purge or change by the system clock, in milliseconds since the epoch.
     pub at_ms: u64,
     /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key` or `all` (also for all pages of a host); `changed`
     /// for a change without a purge.
@@ -107,7 +107,8 @@ impl PurgeLog {
         }
     }
 
-    /// Returns the time of the last purge, in milliseconds since the epoch; `None` without any.
+    /// Returns the time of the last purge by the system clock, in milliseconds since the epoch; `None` if the log contains
+    /// none. Changes without a purge do not count.
     pub fn last_at_ms(&self) -> Option<u64> {
         let log = self.0.lock();
         log.last.iter().rev().find(|purge| purge.by != PurgeSource::Refresh).map(|purge| purge.at_ms)
