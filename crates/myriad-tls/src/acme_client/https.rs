@@ -186,7 +186,7 @@ fn send_request(
 fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsReply, String> {
     let announced = response.body().content_length();
     if announced.is_some_and(|length| length > largest as u64) {
-        return Err("invalid or too large Content-Length".to_owned());
+        return Err(format!("the response is longer than {largest} bytes, according to its Content-Length"));
     }
     let body = response.body_mut().with_config().limit(largest as u64).read_to_vec();
     let body = body.map_err(|error| error_text(&error))?;

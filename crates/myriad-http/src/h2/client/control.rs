@@ -49,7 +49,7 @@ impl Http2Client {
     ) -> Result<OriginEvent, ConnectionError> {
         let id = header.stream;
         if id == 0 {
-            return Err(ConnectionError::protocol("RST_STREAM on the connection"));
+            return Err(ConnectionError::protocol("RST_STREAM frame on stream 0"));
         }
         let code = payload.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
         match self.streams.get(id) {

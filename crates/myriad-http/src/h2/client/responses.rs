@@ -18,7 +18,7 @@ impl Http2Client {
         payload: &[u8],
     ) -> Result<OriginEvent, ConnectionError> {
         if header.stream == 0 {
-            return Err(ConnectionError::protocol("HEADERS on the connection"));
+            return Err(ConnectionError::protocol("HEADERS frame on stream 0"));
         }
         let (fragment, _) = fragment(header, payload)?;
         if header.has(flag::END_HEADERS) {
@@ -112,7 +112,7 @@ impl Http2Client {
     ) -> Result<OriginEvent, ConnectionError> {
         let id = header.stream;
         if id == 0 {
-            return Err(ConnectionError::protocol("DATA on the connection"));
+            return Err(ConnectionError::protocol("DATA frame on stream 0"));
         }
         let data = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
         self.charge_window(header.length)?;

@@ -151,7 +151,7 @@ impl Http2Server {
         payload: &[u8],
     ) -> Result<ClientEvent, ConnectionError> {
         if header.stream == 0 {
-            return Err(ConnectionError::protocol("PRIORITY on the connection"));
+            return Err(ConnectionError::protocol("PRIORITY frame on stream 0"));
         }
         if header.length != 5 {
             return self.idle_error(header.stream, ErrorCode::FrameSize);
