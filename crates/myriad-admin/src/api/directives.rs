@@ -22,7 +22,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 )
 .differs("supports the paths of NGINX Plus except `stream/zone_sync` and zones of `keyval`; adds Myriad's own paths \
      `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and for inspection `live`, `memory`, `tops`, \
-     `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` restrict access")];
+     `history`, `purges`, `tags`, `inspect`, `reasons`, and `writes` for applications; `zone=NAME` and `secret_sha256=HASH` restrict access")];
 
 /// Parses `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
@@ -65,8 +65,8 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Reports `api write=on` if it has no effect: neither `secret_sha256=` nor a password is configured, so that every
-/// change is rejected.
+/// Reports `api write=on` if it has no effect: without `secret_sha256=`, and without a password or `auth_request` for every
+/// client ([`identifies_client`]), changes are rejected.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
     let is_reported = findings.iter().any(|finding| finding.span == span);

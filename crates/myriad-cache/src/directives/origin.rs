@@ -75,7 +75,8 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             at_least(1),
             Set::Origin(values::cache_share),
             "Conditions under which a GET, HEAD or POST request uses the cache although its method or a condition of \
-                 `*_cache_bypass` or `*_no_cache` excludes it; POST becomes GET without body.",
+                 `*_cache_bypass` or `*_no_cache` excludes it; POST becomes GET without body. The response is stored only if \
+                 it specifies its lifetime.",
         )
         .repeats()
         .own(),
@@ -143,7 +144,8 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             ONE,
             Set::Origin(values::cache_adaptive),
             "Limits the validity that a response sets to half the time for which the content of the page has been equal, but \
-                 at least to this time.",
+                 not below this time; to an hour if the content changed within the last day, and to 10 seconds directly \
+                 after a purge.",
         )
         .default("off")
         .own(),
