@@ -75,12 +75,12 @@ pub(crate) enum JourneyStep {
     Done(PhaseStep),
     /// Look the page up in memory.
     LookUp,
-    /// Serve the shared page with individual parts to a known visitor (a request with a personal cookie), if such a
-    /// page is stored ([`crate::esi`]).
+    /// Serve the shared page, stored or fetched, with individual parts to a known visitor (a request with a cookie of
+    /// `esi_known_cookies`), if the page is for known visitors ([`crate::esi`]).
     Known,
     /// Wait for this number of milliseconds (`origin_query_limit`), then look the page up again.
     Wait(u64),
-    /// Read the request body, which the key may contain, then look the page up again.
+    /// Read the request body, which the key or a condition of `*_cache_share` may contain, then look the page up again.
     Gather,
     /// Search the index of the disk tier, because the page is not in memory.
     Seek,
@@ -136,7 +136,8 @@ pub(crate) enum PassReason {
     Piece,
     /// The wait for another request's fetch timed out (`*_cache_lock_timeout`).
     LockTimeout,
-    /// The request is from a known visitor, but the cache has no page marked for known visitors ([`crate::esi`]).
+    /// The request is from a known visitor, but the cache has no page marked for known visitors, or the origin must first
+    /// compare that page with the visitor's own ([`crate::esi`]).
     NotCut,
     /// The response that this request waited for, or a recent one under its key, is private or not usable for this
     /// request.

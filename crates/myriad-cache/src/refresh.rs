@@ -12,8 +12,8 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::Page;
 
-/// Starts the refresh and returns the step that serves the page. Nothing is started if too many fetches are in progress
-/// or the origin is failing; a later request then refreshes the page.
+/// Starts the refresh and returns the step that serves the page. Nothing is started if the page is being refreshed
+/// already; nor if too many fetches are in progress or the origin is failing, when a later request refreshes the page.
 pub(crate) fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -26,8 +26,8 @@ pub(crate) fn needs_body(request: &Request, cache: &CachePlace, reason: BypassRe
         && request.upload.body.length().is_some_and(|length| length <= MAX_BODY)
 }
 
-/// Returns whether a request that bypasses the cache for `reason` uses it nevertheless. If so, it is processed as a GET
-/// request without body, and `*_cache_bypass` and `*_no_cache` no longer apply to it.
+/// Returns whether a request that bypasses the cache for `reason` uses it nevertheless. If so, `*_cache_bypass` and
+/// `*_no_cache` no longer apply to it, and a POST is processed as a GET without body.
 ///
 /// Rules that protect visitors still apply: personal cookies, `Authorization`, upgrades.
 pub(crate) fn applies(
@@ -66,15 +66,16 @@ pub(crate) fn applies(
     Ok(true)
 }
 
-/// Returns whether the response to a request of [`applies`] is not stored, because it sets no lifetime itself. The upstream
-/// must permit that it is shared: the validity that the configuration sets for other pages does not apply.
+/// Returns whether the response to a request of [`applies`] is not stored: it is refused, or sets no lifetime itself. The
+/// upstream must permit that it is shared: the validity that the configuration sets for other pages does not apply.
 pub(crate) fn is_unapproved(request: &Request, admission: &Admission) -> bool {
     let is_from_response =
         matches!(admission, Admission::Store(lifetime) if lifetime.source.is_from_response());
     request.cache.shared_by_condition && !is_from_response
 }
 
-/// Returns whether a condition of `*_no_cache` is true, so that the response is not stored.
+/// Returns whether a condition of `*_no_cache` is true, so that the response is not stored. The conditions do not apply to
+/// a request for which [`applies`] returned true.
 pub(crate) fn is_storing_prevented(exchange: &mut Exchange, cache: &CachePlace) -> Result<bool, EvalError> {
     let Exchange { request, frame } = exchange;
     Ok(!request.cache.shared_by_condition && cache.no_cache.any_true(request, frame)?)

@@ -75,7 +75,7 @@ pub(crate) fn is_other_variant(request: &Request, selection: Option<&Selection>)
 }
 
 /// Returns whether the response, which cannot be shared, was requested without the client's cookies or without a field
-/// by which it varies. The client's own request must then be sent.
+/// by which it varies; true for an invalid `Vary` and `Vary: *`. The client's own request must then be sent.
 ///
 /// False for a 5xx or 429 status, and for a request that must not be sent again.
 pub(crate) fn omits_own_fields(

@@ -100,7 +100,7 @@ async fn request_file(exchange: &mut Exchange, path: &[u8]) -> Option<Subrequest
 }
 
 /// Returns the file's modification time as text; `None` if the response is not an uncompressed file that any client may
-/// get.
+/// get, or if the file is empty or longer than [`MAX_ASSET`].
 fn file_of(answer: &mut SubrequestResponse) -> Option<Vec<u8>> {
     // The location restricts access; the subrequest has no credentials.
     let has_gate = answer.exchange().request.place().entry.gate.is_some();

@@ -110,7 +110,7 @@ fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Sett
     Ok(())
 }
 
-/// Returns whether a text is a cookie name, optionally with a final `*`; no other `*` is allowed.
+/// Returns whether a text is not empty and has no `*`, except at its end.
 fn is_pattern(name: &[u8]) -> bool {
     name.split_last().is_some_and(|(_, beginning)| !beginning.contains(&b'*'))
 }

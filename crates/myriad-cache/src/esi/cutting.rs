@@ -42,7 +42,8 @@ pub(crate) fn is_filled(cut: &[u8]) -> bool {
     !cut.is_empty() && PageHoles::is_filled(cut)
 }
 
-/// Returns the data about ESI holes to store with a page without markup: empty, or the origin's reason why it has none.
+/// Returns the data about ESI holes to store with a page without markup: the origin's reason why it has none; empty if
+/// the origin gave none, or `esi` is off.
 pub(crate) fn data_without_markup(request: &Request, head: &ResponseHead) -> Vec<u8> {
     let why = rules::of(request).and_then(|_| myriad_script::esi::reason(head.fields.get_all(OWN)));
     PageHoles { why, ..PageHoles::default() }.encode()
@@ -53,7 +54,8 @@ pub(crate) struct Cutting {
     cutter: Cutter,
     collected: HoleCollector,
     declaration: EsiDeclaration,
-    /// Origin's reason why the page is not for known visitors; `None` if it gave none.
+    /// Reason why the page is not for known visitors, or must be compared: that of the origin, or a rejected include.
+    /// `None` if there is none.
     why: Option<Box<[u8]>>,
 }
 

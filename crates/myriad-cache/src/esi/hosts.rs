@@ -44,8 +44,8 @@ pub(super) fn record_cutting(host: &[u8], now: u64) {
     HOST_STATES.1.lock().insert(HOST_STATES.0.hash_one(host), HostState::Cuts(now + CUTS_MS), 1);
 }
 
-/// Returns whether a known visitor's request may cause a shared fetch (for all clients). If the host is not known to
-/// send ESI markup, this counts as an attempt.
+/// Returns whether a known visitor's request may cause a shared fetch (for all clients): the host is known to send ESI
+/// markup, or the last attempt is more than a minute old. In the second case, this counts as an attempt.
 pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     let host = HOST_STATES.0.hash_one(host);
     let mut seen = HOST_STATES.1.lock();

@@ -3,7 +3,7 @@
 //! ```text
 //! origin -> cutting: markup is cut out while the page is stored; its holes are stored with the page
 //!
-//! known visitor -> personalized_page: the same URL, requested without cookies, possibly with a fetch
+//! known visitor -> personalized_page: the same URL, requested without personal cookies, possibly with a fetch
 //!                    -- a page marked `known` -----> filled_page: the page, with this visitor's parts in its holes
 //!                    \- none ----------------------> the visitor's request goes to the origin
 //! parts: stored for this visitor (part_store), or requested, several in one request if possible (part_requests)

@@ -100,7 +100,7 @@ pub(super) fn get<'a>(
 }
 
 /// Stores an ESI part from the response to a request, unless a change of the visitor's content was recorded since its
-/// start. `until_ms` is its expiry.
+/// start, or the part is larger than a visitor's maximum. `until_ms` is its expiry.
 pub(super) fn store_part(
     visitor: &Visitor,
     request: &InFlight,

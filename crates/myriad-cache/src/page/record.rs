@@ -129,7 +129,7 @@ pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
 /// coding that it accepts.
 ///
 /// Only bodies that the location may compress, or that a filter or ESI reads, are decoded: an archive is sent
-/// unchanged, so that its checksum remains correct. A partial response cannot be decoded.
+/// unchanged, so that its checksum remains correct. A partial response and one with `no-transform` are not decoded.
 pub(crate) fn removed_coding(request: &Request, head: &ResponseHead) -> Option<Coding> {
     let coding = origin_coding(head)?;
     let place = request.place();

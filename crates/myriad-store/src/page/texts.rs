@@ -17,7 +17,8 @@ pub struct TextParts<'a> {
     pub reason: &'a str,
     /// Field lines of the origin that are not sent, but read by `$upstream_http_*`; usually empty.
     pub unsent: &'a [u8],
-    /// Parts that were cut out of the page because they are personal (`myriad_script::esi::Cut`); usually empty.
+    /// Data about the ESI markup that was cut out of the page, or the reason why it has none
+    /// (`myriad_script::esi::PageHoles`); usually empty.
     pub cut: &'a [u8],
     /// Results of earlier renderings ([`PageHistory`](myriad_policy::PageHistory)); empty without `*_cache_adaptive`.
     pub history: &'a [u8],
@@ -137,7 +138,7 @@ impl<'a> Texts<'a> {
         self.tail().unsent
     }
 
-    /// Returns [`TextParts::cut`]: personal parts that were cut out of the page.
+    /// Returns [`TextParts::cut`]: data about the ESI markup that was cut out of the page.
     pub fn cut(self) -> &'a [u8] {
         self.tail().cut
     }

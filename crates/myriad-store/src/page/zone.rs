@@ -60,8 +60,8 @@ impl PageMeta {
         Self { facts, texts }
     }
 
-    /// Returns the metadata with the parts that were cut out of the page, which are known only once the page is
-    /// complete.
+    /// Returns the metadata with data about the ESI markup that was cut out of the page, which is known completely only
+    /// once the page is complete.
     #[must_use]
     pub fn with_cut(&self, cut: &[u8]) -> Self {
         self.with_parts(TextParts { cut, ..self.view().texts().parts() })
@@ -144,7 +144,7 @@ impl<'a> PageView<'a> {
         self.texts().unsent()
     }
 
-    /// Returns the parts that were cut out of the page ([`TextParts::cut`]); usually empty.
+    /// Returns the data about the ESI markup that was cut out of the page ([`TextParts::cut`]); usually empty.
     pub fn cut(self) -> &'a [u8] {
         self.texts().cut()
     }
@@ -155,7 +155,8 @@ impl<'a> PageView<'a> {
     }
 
     /// Returns a text that identifies the content of the page: it changes if other text than noise has changed, or `word`.
-    /// `stored_at` is the time at which the page was stored, in milliseconds.
+    /// For a page without history (`*_cache_adaptive`), it changes each time that the page is stored: `stored_at` is that
+    /// time, in milliseconds.
     pub fn version(self, stored_at: u64, word: &[u8]) -> String {
         let since = self.history().map_or(stored_at, |history| history.equal_since);
         format!("{since}-{}", String::from_utf8_lossy(word))
@@ -190,9 +191,9 @@ pub struct PageZone {
     pub folder: PageFolder,
     /// Counters of requests and stored pages by cache status.
     pub counts: ZoneCounts,
-    /// Numbers of pages covered by recent purges.
+    /// Numbers of pages covered by recent purges whose pages were counted in the background.
     pub purge_results: PurgeResults,
-    /// Log of the last purges.
+    /// Log of the last purges, and of changes without a purge.
     pub purges: PurgeLog,
     /// Limiter of concurrent fetches of pages into the zone.
     pub fetches: Arc<FetchLimiter>,

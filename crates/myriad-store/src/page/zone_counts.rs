@@ -120,8 +120,8 @@ impl PurgeResults {
         ends.push_back((number, count));
     }
 
-    /// Returns the number of pages that a purge covered; `None` if they are still being counted, or the result was
-    /// dropped.
+    /// Returns the number of pages that a purge covered; `None` if they are still being counted, the result was dropped,
+    /// or the purge was counted immediately.
     pub fn of(&self, number: u64) -> Option<usize> {
         self.0.lock().iter().find(|(other, _)| *other == number).map(|(_, count)| *count)
     }
