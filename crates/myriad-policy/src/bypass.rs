@@ -32,7 +32,7 @@ pub enum BypassReason {
     Authorization,
     /// The request asks for an upgrade to another protocol than `h2c` (RFC 9110 §7.8).
     Upgrade,
-    /// The request has a personal cookie (login, cart: `personal_cookies`).
+    /// The request has a personal cookie (login, cart: `personal_cookies`) whose value is not part of the cache key.
     PersonalCookie,
     /// A `*_cache_bypass` condition is true.
     Condition,

@@ -1,7 +1,7 @@
 //! Resources that an HTML page loads: links for 103 Early Hints (RFC 8297), and assets to keep (`cache_keep_assets`).
 //!
 //! Tags are parsed like in the tokenizer of the HTML standard, as far as necessary: comments, quoted values, and
-//! elements with raw text. Unsupported syntax yields no link; a missing link has no cost.
+//! elements with raw text. Unsupported syntax yields no link or asset: the resource is then neither announced nor kept.
 
 use std::ops::ControlFlow;
 

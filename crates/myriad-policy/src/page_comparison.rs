@@ -20,7 +20,8 @@ const MAX_PLACES: usize = 64;
 const NOISE_PART: usize = 8;
 /// Number of noise tokens that is permitted in short pages.
 const MIN_NOISE: usize = 32;
-/// Number of tokens within which two renderings must become equal again after a difference.
+/// Half the maximum number of tokens of a difference, those of both renderings together: after it, the renderings must be
+/// equal again.
 const RESYNC_DISTANCE: usize = 96;
 /// Number of equal tokens that terminate a difference.
 const RESYNC_TOKENS: usize = 5;
@@ -35,7 +36,7 @@ struct NoisePlace {
     start: u32,
     /// Number of tokens in the stored rendering.
     len: u16,
-    /// True if renderings have different numbers of tokens here.
+    /// True if the renderings in which the place was found had different numbers of tokens here.
     is_elastic: bool,
 }
 
@@ -121,7 +122,7 @@ impl Noise {
 }
 
 /// Finds how many tokens two sequences skip until they are equal again: the smallest sum, then the smallest difference.
-/// The end of both sequences counts as equal.
+/// The end of both sequences counts as equal. `None` if the sum would exceed twice [`RESYNC_DISTANCE`].
 fn resync(a: &[&[u8]], b: &[&[u8]]) -> Option<(usize, usize)> {
     let is_equal_at = |i: usize, j: usize| {
         let (a, b) = (&a[i..], &b[j..]);

@@ -6,7 +6,7 @@ use crate::{Lifetime, ValiditySource};
 /// Time after a purge in which a fetched page is valid for [`AFTER_PURGE_VALID_MS`] only, in ms: a replica of the
 /// database may not have the change yet.
 pub const AFTER_PURGE_MS: u64 = 10_000;
-/// Validity of a page that is fetched directly after a purge, in ms.
+/// Maximum validity of a page that is fetched directly after a purge, in ms.
 const AFTER_PURGE_VALID_MS: u64 = 10_000;
 /// Time for which the content of a page must have been equal for a validity of more than an hour, in ms.
 const STABLE_MS: u64 = 24 * HOUR_MS;
@@ -15,7 +15,8 @@ const HOUR_MS: u64 = 3_600_000;
 /// Result of earlier renderings of a page, stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageHistory {
-    /// Time since which the content is known to be equal, in ms since the epoch. All renderings since then were equal.
+    /// Time since which the content is known to be equal, in ms since the epoch. All renderings since then were equal,
+    /// apart from noise.
     pub equal_since: u64,
     /// Places that differ at each rendering.
     pub noise: Noise,
@@ -29,9 +30,10 @@ impl PageHistory {
         Self { equal_since: now, ..Self::default() }
     }
 
-    /// Limits a lifetime from the origin's response to half the time for which the content is known to be equal, but
-    /// at least `min_ms`, and at most an hour if the content has changed within the last day. A page that is fetched directly after a purge is valid for 10 s. Shorter lifetimes, and those
-    /// that the configuration sets, are returned unchanged.
+    /// Limits a lifetime from the origin's response to half the time for which the content is known to be equal, at most
+    /// an hour if the content has changed within the last day, but at least to `min_ms`. A page that is fetched directly
+    /// after a purge is valid for at most 10 s. Shorter lifetimes, and those that the configuration or a heuristic sets,
+    /// are returned unchanged.
     pub fn limit(&self, lifetime: Lifetime, min_ms: u64, now: u64, is_after_purge: bool) -> Lifetime {
         let longest = if is_after_purge {
             AFTER_PURGE_VALID_MS

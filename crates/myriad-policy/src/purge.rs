@@ -1,4 +1,4 @@
-//! Purges of URLs, wildcards, tags, cache keys, or all pages of a host.
+//! Purges of pages by URL, wildcard, regex, tag or cache key, and of all pages of a host or zone.
 //!
 //! Except in purges by cache key, pages are identified by the scheme, host, path and query of the request
 //! ([`PurgeSubject`]). URLs and tags, which are purged often, have *labels*: hashes by which a store finds all their

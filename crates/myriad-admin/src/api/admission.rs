@@ -12,7 +12,8 @@ use crate::purge::own_host;
 use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 
 /// Maximum number of API calls, explanations of a request (`inspect`) and metrics pages that are executed at the same
-/// time, over all workers. Further ones are rejected with 503.
+/// time, over all workers. Further ones are rejected with 503. Live events, pages with bodies and unfinished writes have
+/// limits of their own.
 const MAX_INSPECTIONS: usize = 4;
 /// Maximum number of concurrent requests for pages with their bodies. They have permits of their own, because visitors cause
 /// them, and must not delay purges.
@@ -20,7 +21,7 @@ const MAX_PAGE_BODIES: usize = 2;
 
 /// Access rights of a client that an administrative page (`api`, `dashboard`, `metrics`) admits.
 pub(crate) struct ClientRights {
-    /// True if the configuration restricts the location by address or password.
+    /// True if the configuration restricts the location by address, a password or `auth_request`.
     pub has_access_rules: bool,
     /// True if the client has sent the secret of the directive, or a check of the location (`auth_basic`,
     /// `auth_request`) has identified it.
@@ -89,7 +90,7 @@ static INSPECTIONS: LazyLock<RequestCount> = LazyLock::new(RequestCount::default
 static PAGE_BODIES: LazyLock<RequestCount> = LazyLock::new(RequestCount::default);
 
 impl RequestPermit {
-    /// Returns a permit for an inspection or a change; `None` if [`MAX_INSPECTIONS`] are in use.
+    /// Returns a permit for an API call, an explanation or a metrics page; `None` if [`MAX_INSPECTIONS`] are in use.
     pub(crate) fn try_acquire() -> Option<Self> {
         Self::try_acquire_of(&INSPECTIONS, MAX_INSPECTIONS)
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! GET  …/cache                      statistics of all zones; ?zone=
 //! GET  …/cache/pages                stored pages; ?zone= host= match= limit= after=
-//! GET  …/cache/page?page=URL|KEY    one page, every variant
+//! GET  …/cache/page?page=URL|KEY    one page, every variant; ?zone= body=on
 //! GET  …/memory                     memory of the process
 //! GET  …/upstreams                  status of the servers of groups; ?group= server=
 //! POST …/upstreams                  {"group":…,"server":…,"state":"up"|"drain"|"down"}

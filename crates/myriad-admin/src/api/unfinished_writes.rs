@@ -37,7 +37,8 @@ pub(super) fn admit_writer(
     Ok((tag, permit))
 }
 
-/// Waits until the body is complete, and returns the response as error. Returns a purge if the connection is closed first.
+/// Waits until the body is complete, and returns the response as error. Returns a purge if the body does not arrive in full:
+/// the connection is closed, `client_body_timeout` expires, or the request is invalid. A body with data is an error, too.
 pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRequest, PhaseStep> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());

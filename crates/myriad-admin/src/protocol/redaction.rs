@@ -32,7 +32,8 @@ fn hide(text: &mut String) {
 }
 
 impl AdminReply {
-    /// Hides the values of query arguments in all URLs, keys and patterns ([`without_values`]).
+    /// Hides the values of query arguments in all URLs, keys and patterns ([`without_values`]), and removes the bodies of
+    /// pages.
     pub fn hide_values(&mut self) {
         match self {
             Self::Page(page) => page.hide_values(),
@@ -69,7 +70,7 @@ impl PageReport {
 }
 
 impl InspectReport {
-    /// Hides the values of query arguments in the stored pages.
+    /// Hides the values of query arguments in the reports about stored pages.
     pub fn hide_values(&mut self) {
         self.stored.iter_mut().for_each(PageReport::hide_values);
     }

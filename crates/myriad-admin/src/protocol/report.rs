@@ -198,7 +198,7 @@ pub struct PageReport {
     pub last_modified: Option<String>,
     /// File of the page; `None` if it is in memory only.
     pub file: Option<String>,
-    /// ESI fragments of the page (`esi`); `None` if it has none.
+    /// ESI fragments of the page (`esi`), or the reason why it has none; `None` without both.
     pub esi: Option<EsiReport>,
 }
 
@@ -206,16 +206,15 @@ pub struct PageReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EsiReport {
-    /// True if known visitors (such as logged-in users) may receive the page; its fragments are then
-    /// private to each visitor, otherwise shared.
+    /// True if known visitors (such as logged-in users) may receive the page without a comparison by the origin.
     pub known: bool,
     /// True if a known visitor may receive the page only after the origin has compared it with the page of a visitor of
     /// the same class; `known` is then false.
     pub compared: bool,
-    /// Reason given by the origin why known visitors may not receive the page, or why it must be compared; `None`
-    /// without one.
+    /// Reason why known visitors may not receive the page, or why it must be compared: that of the origin, or a rejected
+    /// include. `None` if there is none.
     pub why: Option<String>,
-    /// Text that identifies this stored version of the page, for `X-Myriad-Visitor`; empty if it is only on disk.
+    /// Text that identifies the content of the page, for `X-Myriad-Visitor`; empty if the page need not be compared.
     pub version: String,
     /// Body without the fragments; each byte that differs at each rendering (noise) is 1. `None` if it was not requested,
     /// is not UTF-8 or not in memory.
@@ -312,7 +311,7 @@ pub struct PeerReport {
     pub active: u32,
     /// Number of requests or connections sent to the server.
     pub requests: u64,
-    /// Number of failed requests to the server or connections.
+    /// Number of failed requests or connections to the server.
     pub failures: u64,
     /// Number of processes of the server's PHP-FPM pool at the last poll; `None` if no recent status is known
     /// (`origin_queue ... status=`).

@@ -38,8 +38,8 @@ impl Class {
     }
 }
 
-/// Returns whether two tokens are random ids in hexadecimal notation with the same length: at least 8 digits, and in
-/// both of them letters and digits. A number or a date has no letters.
+/// Returns whether two tokens are random ids with the same length: at least 8 hexadecimal digits with letters in lower
+/// case, and in both of them letters (`a` to `f`) and digits. A number or a date has no letters.
 pub(super) fn is_random_pair(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && is_random(a) && is_random(b)
 }

@@ -120,26 +120,26 @@ pub struct HistorySeries {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeEvent {
-    /// Time of the purge, in milliseconds since the epoch.
+    /// Time of the purge or change, in milliseconds since the epoch.
     pub at_ms: u64,
     /// Name of the cache zone.
     pub zone: String,
     /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`; a purge of a host is also `all`. `changed` for a change without
     /// a purge.
     pub kind: String,
-    /// Description of the purged pages, as in the error log; if it is longer than 500 bytes, truncated and marked with
-    /// `...`.
+    /// Description of the purged pages, as in the error log, or of the change; if it is longer than 500 bytes, truncated
+    /// and marked with `...`.
     pub what: String,
     /// True for a soft purge: the pages become stale instead of being removed.
     pub soft: bool,
     /// Source of the purge: `request` (a purge request, or an unsafe method that invalidates a page), `origin` (a
-    /// response header), `administrator` (command line or API).
+    /// response header, or maintenance), `administrator` (command line or API). `refresh` for the kind `changed`.
     pub by: String,
-    /// Number of purged pages; `None` while they are being searched.
+    /// Number of purged pages; `None` while they are being searched, 1 for the kind `changed`.
     pub pages: Option<u64>,
     /// True if `pages` is a lower bound.
     pub at_least: bool,
-    /// Sequence number of the purge in its zone.
+    /// Sequence number of the purge in its zone; for the kind `changed`, a time in milliseconds.
     pub number: u64,
     /// Changed text; for entries of the kind `changed` only.
     #[serde(skip_serializing_if = "Option::is_none")]
