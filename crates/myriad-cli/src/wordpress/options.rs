@@ -39,7 +39,7 @@ pub struct SiteOptions {
     /// User of the running workers, which a reload retains, because another user could not use the cache; `None` at a
     /// start.
     pub(super) serving: Option<UserChoice>,
-    /// Port and secret of the dashboard; `None` if it is off.
+    /// Port of the dashboard and hash of its secret; `None` if the dashboard is off or cannot be served.
     pub(super) dashboard: Option<DashboardAccess>,
     /// `--install-plugin`: install the plugin in the sites instead of serving them.
     pub(super) install: Option<PluginPlacement>,

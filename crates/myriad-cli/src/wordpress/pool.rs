@@ -63,7 +63,7 @@ fn of_masters(php: &str, accepts: impl Fn(&Path, &Path) -> bool) -> Option<FpmPo
 }
 
 /// Returns the configuration file of a php-fpm master, from its title (`php-fpm: master process (FILE)`) or its option
-/// `-y`; `folder` is its current folder. Returns `None` for other processes.
+/// `-y` (`--fpm-config`); `folder` is its current folder. Returns `None` for other processes.
 fn file_of_master(line: &str, folder: &Path) -> Option<PathBuf> {
     if let Some(title) = line.strip_prefix("php-fpm: ") {
         let file = title.strip_prefix("master process (")?.split(')').next()?;

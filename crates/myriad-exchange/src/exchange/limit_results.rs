@@ -26,7 +26,8 @@ pub struct LimitResults {
 }
 
 impl LimitResults {
-    /// Returns the results for a request that continues independently of the client: without the slots.
+    /// Returns the results for a request that continues independently of the client: without the slots and the number of
+    /// fetches that occupy them, and not marked as beyond `origin_query_limit`.
     pub(super) fn detached(&self) -> Self {
         let Self { requests, connections, origin_requests, .. } = self;
         Self {

@@ -67,8 +67,9 @@ impl EsiDeclaration {
     }
 }
 
-/// Returns the reason in `X-Myriad-ESI` why known visitors may not get the page: `why="TEXT"`, without commas; `None`
-/// if absent. Bytes that are not allowed in a quoted string of an HTTP field become `_`.
+/// Returns the reason in `X-Myriad-ESI` why known visitors may not get the page, or why it must be compared: `why="TEXT"`,
+/// without commas, cut to [`LONGEST_REASON`] bytes; `None` if it is absent or empty. Quotation marks, backslashes and bytes
+/// outside of printable ASCII become `_`.
 pub fn reason<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     let text = words(own).find_map(|word| {
         let (name, value) = word.split_at_checked(4)?;
