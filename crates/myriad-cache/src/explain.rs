@@ -140,7 +140,7 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &Jou
     } else {
         let unless =
             "it sets a cookie, is private, or is excluded by X-Accel-Expires, Cache-Control or Expires";
-        note_cache("store", stores(cache));
+        note_cache("store", stores(&exchange.request, cache));
         note_cache("unless", unless.to_owned());
     }
     if !cached.origin.ahead.on {
@@ -247,13 +247,15 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
     }
 }
 
-/// Returns a text with the statuses that the location stores and their lifetimes.
-fn stores(cache: &CachePlace) -> String {
+/// Returns a text with the statuses that the location stores for the request, and their lifetimes. A request that uses the
+/// cache by `*_cache_share` gets no lifetime from the configuration.
+fn stores(request: &Request, cache: &CachePlace) -> String {
     let rules = &cache.rules;
+    let valid = if request.cache.shared_by_condition { &[][..] } else { &rules.valid[..] };
     let has_template = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());
-    let each = rules.valid.iter().enumerate().map(|(at, valid)| {
+    let each = valid.iter().enumerate().map(|(at, valid)| {
         let status = match valid.status {
-            StatusMatch::Any => "any below 500".to_owned(),
+            StatusMatch::Any => "any below 500 (except errors of the request, such as 400)".to_owned(),
             StatusMatch::Code(code) => code.to_string(),
         };
         let time = if has_template(at) { "the time in a variable".to_owned() } else { duration(valid.ms) };

@@ -59,6 +59,21 @@ fn conditions_report_matching_value() {
 }
 
 #[test]
+fn request_shared_by_condition_gets_no_lifetime_from_the_configuration() {
+    let rules = "proxy_cache_bypass $arg_a; proxy_no_cache $arg_a $arg_b; proxy_cache_share $arg_c;";
+    let site = CacheTestSite::new(&format!("{rules} proxy_cache_valid any 1h;"));
+    let no = "no: *_no_cache: $arg_b is \"1\"";
+    for (request, expected) in [
+        ("GET /a", "yes: any below 500 (except errors of the request, such as 400) for 1h"),
+        ("GET /a?a=1&c=1", "yes: responses that specify a lifetime"),
+        ("GET /a?b=1", no),
+        ("GET /a?b=1&c=1", no),
+    ] {
+        assert!(explained(&site, request).contains(&format!("cache store {expected}")), "{request}");
+    }
+}
+
+#[test]
 fn stale_page_that_would_be_refreshed_stays_as_it_is() {
     let site = CacheTestSite::new("proxy_cache_use_stale updating; proxy_cache_background_update on;");
     site.store_stale("/a");
