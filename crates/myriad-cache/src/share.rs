@@ -1,9 +1,9 @@
-//! Requests that use the cache although their method or a condition excludes them (`*_cache_share`).
+//! Requests that use the cache although their method or `*_cache_bypass` excludes them (`*_cache_share`).
 //!
 //! An application may answer certain requests identically for all visitors without personal data, such as the
-//! request of a script for the contents of a cart that is empty. These requests may be POST, or match a general rule that
-//! sends similar requests to the application. The conditions of `*_cache_share` are evaluated only for such requests, so
-//! that they cost nothing for other requests.
+//! request of a script for the contents of a cart that is empty. These requests may be POST, or match a general rule
+//! (`*_cache_bypass`) that sends similar requests to the application. The conditions of `*_cache_share` are evaluated
+//! only for such requests, so that they cost nothing for other requests.
 
 use myriad_http::Method;
 use myriad_net::RequestBody;

@@ -74,8 +74,8 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             at_least(1),
             Set::Origin(values::cache_share),
-            "Conditions under which a GET, HEAD or POST request uses the cache although its method or a condition of \
-                 `*_cache_bypass` or `*_no_cache` excludes it; POST becomes GET without body. The response is stored only if \
+            "Conditions under which a GET, HEAD or POST request uses the cache although its method or `*_cache_bypass` \
+                 excludes it; `*_no_cache` then does not apply. POST becomes GET without body. The response is stored only if \
                  it specifies its lifetime.",
         )
         .repeats()

@@ -17,7 +17,7 @@ pub struct CachePlace {
     pub key: Template,
     /// `*_cache_bypass`: conditions under which no stored page is used.
     pub bypass: Predicates,
-    /// `*_cache_share`: conditions under which a request uses the cache although its method or another condition excludes
+    /// `*_cache_share`: conditions under which a request uses the cache although its method or `*_cache_bypass` excludes
     /// it.
     pub share: Predicates,
     /// `*_no_cache`: conditions under which responses are not stored.

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The client's address is handled by [`super::real_ip`]. The lists are used in `myriad-exchange`
-//! (`exchange/trusted_forwarders.rs`).
+//! (`exchange/forwarded.rs`).
 
 mod directives;
 mod settings;
