@@ -66,6 +66,58 @@ const CASES: &[Case] = &[
         "wp_insert_term('A new kind', 'kind');",
     ),
     case(
+        "events-without-a-term",
+        "return $list(['post_type' => 'event', 'tax_query' => [['taxonomy' => 'kind', 'field' => 'slug', 'terms' => ['hidden'], 'operator' => 'NOT IN']]]);",
+        "wp_remove_object_terms($event('Event 0'), 'hidden', 'kind');",
+    ),
+    case(
+        "events-with-any-term",
+        "return $list(['post_type' => 'event', 'tax_query' => [['taxonomy' => 'kind', 'operator' => 'EXISTS']]]);",
+        "wp_set_object_terms($event('Event 1'), 'shown', 'kind');",
+    ),
+    // Plugins for languages select posts when WordPress has parsed the terms of a query already.
+    case(
+        "events-with-a-term-that-a-filter-adds",
+        "$add = function ($query) { $query->query_vars['tax_query'] = [['taxonomy' => 'kind', 'field' => 'slug', 'terms' => ['german']]]; }; \
+         add_action('parse_query', $add); $text = $list(['post_type' => 'event']); remove_action('parse_query', $add); return $text;",
+        "wp_set_object_terms($event('Event 1'), 'german', 'kind', true);",
+    ),
+    case(
+        "posts-with-sql-of-a-filter",
+        "$add = function ($where) { global $wpdb; return \"$where AND ID IN (SELECT post_id FROM {$wpdb->postmeta} WHERE meta_key = 'chosen')\"; }; \
+         add_filter('posts_where', $add); $text = $list([]); remove_filter('posts_where', $add); return $text;",
+        "update_post_meta($ids[14], 'chosen', '1');",
+    ),
+    case(
+        "posts-with-a-column-in-sql-of-a-filter",
+        "$add = function ($where) { return \"$where AND post_excerpt = 'chosen'\"; }; \
+         add_filter('posts_where', $add); $text = $list([]); remove_filter('posts_where', $add); return $text;",
+        "wp_update_post(['ID' => $ids[15], 'post_excerpt' => 'chosen']);",
+    ),
+    case(
+        "terms-of-a-post",
+        "return implode(',', wp_get_object_terms($ids[16], 'kind', ['fields' => 'names']));",
+        "wp_set_object_terms($ids[16], 'shown', 'kind');",
+    ),
+    case(
+        "posts-of-a-term",
+        "return implode(',', get_objects_in_term(get_term_by('slug', 'german', 'kind')->term_id, 'kind'));",
+        "wp_set_object_terms($ids[17], 'german', 'kind');",
+    ),
+    case(
+        "terms-of-a-user",
+        "return implode(',', wp_get_object_terms(1, 'job', ['fields' => 'names']));",
+        "wp_set_object_terms(1, 'baker', 'job');",
+    ),
+    case(
+        "terms-with-a-term",
+        "$of = get_term_by('slug', 'german', 'tongue')->term_taxonomy_id; $add = function ($clauses) use ($of) { global $wpdb; \
+         $clauses['where'] .= \" AND t.term_id IN (SELECT object_id FROM {$wpdb->term_relationships} WHERE term_taxonomy_id = $of)\"; return $clauses; }; \
+         add_filter('terms_clauses', $add); $names = get_terms(['taxonomy' => 'category', 'hide_empty' => false, 'fields' => 'names']); \
+         remove_filter('terms_clauses', $add); return implode(',', $names);",
+        "wp_set_object_terms(get_term_by('slug', 'rivers', 'category')->term_id, 'german', 'tongue');",
+    ),
+    case(
         "active-widget",
         "return is_active_widget(false, false, 'calendar') ? 'yes' : 'no';",
         "$all = wp_get_sidebars_widgets(); $all['sidebar-1'][] = 'calendar-9'; wp_set_sidebars_widgets($all);",
@@ -231,7 +283,8 @@ const CASES: &[Case] = &[
 ];
 
 /// Definitions of posts and lists for the code of the cases.
-const HELPERS: &str = "global $wpdb; $ids = get_option('case_ids'); $list = function ($args) { \
+const HELPERS: &str = "global $wpdb; $ids = get_option('case_ids'); \
+    $event = function ($title) { return get_posts(['post_type' => 'event', 'title' => $title])[0]->ID; }; $list = function ($args) { \
     $query = new WP_Query($args + ['posts_per_page' => 3, 'ignore_sticky_posts' => 1]); \
     return implode(' / ', wp_list_pluck($query->posts, 'post_title')); }; \
     $cached = function () use ($ids) { global $wpdb; \
@@ -247,6 +300,8 @@ const PREPARE: &str = "$ids = []; foreach (range(1, 20) as $n) $ids[] = wp_inser
     'post_title' => \"Case post $n\", 'post_date' => sprintf('2026-01-%02d 00:00:00', $n)]); update_option('case_ids', $ids); \
     foreach (['2026-05-01', '2026-06-01'] as $n => $day) update_post_meta(wp_insert_post(['post_type' => 'event', \
     'post_status' => 'publish', 'post_title' => \"Event $n\"]), 'day', $day); \
+    wp_set_object_terms(get_posts(['post_type' => 'event', 'title' => 'Event 0'])[0]->ID, 'hidden', 'kind'); \
+    wp_insert_term('Shown', 'kind'); wp_insert_term('German', 'kind'); wp_insert_term('German', 'tongue'); wp_insert_term('Baker', 'job'); \
     update_option('case_comment', wp_insert_comment(['comment_post_ID' => $ids[9], 'comment_content' => 'Well.', 'comment_approved' => 1])); \
     update_post_meta($ids[8], 'rank', '2'); global $wpdb; \
     foreach ([\"{$wpdb->prefix}case_texts (id INT PRIMARY KEY, text TEXT, hits INT DEFAULT 0)\", \
@@ -261,7 +316,7 @@ fn plugin() -> String {
         CASES.iter().map(|Case { name, code, .. }| format!("        case '{name}': {code}\n")).collect();
     let cases = cases.concat();
     format!(
-        "<?php\nadd_action('init', function () {{ register_post_type('event', ['public' => true]); register_taxonomy('kind', 'post', ['public' => false]); }});\n\
+        "<?php\nadd_action('init', function () {{ register_post_type('event', ['public' => true]); register_taxonomy('kind', ['post', 'event'], ['public' => false]); register_taxonomy('tongue', 'term', ['public' => false]); register_taxonomy('job', 'user', ['public' => false]); }});\n\
          add_filter('get_avatar_url', function ($url, $who) {{\n\
              $own = is_numeric($who) ? get_user_meta((int) $who, 'local_avatar', true) : '';\n\
              return $own ?: $url;\n\
@@ -587,4 +642,55 @@ fn redirects_before_the_template_are_purged_and_pages_do_not_depend_on_the_addre
     let (form, status) = shown(&server, "form", Some(&cookie));
     assert_eq!(status, "HIT");
     assert!(form.contains("name=\"comment\"") && !form.contains("logged-in-as"), "{form}");
+}
+
+/// Plugin whose filters change the sitemaps of WordPress: it selects events by a term, omits pages by a field, and adds a field of posts if an option is set.
+const SITEMAPS: &str = r"<?php
+add_action('init', function () {
+    register_post_type('event', ['public' => true]);
+    register_taxonomy('kind', ['event'], ['public' => false]);
+});
+add_filter('wp_sitemaps_posts_query_args', function ($args, $type) {
+    if ('event' === $type) $args['tax_query'] = [['taxonomy' => 'kind', 'field' => 'slug', 'terms' => ['german']]];
+    if ('page' === $type) $args['meta_query'] = [['key' => 'noindex', 'compare' => 'NOT EXISTS']];
+    return $args;
+}, 10, 2);
+if (get_option('case_entries')) add_filter('wp_sitemaps_posts_entry', function ($entry, $post) {
+    return $entry + ['priority' => get_post_meta($post->ID, 'priority', true)];
+}, 10, 2);
+";
+
+/// Returns a sitemap, which must be stored at the second request.
+fn sitemap(server: &Server, target: &str) -> String {
+    server.fetch(&Request::get(target).host(HOST));
+    let answer = server.fetch(&Request::get(target).host(HOST));
+    assert_eq!(answer.cache(), "HIT", "{target}");
+    answer.text()
+}
+
+#[test]
+fn sitemaps_depend_on_what_filters_of_plugins_select() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/sitemaps.php"), SITEMAPS).expect("a plugin");
+    let server = site.serve_with_plugin();
+    site.run_php(
+        HOST,
+        "wp_insert_term('German', 'kind'); foreach (range(1, 5) as $n) wp_insert_post(['post_type' => 'event', \
+         'post_status' => 'publish', 'post_title' => \"Event $n\", 'post_name' => \"event-$n\"]);",
+    );
+    assert!(!sitemap(&server, "/wp-sitemap.xml").contains("posts-event-1.xml"));
+    assert!(sitemap(&server, "/wp-sitemap-posts-page-1.xml").contains("/about/"));
+    let event = "get_page_by_path('event-3', OBJECT, 'event')->ID";
+    site.run_php(HOST, &format!("wp_set_object_terms({event}, 'german', 'kind');"));
+    assert!(sitemap(&server, "/wp-sitemap.xml").contains("posts-event-1.xml"));
+    assert!(sitemap(&server, "/wp-sitemap-posts-event-1.xml").contains("event-3"));
+    site.run_php(HOST, &format!("wp_remove_object_terms({event}, 'german', 'kind');"));
+    assert!(!sitemap(&server, "/wp-sitemap.xml").contains("posts-event-1.xml"));
+    site.run_php(HOST, "update_post_meta(get_page_by_path('about')->ID, 'noindex', '1');");
+    assert!(!sitemap(&server, "/wp-sitemap-posts-page-1.xml").contains("/about/"));
+    site.run_php(HOST, "update_option('case_entries', '1'); do_action('litespeed_purge_all');");
+    let post = "get_posts(['numberposts' => 1])[0]->ID";
+    assert!(!sitemap(&server, "/wp-sitemap-posts-post-1.xml").contains("<priority>0.9<"));
+    site.run_php(HOST, &format!("update_post_meta({post}, 'priority', '0.9');"));
+    assert!(sitemap(&server, "/wp-sitemap-posts-post-1.xml").contains("<priority>0.9<"));
 }

@@ -124,15 +124,10 @@ class Myriad_Cache_Lists {
 		if ( array_intersect( $types, Myriad_Cache_Tags::INNER_TYPES ) ) {
 			return array();
 		}
-		$lists = self::selected( $query, $types );
-		if ( array( 'post' ) !== $types || $query->is_tax() ) {
-			foreach ( $lists as $number => $list ) {
-				$lists[ $number ] = preg_match( '/^l[tad][0-9]/', $list ) ? $list . '-any' : $list;
-			}
-		}
+		list( $lists, $tags ) = self::selected( $query, $types );
+
 		$pages  = self::pages( $query, $types );
 		$fields = self::fields( $query );
-		$tags   = array();
 		foreach ( $lists as $list ) {
 			foreach ( $fields as $field ) {
 				$tags[] = $list . '.by-' . $field;
@@ -142,6 +137,28 @@ class Myriad_Cache_Lists {
 			} else {
 				$tags[] = $list . '.' . $pages;
 				$tags[] = $list . '.x';
+			}
+		}
+		return $tags;
+	}
+
+	/**
+	 * Returns the tags of the lists of types that a query reads, with fields that are not in its arguments.
+	 *
+	 * @param WP_Query $query  Query.
+	 * @param string[] $fields Fields, by their names in tags.
+	 * @return string[]
+	 */
+	public static function with_fields( $query, $fields ) {
+		$types = array_filter( (array) $query->get( 'post_type' ) );
+		$types = $types ? $types : array( 'post' );
+		if ( $query->is_singular() || array_intersect( $types, Myriad_Cache_Tags::INNER_TYPES ) ) {
+			return array();
+		}
+		$tags = array();
+		foreach ( $types as $type ) {
+			foreach ( array_diff( $fields, self::fields( $query ) ) as $field ) {
+				$tags[] = 'l' . $type . '.by-' . $field;
 			}
 		}
 		return $tags;
@@ -309,27 +326,40 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Returns the names of the lists.
+	 * Returns the names of the lists, and tags of terms by which posts are excluded.
+	 *
+	 * @param WP_Query $query Query.
+	 * @param string[] $types Post types.
+	 * @return array{0: string[], 1: string[]}
+	 */
+	private static function selected( $query, $types ) {
+		$terms = Myriad_Cache_Selections::of_terms( $query );
+		$lists = array();
+		foreach ( $terms->queried_terms as $taxonomy => $asked ) {
+			foreach ( array_filter( Myriad_Cache_Selections::terms( $asked, $taxonomy ) ) as $term ) {
+				$lists[] = 'lt' . $term->term_id;
+			}
+		}
+		list( $tags, $has_others ) = Myriad_Cache_Selections::tags( $terms );
+		if ( ! $lists || $has_others ) {
+			$lists = array_merge( $lists, self::without_terms( $query, $types ) );
+		}
+		if ( array( 'post' ) !== $types || $query->is_tax() ) {
+			foreach ( $lists as $number => $list ) {
+				$lists[ $number ] = preg_match( '/^l[tad][0-9]/', $list ) ? $list . '-any' : $list;
+			}
+		}
+		return array( $lists, $tags );
+	}
+
+	/**
+	 * Returns the names of the lists if terms select none: those of an author, a date, or a type.
 	 *
 	 * @param WP_Query $query Query.
 	 * @param string[] $types Post types.
 	 * @return string[]
 	 */
-	private static function selected( $query, $types ) {
-		$lists = array();
-		if ( isset( $query->tax_query->queried_terms ) ) {
-			foreach ( $query->tax_query->queried_terms as $taxonomy => $asked ) {
-				foreach ( isset( $asked['terms'] ) ? (array) $asked['terms'] : array() as $term ) {
-					$found = get_term_by( isset( $asked['field'] ) ? $asked['field'] : 'term_id', $term, $taxonomy );
-					if ( $found ) {
-						$lists[] = 'lt' . $found->term_id;
-					}
-				}
-			}
-		}
-		if ( $lists ) {
-			return $lists;
-		}
+	private static function without_terms( $query, $types ) {
 		$author = $query->get( 'author_name' ) ? get_user_by( 'slug', sanitize_title_for_query( $query->get( 'author_name' ) ) ) : false;
 		if ( $author ) {
 			return array( 'la' . $author->ID );
@@ -341,6 +371,7 @@ class Myriad_Cache_Lists {
 		if ( '' !== $date ) {
 			return array( 'ld' . $date );
 		}
+		$lists = array();
 		foreach ( $types as $type ) {
 			$lists[] = 'l' . $type;
 		}

@@ -34,6 +34,7 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Times::start();
 		Myriad_Cache_Stock::note();
 		Myriad_Cache_Hooks::add( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'posts_request', array( 'Myriad_Cache_Selections', 'note_sql' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( array( 'post_link', 'post_type_link', 'attachment_link', 'wp_get_attachment_url', 'post_thumbnail_id', 'get_the_excerpt' ), array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
@@ -351,7 +352,9 @@ class Myriad_Cache_Notes {
 	 */
 	public static function note_term_query( $terms, $query ) {
 		$args = $query->query_vars;
-		if ( empty( $args['object_ids'] ) && empty( $args['include'] ) && empty( $args['slug'] ) && empty( $args['name'] ) && empty( $args['term_taxonomy_id'] ) ) {
+		if ( ! empty( $args['object_ids'] ) ) {
+			Myriad_Cache_Reads::note_terms_of( (array) $args['object_ids'], (array) $args['taxonomy'] );
+		} elseif ( empty( $args['include'] ) && empty( $args['slug'] ) && empty( $args['name'] ) && empty( $args['term_taxonomy_id'] ) ) {
 			$fields = Myriad_Cache_Lists::fields_of_terms( $args );
 			foreach ( (array) $args['taxonomy'] as $taxonomy ) {
 				Myriad_Cache_Tags::add( 'tx' . $taxonomy );

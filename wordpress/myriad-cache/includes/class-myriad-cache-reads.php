@@ -466,6 +466,20 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
+	 * Notes objects whose terms are read, unless WordPress reads them in advance for all posts of a list.
+	 *
+	 * @param int[]    $ids        Objects.
+	 * @param string[] $taxonomies Taxonomies.
+	 */
+	public static function note_terms_of( $ids, $taxonomies ) {
+		if ( self::$is_noting && ! self::is_read_by( array( 'update_object_term_cache' => true ) ) ) {
+			foreach ( Myriad_Cache_Selections::objects( $ids, $taxonomies ) as $tag ) {
+				Myriad_Cache_Tags::add( $tag );
+			}
+		}
+	}
+
+	/**
 	 * Returns the function for which WordPress reads a term.
 	 *
 	 * @return string `get_post_class` for class names, which contain only the slug, `get_terms` for a function of `TERMS` that
@@ -549,7 +563,12 @@ class Myriad_Cache_Reads {
 		}
 		Myriad_Cache_Tables::note( $sql, $tags );
 		Myriad_Cache_Transients::note( $sql );
-		if ( $has_core && ! self::is_own_sql() ) {
+		if ( ! $has_core ) {
+			return;
+		}
+		if ( self::is_own_sql() ) {
+			Myriad_Cache_Selections::note_objects_in_terms( $sql );
+		} else {
 			self::note_foreign_sql( $sql );
 		}
 	}

@@ -17,7 +17,8 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     s        the site: every page            p12      post 12 of any type: title, link or content
  *     pt12     title and link of post 12       c12, c   comments of post 12, of all posts; cp12: a list of all has some of post 12
  *     lpost    a list of posts (see Lists)     lc12     pages below page 12
- *     t5, ts5  term 5 and its fields, its slug txTAX    a list of terms of a taxonomy; txTAX.by-name: depends on their names
+ *     t5, ts5  term 5 and its fields, its slug txTAX    a list of terms of a taxonomy; txTAX.by-name: depends on their names;
+ *                                              txTAX.by-posts: depends on which objects have the terms
  *     st12     quantity of product 12          sl12     number of sales of product 12
  *     u1       user 1                          u1.NAME  a field of user 1; u1.all: all of its fields
  *     lu       a list of users; lu.by-NAME: depends on a field
@@ -319,13 +320,7 @@ class Myriad_Cache_Tags {
 		$vars = isset( $wp->query_vars ) ? $wp->query_vars : array();
 		// Plugins for search engines use the same query variable for their own sitemaps, with other values.
 		if ( ! empty( $vars['sitemap'] ) && in_array( $vars['sitemap'], self::SITEMAPS, true ) ) {
-			// The page lists thousands of posts; its tag depends on its kind only.
-			$sub        = isset( $vars['sitemap-subtype'] ) ? $vars['sitemap-subtype'] : '';
-			self::$tags = array(
-				's'                            => true,
-				'sm' . $vars['sitemap'] . $sub => true,
-			);
-			return false;
+			return self::note_sitemap( 'sm' . $vars['sitemap'] . ( isset( $vars['sitemap-subtype'] ) ? $vars['sitemap-subtype'] : '' ) );
 		}
 		if ( ! empty( $vars['sitemap-stylesheet'] ) ) {
 			self::$tags = array( 'smstyle' => true );
@@ -350,6 +345,26 @@ class Myriad_Cache_Tags {
 			self::note_page_count( '' );
 		}
 		return true;
+	}
+
+	/**
+	 * Tags a sitemap. It lists thousands of posts, so that its tag depends on its kind only, unless a plugin has filtered its entries, or has
+	 * selected them by terms or fields, as plugins for languages do.
+	 *
+	 * @param string $tag Tag of its kind.
+	 * @return bool See note_request().
+	 */
+	private static function note_sitemap( $tag ) {
+		foreach ( self::SITEMAPS as $kind ) {
+			if ( has_filter( 'wp_sitemaps_' . $kind . '_entry' ) ) {
+				self::add( $tag );
+				return true;
+			}
+		}
+		$lists      = preg_grep( '/^l(?!u(?:\.|$))|^tx.*\.by-posts$/D', array_map( 'strval', array_keys( self::$tags ) ) );
+		$is_chosen  = (bool) preg_grep( '/\.by-|^l[tad][0-9]/', $lists );
+		self::$tags = array_fill_keys( array_merge( array( 's', $tag ), $is_chosen ? $lists : array() ), self::$stage );
+		return false;
 	}
 
 	/**

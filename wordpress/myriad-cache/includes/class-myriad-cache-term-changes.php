@@ -84,15 +84,43 @@ class Myriad_Cache_Term_Changes {
 			array_map( array( __CLASS__, 'menu' ), $terms );
 			return;
 		}
-		$post = get_post( $object_id );
-		if ( ! $post || ! is_object_in_taxonomy( $post->post_type, $taxonomy ) || ! Myriad_Cache_Post_Changes::is_shown( $post->post_status ) || in_array( $post->post_type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
+		$known    = get_taxonomy( $taxonomy );
+		$types    = $known ? (array) $known->object_type : array();
+		$is_other = (bool) array_intersect( array( 'user', 'term' ), $types );
+		$post     = array_diff( $types, array( 'user', 'term' ) ) ? get_post( $object_id ) : null;
+		$is_post  = $post && in_array( $post->post_type, $types, true ) && Myriad_Cache_Post_Changes::is_shown( $post->post_status ) && ! in_array( $post->post_type, Myriad_Cache_Tags::INNER_TYPES, true );
+		if ( ! $is_post && ! $is_other ) {
 			return;
 		}
-		Myriad_Cache_Queue::add( 'p' . $post->ID );
+		if ( $is_other ) {
+			self::terms_of_other( $object_id, $taxonomy );
+		}
+		if ( $is_post ) {
+			Myriad_Cache_Queue::add( 'p' . $post->ID, 'l' . $post->post_type . '.by-terms', 'lany.by-terms' );
+		}
+		Myriad_Cache_Queue::add( Myriad_Cache_Selections::posts_of( $taxonomy ) );
 		foreach ( $terms as $term_id ) {
 			Myriad_Cache_Queue::add( 'lt' . $term_id, 'lt' . $term_id . '.x', 'lt' . $term_id . '-any' );
 			foreach ( get_ancestors( $term_id, $taxonomy, 'taxonomy' ) as $above ) {
 				Myriad_Cache_Queue::add( 'lt' . $above, 'lt' . $above . '.x', 'lt' . $above . '-any' );
+			}
+		}
+	}
+
+	/**
+	 * Handles terms that a user or a term got or lost. Plugins for languages assign languages to terms.
+	 *
+	 * @param int    $object_id Object.
+	 * @param string $taxonomy  Taxonomy of the terms.
+	 */
+	private static function terms_of_other( $object_id, $taxonomy ) {
+		foreach ( Myriad_Cache_Selections::objects( array( $object_id ), array( $taxonomy ) ) as $tag ) {
+			Myriad_Cache_Queue::add( $tag );
+			$term = 't' === $tag[0] ? get_term( (int) $object_id ) : null;
+			if ( $term instanceof WP_Term ) {
+				Myriad_Cache_Queue::add( 'tx' . $term->taxonomy );
+			} elseif ( 'u' === $tag[0] ) {
+				Myriad_Cache_Queue::add( 'lu' );
 			}
 		}
 	}

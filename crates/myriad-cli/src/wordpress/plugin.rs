@@ -74,6 +74,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-post-changes.php",
     "includes/class-myriad-cache-queue.php",
     "includes/class-myriad-cache-reads.php",
+    "includes/class-myriad-cache-selections.php",
     "includes/class-myriad-cache-session.php",
     "includes/class-myriad-cache-shop.php",
     "includes/class-myriad-cache-sql.php",
