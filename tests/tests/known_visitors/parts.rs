@@ -259,3 +259,57 @@ fn parts_are_of_those_that_pages_name_and_escaped() {
     assert!(!answer.text().contains("<script>"), "{}", answer.text());
     assert_eq!(answer.cache(), "BYPASS");
 }
+
+/// Plugin that shows the admin bar to all visitors, as BuddyPress does, and has a style that WordPress prints before that of the bar.
+const BAR_FOR_ALL: &str = r"<?php
+add_filter('show_admin_bar', '__return_true');
+add_action('wp_head', function () {
+    wp_register_style('first-of-all', false);
+    wp_enqueue_style('first-of-all');
+    wp_add_inline_style('first-of-all', 'p { margin: 1em 0 }');
+    array_unshift(wp_styles()->queue, array_pop(wp_styles()->queue));
+}, 0);
+";
+
+/// Returns the names of the styles of a page, in their order.
+fn styles(page: &str) -> Vec<String> {
+    let tags =
+        page.split('<').filter(|tag| tag.starts_with("style ") || tag.starts_with("link rel='stylesheet'"));
+    let names = tags.filter_map(|tag| tag.split(" id=").nth(1)?.split(['"', '\'']).nth(1));
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn bar_for_all_visitors_changes_neither_order_of_styles_nor_classes() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/bar.php"), BAR_FOR_ALL).expect("a plugin");
+    let server = site.serve_with_plugin();
+    assert_eq!(site.run_php(&host(&server), PREPARE), "done");
+    stored(&server, "/about/");
+    let made = server.fetch(&Request::get("/about/").host(&host(&server)).field("Cookie", "NO_CACHE=1"));
+    let page = stored(&server, "/about/");
+    assert_eq!((page.cache(), made.cache()), ("HIT", "BYPASS"));
+    let expected = styles(&made.text());
+    assert!(expected.contains(&"admin-bar-css".to_owned()), "{expected:?}");
+    assert_eq!(styles(&page.text()), expected);
+    let mut reader = log_in(&server, "rita");
+    reader.get("/about/");
+    let page = reader.get("/about/").text();
+    let body = page.split("<body").nth(1).and_then(|rest| rest.split('>').next()).expect("a body").to_owned();
+    assert!(body.contains("logged-in") && body.matches("admin-bar").count() == 1, "{body}");
+}
+
+/// Function of Polylang for the home page in the language of a page.
+const LANGUAGES: &str = r"<?php
+function pll_home_url() {
+    return home_url(0 === strpos($_SERVER['REQUEST_URI'], '/about/') ? '/de/' : '/');
+}
+";
+
+#[test]
+fn parts_are_requested_from_the_home_page_in_the_language_of_the_page() {
+    let (site, server) = site();
+    fs::write(site.root().join("wp-content/mu-plugins/languages.php"), LANGUAGES).expect("a plugin");
+    assert!(stored(&server, "/about/").text().contains("<esi:include src=\"/de/?myriad-esi="));
+    assert!(stored(&server, "/").text().contains("<esi:include src=\"/?myriad-esi="));
+}

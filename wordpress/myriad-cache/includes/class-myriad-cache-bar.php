@@ -79,6 +79,11 @@ class Myriad_Cache_Bar {
 	 * Prints the styles, and prepares the bar, unless a plugin has removed it.
 	 */
 	public static function head() {
+		if ( Myriad_Cache_Known::is_active() && wp_style_is( 'admin-bar', 'enqueued' ) ) {
+			// All visitors have a bar: styles retain their order. WordPress prints them at the next priority.
+			$queue = array_values( wp_styles()->queue );
+			wp_styles()->do_items( array_slice( $queue, 0, (int) array_search( 'admin-bar', $queue, true ) ) );
+		}
 		$text = self::files( wp_styles(), wp_style_is( 'admin-bar', 'enqueued' ) );
 		foreach ( self::$in_head as list( $callback, $priority ) ) {
 			if ( has_action( 'wp_head', $callback ) === $priority ) {
@@ -113,15 +118,19 @@ class Myriad_Cache_Bar {
 	}
 
 	/**
-	 * Returns the tags for the files of the bar. Files that they depend on are printed again where the page itself needs them.
+	 * Returns the tags for the files of the bar. Files that they depend on are printed before if all visitors have a bar; in the page of one
+	 * visitor, they are printed again where the page itself needs them.
 	 *
 	 * @param WP_Dependencies $list        List of styles or scripts.
 	 * @param bool            $is_enqueued False if the bar has none.
 	 * @return string
 	 */
 	private static function files( $list, $is_enqueued ) {
-		if ( ! $is_enqueued ) {
+		if ( ! $is_enqueued || ! isset( $list->registered['admin-bar'] ) ) {
 			return '';
+		}
+		if ( Myriad_Cache_Known::is_active() ) {
+			$list->do_items( $list->registered['admin-bar']->deps );
 		}
 		$done = $list->done;
 		$text = Myriad_Cache_Parts::printed(

@@ -284,9 +284,10 @@ class Myriad_Cache_Known {
 	 * @return string[]
 	 */
 	public static function body_class( $classes ) {
+		$part = in_array( 'admin-bar', $classes, true ) ? 'body-class-below-bar' : 'body-class';
 		// The place is a part of the last class, so that the page of other visitors does not change.
 		$last      = (string) array_pop( $classes );
-		$classes[] = $last . self::place( 'body-class' );
+		$classes[] = $last . self::place( $part );
 		return $classes;
 	}
 
@@ -565,7 +566,10 @@ class Myriad_Cache_Known {
 	 * @return string
 	 */
 	private static function tag( $name, $text, $token ) {
-		$path = (string) wp_parse_url( home_url( '/' ), PHP_URL_PATH );
+		// Parts contain texts and links in the language of their address. Polylang's filter of the home page applies to few callers.
+		$home = function_exists( 'pll_home_url' ) ? pll_home_url() : home_url( '/' );
+		$path = (string) wp_parse_url( $home, PHP_URL_PATH );
+		$path = '' === $path ? '/' : $path;
 		$tag  = '<esi:include src="' . $path . '?' . self::ARGUMENT . '=' . $name . '" token="' . $token . '"';
 		return '' === $text ? $tag . '/>' : $tag . '>' . $text . '</esi:include token="' . $token . '">';
 	}

@@ -211,6 +211,8 @@ class Myriad_Cache_Parts {
 		switch ( $name ) {
 			case 'body-class':
 				return $is_in ? ' logged-in' . ( self::has_bar() ? ' admin-bar no-customize-support' : '' ) : '';
+			case 'body-class-below-bar': // All visitors have a bar.
+				return $is_in ? ' logged-in' : '';
 			case 'head':
 				return self::has_bar() ? self::printed( array( wp_styles(), 'do_items' ), 'admin-bar' ) . self::$head : '';
 			case 'admin-bar':
