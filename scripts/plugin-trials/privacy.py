@@ -12,7 +12,7 @@ PEOPLE = {
 }
 PASSWORD = "trial-Password-7"
 TOKEN = re.compile(r"\b[0-9a-f]{10}\b")
-LOG_OUT = re.compile(r"(action=logout&(?:amp;|#038;)redirect_to=)[^&\"']*")
+LOG_OUT = re.compile(r"(logout[^\"'\s]*?[?&;]redirect_to=)[^&\"']*")
 BODY_CLASS = re.compile(r"(<body[^>]*\bclass=[\"'])([^\"']*)")
 LOADING = re.compile(r"\s(?:loading|fetchpriority|decoding)=(?:\"[^\"]*\"|'[^']*')")
 PARTS = re.compile(r"<(style|script)\b.*?</\1>|<link\b[^>]*>", re.S)
