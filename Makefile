@@ -99,10 +99,10 @@ CORE = $(SITE)/core
 PLUGINS = $(SITE)/plugins
 THEMES = $(wildcard $(SITE)/themes/*)
 
-try-shop: ## try a shop with Myriad, about an hour (SITE=FOLDER with core, plugins and themes, or CORE=... PLUGINS=... THEMES="...")
+try-shop: ## try a shop with Myriad, about an hour (SITE=FOLDER with core, plugins and themes, or CORE=... PLUGINS=... THEMES="..."; RELEASE=trixie: in a root of that Debian release, as root)
 	@scripts/install-packages up try-shop
 	@$(MAKE) --no-print-directory build
-	@scripts/try-shop --core "$(CORE)" --plugins "$(PLUGINS)" $(addprefix --theme ,$(THEMES)) --myriad target/release/myriad --prefix target/shop-trial $(SHOP)
+	@scripts/try-shop --core "$(CORE)" --plugins "$(PLUGINS)" $(addprefix --theme ,$(THEMES)) --myriad target/release/myriad --prefix target/shop-trial $(addprefix --release ,$(RELEASE)) $(SHOP)
 
 lint: ## check layers, words, formatting and clippy
 	scripts/check-layers --self-check
