@@ -17,7 +17,41 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
 TIMEOUT = 60
 QUIET = 0.7
 SIZE = {"width": 1200, "height": 1600, "deviceScaleFactor": 1, "mobile": False}
-STILL = "*,*::before,*::after{animation:none!important;transition:none!important;caret-color:transparent!important}"
+STILL = "*,*::before,*::after{animation:none!important;transition:none!important;scroll-behavior:auto!important;caret-color:transparent!important}"
+MOST_SHOTS = 20
+# Stops animations, and replaces the image that the browser has chosen from each `srcset`: its choice depends on the images that are loaded
+# at that time. The smallest image that is wide enough is used, in the present size.
+FREEZE = """(async () => {
+    const style = document.createElement('style');
+    style.textContent = %s;
+    document.head.append(style);
+    if (window.jQuery) {
+        jQuery.fx.off = true;
+        jQuery(':animated').finish();
+    }
+    window.scrollTo(0, 0);
+    const shown = [...document.images].filter((image) => {
+        const box = image.getBoundingClientRect();
+        return box.width && box.height && box.top < innerHeight && box.bottom > 0;
+    });
+    const sizes = shown.map((image) => [getComputedStyle(image).width, getComputedStyle(image).height]);
+    await Promise.all(shown.map((image, number) => {
+        image.loading = 'eager';
+        const found = image.srcset.split(/,\\s+/).map((one) => one.trim().split(/\\s+/)).filter((one) => /^\\d+w$/.test(one[1]))
+            .map(([url, width]) => [parseInt(width), url]).sort((one, other) => one[0] - other[0]);
+        const wide = found.filter((one) => one[0] >= parseFloat(sizes[number][0]) * devicePixelRatio);
+        const chosen = wide[0] || found[found.length - 1];
+        if (chosen && !image.closest('picture')) {
+            image.style.setProperty('width', sizes[number][0], 'important');
+            image.style.setProperty('height', sizes[number][1], 'important');
+            image.removeAttribute('srcset');
+            image.src = chosen[1];
+        }
+        return image.decode().catch(() => 0);
+    }));
+    await document.fonts.ready;
+})()"""
+IDLE = "new Promise((done) => requestIdleCallback(done, {timeout: 10000}))"
 
 
 class BrowserError(Exception):
@@ -79,7 +113,7 @@ class Browser:
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        return Page(self, session, visitor)
+        return Page(self, session, context, visitor)
 
     def close(self):
         """Terminates the browser and removes its folder."""
@@ -96,14 +130,16 @@ class Browser:
 class Page:
     """Page in the browser."""
 
-    def __init__(self, browser, session, visitor):
-        self.browser, self.session, self.replaced, self.pending = browser, session, None, set()
+    def __init__(self, browser, session, context, visitor):
+        self.browser, self.session, self.context, self.replaced, self.pending = browser, session, context, None, set()
+        self.fields = {}
         for domain in ("Page", "Network", "Runtime"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", **SIZE)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
         if visitor:
             self.call("Network.setUserAgentOverride", userAgent=visitor[1])
-            cookies = [{"name": name, "value": value, "url": visitor[0].base + path} for (name, path), value in visitor[0].jar.items()]
+            cookies = [{"name": name, "value": value, "url": visitor[0].base, "path": path} for (name, path), value in visitor[0].jar.items()]
             if cookies:
                 self.call("Network.setCookies", cookies=cookies)
 
@@ -123,6 +159,8 @@ class Page:
                 self.pending.add(event["params"]["requestId"])
             elif event["method"] in ("Network.loadingFinished", "Network.loadingFailed"):
                 self.pending.discard(event["params"]["requestId"])
+            elif event["method"] == "Network.responseReceived" and event["params"]["type"] == "Document":
+                self.fields = {name.lower(): value for name, value in event["params"]["response"]["headers"].items()}
             elif event["method"] == "Fetch.requestPaused":
                 self._answer_paused(event["params"])
         return loaded
@@ -137,7 +175,10 @@ class Page:
         self.call("Fetch.fulfillRequest", requestId=number, responseCode=status, responseHeaders=kept, body=base64.b64encode(body).decode())
 
     def open(self, url, replaced=None):
-        """Loads a page and waits until its scripts are done; `replaced` is the response (status, fields, body) to use for the document."""
+        """Loads a page and waits until its scripts are done; `replaced` is the response (status, fields, body) to use for the document.
+
+        Afterwards `fields` has the headers of the document.
+        """
         self.replaced, self.pending = replaced, set()
         self.call("Fetch.enable" if replaced else "Fetch.disable", **({"patterns": [{"resourceType": "Document"}]} if replaced else {}))
         self.browser.events.clear()
@@ -172,7 +213,17 @@ class Page:
         self.wait(is_load)
 
     def screenshot(self):
-        """Returns the visible part of the page as PNG, without animations."""
-        self.evaluate(f"(() => {{ const s = document.createElement('style'); s.textContent = {json.dumps(STILL)}; document.head.append(s);"
-                      "window.scrollTo(0, 0); return document.fonts.ready.then(() => 1); })()")
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        """Returns the visible part of the page as PNG, without animations, when it no longer changes."""
+        self.act(FREEZE % json.dumps(STILL))
+        last = None
+        for _ in range(MOST_SHOTS):
+            self.evaluate(IDLE)
+            shot = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+            if shot == last:
+                return shot
+            last = shot
+        raise BrowserError(f"each of {MOST_SHOTS} screenshots differs from the one before")
+
+    def close(self):
+        """Closes the page and deletes its cookies and storage."""
+        self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)

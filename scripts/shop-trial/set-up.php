@@ -22,9 +22,12 @@ foreach (array('GB' => '20.0000', 'CH' => '8.1000') as $country => $rate) {
         'tax_rate_compound' => 0, 'tax_rate_shipping' => 0, 'tax_rate_order' => 0, 'tax_rate_class' => ''));
 }
 $category = wp_insert_term('Kitchen', 'product_cat');
-$make = function ($name, $data) use ($category) {
+// With equal dates, the order of products in lists and links is undefined.
+$date = time() - HOUR_IN_SECONDS;
+$make = function ($name, $data) use ($category, &$date) {
     $product = new WC_Product_Simple();
-    $product->set_props(array_merge(array('name' => $name, 'status' => 'publish', 'regular_price' => '9.50', 'category_ids' => array($category['term_id'])), $data));
+    $date   += MINUTE_IN_SECONDS;
+    $product->set_props(array_merge(array('name' => $name, 'status' => 'publish', 'regular_price' => '9.50', 'date_created' => $date, 'category_ids' => array($category['term_id'])), $data));
     return $product->save();
 };
 $pages = $products = array();
