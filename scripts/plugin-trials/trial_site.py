@@ -165,9 +165,9 @@ class Site:
             shutil.rmtree(self.folder, ignore_errors=True)
         ACTIVE.discard(self)
 
-    def visitor(self):
-        """Returns a new anonymous visitor with a separate address."""
-        self.visitors.append(Visitor(self.port, f"127.0.{1 + len(self.visitors) // 250}.{1 + len(self.visitors) % 250}"))
+    def visitor(self, kind=Visitor):
+        """Returns a new anonymous visitor with a separate address, of a class of visitors."""
+        self.visitors.append(kind(self.port, f"127.0.{1 + len(self.visitors) // 250}.{1 + len(self.visitors) % 250}"))
         return self.visitors[-1]
 
     def bystander(self):

@@ -82,4 +82,5 @@ def run(shop, sessions):
         count = emails.count(shopper.mark + "@example.org")
         if count != 1:
             shop.note("wrong number of orders", shopper, None, "1", str(count), STEP)
-    return {"sessions": sessions, "seconds": round(time.monotonic() - begun), "orders": len(emails)}
+    refusals = sum(shopper.visitor.refusals for shopper in shoppers)
+    return {"sessions": sessions, "seconds": round(time.monotonic() - begun), "orders": len(emails), "requests repeated because of a full queue": refusals}

@@ -4,15 +4,18 @@ import json
 import pathlib
 import re
 import secrets
+import time
 
 import activation
 import privacy
 from trial import Trial, quoted
 from trial_site import Site
+from visitors import Visitor
 
 HERE = pathlib.Path(__file__).resolve().parent
 PASSWORD = "trial-Password-7"
 MOST_PAGES = 45
+MOST_REFUSALS = 60
 SECRET_COOKIE = re.compile(r"^(?:wordpress_logged_in_|wp_woocommerce_session_)")
 NONCE = r'"%s"\s*:\s*"([0-9a-f]{10})"'
 ADDRESS = {"address_1": "Street {mark}", "city": "Town", "state": "", "postcode": "LS1 1AA", "country": "GB", "phone": "01130000000"}
@@ -23,13 +26,29 @@ class Refused(Exception):
     """Raised if the shop refuses a step of a visitor."""
 
 
+class PatientVisitor(Visitor):
+    """Visitor who repeats requests that Myriad refuses because its queue for PHP is full. PHP has not received them."""
+
+    refusals = 0
+
+    def send(self, method, url, body=None, fields=None):
+        """Sends a request, again after each refusal; returns the last response."""
+        for _ in range(MOST_REFUSALS):
+            answer = super().send(method, url, body, fields)
+            if answer.status != 503 or not answer.field("retry-after"):
+                break
+            self.refusals += 1
+            time.sleep(min(float(answer.field("retry-after")), 5))
+        return answer
+
+
 class Shopper:
     """Visitor of the shop. All of the visitor's data contain a mark."""
 
     def __init__(self, shop, number, role="", country=""):
         self.shop, self.role, self.country = shop, role, country
         self.mark = f"vm{number:02d}{secrets.token_hex(2)}"
-        self.visitor, self.tokens, self.box = shop.site.visitor(), set(), 0
+        self.visitor, self.tokens, self.box = shop.site.visitor(PatientVisitor), set(), 0
         self.name = f"{role or 'guest'} {number}{' in ' + country if country else ''}"
 
     def description(self):
