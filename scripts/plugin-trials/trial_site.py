@@ -129,6 +129,11 @@ class Site:
         self.server = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self._await_myriad()
 
+    def install_object_cache(self, address):
+        """Installs Myriad's object cache, which stores its values at an address."""
+        subprocess.run(self._myriad("--install-object-cache", address), check=True, capture_output=True)
+        self.own(self.root / "wp-content")
+
     def _await_myriad(self):
         for _ in range(600):
             with socket.socket() as client:

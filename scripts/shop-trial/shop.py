@@ -4,6 +4,8 @@ import json
 import pathlib
 import re
 import secrets
+import shutil
+import subprocess
 import time
 
 import activation
@@ -27,7 +29,7 @@ class Refused(Exception):
 
 
 class PatientVisitor(Visitor):
-    """Visitor who repeats requests that Myriad refuses because its queue for PHP is full. PHP has not received them."""
+    """Visitor that repeats requests that Myriad refuses because its queue for PHP is full. PHP has not received them."""
 
     refusals = 0
 
@@ -163,7 +165,7 @@ class Shop:
 
     def __init__(self, folder, options, theme):
         self.site, self.theme, self.options = Site(folder, options), theme, options
-        self.trial, self.pages, self.products = None, {}, {}
+        self.trial, self.pages, self.products, self.store = None, {}, {}, None
         self.shoppers, self.findings, self.public = [], [], {}
 
     def create(self):
@@ -183,7 +185,30 @@ class Shop:
         self.pages, self.products = made["pages"], made["products"]
         self.site.evaluate((HERE / "theme.php").read_text())
         (self.site.root / "wp-content/mu-plugins/shop.php").write_text((HERE / "must-use.php").read_text())
+        if self.options.object_cache:
+            self._start_object_cache()
         self.trial.log_before = len(self.site.log_lines())
+
+    def _start_object_cache(self):
+        """Starts Valkey or Redis on a socket of the site, and installs Myriad's object cache."""
+        program, socket = shutil.which("valkey-server") or shutil.which("redis-server"), self.site.folder / "run/store.sock"
+        if not program:
+            raise RuntimeError("valkey-server and redis-server are missing")
+        options = ["--port", "0", "--unixsocket", socket, "--unixsocketperm", "777", "--save", "", "--dir", self.site.folder / "tmp"]
+        # It is killed with this program.
+        self.store = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", program, *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while not socket.exists():
+            if self.store.poll() is not None:
+                raise RuntimeError(f"{program} exited with status {self.store.returncode}")
+            time.sleep(0.05)
+        self.site.install_object_cache(f"redis:{socket}")
+
+    def remove(self):
+        """Stops all processes of the site, and removes its files."""
+        if self.store:
+            self.store.kill()
+            self.store.wait()
+        self.site.remove()
 
     def add_shoppers(self, kinds):
         """Creates visitors from pairs of role and country; returns them."""
