@@ -20,6 +20,11 @@ class Myriad_Cache_Shop {
 	const NOTICES = array( 'woocommerce_before_shop_loop', 'woocommerce_before_single_product', 'woocommerce_shortcode_before_product_cat_loop' );
 
 	/**
+	 * Function with which WooCommerce shows them.
+	 */
+	const OUTPUT_NOTICES = 'woocommerce_output_all_notices';
+
+	/**
 	 * Start of the element with notices.
 	 */
 	const NOTICES_START = '<div class="woocommerce-notices-wrapper">';
@@ -114,14 +119,15 @@ class Myriad_Cache_Shop {
 
 	/**
 	 * Replaces the notices of the present action by a place. Templates made of blocks remove the notices from the action before it runs, and
-	 * show them in a block.
+	 * show them in a block. The callback is replaced where it is: a callback that is removed and added again would run after others of the
+	 * same priority.
 	 */
 	public static function replace_notices() {
+		global $wp_filter;
 		$action   = current_action();
-		$priority = has_action( $action, 'woocommerce_output_all_notices' );
+		$priority = has_action( $action, self::OUTPUT_NOTICES );
 		if ( false !== $priority ) {
-			remove_action( $action, 'woocommerce_output_all_notices', $priority );
-			add_action( $action, array( __CLASS__, 'notices' ), $priority );
+			$wp_filter[ $action ]->callbacks[ $priority ][ self::OUTPUT_NOTICES ]['function'] = array( __CLASS__, 'notices' );
 		}
 	}
 
