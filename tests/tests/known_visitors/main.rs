@@ -6,6 +6,7 @@ mod nonces;
 mod parts;
 mod sessions;
 mod shop;
+mod shop_blocks;
 mod visitors;
 
 use std::fs;

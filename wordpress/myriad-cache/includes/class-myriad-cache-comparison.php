@@ -371,6 +371,7 @@ class Myriad_Cache_Comparison {
 			case 'admin-bar':
 			case 'admin-bar-below':
 			case 'footer':
+			case 'shop-account':
 			case 'shop-cart':
 			case 'shop-notices':
 				return self::PRIVATE_TEXT;
@@ -410,6 +411,32 @@ class Myriad_Cache_Comparison {
 	}
 
 	/**
+	 * Removes from a page what browsers compute from the data for scripts, if these data contain the private cart: attributes, items of lists,
+	 * and the state of the blocks of the small cart.
+	 *
+	 * @param string $page Page.
+	 * @return string
+	 */
+	private static function without_computed( $page ) {
+		if ( false === strpos( $page, '"' . self::PRIVATE_TEXT . '"' ) ) {
+			return $page;
+		}
+		$at   = (int) strpos( $page, '"state":{' );
+		$page = substr( $page, 0, $at ) . self::replaced( '/"woocommerce\/mini-cart[\w-]*":(\{(?:[^{}"]++|"(?:[^"\\\\]++|\\\\.)*+"|(?1))*+\})/', '', substr( $page, $at ) );
+		$page = self::replaced( '/<(\w+)\b[^<>]*\sdata-wp-each-child\b[^<>]*+>((?:[^<]++|<(?!\/?\1\b)|<\1\b[^<>]*+>(?2)<\/\1\s*>)*+)<\/\1\s*>/', '', $page );
+		return self::checked(
+			preg_replace_callback(
+				'/<\w+\b[^<>]*\sdata-wp-bind--[^<>]*+>/',
+				static function ( $found ) {
+					preg_match_all( '/\sdata-wp-bind--([\w-]+)/', $found[0], $bound );
+					return preg_replace( '/\s(?:' . implode( '|', $bound[1] ) . ')(?:=(?:"[^"]*"|\'[^\']*\'))?(?=[\s\/>])/', '', $found[0] );
+				},
+				$page
+			)
+		);
+	}
+
+	/**
 	 * Removes from a page what differs for users without an effect that visitors see: the order of white space, rules for
 	 * prefetching, the number of the user for scripts of WooCommerce, times, and ids that differ at each rendering.
 	 *
@@ -436,6 +463,7 @@ class Myriad_Cache_Comparison {
 		// Browsers compute these texts from the data for scripts, which contains the cart; WooCommerce's buttons also read the quantity there.
 		$page = self::replaced( '/(<(\w+)\b[^<>]*\bdata-wp-text=[^<>]*>)[^<>]*(?=<\/\2>)/', '$1', $page );
 		$page = self::replaced( '/("|&quot;)tempQuantity\1:\d+/', '', $page );
+		$page = self::without_computed( $page );
 		// Times, and the ids of uniqid(), which begin with the time.
 		$page = self::checked(
 			preg_replace_callback(

@@ -246,6 +246,8 @@ class Myriad_Cache_Parts {
 				return '' === (string) $commenter['comment_author_email'] ? '' : ' checked';
 			case 'commenter-consent-xhtml':
 				return '' === (string) $commenter['comment_author_email'] ? '' : ' checked="checked"';
+			case 'shop-account':
+				return Myriad_Cache_Shop::account_label();
 			case 'shop-cart':
 				return Myriad_Cache_Shop::cart();
 			case 'shop-state':

@@ -56,6 +56,12 @@ class Myriad_Cache_Shop {
 	const PERSONAL = '/^woocommerce(?:_cart|_checkout|_my_account|_order_tracking|_messages|\/(?:cart|checkout|customer-account|my-account|order-confirmation|classic-shortcode)(?:-|$))/';
 
 	/**
+	 * Block with a link to the customer's account, and the label of the link in it, as text or for screen readers.
+	 */
+	const ACCOUNT_BLOCK = 'woocommerce/customer-account';
+	const ACCOUNT_LABEL = '/(<a\b[^<>]*\baria-label="|<span class="label">)([^"<>]*)(?=["<])/';
+
+	/**
 	 * Filter of the data for scripts of interactive blocks; WooCommerce's blocks read the cart there.
 	 */
 	const STATE = 'script_module_data_@wordpress/interactivity';
@@ -96,15 +102,72 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Excludes known visitors from a page with a block that shows data of the customer.
+	 * Excludes known visitors from a page with a block that shows data of the customer. Of the block with the link to the account, only the
+	 * label depends on the visitor, and is replaced by a place.
 	 *
 	 * @param string $output Output of the block.
 	 * @param array  $block  Block.
 	 * @return string
 	 */
 	public static function note_block( $output, $block ) {
-		Myriad_Cache_Known::refuse( 'the block ' . ( isset( $block['blockName'] ) ? $block['blockName'] : '' ) );
-		return $output;
+		$name  = isset( $block['blockName'] ) ? $block['blockName'] : '';
+		$label = static function ( $text ) {
+			return Myriad_Cache_Known::place( 'shop-account', $text );
+		};
+		$shown = self::ACCOUNT_BLOCK === $name && empty( $block['attrs']['hasDropdownNavigation'] ) ? self::with_account_label( $output, $label ) : null;
+		if ( null === $shown ) {
+			Myriad_Cache_Known::refuse( 'the block ' . $name );
+		}
+		return null === $shown ? $output : $shown;
+	}
+
+	/**
+	 * Replaces the label of the link in the block with the link to the account.
+	 *
+	 * @param string                   $output  Output of the block.
+	 * @param callable(string): string $replace Function that returns the text in place of the label.
+	 * @return string|null Null if the block does not have one label.
+	 */
+	private static function with_account_label( $output, $replace ) {
+		$shown = preg_replace_callback(
+			self::ACCOUNT_LABEL,
+			static function ( $found ) use ( $replace ) {
+				return $found[1] . $replace( $found[2] );
+			},
+			$output,
+			-1,
+			$count
+		);
+		return 1 === $count ? $shown : null;
+	}
+
+	/**
+	 * Encloses the label of the link to the account in marks for a comparison.
+	 *
+	 * @param string $output Output of the block.
+	 * @return string
+	 */
+	public static function enclose_account_label( $output ) {
+		$shown = self::with_account_label( $output, array( 'Myriad_Cache_Comparison', 'enclosed' ) );
+		return null === $shown ? $output : $shown;
+	}
+
+	/**
+	 * Returns the label of the link to the account of a visitor, as the block shows it.
+	 *
+	 * @return string|null Null if WooCommerce has no such block.
+	 */
+	public static function account_label() {
+		$block = render_block(
+			array(
+				'blockName'    => self::ACCOUNT_BLOCK,
+				'attrs'        => array( 'displayStyle' => 'text_only' ),
+				'innerBlocks'  => array(),
+				'innerHTML'    => '',
+				'innerContent' => array(),
+			)
+		);
+		return preg_match( self::ACCOUNT_LABEL, $block, $found ) ? $found[2] : null;
 	}
 
 	/**
@@ -208,13 +271,14 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Encloses notices and the cart in marks for a comparison.
+	 * Encloses notices, the cart and the label of the link to the account in marks for a comparison.
 	 */
 	public static function enclose() {
 		add_filter( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
 		self::await_notices();
 		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
 		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'enclose_cart' ), PHP_INT_MAX );
+		add_filter( 'render_block_' . self::ACCOUNT_BLOCK, array( __CLASS__, 'enclose_account_label' ), PHP_INT_MAX );
 	}
 
 	/**
