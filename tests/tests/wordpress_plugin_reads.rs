@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use myriad_tests::{Request, Server, WordPress};
+use myriad_tests::{PATIENCE, Request, Server, WordPress, wait_patiently_for};
 
 const HOST: &str = "site.test";
 
@@ -384,8 +384,8 @@ fn changes_purge_pages_of_plugins_that_read_them_by_any_function() {
 }
 
 /// Plugin with a table that has settings (`text`) and a counter (`hits`), as plugins for redirects have. Each request with
-/// `count` increments the counter, and a form with `settings` changes the text. One shortcode shows the text, another one
-/// an option.
+/// `count` increments the counter, and a form with `settings` changes the text. Shortcodes show the text, the counter and an
+/// option.
 const COUNTER: &str = r#"<?php
 add_action('template_redirect', function () {
     global $wpdb;
@@ -403,12 +403,16 @@ add_shortcode('counted', function () {
     global $wpdb;
     return $wpdb->get_var("SELECT text FROM {$wpdb->prefix}counted WHERE id = 1");
 });
+add_shortcode('hits', function () {
+    global $wpdb;
+    return $wpdb->get_var("SELECT hits FROM {$wpdb->prefix}counted WHERE id = 1");
+});
 add_shortcode('setting', function () { return get_option('case_setting'); });
 "#;
 
 const PREPARE_COUNTER: &str = "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}counted (id INT PRIMARY KEY, text TEXT, hits INT)\"); \
     $wpdb->query(\"INSERT INTO {$wpdb->prefix}counted VALUES (1, 'first', 0)\"); update_option('case_setting', 'a'); \
-    foreach (['counted', 'setting'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
+    foreach (['counted', 'hits', 'setting'] as $name) wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', \
     'post_title' => 'Case', 'post_name' => \"case-$name\", 'post_content' => \"[begin][$name][end]\"]);";
 
 fn serve_counter() -> (WordPress, Server) {
@@ -497,6 +501,28 @@ fn counters_of_page_views_purge_nothing_and_other_columns_do() {
         "EXPIRED",
         "a command that resets the counter is no page view"
     );
+}
+
+#[test]
+fn counter_that_a_page_shows_is_no_change_of_the_page() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/counter.php"), COUNTER).expect("a plugin");
+    let server = site.serve_plugin_changed(|preset| {
+        preset.replace("fastcgi_cache_adaptive off;", "fastcgi_cache_adaptive 1s;")
+    });
+    site.run_php(HOST, PREPARE_COUNTER);
+    let mut numbers = Vec::new();
+    // The first views teach the counter, and purge the page. Then it is valid for ten seconds.
+    wait_patiently_for("six values of the counter", 4 * PATIENCE, || {
+        count(&server, Request::get("/case-setting/?count=1"));
+        let (number, _) = shown(&server, "hits", None);
+        if numbers.last() != Some(&number) {
+            numbers.push(number);
+        }
+        numbers.len() >= 6
+    });
+    let described = site.run_php(HOST, "echo implode(\"\\n\", Myriad_Cache_Causes::describe());");
+    assert!(!described.contains("/case-hits/"), "{described}");
 }
 
 /// Counts the views of a page in a field, like popular themes.

@@ -2,9 +2,9 @@
 //! to be equal.
 //!
 //! A refreshed page is compared with the page that it replaces. If it differs although no purge covers it, the page is
-//! fetched a second time at once, unless its noise is known and it has changed at each refresh: the differences between
-//! these two renderings are noise (nonces, times, random ids), which is ignored from then on. If the page still differs
-//! from the replaced one, its content was changed without a purge.
+//! fetched again at once, unless its noise is known and it has changed at each refresh; and a third time if these two
+//! renderings differ. What differs each time is noise (nonces, times, random ids), which is ignored from then on. If the
+//! page still differs from the replaced one, its content was changed without a purge.
 //!
 //! ```text
 //!   stored page -- refresh --> equal: equal_since is unchanged
@@ -18,17 +18,15 @@ use std::ops::Range;
 
 use myriad_log::LogLevel;
 use myriad_net::clock::to_wall_ms;
-use myriad_policy::{AFTER_PURGE_MS, Difference, Noise, PageHistory};
+use myriad_policy::{AFTER_PURGE_MS, Difference, PageHistory, StoredRendering};
 use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource, TextChange};
 use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
 
+use crate::arrival::Arrival;
 use crate::stale_fallback::is_covered_by_purge;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
-/// Minimum time in milliseconds between the last change of a page and its last storing for a new search for noise, once
-/// its noise is known. Without this, a page that changes at each refresh would always be fetched twice.
-const MIN_EQUAL_MS: u64 = 1000;
 /// Maximum length of the text from a difference on in a report, in bytes.
 const MAX_EXCERPT: usize = 80;
 /// Number of bytes before a difference, and minimum number after its start, that a report contains.
@@ -38,19 +36,32 @@ const EXCERPT_CONTEXT: usize = 40;
 pub(crate) struct NoiseCheck {
     /// Page before the refresh.
     pub before: Page,
+    /// Result of the refresh, if two fetches differed and the page is fetched for the third time.
+    pub first: Option<Page>,
+}
+
+/// Facts about a fetch that returned a page.
+pub(crate) struct Fetched {
+    /// Time of the request to the origin, in milliseconds since the epoch.
+    pub requested_at: u64,
+    /// True if the page shows counters of visits, so that decimal numbers are not compared.
+    pub shows_counters: bool,
+    /// Check for which the page was fetched again, if any.
+    pub check: Option<NoiseCheck>,
 }
 
 /// Sets the history of a page whose body is complete, and limits its lifetime accordingly. A lifetime of at most the
-/// minimum needs no history, and only one that the response specifies is limited. `check` is given for the second of two
-/// successive fetches. Returns the check for which the page must be fetched again, if any.
+/// minimum needs no history, and only one that the response specifies is limited. Returns the check for which the page
+/// must be fetched again, if any.
 pub(crate) fn assess(
     exchange: &Exchange,
     cache: &CachePlace,
     writer: &mut BodyWriter<PageMeta>,
     meta: &mut PageMeta,
-    check: Option<NoiseCheck>,
+    fetched: Fetched,
 ) -> Option<NoiseCheck> {
     let min_ms = cache.rules.adaptive_min_ms?;
+    let requested_at = fetched.requested_at;
     let lifetime = meta.facts.lifetime();
     if !lifetime.source.is_from_response() {
         return None;
@@ -61,30 +72,32 @@ pub(crate) fn assess(
     if lifetime.valid_ms <= min_ms {
         // A comparison would not change the validity, and could cause a second fetch at each refresh.
         meta.facts.stored_lifetime =
-            PageHistory::new(now).limit(lifetime, min_ms, now, is_after_purge).into();
+            PageHistory::new(now).limit(lifetime, min_ms, requested_at, is_after_purge).into();
         return None;
     }
     let (history, next) = match (&previous, writer.body()) {
         (Some(previous), Some(body)) if previous.stored_body().is_none() && has_same_head(previous, meta) => {
-            let renderings = Renderings { previous, body: &body, now };
-            match check {
-                Some(check) => (renderings.after_second_fetch(exchange, cache, &check), None),
-                None => renderings.after_refresh(),
-            }
+            compare(exchange, cache, (previous, &body), fetched, now)
         }
         _ => (PageHistory::new(now), None),
     };
     *meta = meta.with_history(&history);
-    meta.facts.stored_lifetime = history.limit(lifetime, min_ms, now, is_after_purge).into();
+    meta.facts.stored_lifetime = history.limit(lifetime, min_ms, requested_at, is_after_purge).into();
     next
 }
 
 /// Limits the lifetime of a page that the origin confirmed by a 304, and copies the history of the page.
-pub(crate) fn confirm(exchange: &Exchange, cache: &CachePlace, stored: &Page, meta: &mut PageMeta, now: u64) {
+pub(crate) fn confirm(
+    exchange: &Exchange,
+    cache: &CachePlace,
+    stored: &Page,
+    meta: &mut PageMeta,
+    Arrival { now, delay_ms }: Arrival,
+) {
     let Some(min_ms) = cache.rules.adaptive_min_ms else { return };
     let history = stored.meta().history().unwrap_or_else(|| PageHistory::new(stored.stored_at()));
     let is_after_purge = was_purged(cache, Some(stored), exchange, now);
-    let lifetime = history.limit(meta.facts.lifetime(), min_ms, now, is_after_purge);
+    let lifetime = history.limit(meta.facts.lifetime(), min_ms, now.saturating_sub(delay_ms), is_after_purge);
     *meta = meta.with_history(&history);
     meta.facts.stored_lifetime = lifetime.into();
 }
@@ -116,55 +129,51 @@ fn was_purged(cache: &CachePlace, previous: Option<&Page>, exchange: &Exchange, 
         && zone.purges.last_at_ms().is_some_and(|at| to_wall_ms(now).saturating_sub(at) < AFTER_PURGE_MS)
 }
 
-/// Stored page and the body that replaces it.
-struct Renderings<'a> {
-    previous: &'a Page,
-    body: &'a Body,
-    /// Current time, in milliseconds since the epoch.
-    now: u64,
+/// Returns the facts about a stored page that comparisons use.
+fn rendering<'a>(page: &Page, body: &'a [u8], ignores_numbers: bool) -> StoredRendering<'a> {
+    StoredRendering {
+        body,
+        stored_at: page.stored_at(),
+        history: page.meta().history(),
+        is_purged: is_covered_by_purge(page),
+        ignores_numbers,
+    }
 }
 
-impl Renderings<'_> {
-    /// Returns the history of a refreshed page, and a check if the page must be fetched again.
-    fn after_refresh(&self) -> (PageHistory, Option<NoiseCheck>) {
-        let old = self.previous.meta().history();
-        let old = old.unwrap_or_else(|| PageHistory::new(self.previous.stored_at()));
-        if let Ok(noise) = old.noise.compare(&contiguous(&self.previous.body()), &contiguous(self.body)) {
-            return (PageHistory { noise, ..old }, None);
+/// Returns the history of a page with `body` that replaces `previous` at `now`, and a check if the page must be fetched
+/// again.
+fn compare(
+    exchange: &Exchange,
+    cache: &CachePlace,
+    (previous, body): (&Page, &Body),
+    Fetched { shows_counters, check, .. }: Fetched,
+    now: u64,
+) -> (PageHistory, Option<NoiseCheck>) {
+    let (stored, body) = (previous.body(), contiguous(body));
+    let stored = contiguous(&stored);
+    let stored = rendering(previous, &stored, shows_counters);
+    let Some(NoiseCheck { before, first }) = check else {
+        let found = stored.after_refresh(&body, now);
+        let next = found.is_checked.then(|| NoiseCheck { before: previous.clone(), first: None });
+        return (found.history, next);
+    };
+    let earlier = before.body();
+    let earlier = contiguous(&earlier);
+    let earlier_rendering = rendering(&before, &earlier, shows_counters);
+    let found = match &first {
+        None => stored.after_second_fetch(&earlier_rendering, &body, now),
+        Some(first) => {
+            let first_body = first.body();
+            let first_body = contiguous(&first_body);
+            let first = rendering(first, &first_body, shows_counters);
+            stored.after_third_fetch((&earlier_rendering, &first), &body, now)
         }
-        let was_equal = old.equal_since.saturating_add(MIN_EQUAL_MS) < self.previous.stored_at();
-        // A change that a purge announced needs no explanation.
-        let is_checked = !is_covered_by_purge(self.previous) && (was_equal || !old.is_noise_known);
-        // The places with noise are not those of the new content, so that they must be found again.
-        let is_noise_known = old.is_noise_known && !is_checked && !is_covered_by_purge(self.previous);
-        let history = PageHistory { is_noise_known, ..PageHistory::new(self.now) };
-        (history, is_checked.then(|| NoiseCheck { before: self.previous.clone() }))
+    };
+    if let Some(difference) = found.change {
+        report(exchange, cache, &before, [&earlier, &body], difference, now);
     }
-
-    /// Returns the history of a page that was fetched twice in succession: `previous` is the first of these fetches.
-    fn after_second_fetch(&self, exchange: &Exchange, cache: &CachePlace, check: &NoiseCheck) -> PageHistory {
-        if is_covered_by_purge(self.previous) {
-            // A purge announced a change between the two fetches: their differences are not only noise.
-            return PageHistory::new(self.now);
-        }
-        let body = contiguous(self.body);
-        let changed = PageHistory { is_noise_known: true, ..PageHistory::new(self.previous.stored_at()) };
-        let first = self.previous.body();
-        let Some(noise) = Noise::between(&contiguous(&first), &body) else { return changed };
-        let before = check.before.body();
-        let before = contiguous(&before);
-        match noise.compare(&body, &before) {
-            Ok(_) => {
-                let old = check.before.meta().history();
-                let equal_since = old.map_or(check.before.stored_at(), |old| old.equal_since);
-                PageHistory { equal_since, noise, ..changed }
-            }
-            Err(difference) => {
-                report(exchange, cache, &check.before, [&before, &body], difference, self.now);
-                PageHistory { noise, ..changed }
-            }
-        }
-    }
+    let next = found.is_checked.then(|| NoiseCheck { before: before.clone(), first: Some(previous.clone()) });
+    (found.history, next)
 }
 
 /// Reports a change that no purge announced: in the error log, and in the log of the zone's purges. The texts are the page

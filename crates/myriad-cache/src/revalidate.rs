@@ -73,7 +73,7 @@ pub(crate) fn confirm(
                 meta
             };
             meta.facts.response_time = stored.meta().response_time;
-            adaptive_validity::confirm(exchange, cache, &stored, &mut meta, arrival.now);
+            adaptive_validity::confirm(exchange, cache, &stored, &mut meta, arrival);
             let alternatives = page::alternatives_of(&stored);
             let (now, fresh_until) = (arrival.now, meta.facts.lifetime().fresh_until);
             writer.renew(Completion { meta, now, fresh_until, alternatives });

@@ -12,16 +12,19 @@ pub struct ApplicationState {
     pub maintenance: bool,
     /// The response is truncated (generated incompletely): it is sent to the client and not stored.
     pub incomplete: bool,
+    /// The page shows counters of visits: its decimal numbers may differ without a change of its content.
+    pub counters: bool,
 }
 
 impl ApplicationState {
-    /// Parses the words of the field [`STATE_FIELD`]: `maintenance`, `incomplete`; other words are ignored.
+    /// Parses the words of the field [`STATE_FIELD`]: `maintenance`, `incomplete`, `counters`; other words are ignored.
     pub fn of(fields: &Fields) -> Self {
         let mut state = Self::default();
         for word in fields.get_all(STATE_FIELD).flat_map(|value| value.split(|byte| *byte == b',')) {
             match word.trim_ascii() {
                 b"maintenance" => state.maintenance = true,
                 b"incomplete" => state.incomplete = true,
+                b"counters" => state.counters = true,
                 _ => {}
             }
         }
@@ -38,12 +41,13 @@ mod tests {
         let state = |values: &[&str]| {
             let fields: Fields = values.iter().map(|value| ("X-Myriad-State", *value)).collect();
             let state = ApplicationState::of(&fields);
-            (state.maintenance, state.incomplete)
+            (state.maintenance, state.incomplete, state.counters)
         };
-        assert_eq!(state(&[]), (false, false));
-        assert_eq!(state(&["maintenance"]), (true, false));
-        assert_eq!(state(&["other, incomplete"]), (false, true));
-        assert_eq!(state(&["incomplete", "maintenance"]), (true, true));
-        assert_eq!(state(&["maintenance-of-yesterday"]), (false, false));
+        assert_eq!(state(&[]), (false, false, false));
+        assert_eq!(state(&["maintenance"]), (true, false, false));
+        assert_eq!(state(&["other, incomplete"]), (false, true, false));
+        assert_eq!(state(&["incomplete", "maintenance"]), (true, true, false));
+        assert_eq!(state(&["counters"]), (false, false, true));
+        assert_eq!(state(&["maintenance-of-yesterday"]), (false, false, false));
     }
 }

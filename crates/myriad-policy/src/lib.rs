@@ -51,7 +51,7 @@ pub use impersonal::ImpersonalCookies;
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};
 pub use page_comparison::{Difference, Noise};
-pub use page_history::{AFTER_PURGE_MS, PageHistory};
+pub use page_history::{AFTER_PURGE_MS, PageHistory, RenderingComparison, StoredRendering};
 pub use personal::PersonalCookies;
 pub use purge::{
     PurgeCommand, PurgeSubject, PurgeTarget, Tags, Wildcard, is_forwarded, litespeed, parse_purge,

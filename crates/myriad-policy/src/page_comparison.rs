@@ -9,7 +9,7 @@ mod tokens;
 
 use std::ops::Range;
 
-use tokens::{is_random_pair, tokens};
+use tokens::{is_number, is_random_pair, tokens};
 
 /// Maximum length of pages that are compared by tokens, in bytes. Longer pages are only compared as a whole.
 const MAX_COMPARED_LEN: usize = 1024 * 1024;
@@ -150,11 +150,17 @@ pub struct Difference {
 
 impl Noise {
     /// Compares a new rendering with the stored one, to which the places apply. Returns the places in the new rendering
-    /// if both are equal outside of them. Of tokens that look like random ids, only the length is compared.
+    /// if both are equal outside of them. Of tokens that look like random ids, only the length is compared. Decimal numbers
+    /// are not compared if `ignores_numbers` is set.
     ///
     /// # Errors
     /// Returns the first difference. Pages longer than [`MAX_COMPARED_LEN`] are compared without regard to noise.
-    pub fn compare(&self, stored: &[u8], rendered: &[u8]) -> Result<Noise, Difference> {
+    pub fn compare(
+        &self,
+        stored: &[u8],
+        rendered: &[u8],
+        ignores_numbers: bool,
+    ) -> Result<Noise, Difference> {
         if stored == rendered {
             return Ok(self.clone());
         }
@@ -169,7 +175,7 @@ impl Noise {
         let mut places = Vec::with_capacity(self.0.len());
         for (index, place) in self.0.iter().enumerate() {
             let start = (place.start as usize).clamp(i, a.len());
-            let equal = equal_tokens(&a[i..start], &b[j..]);
+            let equal = equal_tokens(&a[i..start], &b[j..], ignores_numbers);
             if equal < start - i {
                 return differs(i + equal, j + equal);
             }
@@ -182,7 +188,7 @@ impl Noise {
             places.push(NoisePlace { start, len: u16::try_from(len).unwrap_or(u16::MAX), ..*place });
             j += len;
         }
-        let equal = equal_tokens(&a[i..], &b[j..]);
+        let equal = equal_tokens(&a[i..], &b[j..], ignores_numbers);
         if i + equal < a.len() || j + equal < b.len() {
             return differs(i + equal, j + equal);
         }
@@ -190,9 +196,13 @@ impl Noise {
     }
 }
 
-/// Returns the number of tokens at the start of two sequences that are equal, or random ids of the same length.
-fn equal_tokens(a: &[&[u8]], b: &[&[u8]]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b || is_random_pair(a, b)).count()
+/// Returns the number of tokens at the start of two sequences that are equal, random ids of the same length, or decimal
+/// numbers if `ignores_numbers` is set.
+fn equal_tokens(a: &[&[u8]], b: &[&[u8]], ignores_numbers: bool) -> usize {
+    let is_equal = |a: &[u8], b: &[u8]| {
+        a == b || is_random_pair(a, b) || (ignores_numbers && is_number(a) && is_number(b))
+    };
+    a.iter().zip(b).take_while(|(a, b)| is_equal(a, b)).count()
 }
 
 impl NoisePlace {

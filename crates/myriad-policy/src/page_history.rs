@@ -1,6 +1,6 @@
 //! Adaptive validity (`*_cache_adaptive`): the longer the content of a page has been equal, the longer it is valid.
 
-use crate::page_comparison::Noise;
+use crate::page_comparison::{Difference, Noise};
 use crate::{Lifetime, ValiditySource};
 
 /// Time after a purge in which a fetched page is valid for [`AFTER_PURGE_VALID_MS`] only, in ms: a replica of the
@@ -11,6 +11,9 @@ const AFTER_PURGE_VALID_MS: u64 = 10_000;
 /// Time for which the content of a page must have been equal for a validity of more than an hour, in ms.
 const STABLE_MS: u64 = 24 * HOUR_MS;
 const HOUR_MS: u64 = 3_600_000;
+/// Minimum time in ms between the last change of a page and its last storing for a new search for noise, once its noise is
+/// known. Without this, a page that changes at each refresh would always be fetched twice.
+const MIN_EQUAL_MS: u64 = 1000;
 
 /// Result of earlier renderings of a page, stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,8 +23,132 @@ pub struct PageHistory {
     pub equal_since: u64,
     /// Places that differ at each rendering.
     pub noise: Noise,
-    /// True if two successive renderings were compared to find the noise.
+    /// True if successive renderings were compared to find the noise.
     pub is_noise_known: bool,
+}
+
+/// Stored page that is compared with the page that replaces it.
+#[derive(Clone, Debug)]
+pub struct StoredRendering<'a> {
+    /// Body of the page.
+    pub body: &'a [u8],
+    /// Time when the page was stored, in ms since the epoch.
+    pub stored_at: u64,
+    /// History of the page; `None` if it has none yet.
+    pub history: Option<PageHistory>,
+    /// True if a purge covers the page, which announced a change.
+    pub is_purged: bool,
+    /// True if decimal numbers are not compared, because the page that replaces this one shows counters.
+    pub ignores_numbers: bool,
+}
+
+/// Result of the comparison of renderings.
+#[derive(Debug)]
+pub struct RenderingComparison {
+    /// History of the page that was fetched last.
+    pub history: PageHistory,
+    /// True if the page must be fetched again at once, to find its noise.
+    pub is_checked: bool,
+    /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`), if no purge
+    /// announced it.
+    pub change: Option<Difference>,
+}
+
+impl RenderingComparison {
+    fn of(history: PageHistory) -> Self {
+        Self { history, is_checked: false, change: None }
+    }
+}
+
+/// Comparison of a page with the page that replaces it, and with further fetches if they differ.
+///
+/// ```text
+///   refresh: equal? ---------------------------------------------------------> equal_since is unchanged
+///      \-> second fetch: equal to the first? -> equal to the page before? ---> equal_since is unchanged
+///              \                                   \-----------------------> changed
+///               \-> third fetch: places that differ in both pairs are noise -> as after the second fetch
+/// ```
+///
+/// Two fetches would not suffice: content that changes between them would be taken for noise from then on, and its
+/// changes would not be noticed.
+impl StoredRendering<'_> {
+    /// Compares the page with the page that a refresh returned at `now`, in ms since the epoch.
+    pub fn after_refresh(&self, rendered: &[u8], now: u64) -> RenderingComparison {
+        let old = self.history.clone().unwrap_or_else(|| PageHistory::new(self.stored_at));
+        if let Ok(noise) = old.noise.compare(self.body, rendered, self.ignores_numbers) {
+            return RenderingComparison::of(PageHistory { noise, ..old });
+        }
+        let was_equal = old.equal_since.saturating_add(MIN_EQUAL_MS) < self.stored_at;
+        // A change that a purge announced needs no explanation.
+        let is_checked = !self.is_purged && (was_equal || !old.is_noise_known);
+        // The places with noise are not those of the new content, so that they must be found again.
+        let is_noise_known = old.is_noise_known && !is_checked && !self.is_purged;
+        RenderingComparison {
+            is_checked,
+            ..RenderingComparison::of(PageHistory { is_noise_known, ..PageHistory::new(now) })
+        }
+    }
+
+    /// Compares the result of the first fetch with `second`, fetched at `now`, and with the page `before` both.
+    pub fn after_second_fetch(
+        &self,
+        before: &StoredRendering<'_>,
+        second: &[u8],
+        now: u64,
+    ) -> RenderingComparison {
+        if self.is_purged {
+            // A purge announced a change between the two fetches: their differences are not only noise.
+            return RenderingComparison::of(PageHistory::new(now));
+        }
+        match Noise::between(self.body, second) {
+            Some(noise) if noise.is_empty() => self.compare_with(before, second, noise),
+            Some(_) => {
+                RenderingComparison { is_checked: true, ..RenderingComparison::of(PageHistory::new(now)) }
+            }
+            None => RenderingComparison::of(self.changed()),
+        }
+    }
+
+    /// Compares the result of the second fetch with `third`, fetched at `now`, with the result of the `first` fetch, and
+    /// with the page `before` all of them.
+    pub fn after_third_fetch(
+        &self,
+        (before, first): (&StoredRendering<'_>, &StoredRendering<'_>),
+        third: &[u8],
+        now: u64,
+    ) -> RenderingComparison {
+        if self.is_purged {
+            return RenderingComparison::of(PageHistory::new(now));
+        }
+        let candidates = Noise::between(first.body, self.body);
+        let (Some(candidates), Some(noise)) = (candidates, Noise::between(self.body, third)) else {
+            return RenderingComparison::of(self.changed());
+        };
+        if candidates.compare(self.body, third, self.ignores_numbers).is_err() {
+            // The content changed between these fetches.
+            return RenderingComparison::of(PageHistory::new(now));
+        }
+        self.compare_with(before, third, noise)
+    }
+
+    /// Compares a page with known `noise` to the page `before`.
+    fn compare_with(&self, before: &StoredRendering<'_>, last: &[u8], noise: Noise) -> RenderingComparison {
+        match noise.compare(last, before.body, self.ignores_numbers) {
+            Ok(_) => {
+                let equal_since = before.history.as_ref().map_or(before.stored_at, |old| old.equal_since);
+                RenderingComparison::of(PageHistory { equal_since, noise, ..self.changed() })
+            }
+            Err(difference) => RenderingComparison {
+                change: Some(difference),
+                ..RenderingComparison::of(PageHistory { noise, ..self.changed() })
+            },
+        }
+    }
+
+    /// Returns the history of content that this page was the first to show.
+    fn changed(&self) -> PageHistory {
+        PageHistory { is_noise_known: true, ..PageHistory::new(self.stored_at) }
+    }
 }
 
 impl PageHistory {
@@ -33,16 +160,23 @@ impl PageHistory {
     /// Limits a lifetime from the origin's response to half the time for which the content is known to be equal, at most
     /// an hour if the content has changed within the last day, but at least to `min_ms`. A page that is fetched directly
     /// after a purge is valid for at most 10 s. Shorter lifetimes, and those that the configuration or a heuristic sets,
-    /// are returned unchanged.
-    pub fn limit(&self, lifetime: Lifetime, min_ms: u64, now: u64, is_after_purge: bool) -> Lifetime {
+    /// are returned unchanged. `requested_at` is the time of the request to the origin, in ms since the epoch: the page may
+    /// lack changes that were made later.
+    pub fn limit(
+        &self,
+        lifetime: Lifetime,
+        min_ms: u64,
+        requested_at: u64,
+        is_after_purge: bool,
+    ) -> Lifetime {
         let longest = if is_after_purge {
             AFTER_PURGE_VALID_MS
         } else {
-            let equal_ms = now.saturating_sub(self.equal_since);
+            let equal_ms = requested_at.saturating_sub(self.equal_since);
             let most = if equal_ms < STABLE_MS { HOUR_MS } else { u64::MAX };
             (equal_ms / 2).min(most).max(min_ms)
         };
-        let fresh_until = now.saturating_add(longest);
+        let fresh_until = requested_at.saturating_add(longest);
         if !lifetime.source.is_from_response() || lifetime.fresh_until <= fresh_until {
             return lifetime;
         }
@@ -74,6 +208,9 @@ impl PageHistory {
         })
     }
 }
+
+#[cfg(test)]
+mod simulation;
 
 #[cfg(test)]
 mod tests {
@@ -115,6 +252,29 @@ mod tests {
         assert_eq!(since(0).limit(short, MINUTE, NOW, false), short);
         let configured = lifetime(DAY, ValiditySource::CacheValid);
         assert_eq!(since(0).limit(configured, MINUTE, NOW, true), configured);
+    }
+
+    #[test]
+    fn content_that_changes_between_two_fetches_is_no_noise() {
+        let page =
+            |text: &str, ms: u32| format!("<p>Rendered in {ms} ms.</p><p>It is {text}.</p>").into_bytes();
+        let bodies = [page("open", 1), page("open", 2), page("closed", 3), page("closed", 4)];
+        let stored = |index: usize| StoredRendering {
+            body: &bodies[index],
+            stored_at: NOW + MINUTE * index as u64,
+            history: None,
+            is_purged: false,
+            ignores_numbers: false,
+        };
+        let (before, first, second) = (stored(0), stored(1), stored(2));
+        assert!(before.after_refresh(first.body, NOW).is_checked);
+        assert!(first.after_second_fetch(&before, second.body, NOW).is_checked);
+        let third = second.after_third_fetch((&before, &first), &bodies[3], NOW);
+        assert!(third.change.is_some() && !third.is_checked);
+        assert_eq!(third.history.equal_since, second.stored_at);
+        let noise = third.history.noise;
+        assert!(noise.compare(&bodies[3], &page("closed", 5), false).is_ok());
+        assert!(noise.compare(&bodies[3], &page("open", 6), false).is_err());
     }
 
     #[test]

@@ -65,6 +65,18 @@ fn new_pages_are_valid_for_the_minimum_and_pages_after_a_purge_for_ten_seconds()
 }
 
 #[test]
+fn validity_begins_with_the_request_to_the_origin() {
+    let (server, _origin) = with("fastcgi_cache_adaptive 10m; cache_status on;").start(|call| {
+        // The page may lack changes that were made during this time.
+        std::thread::sleep(Duration::from_millis(2500));
+        call.answer("Content-Type: text/html\nX-Accel-Expires: 3600", "page");
+    });
+    server.get("/a");
+    let valid = ttl(&server.get("/a"));
+    assert!((500..=597).contains(&valid), "{valid}");
+}
+
+#[test]
 fn shorter_and_configured_validities_stay() {
     let (server, _origin) = with("fastcgi_cache_adaptive 10m; fastcgi_cache_valid 200 1h; cache_status on;")
         .start(|call| {
@@ -159,4 +171,26 @@ fn pages_with_a_validity_below_the_minimum_are_not_compared() {
         origin.count() >= 4
     });
     assert_eq!(reports(&server), 0);
+}
+
+#[test]
+fn counters_of_visits_are_no_change_and_other_text_is() {
+    let text = Arc::new(Mutex::new("open".to_owned()));
+    let shown = Arc::clone(&text);
+    let rules = "fastcgi_cache_adaptive 1s; fastcgi_cache_background_update on; cache_status on;";
+    let (server, _origin) = with(rules).start(move |call| {
+        // The number is the same in successive responses, so that it is not found as noise.
+        let views = call.number / 4;
+        let page = format!("<p>{views} views</p><b>{}</b>", shown.lock().unwrap());
+        call.answer("Content-Type: text/html\nX-Accel-Expires: 3600\nX-Myriad-State: counters", page);
+    });
+    server.get("/a");
+    wait_for("a longer validity than the minimum, in spite of the counter", || {
+        let page = server.get("/a");
+        page.cache() == "HIT" && ttl(&page) >= 3
+    });
+    assert_eq!(reports(&server), 0);
+    *text.lock().unwrap() = "closed".to_owned();
+    wait_for("the change", || server.get("/a").text().contains("closed"));
+    wait_for("the report", || reports(&server) == 1);
 }

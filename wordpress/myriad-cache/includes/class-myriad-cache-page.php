@@ -33,6 +33,13 @@ class Myriad_Cache_Page {
 	private static $limit = PHP_INT_MAX;
 
 	/**
+	 * True if the page shows values that visits change, such as counters.
+	 *
+	 * @var bool
+	 */
+	private static $has_counters = false;
+
+	/**
 	 * True if the header fields were added.
 	 *
 	 * @var bool
@@ -294,6 +301,9 @@ class Myriad_Cache_Page {
 			// Plugins with an outer buffer add their header fields later.
 			Myriad_Cache_Header::before( array( __CLASS__, 'send_validity' ) );
 		}
+		if ( '' === $state && self::$has_counters ) {
+			$state = 'counters';
+		}
 		if ( '' === $state ) {
 			header_remove( 'X-Myriad-State' );
 		} else {
@@ -364,6 +374,15 @@ class Myriad_Cache_Page {
 	 */
 	public static function limit( $seconds ) {
 		self::$limit = min( self::$limit, $seconds );
+	}
+
+	/**
+	 * Limits the validity of the page because it shows values that visits change, whose writes purge nothing. Myriad does not
+	 * regard other numbers in such a page as a change.
+	 */
+	public static function limit_for_counters() {
+		self::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+		self::$has_counters = true;
 	}
 
 	/**

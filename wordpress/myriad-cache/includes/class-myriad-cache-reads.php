@@ -392,7 +392,7 @@ class Myriad_Cache_Reads {
 			if ( ! isset( self::$fields[ $name ] ) ) {
 				self::$fields[ $name ] = isset( Myriad_Cache_Stock::FIELDS[ $name ] ) ? Myriad_Cache_Stock::FIELDS[ $name ] : '';
 				if ( '' !== (string) $name && Myriad_Cache_Writes::is_noisy_field( (string) $name ) ) {
-					Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+					Myriad_Cache_Page::limit_for_counters();
 				}
 			}
 			if ( '' !== self::$fields[ $name ] ) {

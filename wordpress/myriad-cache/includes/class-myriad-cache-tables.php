@@ -144,7 +144,7 @@ class Myriad_Cache_Tables {
 		foreach ( $tags as $table => $tag ) {
 			Myriad_Cache_Tags::add_named( $tag );
 			if ( Myriad_Cache_Writes::is_noisy( (string) $table ) ) {
-				Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+				Myriad_Cache_Page::limit_for_counters();
 			} else {
 				$dated[] = (string) $table;
 			}

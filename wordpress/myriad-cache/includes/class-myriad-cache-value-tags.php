@@ -70,7 +70,7 @@ class Myriad_Cache_Value_Tags {
 			$is_noisy = preg_match( '/\.by-meta-(.+)$/', $tag, $found ) && Myriad_Cache_Writes::is_noisy_field( $found[1] );
 		}
 		if ( $is_noisy ) {
-			Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY );
+			Myriad_Cache_Page::limit_for_counters();
 		}
 	}
 }

@@ -62,7 +62,7 @@ pub(crate) fn start_early(
     begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::Early(spent));
 }
 
-/// Starts the second fetch of a page that was just stored, in the background, to find its noise. Nothing is started if
+/// Fetches a page that was just stored again, in the background, to find its noise. Nothing is started if
 /// too many fetches are in progress.
 fn start_noise_check(NextFetch { mut exchange, held, page, check }: NextFetch) {
     let cached = held.get();

@@ -54,7 +54,7 @@ pub(super) struct FetchGoal {
     pub own_request: bool,
     /// Header fields sent to the origin instead of the client's fields; `None` to send the client's fields.
     pub shared_headers: Option<SharedFetchFields>,
-    /// Set if the page is fetched a second time to find its noise.
+    /// Set if the page is fetched again to find its noise.
     pub noise_check: Option<NoiseCheck>,
 }
 

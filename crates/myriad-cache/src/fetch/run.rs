@@ -89,7 +89,7 @@ fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
 
-/// Second fetch of a page that is to be started after the first one.
+/// Fetch of a page that is to be started after another one.
 pub(super) struct NextFetch {
     /// Copy of the request that started the first fetch.
     pub exchange: Box<Exchange>,

@@ -16,7 +16,7 @@ use myriad_store::{
 use myriad_upstream::{Attempts, OriginResponse};
 
 use super::report::{FetchReport, Reporter, report};
-use crate::adaptive_validity::{self, NoiseCheck};
+use crate::adaptive_validity::{self, Fetched, NoiseCheck};
 use crate::assets;
 use crate::companion::CompanionPage;
 use crate::complete::complete;
@@ -39,6 +39,8 @@ pub(super) struct AdmittedResponse {
     pub lifetime: Lifetime,
     /// Time when the head arrived, in milliseconds since the epoch.
     pub now: u64,
+    /// Time when the request was sent to the origin, in milliseconds since the epoch.
+    pub requested_at: u64,
     /// Limiter of the rate at which the body is read (`*_limit_rate`).
     pub pace: ReadRateLimiter,
     /// Slot among the concurrent fetches of the zone.
@@ -49,7 +51,7 @@ pub(super) struct AdmittedResponse {
     pub companion: Option<CompanionPage>,
     /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
-    /// Set if the page is fetched a second time to find its noise.
+    /// Set if the page is fetched again to find its noise.
     pub noise_check: Option<NoiseCheck>,
 }
 
@@ -67,6 +69,7 @@ pub(super) async fn store(
         response,
         lifetime,
         now,
+        requested_at,
         pace,
         fetching,
         selection,
@@ -82,7 +85,8 @@ pub(super) async fn store(
         .filter(|selection| shared_fetch_headers::is_other_variant(&exchange.request, Some(*selection)));
     let varies = varies.map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
-    let is_incomplete = ApplicationState::of(&head.fields).incomplete;
+    let state = ApplicationState::of(&head.fields);
+    let is_incomplete = state.incomplete;
     let mut cutting = Cutting::begin(&exchange.request, &head);
     let cut = cutting.as_ref().map_or_else(
         || esi::data_without_markup(&exchange.request, &head),
@@ -112,7 +116,8 @@ pub(super) async fn store(
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
         return None;
     }
-    let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, noise_check);
+    let fetched = Fetched { requested_at, shows_counters: state.counters, check: noise_check };
+    let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, fetched);
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
         companion.store(exchange, cached.cache, meta.clone(), &body);
     }

@@ -100,6 +100,7 @@ pub(super) async fn judge(
                 response,
                 lifetime,
                 now,
+                requested_at: asked,
                 pace,
                 fetching,
                 selection,

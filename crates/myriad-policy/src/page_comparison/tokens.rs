@@ -44,6 +44,11 @@ pub(super) fn is_random_pair(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && is_random(a) && is_random(b)
 }
 
+/// Returns whether a token is a decimal number.
+pub(super) fn is_number(token: &[u8]) -> bool {
+    token.iter().all(u8::is_ascii_digit)
+}
+
 fn is_random(token: &[u8]) -> bool {
     token.len() >= MIN_RANDOM_LEN
         && token.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
