@@ -37,6 +37,13 @@ class Myriad_Cache_Files {
 	private static $log = 0;
 
 	/**
+	 * True if the files were looked at before the end of the script. php-fpm writes its access log afterwards, before functions that run at shutdown.
+	 *
+	 * @var bool
+	 */
+	private static $has_looked = false;
+
+	/**
 	 * True if the request stores an upload.
 	 *
 	 * @var bool
@@ -59,12 +66,26 @@ class Myriad_Cache_Files {
 	}
 
 	/**
-	 * Registers the purges of a request of staff that changes settings.
+	 * Registers the purges of a request of staff that changes settings, and looks at the files before its response.
 	 */
 	public static function arrange() {
 		if ( self::is_changing() ) {
 			Myriad_Cache_Queue::arrange();
+			foreach ( array( 'wp_redirect', 'rest_pre_echo_response', 'wp_die_ajax_handler', 'wp_die_json_handler' ) as $filter ) {
+				add_filter( $filter, array( __CLASS__, 'look' ), PHP_INT_MAX );
+			}
 		}
+	}
+
+	/**
+	 * Looks at the files before the response.
+	 *
+	 * @param mixed $value Value of the filter.
+	 * @return mixed
+	 */
+	public static function look( $value ) {
+		self::resolve();
+		return $value;
 	}
 
 	/**
@@ -130,10 +151,13 @@ class Myriad_Cache_Files {
 		}
 		$length  = isset( $_SERVER['CONTENT_LENGTH'] ) ? (int) $_SERVER['CONTENT_LENGTH'] : 0;
 		$allowed = self::blocks( self::log_length() - self::$log ) + self::blocks( $length > self::BODY_IN_MEMORY ? $length : 0 );
-		$before  = self::$written;
+		// A line of php-fpm's access log.
+		$allowed += self::$has_looked && 'fpm-fcgi' === PHP_SAPI ? self::blocks( 1 ) : 0;
+		$before   = self::$written;
 
-		self::$written = self::written();
-		self::$log     = self::log_length();
+		self::$has_looked = true;
+		self::$written    = self::written();
+		self::$log        = self::log_length();
 		if ( self::$written > $before + $allowed ) {
 			Myriad_Cache_Changes::site();
 		}
