@@ -5,6 +5,7 @@ import json
 import re
 import threading
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -16,6 +17,7 @@ DASHBOARD = re.compile(r"dashboard (http://\S+?),? on this machine only; its sec
 PURGE_MARGIN = 1
 # Purges that are read at once: more than those of a minute.
 LATEST_PURGES = 40
+TRIES = 20
 
 
 class Purges:
@@ -28,8 +30,16 @@ class Purges:
     def _get(self, path):
         with open(self.secret) as file:
             request = urllib.request.Request(self.address + path, headers={"Authorization": f"Bearer {file.read().strip()}"})
-        with urllib.request.urlopen(request, timeout=20) as response:
-            return json.load(response)
+        for attempt in range(TRIES):
+            try:
+                with urllib.request.urlopen(request, timeout=20) as response:
+                    return json.load(response)
+            except urllib.error.HTTPError as error:
+                # The server accepts a limited number of such requests at once.
+                if error.code != 503 or attempt == TRIES - 1:
+                    raise
+                time.sleep(0.2)
+        return None
 
     def update(self):
         """Reads the latest purges."""
@@ -84,7 +94,7 @@ class Views:
         else:
             purges = self.purges.of_page(path, before[0], time.time())
             is_same = before[1] == text
-            cause = f"{'same' if is_same else 'changed'} page, {'after a purge' if purges else 'validity ended'}"
+            cause = f"{'same' if is_same else 'changed'} page, {'after a purge' if purges else 'expired'}"
             for purge in purges[:1] if is_same else []:
                 with self.lock:
                     self.unneeded[f"{purge['by']}: {purge['what'][:160]}"] += 1

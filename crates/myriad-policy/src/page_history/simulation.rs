@@ -158,7 +158,7 @@ impl Simulation {
         }
     }
 
-    /// Completes the fetches that end until `now`.
+    /// Completes the fetches that finish until `now`.
     fn advance(&mut self, now: u64) {
         while let Some(fetch) = self.fetch.take_if(|fetch| fetch.done_at <= now) {
             self.complete_fetch(fetch);
