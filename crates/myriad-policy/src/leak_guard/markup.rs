@@ -1,0 +1,152 @@
+//! Signs of a page for one visitor in HTML: a page for a logged-in visitor, and tokens of forms.
+
+use memchr::memmem;
+
+use super::private_values::LeakKind;
+
+/// Administration bar of WordPress, which is printed for logged-in visitors only. In text, `<` is encoded.
+const BAR: &[u8] = b"<div id=\"wpadminbar\"";
+/// Start of the element whose classes WordPress uses for the state of the visitor.
+const BODY: &[u8] = b"<body";
+/// Class of [`BODY`] for a logged-in visitor.
+const CLASS: &[u8] = b"logged-in";
+/// Maximum length in bytes of the tag of [`BODY`] that is examined.
+const MAX_TAG: usize = 4096;
+/// Starts of fields and metadata with a token against forged requests: Laravel, Rails, Django, ASP.NET, Symfony.
+const TOKENS: [&[u8]; 6] = [
+    b"name=\"_token\"",
+    b"name=\"csrf-token\"",
+    b"name=\"authenticity_token\"",
+    b"name=\"csrfmiddlewaretoken\"",
+    b"name=\"__RequestVerificationToken\"",
+    b"name=\"_csrf_token\"",
+];
+
+/// Maximum length in bytes of the signs that are searched for.
+const LONGEST: usize = 40;
+
+/// Search for signs in the text of a page.
+#[derive(Debug)]
+pub(super) struct MarkupSearch {
+    /// True if tokens of forms are signs: the request or the response has a session cookie.
+    has_session: bool,
+    tag: BodyTag,
+    /// Last bytes of the text so far, less than the longest sign.
+    tail: Vec<u8>,
+}
+
+/// State of the search in the tag of [`BODY`].
+#[derive(Debug)]
+enum BodyTag {
+    /// The tag has not begun.
+    Before,
+    /// The beginning of the tag, which is not complete.
+    Inside(Vec<u8>),
+    /// The tag was examined.
+    Done,
+}
+
+impl MarkupSearch {
+    /// Creates a search; `has_session` is true if the request or the response has a session cookie.
+    pub(super) fn new(has_session: bool) -> Self {
+        Self { has_session, tag: BodyTag::Before, tail: Vec::new() }
+    }
+
+    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier.
+    pub(super) fn push(&mut self, piece: &[u8]) -> Option<(LeakKind, usize)> {
+        let seen = self.tail.len();
+        self.tail.extend_from_slice(&piece[..piece.len().min(LONGEST)]);
+        let joined = std::mem::take(&mut self.tail);
+        // The sign is in the piece, or it begins in the tail.
+        let find = |sign: &[u8]| {
+            let at = memmem::find(&joined, sign).map(|at| at.saturating_sub(seen));
+            at.or_else(|| memmem::find(piece, sign))
+        };
+        let has_class = self.has_class(&joined, seen, piece);
+        let found = find(BAR).or_else(|| has_class.then_some(0)).map(|at| (LeakKind::LoggedIn, at));
+        let found = found.or_else(|| {
+            let tokens = if self.has_session { &TOKENS[..] } else { &[] };
+            Some((LeakKind::FormToken, tokens.iter().filter_map(|token| find(token)).min()?))
+        });
+        let last = if piece.len() >= LONGEST { piece } else { &joined[..] };
+        self.tail = last[last.len().saturating_sub(LONGEST - 1)..].to_vec();
+        found
+    }
+
+    /// Returns true if the tag of [`BODY`] is complete now and has [`CLASS`]. `joined` are the last `seen` bytes before the
+    /// piece, and its first bytes.
+    fn has_class(&mut self, joined: &[u8], seen: usize, piece: &[u8]) -> bool {
+        let text = match &mut self.tag {
+            BodyTag::Done => return false,
+            BodyTag::Inside(_) => piece,
+            before @ BodyTag::Before => match (memmem::find(joined, BODY), memmem::find(piece, BODY)) {
+                (Some(at), _) if at < seen => {
+                    *before = BodyTag::Inside(joined[at..seen].to_vec());
+                    piece
+                }
+                (_, Some(at)) => {
+                    *before = BodyTag::Inside(Vec::new());
+                    &piece[at..]
+                }
+                _ => return false,
+            },
+        };
+        let BodyTag::Inside(tag) = &mut self.tag else { return false };
+        let end = memchr::memchr(b'>', text);
+        tag.extend_from_slice(&text[..end.unwrap_or(text.len()).min(MAX_TAG)]);
+        if end.is_none() && tag.len() < MAX_TAG {
+            return false;
+        }
+        let has_class = has_class(tag);
+        self.tag = BodyTag::Done;
+        has_class
+    }
+}
+
+/// Returns whether the attribute `class` of a tag contains [`CLASS`].
+fn has_class(tag: &[u8]) -> bool {
+    let Some(start) = memmem::find(tag, b"class=") else { return false };
+    let value = &tag[start + 6..];
+    let Some((quote @ (b'"' | b'\''), value)) = value.split_first() else { return false };
+    let value = value.split(|byte| byte == quote).next().unwrap_or_default();
+    value.split(u8::is_ascii_whitespace).any(|class| class == CLASS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(page: &[&str], has_session: bool) -> Option<LeakKind> {
+        let mut search = MarkupSearch::new(has_session);
+        page.iter().find_map(|part| search.push(part.as_bytes())).map(|(kind, _)| kind)
+    }
+
+    #[test]
+    fn state_of_wordpress_is_found_across_parts() {
+        let class = "<html><body class=\"home logged-in admin-bar\">text";
+        let bar = "<html><body><div id=\"wpadminbar\" class=\"nojq\">";
+        for page in [class, bar] {
+            for at in 0..page.len() {
+                assert_eq!(first(&[&page[..at], &page[at..]], false), Some(LeakKind::LoggedIn), "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn pages_about_these_signs_are_not_concerned() {
+        for page in [
+            "<body class='home not-logged-in'>logged-in",
+            "<body><p>class=\"logged-in\"</p><code>&lt;div id=\"wpadminbar\"&gt;</code>",
+            "<style>#wpadminbar { top: 0 } body.logged-in { margin: 0 }</style><body>",
+        ] {
+            assert_eq!(first(&[page], false), None, "{page}");
+        }
+    }
+
+    #[test]
+    fn tokens_of_forms_count_next_to_a_session() {
+        let page = "<body><form><input type=\"hidden\" name=\"_token\" value=\"a\">";
+        assert_eq!(first(&[page], true), Some(LeakKind::FormToken));
+        assert_eq!(first(&[page], false), None);
+    }
+}

@@ -1,0 +1,357 @@
+//! Values of a request that belong to its visitor.
+
+use std::net::IpAddr;
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use memchr::memmem;
+use myriad_http::{Fields, Known};
+
+use super::encodings::url_decoded;
+
+/// Minimum length in bytes of a value that identifies a visitor. Shorter values occur in pages by chance.
+pub(super) const MIN_LENGTH: usize = 8;
+/// Maximum length in bytes of a value that is searched for; of a longer one, the first bytes are.
+const MAX_LENGTH: usize = 512;
+/// Maximum number of values of a request that are searched for.
+const MAX_VALUES: usize = 48;
+/// Parts of names of arguments whose values are secrets.
+const SECRET_NAMES: [&[u8]; 10] = [
+    b"token",
+    b"secret",
+    b"session",
+    b"sid",
+    b"auth",
+    b"password",
+    b"passwd",
+    b"apikey",
+    b"api_key",
+    b"signature",
+];
+/// Words that are no data of a visitor.
+static PUBLIC_WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let mut words: Vec<&str> = include_str!("public_values.list")
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    words.sort_unstable();
+    words
+});
+
+/// Origin of a value that must not occur in a shared page, or sign of a page for one visitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LeakKind {
+    /// Value of a cookie of the request.
+    Cookie,
+    /// Credentials in `Authorization`.
+    Credentials,
+    /// Query argument with a secret or an email address.
+    Argument,
+    /// Address of the client.
+    Address,
+    /// `User-Agent` of the request.
+    UserAgent,
+    /// Value of a cookie that the response sets.
+    NewCookie,
+    /// Token of a form next to a session cookie.
+    FormToken,
+    /// Page for a visitor who is logged in: an administration bar, or the class `logged-in` of WordPress.
+    LoggedIn,
+}
+
+impl LeakKind {
+    /// Returns the kind in words, for messages: `value of the cookie`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cookie => "value of the request's cookie",
+            Self::Credentials => "credentials of the request",
+            Self::Argument => "value of the query argument",
+            Self::Address => "client address",
+            Self::UserAgent => "User-Agent of the request",
+            Self::NewCookie => "value of the new cookie",
+            Self::FormToken => "token of a form for the session",
+            Self::LoggedIn => "page of a logged-in visitor",
+        }
+    }
+}
+
+/// Value that belongs to one visitor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateValue {
+    /// Origin of the value.
+    pub kind: LeakKind,
+    /// Name of the cookie or argument; empty for other kinds.
+    pub name: Box<[u8]>,
+    /// Value without encoding, at least 8 bytes.
+    pub value: Box<[u8]>,
+}
+
+/// Request whose response may be stored and shared.
+#[derive(Clone, Copy, Debug)]
+pub struct PrivateInput<'a> {
+    /// Header fields of the client.
+    pub fields: &'a Fields,
+    /// Query string, without `?`.
+    pub arguments: &'a [u8],
+    /// Address of the client; `None` if it is unknown.
+    pub client: Option<IpAddr>,
+    /// Request head as sent to the origin, in the encoding of its protocol: a value that it does not contain cannot be in
+    /// the response because of this request.
+    pub sent: &'a [u8],
+    /// Cache key: visitors with different values in the key share no page.
+    pub key: &'a [u8],
+}
+
+/// Returns the values of a request that belong to its visitor, that the origin has received, and that the cache key does
+/// not contain; at most 48.
+pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
+    let mut values = PrivateValues { input, found: Vec::new() };
+    let cookies = input.fields.known_all(Known::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
+    for (name, value) in cookies.filter_map(|pair| split_pair(pair.trim_ascii())) {
+        values.add_decoded(LeakKind::Cookie, name, value.trim_ascii(), true);
+    }
+    for (name, value) in input.arguments.split(|byte| *byte == b'&').filter_map(split_pair) {
+        let is_secret = is_secret_name(name) || looks_like_secret(&url_decoded(value, true));
+        values.add_decoded(LeakKind::Argument, name, value, is_secret);
+    }
+    if let Some(credentials) = input.fields.known(Known::Authorization) {
+        values.add_credentials(credentials);
+    }
+    if let Some(address) = input.client.filter(|address| is_public(*address)) {
+        values.add(LeakKind::Address, b"", address.to_string().as_bytes(), address.to_string().as_bytes());
+    }
+    if let Some(browser) = input.fields.known(Known::UserAgent) {
+        values.add(LeakKind::UserAgent, b"", browser, browser);
+    }
+    values.found
+}
+
+/// Returns the cookie of a `Set-Cookie` field (RFC 6265 section 4.1) whose value must not occur in a shared page.
+pub(super) fn new_cookie(field: &[u8]) -> Option<PrivateValue> {
+    let pair = field.split(|byte| *byte == b';').next().unwrap_or_default();
+    let (name, value) = split_pair(pair.trim_ascii())?;
+    let value = url_decoded(value.trim_ascii(), true);
+    let is_private = value.len() >= MIN_LENGTH && !is_public_text(&value);
+    is_private.then(|| PrivateValue {
+        kind: LeakKind::NewCookie,
+        name: name.into(),
+        value: shortened(&value).into(),
+    })
+}
+
+/// Collector of the values of a request.
+struct PrivateValues<'a> {
+    input: &'a PrivateInput<'a>,
+    found: Vec<PrivateValue>,
+}
+
+impl PrivateValues<'_> {
+    /// Adds an URL-encoded value, and the email addresses in it. The value itself is left out if `is_private` is false.
+    fn add_decoded(&mut self, kind: LeakKind, name: &[u8], value: &[u8], is_private: bool) {
+        let decoded = url_decoded(value, true);
+        if is_private && !is_public_text(&decoded) {
+            self.add(kind, name, value, &decoded);
+        }
+        for email in emails(&decoded).filter(|email| **email != *decoded || !is_private) {
+            self.add(kind, name, value, email);
+        }
+    }
+
+    /// Adds user and password of basic authentication (RFC 7617), or another token.
+    fn add_credentials(&mut self, credentials: &[u8]) {
+        let Some(space) = memchr::memchr(b' ', credentials) else { return };
+        let token = credentials[space..].trim_ascii();
+        self.add(LeakKind::Credentials, b"", token, token);
+        if credentials[..space].eq_ignore_ascii_case(b"basic")
+            && let Ok(decoded) = BASE64_STANDARD.decode(token)
+        {
+            for part in decoded.splitn(2, |byte| *byte == b':') {
+                self.add(LeakKind::Credentials, b"", token, part);
+            }
+        }
+    }
+
+    /// Adds a value, which the request contains in the form `sent`.
+    fn add(&mut self, kind: LeakKind, name: &[u8], sent: &[u8], value: &[u8]) {
+        let value = shortened(value);
+        let is_known = |known: &PrivateValue| *known.value == *value;
+        if value.len() < MIN_LENGTH || self.found.len() >= MAX_VALUES || self.found.iter().any(is_known) {
+            return;
+        }
+        let is_in_key = |text: &[u8]| memmem::find(self.input.key, text).is_some();
+        if memmem::find(self.input.sent, sent).is_some() && !is_in_key(value) && !is_in_key(sent) {
+            self.found.push(PrivateValue { kind, name: name.into(), value: value.into() });
+        }
+    }
+}
+
+fn shortened(value: &[u8]) -> &[u8] {
+    &value[..value.len().min(MAX_LENGTH)]
+}
+
+fn split_pair(pair: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(b'=', pair)?;
+    Some((&pair[..at], &pair[at + 1..]))
+}
+
+/// Returns whether an argument with this name has a secret value.
+fn is_secret_name(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_NAMES.iter().any(|part| memmem::find(&name, part).is_some()) || name == b"key" || name == b"code"
+}
+
+/// Returns whether a value is long and random: at least 20 letters and digits with at least four digits among them.
+fn looks_like_secret(value: &[u8]) -> bool {
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    value.len() >= 20
+        && (4..value.len() - 3).contains(&digits)
+        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'='))
+}
+
+/// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], a path or an URL, a date, or a short number.
+fn is_public_text(text: &[u8]) -> bool {
+    let is_url =
+        |text: &[u8]| text.starts_with(b"/") || text.starts_with(b"http://") || text.starts_with(b"https://");
+    let is_date =
+        text.iter().all(|byte| byte.is_ascii_digit() || b"-:./TZ +".contains(byte)) && text.len() < 26;
+    is_url(text) || is_date || is_time_zone(text) || {
+        let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_'));
+        words.all(|word| word.len() < 4 || is_public_word(word))
+    }
+}
+
+fn is_public_word(word: &[u8]) -> bool {
+    let word = word.to_ascii_lowercase();
+    str::from_utf8(&word).is_ok_and(|word| PUBLIC_WORDS.binary_search(&word).is_ok())
+}
+
+/// Returns whether a text is the name of a time zone: `Europe/Berlin`.
+fn is_time_zone(text: &[u8]) -> bool {
+    const AREAS: [&[u8]; 10] = [
+        b"Africa/",
+        b"America/",
+        b"Antarctica/",
+        b"Arctic/",
+        b"Asia/",
+        b"Atlantic/",
+        b"Australia/",
+        b"Europe/",
+        b"Indian/",
+        b"Pacific/",
+    ];
+    AREAS.iter().any(|area| text.starts_with(area))
+}
+
+/// Returns the email addresses in a text.
+fn emails(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = text.split(|byte| !byte.is_ascii_alphanumeric() && !b"@._+-".contains(byte));
+    words.filter(|word| {
+        split_at_sign(word).is_some_and(|(user, host)| {
+            !user.is_empty() && host.len() > 3 && host[1..host.len() - 1].contains(&b'.')
+        })
+    })
+}
+
+fn split_at_sign(word: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(b'@', word)?;
+    Some((&word[..at], &word[at + 1..])).filter(|(_, host)| !host.contains(&b'@'))
+}
+
+/// Returns whether an address is public: networks for local use (RFC 6890) are shared by many visitors.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_unspecified()),
+        IpAddr::V6(v6) => {
+            !(v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(fields: &[(&str, &str)], arguments: &str, key: &str) -> Vec<String> {
+        let fields: Fields = fields.iter().copied().collect();
+        let head: Vec<u8> =
+            fields.iter().flat_map(|(name, value)| [name, b": ", value, b"\r\n"].concat()).collect();
+        let sent =
+            [b"GET /?", arguments.as_bytes(), b" HTTP/1.1\r\nX-Real-IP: 192.0.2.7\r\n", &head].concat();
+        let client = Some("192.0.2.7".parse().expect("an address"));
+        let input = PrivateInput {
+            fields: &fields,
+            arguments: arguments.as_bytes(),
+            client,
+            sent: &sent,
+            key: key.as_bytes(),
+        };
+        let values = private_values(&input);
+        values
+            .iter()
+            .map(|value| {
+                format!("{}={}", String::from_utf8_lossy(&value.name), String::from_utf8_lossy(&value.value))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_of_the_visitor_are_found() {
+        let fields = [
+            ("Cookie", "name=Margarete; cart=%7B%22mail%22%3A%22ann%40example.org%22%7D"),
+            ("Authorization", "Basic bWFyZ2FyZXRlOm15LXNlY3JldA=="),
+            ("User-Agent", "Lynx 2.9"),
+        ];
+        assert_eq!(
+            found(&fields, "page=2&to=bob%40example.org&reset_token=abcdefgh", "/"),
+            [
+                "name=Margarete",
+                "cart={\"mail\":\"ann@example.org\"}",
+                "cart=ann@example.org",
+                "to=bob@example.org",
+                "reset_token=abcdefgh",
+                "=bWFyZ2FyZXRlOm15LXNlY3JldA==",
+                "=margarete",
+                "=my-secret",
+                "=192.0.2.7",
+                "=Lynx 2.9",
+            ]
+        );
+    }
+
+    #[test]
+    fn public_and_short_values_and_those_in_the_key_are_left_out() {
+        let cookies = "lang=en; consent=necessary%2Canalytics; seen=2026-11-29; at=1795961542; last=%2Fproduct%2Fcup%2F; zone=Europe%2FBerlin; \
+             currency=CHF; theme=dark-mode; group=wholesale-7";
+        assert_eq!(
+            found(&[("Cookie", cookies)], "id=12345678&q=a+long+text", "/wholesale-7"),
+            ["=192.0.2.7"]
+        );
+    }
+
+    #[test]
+    fn values_that_the_origin_does_not_receive_are_left_out() {
+        let fields: Fields = [("Cookie", "name=Margarete")].into_iter().collect();
+        let input = PrivateInput {
+            fields: &fields,
+            arguments: b"",
+            client: None,
+            sent: b"GET / HTTP/1.1\r\n\r\n",
+            key: b"",
+        };
+        assert_eq!(private_values(&input), []);
+    }
+
+    #[test]
+    fn addresses_for_local_use_belong_to_many_visitors() {
+        for (address, expected) in [
+            ("192.0.2.7", true),
+            ("10.0.0.1", false),
+            ("127.0.0.1", false),
+            ("2001:db8::1", true),
+            ("fd00::1", false),
+        ] {
+            assert_eq!(is_public(address.parse().expect("an address")), expected, "{address}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Search for private values in a response, while it arrives.
+
+use aho_corasick::{AhoCorasick, Input};
+use myriad_http::{Fields, Known};
+
+use super::encodings::encoded_forms;
+use super::markup::MarkupSearch;
+use super::private_values::{LeakKind, PrivateValue, new_cookie};
+use crate::PersonalCookies;
+
+/// Personal data in a response that would be shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// Kind of the data.
+    pub kind: LeakKind,
+    /// Name of the cookie or argument; empty for other kinds.
+    pub name: Box<[u8]>,
+    /// Place: name of the response field, or `None` for the body.
+    pub field: Option<Box<[u8]>>,
+    /// Number of decoded body bytes before the data; 0 in a field.
+    pub position: u64,
+}
+
+/// Search for private values in the response to one request.
+#[derive(Debug)]
+pub struct LeakScanner {
+    values: Vec<PrivateValue>,
+    /// Forms of all values; `None` without values.
+    forms: Option<Forms>,
+    /// Search for signs in HTML; `None` for other media types.
+    markup: Option<MarkupSearch>,
+    /// Last bytes of the body so far.
+    tail: Vec<u8>,
+    /// Number of body bytes so far.
+    position: u64,
+}
+
+/// Automaton that finds the forms of all values.
+#[derive(Debug)]
+struct Forms {
+    automaton: AhoCorasick,
+    /// For each pattern of the automaton, the index of its value, and true if it counts only as a whole word.
+    patterns: Vec<(usize, bool)>,
+    /// Length in bytes of the longest pattern.
+    longest: usize,
+}
+
+impl LeakScanner {
+    /// Creates the search in a response with these fields, for the private values of its request. `sessions` are the names
+    /// of session cookies, and `sends_session` is true if the origin received one. Returns `None` if the body is no text.
+    pub fn new(
+        mut values: Vec<PrivateValue>,
+        fields: &Fields,
+        sessions: &PersonalCookies,
+        sends_session: bool,
+    ) -> Option<Self> {
+        let media_type = fields.known(Known::ContentType).unwrap_or_default();
+        if !is_text(media_type) {
+            return None;
+        }
+        let mut has_session = sends_session;
+        for cookie in fields.known_all(Known::SetCookie) {
+            has_session |= sessions.matches_set_cookie(cookie).is_some();
+            let new = new_cookie(cookie);
+            values.extend(new.filter(|new| values.iter().all(|known| known.value != new.value)));
+        }
+        let markup = is_html(media_type).then(|| MarkupSearch::new(has_session));
+        let forms = Forms::of(&values);
+        (forms.is_some() || markup.is_some()).then(|| Self {
+            values,
+            forms,
+            markup,
+            tail: Vec::new(),
+            position: 0,
+        })
+    }
+
+    /// Searches the fields of a response that are stored and sent to other visitors.
+    pub fn find_in_fields(&self, fields: &Fields) -> Option<Leak> {
+        let forms = self.forms.as_ref()?;
+        fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"set-cookie")).find_map(
+            |(name, value)| {
+                let (index, _) = forms.find(value, |_| true)?;
+                Some(self.leak(index, Some(name.into()), 0))
+            },
+        )
+    }
+
+    /// Searches the next piece of the decoded body, including values that began in earlier pieces.
+    pub fn push(&mut self, piece: &[u8]) -> Option<Leak> {
+        let start = self.position;
+        self.position += piece.len() as u64;
+        if let Some((index, position)) = self.find_value(start, piece) {
+            return Some(self.leak(index, None, position));
+        }
+        let (kind, at) = self.markup.as_mut()?.push(piece)?;
+        Some(Leak { kind, name: Box::default(), field: None, position: start + at as u64 })
+    }
+
+    /// Returns the index of a value in a piece that begins at `start`, and the position of the value in the body.
+    fn find_value(&mut self, start: u64, piece: &[u8]) -> Option<(usize, u64)> {
+        let forms = self.forms.as_ref()?;
+        let seen = self.tail.len();
+        // Only a value that begins earlier needs the joined text; the rest of the piece is not copied.
+        self.tail.extend_from_slice(&piece[..piece.len().min(forms.longest)]);
+        let joined = forms.find(&self.tail, |(start, end)| start < seen && end > seen);
+        let found = match joined {
+            Some((index, at)) => Some((index, start - seen as u64 + at as u64)),
+            None => forms.find(piece, |_| true).map(|(index, at)| (index, start + at as u64)),
+        };
+        if piece.len() >= forms.longest {
+            self.tail.clear();
+            self.tail.extend_from_slice(&piece[piece.len() - forms.longest..]);
+        } else {
+            self.tail.drain(..self.tail.len().saturating_sub(forms.longest));
+        }
+        found
+    }
+
+    fn leak(&self, index: usize, field: Option<Box<[u8]>>, position: u64) -> Leak {
+        let value = &self.values[index];
+        Leak { kind: value.kind, name: value.name.clone(), field, position }
+    }
+}
+
+impl Forms {
+    fn of(values: &[PrivateValue]) -> Option<Self> {
+        let forms: Vec<(usize, _)> = values
+            .iter()
+            .enumerate()
+            .flat_map(|(index, value)| encoded_forms(&value.value).into_iter().map(move |form| (index, form)))
+            .collect();
+        let longest = forms.iter().map(|(_, form)| form.bytes.len()).max()?;
+        let automaton = AhoCorasick::new(forms.iter().map(|(_, form)| &form.bytes)).ok()?;
+        let patterns = forms.iter().map(|(index, form)| (*index, form.is_whole_word)).collect();
+        Some(Self { automaton, patterns, longest })
+    }
+
+    /// Returns the index of the first value in `text` whose range `accepts` permits, and its position.
+    fn find(&self, text: &[u8], accepts: impl Fn((usize, usize)) -> bool) -> Option<(usize, usize)> {
+        let mut from = 0;
+        while let Some(found) = self.automaton.find(Input::new(text).range(from..)) {
+            let (index, is_word) = self.patterns[found.pattern().as_usize()];
+            let range = (found.start(), found.end());
+            if accepts(range) && (!is_word || is_whole_word(text, range)) {
+                return Some((index, found.start()));
+            }
+            from = found.start() + 1;
+        }
+        None
+    }
+}
+
+/// Returns whether no letter or digit continues the text before or after a range. The ends of `text` count as ends of words.
+fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
+    let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    !(start > 0 && is_word(start - 1) && is_word(start)) && !(is_word(end) && is_word(end - 1))
+}
+
+/// Returns whether a media type is text. A response without a type counts as text.
+fn is_text(media_type: &[u8]) -> bool {
+    let media_type = media_type.to_ascii_lowercase();
+    let has = |part: &[u8]| memchr::memmem::find(&media_type, part).is_some();
+    media_type.is_empty()
+        || media_type.starts_with(b"text/")
+        || has(b"json")
+        || has(b"xml")
+        || has(b"javascript")
+        || has(b"x-www-form")
+}
+
+fn is_html(media_type: &[u8]) -> bool {
+    media_type.is_empty() || media_type.to_ascii_lowercase().starts_with(b"text/html")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanner(values: &[&str]) -> LeakScanner {
+        let values = values.iter().map(|value| PrivateValue {
+            kind: LeakKind::Cookie,
+            name: (*b"name").into(),
+            value: value.as_bytes().into(),
+        });
+        LeakScanner::new(values.collect(), &Fields::new(), &PersonalCookies::none(), false).expect("a text")
+    }
+
+    fn position(scanner: &mut LeakScanner, pieces: &[&[u8]]) -> Option<u64> {
+        pieces.iter().find_map(|piece| scanner.push(piece)).map(|leak| leak.position)
+    }
+
+    #[test]
+    fn value_is_found_wherever_the_body_is_divided() {
+        let body =
+            b"<p>Hello, Margarete!</p> and more text, so that the rest is longer than the value".as_slice();
+        for first in 0..body.len() {
+            for second in first..body.len().min(first + 12) {
+                let pieces = [&body[..first], &body[first..second], &body[second..]];
+                assert_eq!(
+                    position(&mut scanner(&["Margarete", "somebody else"]), &pieces),
+                    Some(10),
+                    "{first} {second}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn value_in_a_longer_word_is_a_coincidence() {
+        let mut scanner = scanner(&["20260017"]);
+        assert_eq!(position(&mut scanner, &[b"id=1202600179 id=2026001", b"8 x20260017x"]), None);
+        assert_eq!(position(&mut scanner, &[b" 20260017;"]), Some(37));
+    }
+
+    #[test]
+    fn encoded_values_are_found() {
+        for text in ["ann%40example.org", "YW5uQGV4YW1wbGUub3Jn", "{\"a\":\"ann@example.org\"}"] {
+            assert!(scanner(&["ann@example.org"]).push(text.as_bytes()).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_and_new_cookies_are_searched() {
+        let fields: Fields = [
+            ("Content-Type", "text/html"),
+            ("Set-Cookie", "visit=abc%2F12345; Path=/"),
+            ("Location", "/?v=abc%2F12345"),
+        ]
+        .into_iter()
+        .collect();
+        let mut scanner =
+            LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), false).expect("HTML");
+        let leak = scanner.find_in_fields(&fields).expect("a leak");
+        assert_eq!((leak.kind, leak.field.as_deref()), (LeakKind::NewCookie, Some(&b"Location"[..])));
+        assert_eq!(scanner.push(b"<a href='?v=abc/12345'>").map(|leak| leak.position), Some(12));
+    }
+
+    #[test]
+    fn images_are_not_searched() {
+        let fields: Fields = [("Content-Type", "image/png")].into_iter().collect();
+        assert!(LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), false).is_none());
+    }
+}
