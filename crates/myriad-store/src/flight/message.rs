@@ -100,6 +100,8 @@ pub enum NotStored {
     Oversized,
     /// The zone's memory limit has not enough space.
     OverCap,
+    /// The response is for one client only ([`crate::BodyWriter::withdraw`]).
+    Private,
 }
 
 /// Way in which a body is received: for storage, or only passed on.

@@ -39,6 +39,7 @@ impl<M: Metadata> FlightReader<M> {
     ) -> Poll<FlightHead<M>> {
         let mut state = self.flight.state.lock();
         let head = match &state.phase {
+            _ if state.is_private && !self.is_leaders => FlightHead::Uncacheable,
             Phase::Waiting => {
                 state.wait(self.place, cx);
                 return Poll::Pending;
@@ -85,6 +86,9 @@ impl<M: Metadata> FlightReader<M> {
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Abort>>> {
         let (chunk, writer) = {
             let mut state = self.flight.state.lock();
+            if state.is_private && !self.is_leaders {
+                return Poll::Ready(Some(Err(Abort::Dropped)));
+            }
             match state.read(self.place) {
                 Chunk::NotYet => {
                     state.wait(self.place, cx);
@@ -108,6 +112,7 @@ impl<M: Metadata> FlightReader<M> {
     ) -> Poll<FlightEnd<M>> {
         let mut state = self.flight.state.lock();
         let end = match &state.phase {
+            _ if state.is_private && !self.is_leaders => FlightEnd::Uncacheable,
             // A reader whose request the response does not match need not wait for the rest of the body.
             Phase::Streaming(stream) | Phase::Oversized(stream)
                 if !self.matches(stream.selection.as_ref(), &variant) =>

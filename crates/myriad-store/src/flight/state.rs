@@ -124,6 +124,8 @@ pub(crate) struct State<M: Metadata> {
     /// Unused indices of `positions`, which new readers get.
     vacant: Vec<usize>,
     writer: Option<Waker>,
+    /// True once the response turned out to be for the request that started the fetch only.
+    pub(crate) is_private: bool,
 }
 
 /// Result of an attempt to read the next piece of the body.
@@ -136,7 +138,13 @@ pub(crate) enum Chunk {
 
 impl<M: Metadata> State<M> {
     pub(crate) fn new() -> Self {
-        Self { phase: Phase::Waiting, positions: Vec::new(), vacant: Vec::new(), writer: None }
+        Self {
+            phase: Phase::Waiting,
+            positions: Vec::new(),
+            vacant: Vec::new(),
+            writer: None,
+            is_private: false,
+        }
     }
 
     /// Adds a reader that starts at the first byte of the body. Returns its index in `positions`.
@@ -286,6 +294,16 @@ impl<M: Metadata> Flight<M> {
             (std::mem::replace(&mut state.phase, phase), state.take_wakers())
         };
         drop(former);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Excludes all readers except that of the request that started the fetch, and wakes them.
+    pub(crate) fn withdraw(&self) {
+        let wakers = {
+            let mut state = self.state.lock();
+            state.is_private = true;
+            state.take_wakers()
+        };
         wakers.into_iter().for_each(Waker::wake);
     }
 

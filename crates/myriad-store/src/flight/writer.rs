@@ -82,6 +82,7 @@ impl<M: Metadata> FlightWriter<M> {
             whole: None,
             spill: None,
             waits_for_disk: false,
+            is_private: false,
         };
         if mode == CollectState::Oversized {
             writer.begin_spill(length.unwrap_or(0));
@@ -141,6 +142,8 @@ pub struct BodyWriter<M: Metadata> {
     spill: Option<Box<(SpillWriter, Xxh3Default)>>,
     /// Set if the last [`Self::poll_capacity`] found that the next piece must wait for the disk.
     waits_for_disk: bool,
+    /// Set by [`Self::withdraw`].
+    is_private: bool,
 }
 
 impl<M: Metadata> BodyWriter<M> {
@@ -217,6 +220,17 @@ impl<M: Metadata> BodyWriter<M> {
         if self.spill.is_none() {
             self.lead.zone.note_unstored(&self.lead.flight);
         }
+    }
+
+    /// Makes the response private to the request that started the fetch, because its body contains data of one client.
+    /// All other readers are excluded, whatever they have received, and [`Self::complete`] does not store the object. For
+    /// `pass_ms` milliseconds from `now`, claims of the key return [`crate::Claim::Pass`] (hit-for-miss).
+    pub fn withdraw(&mut self, now: u64, pass_ms: u64) {
+        self.is_private = true;
+        self.spill = None;
+        // No request joins the flight any more before its readers are woken and claim the key again.
+        self.lead.zone.retire(&self.lead.flight, Some((now, pass_ms)));
+        self.lead.flight.withdraw();
     }
 
     /// Returns the XXH3-64 of the bytes pushed so far if the body is being written to disk, otherwise `None`. Once the
@@ -322,9 +336,13 @@ impl<M: Metadata> BodyWriter<M> {
         self.lead.previous().filter(|previous| previous.body().same_bytes(&body)).cloned()
     }
 
-    /// Ends the flight after the last push: stores the object, unless a purge, a later fetch or the memory limit
-    /// prevents it, and wakes all readers.
+    /// Ends the flight after the last push: stores the object, unless [`Self::withdraw`] was called, or a purge, a later
+    /// fetch or the memory limit prevents it, and wakes all readers.
     pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
+        if self.is_private {
+            self.discard(completion);
+            return Completed::Unstored(NotStored::Private);
+        }
         self.compact();
         let Some(body) = self.whole.take() else {
             if let Some(spill) = self.spill.take().filter(|spill| spill.0.is_alive()) {

@@ -136,6 +136,28 @@ fn uncacheable_answer_frees_followers_and_is_remembered_for_its_time() {
 }
 
 #[test]
+fn withdrawn_body_is_read_by_the_leader_alone_and_not_stored() {
+    let zone = zone(1 << 20);
+    let writer = lead(claim(&zone, b"/", 10));
+    let mut leader = writer.reader();
+    let [mut early, mut late] = [(); 2].map(|()| waiter(claim(&zone, b"/", 10)));
+    let mut body = writer.admit(admission(1, None));
+    body.push(content(1, 10).into());
+    let bell = Arc::default();
+    assert!(matches!(chunk(&mut early, &bell), Poll::Ready(Some(Ok(_)))));
+    assert!(chunk(&mut early, &bell).is_pending());
+    body.withdraw(20, 100);
+    assert_eq!(bell.rung(), 1);
+    assert!(matches!(chunk(&mut early, &bell), Poll::Ready(Some(Err(Abort::Dropped)))));
+    assert!(matches!(head(&mut late, &bell), Poll::Ready(FlightHead::Uncacheable)));
+    assert!(matches!(claim(&zone, b"/", 21), Claim::Pass));
+    assert!(matches!(body.complete(completion(1, 30, 900)), Completed::Unstored(NotStored::Private)));
+    assert_eq!(drain(&mut leader).unwrap(), content(1, 10));
+    assert!(matches!(claim(&zone, b"/", 119), Claim::Pass));
+    lead(claim(&zone, b"/", 120));
+}
+
+#[test]
 fn object_stored_while_claims_pass_ends_the_passing() {
     let zone = zone(1 << 20);
     lead(claim(&zone, b"/", 10)).uncacheable(20, 1000);
