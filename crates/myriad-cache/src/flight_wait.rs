@@ -59,10 +59,14 @@ async fn lead(
     stale: Option<Page>,
 ) -> JourneyStep {
     match report.await {
-        Ok(FetchReport::Admitted(head)) => {
+        Ok(FetchReport::Admitted(head, leak)) => {
             exchange.request.origin_mut().head = Some(head);
             exchange.request.cache.lookup.fetched = true;
-            wait(exchange, cached, reader, stale, None).await
+            let next = wait(exchange, cached, reader, stale, None).await;
+            if let Some(reason) = leak.reason() {
+                exchange.request.cache.report.reason = Some(reason);
+            }
+            next
         }
         Ok(FetchReport::Confirmed) => {
             exchange.request.cache.report.status = Some(CacheStatus::Revalidated);
@@ -110,10 +114,12 @@ async fn wait(
     match head {
         FlightHead::Object(page) => JourneyStep::Serve(page, status),
         FlightHead::Head(meta) => match whole(exchange, meta.view(), &mut reader).await {
-            Some(page) => JourneyStep::Serve(page, status),
+            Some(FlightEnd::Object(page)) => JourneyStep::Serve(page, status),
+            // The body turned out to be for one client.
+            Some(FlightEnd::Uncacheable) => JourneyStep::Pass(PassReason::NotShared),
             // The holes of a page can only be filled once the page is complete.
-            None if needs_whole(exchange, meta.view()) => JourneyStep::Pass(PassReason::NotShared),
-            None => JourneyStep::Done(PhaseStep::Answer(streaming(exchange, cached, meta.view(), reader))),
+            _ if needs_whole(exchange, meta.view()) => JourneyStep::Pass(PassReason::NotShared),
+            _ => JourneyStep::Done(PhaseStep::Answer(streaming(exchange, cached, meta.view(), reader))),
         },
         FlightHead::Failed(code) => failed(exchange, cached, stale, NoResponse::decode(code)),
         FlightHead::Mismatch | FlightHead::Aborted if exchange.request.cache.lookup.retries < RETRIES => {
@@ -161,9 +167,13 @@ fn needs_whole(exchange: &Exchange, meta: PageView<'_>) -> bool {
     exchange.request.cache.lookup.stored_only || esi::is_filled(meta.cut())
 }
 
-/// Returns the complete page if it arrives within [`MAX_WHOLE_WAIT`], otherwise `None`. A page that can only be used
-/// once it is complete is waited for without limit; `None` if it fails.
-async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReader<PageMeta>) -> Option<Page> {
+/// Returns the result of the fetch if it ends within [`MAX_WHOLE_WAIT`], otherwise `None`. A page that can only be used
+/// once it is complete is waited for without limit.
+async fn whole(
+    exchange: &Exchange,
+    meta: PageView<'_>,
+    reader: &mut FlightReader<PageMeta>,
+) -> Option<FlightEnd<PageMeta>> {
     let fields = exchange.request.received.head.fields();
     let mut end = None;
     let arrives = poll_fn(|cx| {
@@ -179,10 +189,7 @@ async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReade
     } else {
         let _ = tokio::time::timeout(MAX_WHOLE_WAIT, arrives).await;
     }
-    match end {
-        Some(FlightEnd::Object(page)) => Some(page),
-        _ => None,
-    }
+    end
 }
 
 /// Returns a response whose body is streamed from the page in flight.

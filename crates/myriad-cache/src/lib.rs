@@ -26,6 +26,7 @@ mod invalidate;
 mod journey;
 mod journey_step;
 mod leader_cookies;
+mod leak_guard;
 mod look_up;
 pub mod maintenance;
 mod max_range_offset;

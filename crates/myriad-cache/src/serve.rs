@@ -1,7 +1,7 @@
 //! Serving of a stored page.
 
 use myriad_encode::Coding;
-use myriad_policy::CacheStatus;
+use myriad_policy::{CacheStatus, StoreRefusal};
 
 use crate::age::age_s;
 use crate::disk;
@@ -29,7 +29,8 @@ pub(crate) fn run(
     let origin = cached.origin;
     let request = &mut exchange.request;
     request.cache.report.status = Some(status);
-    request.cache.report.stored = true;
+    // The response with a leak is sent to the client that fetched it only.
+    request.cache.report.stored = request.cache.report.reason != Some(StoreRefusal::Leak.as_str());
     request.cache.report.age_s = Some(request.received.at_ms.saturating_sub(page.stored_at()) / 1000);
     if status != CacheStatus::Miss && status != CacheStatus::Expired {
         request.site.worker.counters.hits.add(1);

@@ -104,6 +104,8 @@ pub struct CacheRules {
     pub personal_cookies: PersonalCookies,
     /// Names of cookies that are removed from stored pages (`impersonal_cookies`); a final `*` matches any suffix.
     pub impersonal_cookies: Vec<Text>,
+    /// True to search responses for data of the visitor before they are shared (`leak_guard`).
+    pub leak_guard: bool,
     /// True to follow RFC 9111 where nginx does not (`cache_rfc9111`).
     pub rfc9111: bool,
     /// True if keys omit arguments that, according to the origin's `No-Vary-Search`, do not affect the response

@@ -37,6 +37,8 @@ pub struct CachePolicy {
     /// Fields for accelerators (such as `Surrogate-Control`) that are obeyed, because their support is announced to the
     /// origin.
     pub announced: AnnouncedSupport,
+    /// `leak_guard`: responses with data of the visitor whose request fetched them are not stored.
+    pub leak_guard: bool,
     /// `shared_fetch_headers`: request fields that are sent to the origin when a page is fetched for several clients.
     pub shared_fetch: SharedFetch,
     /// `*_cache_adaptive`: minimum validity, in ms, of pages whose validity depends on how long their content has been
@@ -76,6 +78,7 @@ impl Default for CachePolicy {
             rfc9111: false,
             device_class: false,
             announced: AnnouncedSupport::default(),
+            leak_guard: true,
             shared_fetch: SharedFetch::default(),
             adaptive_min_ms: None,
             grace: Grace::default(),

@@ -48,6 +48,9 @@ pub enum StoreRefusal {
     MinUses,
     /// The request uses the cache because of `*_cache_share`, and the response does not define a validity.
     Unapproved,
+    /// The response contains data of the visitor, or a finding of the leak guard was confirmed for the page
+    /// (`leak_guard`).
+    Leak,
 }
 
 /// Time for which it is remembered that responses for a cache key are not stored (hit-for-miss), in ms.
@@ -82,6 +85,7 @@ impl StoreRefusal {
             StoreRefusal::LargeRequest => "large request",
             StoreRefusal::MinUses => "min_uses",
             StoreRefusal::Unapproved => "unapproved",
+            StoreRefusal::Leak => "leak",
         }
     }
 
@@ -94,6 +98,7 @@ impl StoreRefusal {
                 | StoreRefusal::Private
                 | StoreRefusal::PersonalCookie
                 | StoreRefusal::SetCookie
+                | StoreRefusal::Leak
         )
     }
 
@@ -128,7 +133,8 @@ impl StoreRefusal {
             | StoreRefusal::RequestError
             | StoreRefusal::LargeRequest
             | StoreRefusal::MinUses
-            | StoreRefusal::Unapproved => false,
+            | StoreRefusal::Unapproved
+            | StoreRefusal::Leak => false,
         }
     }
 

@@ -51,6 +51,15 @@ pub struct OriginRequest {
 }
 
 impl OriginRequest {
+    /// Returns the request head as it is sent, in the encoding of the protocol; empty if the protocol has none.
+    pub fn head(&self) -> &[u8] {
+        match &self.protocol {
+            Protocol::FastCgi { params, .. } => params,
+            Protocol::Cgi { head } | Protocol::Http2 { head, .. } | Protocol::Http { head, .. } => head,
+            Protocol::Memcached(_) | Protocol::Tunnel => &[],
+        }
+    }
+
     /// Returns whether the request body can be sent again to another peer.
     pub(crate) fn is_repeatable(&self) -> bool {
         !matches!(self.body, RequestPayload::Stream(..))

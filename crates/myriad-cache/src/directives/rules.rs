@@ -29,6 +29,15 @@ pub(crate) static ROWS: &[Directive] = &[
     .default("off")
     .own(),
     Directive::new(
+        "leak_guard",
+        Contexts::HSL,
+        FLAG,
+        set!(Feature<CacheRules>.flag => leak_guard),
+        "Does not share a response that contains data of the visitor whose request fetched it.",
+    )
+    .default("on")
+    .own(),
+    Directive::new(
         "cache_rfc9111",
         Contexts::HSL,
         FLAG,

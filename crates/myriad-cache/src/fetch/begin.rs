@@ -3,7 +3,7 @@
 use myriad_http::Known;
 use myriad_log::LogLevel;
 use myriad_policy::CacheStatus;
-use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
+use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
 use myriad_upstream::{OriginRequest, RequestPayload};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -11,11 +11,12 @@ use tokio::task::JoinHandle;
 use super::abort::reject_fetch;
 use super::job::{FetchGoal, FetchJob};
 use super::report::{FetchReport, Reporter};
-use super::run::{NextFetch, run};
+use super::run::{NextCause, NextFetch, run};
 use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
 use crate::journey_step::CacheContext;
+use crate::leak_guard::{FetchGuard, Verification};
 use crate::other_codings;
 use crate::page;
 use crate::shared_fetch_headers;
@@ -62,16 +63,27 @@ pub(crate) fn start_early(
     begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::Early(spent));
 }
 
-/// Fetches a page that was just stored again, in the background, to find its noise. Nothing is started if
-/// too many fetches are in progress.
-fn start_noise_check(NextFetch { mut exchange, held, page, check }: NextFetch) {
+/// Starts the second fetch of a page in the background: to find its noise, or to verify a leak. Nothing is started if too
+/// many fetches are in progress.
+fn start_next(NextFetch { mut exchange, held, cause }: NextFetch) {
     let cached = held.get();
     let zone = &cached.cache.zone;
-    let address = Some(page::address_of(&exchange.request));
     let now = myriad_net::clock::now_ms();
     let Some(fetching) = zone.fetches.try_begin() else { return };
-    let Some(writer) = zone.zone.begin_refresh(&page, now, cached.lease_ms(), address) else { return };
-    begin(&mut exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::NoiseCheck(check));
+    let (writer, cause) = match cause {
+        NextCause::NoiseCheck(page, check) => {
+            let address = Some(page::address_of(&exchange.request));
+            let Some(writer) = zone.zone.begin_refresh(&page, now, cached.lease_ms(), address) else {
+                return;
+            };
+            (writer, FetchCause::NoiseCheck(check))
+        }
+        NextCause::Verification(verification) => {
+            let writer = zone.zone.fetch_unshared(KeyRef::new(&exchange.request.cache.key), now);
+            (writer, FetchCause::Verification(verification))
+        }
+    };
+    begin(&mut exchange, cached, (writer, FetchAdmission::Now(fetching)), cause);
 }
 
 /// Reason for a fetch.
@@ -84,6 +96,8 @@ enum FetchCause {
     Early(RefreshPermit),
     /// The page was just fetched, and differs from the page before.
     NoiseCheck(NoiseCheck),
+    /// The response to a visitor contained a value of the visitor.
+    Verification(Verification),
 }
 
 /// Builds the request to the origin and spawns the task of the fetch. Returns `None` if the request cannot be built or
@@ -94,12 +108,14 @@ fn begin(
     (writer, entry): (FlightWriter<PageMeta>, FetchAdmission),
     cause: FetchCause,
 ) -> Option<JoinHandle<()>> {
-    let (reporter, spent, noise_check): (Reporter, _, _) = match cause {
-        FetchCause::Request(reporter) => (Some(reporter), None, None),
-        FetchCause::Expiry => (None, None, None),
-        FetchCause::Early(permit) => (None, Some(permit), None),
-        FetchCause::NoiseCheck(check) => (None, None, Some(check)),
-    };
+    let (mut reporter, mut spent, mut noise_check, mut verification) = (None::<_>, None, None, None);
+    match cause {
+        FetchCause::Request(sender) => reporter = Reporter::Some(sender),
+        FetchCause::Expiry => {}
+        FetchCause::Early(permit) => spent = Some(permit),
+        FetchCause::NoiseCheck(check) => noise_check = Some(check),
+        FetchCause::Verification(values) => verification = Some(values),
+    }
     let CacheContext { origin, cache } = cached;
     let Ok(chosen) = group::target_of_place(exchange, origin) else {
         writer.fail(StoreFailure(502));
@@ -115,7 +131,10 @@ fn begin(
     };
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
-    let shared_headers = shared_fetch_headers::of(&exchange.request, cache, writer.previous());
+    let shared_headers = match &verification {
+        Some(verification) => verification.fields(&exchange.request, cache),
+        None => shared_fetch_headers::of(&exchange.request, cache, writer.previous()),
+    };
     let purpose = FetchPurpose::Store {
         confirms: confirmable,
         replacement_fields: shared_headers.as_ref().map(|told| &told.fields),
@@ -132,6 +151,11 @@ fn begin(
             }
             return None;
         }
+    };
+    let guard = match &verification {
+        // The configuration sends a value to the origin in another way: nothing can be verified.
+        Some(verification) => Some(FetchGuard::of_verification(verification, &request)?),
+        None => FetchGuard::of(&exchange.request, cache, &request),
     };
     exchange.request.count_fetch();
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
@@ -151,6 +175,7 @@ fn begin(
         own_request,
         shared_headers,
         noise_check,
+        guard,
     };
     let held = cached.to_owned();
     let job = FetchJob {
@@ -167,7 +192,7 @@ fn begin(
     // Boxed, because the runtime moves the future several times.
     Some(tokio::task::spawn_local(Box::pin(async {
         if let Some(next) = run(job).await {
-            start_noise_check(next);
+            start_next(next);
         }
     })))
 }

@@ -10,6 +10,7 @@ use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
 use crate::journey_step::OwnedCacheContext;
+use crate::leak_guard::FetchGuard;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::UpstreamTarget;
 use myriad_store::page::{FetchAdmission, FetchPermit, PageMeta};
@@ -56,6 +57,8 @@ pub(super) struct FetchGoal {
     pub shared_headers: Option<SharedFetchFields>,
     /// Set if the page is fetched again to find its noise.
     pub noise_check: Option<NoiseCheck>,
+    /// Values that the response must not contain; `None` if `leak_guard` is off.
+    pub guard: Option<FetchGuard>,
 }
 
 /// Response of an origin whose body has not been read yet.

@@ -16,6 +16,7 @@ use super::report::{FetchReport, report};
 use super::store_decision::judge;
 use crate::adaptive_validity::NoiseCheck;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
+use crate::leak_guard::Verification;
 use crate::maintenance;
 use crate::origin_protection;
 use myriad_exchange::exchange::{Exchange, Request};
@@ -95,10 +96,16 @@ pub(super) struct NextFetch {
     pub exchange: Box<Exchange>,
     /// Origin and cache of the location.
     pub held: OwnedCacheContext,
-    /// Page that the first fetch stored.
-    pub page: Page,
-    /// Check for which the page is fetched again.
-    pub check: NoiseCheck,
+    /// Reason for which the page is fetched again.
+    pub cause: NextCause,
+}
+
+/// Reason for which a page is fetched again at once.
+pub(super) enum NextCause {
+    /// The page that the first fetch stored differs from the page before: to find its noise.
+    NoiseCheck(Page, NoiseCheck),
+    /// The first response contained a value of the visitor: to find out whether this is a coincidence.
+    Verification(Verification),
 }
 
 /// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client.
@@ -136,8 +143,8 @@ pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
     }
     match answered {
         Ok(answered) => {
-            let (page, check) = judge(&mut exchange, held.get(), writer, reporter, sought, answered).await?;
-            return Some(NextFetch { exchange, held, page, check });
+            let cause = judge(&mut exchange, held.get(), writer, reporter, sought, answered).await?;
+            return Some(NextFetch { exchange, held, cause });
         }
         // The refresh was not sent: the page remains stale, and the next request tries again.
         Err(FetchError::Failed(error)) if is_deferred(&error, reporter.is_some()) => {

@@ -16,6 +16,7 @@ use myriad_store::{
 use myriad_upstream::{Attempts, OriginResponse};
 
 use super::report::{FetchReport, Reporter, report};
+use super::run::NextCause;
 use crate::adaptive_validity::{self, Fetched, NoiseCheck};
 use crate::assets;
 use crate::companion::CompanionPage;
@@ -23,13 +24,15 @@ use crate::complete::complete;
 use crate::disk;
 use crate::esi::{self, Cutting};
 use crate::journey_step::CacheContext;
+use crate::leak_guard::ResponseGuard;
 use crate::origin_fields;
 use crate::page;
 use crate::shared_fetch_headers;
 use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::CachePlace;
 use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
-use myriad_store::page::{FetchPermit, Page, PageMeta};
+use myriad_store::page::{FetchPermit, PageMeta};
 
 /// Response that may be stored, with everything needed to store it.
 pub(super) struct AdmittedResponse {
@@ -53,18 +56,21 @@ pub(super) struct AdmittedResponse {
     pub attempts: Attempts,
     /// Set if the page is fetched again to find its noise.
     pub noise_check: Option<NoiseCheck>,
+    /// Search for data of the visitor in the body.
+    pub guard: ResponseGuard,
 }
 
 /// Reads the body, and writes each piece to the page in flight, from which all waiters read it. A response that the
-/// application marks as incomplete, or that a fatal error terminates, is forwarded to the waiters but not stored. Returns
-/// the stored page and a check if it must be fetched again to find its noise.
+/// application marks as incomplete, or that a fatal error terminates, is forwarded to the waiters but not stored; one
+/// with data of the visitor, only to the client whose request fetched it. Returns the reason if the page must be fetched
+/// again.
 pub(super) async fn store(
     exchange: &Exchange,
     cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     reporter: Reporter,
     admitted: AdmittedResponse,
-) -> Option<(Page, NoiseCheck)> {
+) -> Option<NextCause> {
     let AdmittedResponse {
         response,
         lifetime,
@@ -76,6 +82,7 @@ pub(super) async fn store(
         companion,
         attempts,
         noise_check,
+        mut guard,
     } = admitted;
     let OriginResponse { head, body, .. } = *response;
     let coding = page::removed_coding(&exchange.request, &head);
@@ -101,9 +108,10 @@ pub(super) async fn store(
         length: if coding.is_some() || cutting.is_some() { None } else { length },
     };
     let writer = writer.admit(admission);
-    report(reporter, varies.map_or(FetchReport::Admitted(head), FetchReport::OtherVariant));
+    report(reporter, varies.map_or(FetchReport::Admitted(head, guard.notice()), FetchReport::OtherVariant));
     let incoming = IncomingBody { body, length, pace, fetching, decoder: coding.and_then(page::decoder) };
-    let mut writer = receive_body(exchange, writer, incoming, cutting.as_mut()).await?;
+    let stages = BodyStages { exchange, cache: cached.cache, cutting: cutting.as_mut(), guard: &mut guard };
+    let mut writer = receive_body(stages, writer, incoming).await?;
     if let Some(cutting) = cutting {
         let (rest, cut) = cutting.finish(&exchange.request);
         push(&mut writer, rest);
@@ -116,6 +124,11 @@ pub(super) async fn store(
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
         return None;
     }
+    if guard.is_private() {
+        let generation = writer.generation();
+        writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
+        return guard.finish(exchange, cached.cache, &lifetime, generation).map(NextCause::Verification);
+    }
     let fetched = Fetched { requested_at, shows_counters: state.counters, check: noise_check };
     let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, fetched);
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
@@ -124,7 +137,8 @@ pub(super) async fn store(
     if let Some(body) = writer.body() {
         assets::store_assets(exchange, cached, meta.view(), &body);
     }
-    complete(exchange, &cached.cache.zone, writer, meta).zip(next)
+    let page = complete(exchange, &cached.cache.zone, writer, meta);
+    page.zip(next).map(|(page, check)| NextCause::NoiseCheck(page, check))
 }
 
 /// Returns the metadata of a page that arrived at `now`, in milliseconds since the epoch.
@@ -156,14 +170,24 @@ struct IncomingBody {
     decoder: Option<StreamDecoder>,
 }
 
+/// Stages through which a decoded body passes before it is stored.
+struct BodyStages<'a> {
+    exchange: &'a Exchange,
+    cache: &'a CachePlace,
+    /// Removal of ESI markup; `None` for other pages.
+    cutting: Option<&'a mut Cutting>,
+    /// Search for data of the visitor.
+    guard: &'a mut ResponseGuard,
+}
+
 /// Receives a body and stores it piece by piece. Returns `None` if it fails, which is logged and reported to the
 /// readers, or if no reader is left and the page is not stored.
 async fn receive_body(
-    exchange: &Exchange,
+    mut stages: BodyStages<'_>,
     mut writer: BodyWriter<PageMeta>,
     incoming: IncomingBody,
-    mut cutting: Option<&mut Cutting>,
 ) -> Option<BodyWriter<PageMeta>> {
+    let exchange = stages.exchange;
     let IncomingBody { mut body, length, mut pace, fetching, mut decoder } = incoming;
     let fail = |writer: BodyWriter<PageMeta>, what: std::fmt::Arguments<'_>| {
         exchange.request.log(LogLevel::Error, what);
@@ -186,7 +210,7 @@ async fn receive_body(
             Some(Ok(piece)) => {
                 pace.count_read(piece.len());
                 arrived += piece.len() as u64;
-                match fill(&mut writer, decoder.as_mut(), cutting.as_deref_mut(), piece).await {
+                match fill(&mut writer, decoder.as_mut(), &mut stages, piece).await {
                     FillResult::Wanted => {}
                     FillResult::Abandoned => return None,
                     FillResult::Corrupt => {
@@ -220,19 +244,20 @@ enum FillResult {
     Corrupt,
 }
 
-/// Decodes a piece of a body, cuts out ESI markup, and stores the rest. Decoded data is stored in windows; before each
+/// Decodes a piece of a body, searches it for data of the visitor, cuts out ESI markup, and stores the rest. Decoded data is stored in windows; before each
 /// further window, the writer must have capacity.
 async fn fill(
     writer: &mut BodyWriter<PageMeta>,
     mut decoder: Option<&mut StreamDecoder>,
-    mut cutting: Option<&mut Cutting>,
+    stages: &mut BodyStages<'_>,
     mut piece: Bytes,
 ) -> FillResult {
     loop {
         let Ok((window, drained)) = page::decoded(decoder.as_deref_mut(), &mut piece) else {
             return FillResult::Corrupt;
         };
-        match &mut cutting {
+        stages.guard.examine(stages.exchange, stages.cache, writer, &window);
+        match &mut stages.cutting {
             Some(cutting) => push(writer, cutting.push(&window)),
             None => drop(writer.push(window)),
         }

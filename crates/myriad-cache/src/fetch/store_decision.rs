@@ -4,17 +4,19 @@
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, ResponseHead};
 use myriad_policy::{
-    Admission, NoVarySearch, ResponseFacts, StoreRefusal, admit, invalidates_stored_page, is_large_request,
+    Admission, Leak, NoVarySearch, ResponseFacts, StoreRefusal, admit, invalidates_stored_page,
+    is_large_request,
 };
 use myriad_script::Builtin;
 use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
 
 use super::job::{FetchGoal, FetchedResponse};
 use super::report::{FetchReport, Reporter, report};
+use super::run::NextCause;
 use super::store::{AdmittedResponse, store};
-use crate::adaptive_validity::NoiseCheck;
 use crate::arrival::Arrival;
 use crate::journey_step::CacheContext;
+use crate::leak_guard::{self, FetchGuard, ResponseGuard, Verification};
 use crate::maintenance;
 use crate::other_codings;
 use crate::page;
@@ -29,12 +31,12 @@ use myriad_exchange::keys::no_vary_search::learn;
 use myriad_exchange::runtime::{CachePlace, OriginPlace, Reads};
 use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
-use myriad_store::page::{Page, PageMeta};
+use myriad_store::page::PageMeta;
 
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 
 /// Stores a response, confirms the stored page, or forwards the response to the client whose request started the fetch.
-/// Returns the stored page and a check if it must be fetched again to find its noise.
+/// Returns the reason if the page must be fetched again.
 pub(super) async fn judge(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -42,7 +44,7 @@ pub(super) async fn judge(
     reporter: Reporter,
     mut sought: FetchGoal,
     answered: FetchedResponse,
-) -> Option<(Page, NoiseCheck)> {
+) -> Option<NextCause> {
     let CacheContext { origin: place, cache } = cached;
     let FetchedResponse { response, fetching, requested_at: asked, attempts } = answered;
     purge::purge_for_origin(exchange, Some(cache), &response.head).await;
@@ -74,7 +76,21 @@ pub(super) async fn judge(
     let requested = exchange.request.received.head.fields();
     let selection =
         page::selection(fields, &cache.rules, requested, shared_headers, sought.is_for_other_codings);
-    match admission(exchange, cached, &response.head, &sought, arrival) {
+    let admission = admission(exchange, cached, &response.head, &sought, arrival);
+    let mut next = None;
+    let (admission, guard) = match admission {
+        Admission::Store(lifetime) => match guarded(exchange, cache, &response.head, sought.guard.take()) {
+            Ok(guard) => (Admission::Store(lifetime), guard),
+            Err(leak) => {
+                let generation = writer.generation();
+                next = leak
+                    .and_then(|leak| Verification::of(&exchange.request, cache, leak, &lifetime, generation));
+                (Admission::Refuse(StoreRefusal::Leak), ResponseGuard::off())
+            }
+        },
+        refused => (refused, ResponseGuard::off()),
+    };
+    match admission {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
             report(reporter, FetchReport::Refused(response, "use_stale"));
@@ -107,12 +123,32 @@ pub(super) async fn judge(
                 companion,
                 attempts,
                 noise_check,
+                guard,
             };
-            let stored = store(exchange, cached, writer, reporter, admitted).await;
-            return stored.filter(|_| !sought.own_request);
+            let next = store(exchange, cached, writer, reporter, admitted).await;
+            return next.filter(|_| !sought.own_request);
         }
     }
-    None
+    next.map(NextCause::Verification)
+}
+
+/// Returns the guard of a response's body; an error if the response must not be stored: with the leak if a field contains
+/// data of the visitor, without one if an earlier leak of the page was confirmed.
+fn guarded(
+    exchange: &Exchange,
+    cache: &CachePlace,
+    head: &ResponseHead,
+    guard: Option<FetchGuard>,
+) -> Result<ResponseGuard, Option<Leak>> {
+    let Some(guard) = guard else { return Ok(ResponseGuard::off()) };
+    let request = &exchange.request;
+    if cache.zone.leaks.is_quarantined(&request.cache.key, myriad_net::clock::now_ms()) {
+        return Err(None);
+    }
+    guard.examine(request, cache, head).map_err(|leak| {
+        leak_guard::report(request, cache, &leak);
+        Some(leak)
+    })
 }
 
 /// Parses the `No-Vary-Search` fields of a response, joined to one list; `None` without a valid value.

@@ -26,6 +26,11 @@ pub const REASONS: &[(&str, &str)] = &[
         "The origin rejected the request because it is unusually large; this does not apply to the page in general.",
     ),
     (
+        "leak",
+        "The response contained data of the visitor, such as the value of a cookie, or a response with such data was confirmed \
+             for this page recently: leak_guard did not share it. The error log names the data.",
+    ),
+    (
         "lock_timeout",
         "Another request fetched the page, and the wait for it timed out (*_cache_lock_timeout).",
     ),

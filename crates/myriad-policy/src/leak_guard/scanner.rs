@@ -15,6 +15,8 @@ pub struct Leak {
     pub kind: LeakKind,
     /// Name of the cookie or argument; empty for other kinds.
     pub name: Box<[u8]>,
+    /// Value, which must not be logged; empty for signs in HTML.
+    pub value: Box<[u8]>,
     /// Place: name of the response field, or `None` for the body.
     pub field: Option<Box<[u8]>>,
     /// Number of decoded body bytes before the data; 0 in a field.
@@ -75,38 +77,64 @@ impl LeakScanner {
         })
     }
 
-    /// Searches the fields of a response that are stored and sent to other visitors.
-    pub fn find_in_fields(&self, fields: &Fields) -> Option<Leak> {
+    /// Searches the fields of a response that are stored and sent to other visitors. A value that `is_excused` returns
+    /// true for is no leak.
+    pub fn find_in_fields(
+        &self,
+        fields: &Fields,
+        is_excused: impl Fn(LeakKind, &[u8]) -> bool,
+    ) -> Option<Leak> {
         let forms = self.forms.as_ref()?;
         fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"set-cookie")).find_map(
             |(name, value)| {
-                let (index, _) = forms.find(value, |_| true)?;
+                let (index, _) = forms.find(value, |index, _| !self.is_excused(index, &is_excused))?;
                 Some(self.leak(index, Some(name.into()), 0))
             },
         )
     }
 
-    /// Searches the next piece of the decoded body, including values that began in earlier pieces.
-    pub fn push(&mut self, piece: &[u8]) -> Option<Leak> {
+    /// Searches the next piece of the decoded body, including values that began in earlier pieces. A value that
+    /// `is_excused` returns true for is no leak; for signs in HTML, the value is empty.
+    pub fn push(&mut self, piece: &[u8], is_excused: impl Fn(LeakKind, &[u8]) -> bool) -> Option<Leak> {
         let start = self.position;
         self.position += piece.len() as u64;
-        if let Some((index, position)) = self.find_value(start, piece) {
+        if let Some((index, position)) = self.find_value(start, piece, &is_excused) {
             return Some(self.leak(index, None, position));
         }
-        let (kind, at) = self.markup.as_mut()?.push(piece)?;
-        Some(Leak { kind, name: Box::default(), field: None, position: start + at as u64 })
+        let (kind, at) = self.markup.as_mut()?.push(piece).filter(|(kind, _)| !is_excused(*kind, b""))?;
+        Some(Leak {
+            kind,
+            name: Box::default(),
+            value: Box::default(),
+            field: None,
+            position: start + at as u64,
+        })
+    }
+
+    fn is_excused(&self, index: usize, is_excused: &impl Fn(LeakKind, &[u8]) -> bool) -> bool {
+        is_excused(self.values[index].kind, &self.values[index].value)
     }
 
     /// Returns the index of a value in a piece that begins at `start`, and the position of the value in the body.
-    fn find_value(&mut self, start: u64, piece: &[u8]) -> Option<(usize, u64)> {
+    fn find_value(
+        &mut self,
+        start: u64,
+        piece: &[u8],
+        is_excused: &impl Fn(LeakKind, &[u8]) -> bool,
+    ) -> Option<(usize, u64)> {
         let forms = self.forms.as_ref()?;
         let seen = self.tail.len();
         // Only a value that begins earlier needs the joined text; the rest of the piece is not copied.
         self.tail.extend_from_slice(&piece[..piece.len().min(forms.longest)]);
-        let joined = forms.find(&self.tail, |(start, end)| start < seen && end > seen);
+        let values = &self.values;
+        let is_leak = |index: usize| !is_excused(values[index].kind, &values[index].value);
+        let joined =
+            forms.find(&self.tail, |index, (start, end)| start < seen && end > seen && is_leak(index));
         let found = match joined {
             Some((index, at)) => Some((index, start - seen as u64 + at as u64)),
-            None => forms.find(piece, |_| true).map(|(index, at)| (index, start + at as u64)),
+            None => {
+                forms.find(piece, |index, _| is_leak(index)).map(|(index, at)| (index, start + at as u64))
+            }
         };
         if piece.len() >= forms.longest {
             self.tail.clear();
@@ -119,7 +147,7 @@ impl LeakScanner {
 
     fn leak(&self, index: usize, field: Option<Box<[u8]>>, position: u64) -> Leak {
         let value = &self.values[index];
-        Leak { kind: value.kind, name: value.name.clone(), field, position }
+        Leak { kind: value.kind, name: value.name.clone(), value: value.value.clone(), field, position }
     }
 }
 
@@ -136,13 +164,13 @@ impl Forms {
         Some(Self { automaton, patterns, longest })
     }
 
-    /// Returns the index of the first value in `text` whose range `accepts` permits, and its position.
-    fn find(&self, text: &[u8], accepts: impl Fn((usize, usize)) -> bool) -> Option<(usize, usize)> {
+    /// Returns the index of the first value in `text` that `accepts` permits at its range, and its position.
+    fn find(&self, text: &[u8], accepts: impl Fn(usize, (usize, usize)) -> bool) -> Option<(usize, usize)> {
         let mut from = 0;
         while let Some(found) = self.automaton.find(Input::new(text).range(from..)) {
             let (index, is_word) = self.patterns[found.pattern().as_usize()];
             let range = (found.start(), found.end());
-            if accepts(range) && (!is_word || is_whole_word(text, range)) {
+            if accepts(index, range) && (!is_word || is_whole_word(text, range)) {
                 return Some((index, found.start()));
             }
             from = found.start() + 1;
@@ -187,7 +215,7 @@ mod tests {
     }
 
     fn position(scanner: &mut LeakScanner, pieces: &[&[u8]]) -> Option<u64> {
-        pieces.iter().find_map(|piece| scanner.push(piece)).map(|leak| leak.position)
+        pieces.iter().find_map(|piece| scanner.push(piece, |_, _| false)).map(|leak| leak.position)
     }
 
     #[test]
@@ -214,9 +242,17 @@ mod tests {
     }
 
     #[test]
+    fn excused_values_do_not_hide_others() {
+        let body = b"Hello, Margarete, your number is 20260017";
+        let mut scanner = scanner(&["Margarete", "20260017"]);
+        let leak = scanner.push(body, |_, value| value == b"Margarete").expect("a leak");
+        assert_eq!((leak.position, &*leak.value), (33, &b"20260017"[..]));
+    }
+
+    #[test]
     fn encoded_values_are_found() {
         for text in ["ann%40example.org", "YW5uQGV4YW1wbGUub3Jn", "{\"a\":\"ann@example.org\"}"] {
-            assert!(scanner(&["ann@example.org"]).push(text.as_bytes()).is_some(), "{text}");
+            assert!(scanner(&["ann@example.org"]).push(text.as_bytes(), |_, _| false).is_some(), "{text}");
         }
     }
 
@@ -231,9 +267,12 @@ mod tests {
         .collect();
         let mut scanner =
             LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), false).expect("HTML");
-        let leak = scanner.find_in_fields(&fields).expect("a leak");
+        let leak = scanner.find_in_fields(&fields, |_, _| false).expect("a leak");
         assert_eq!((leak.kind, leak.field.as_deref()), (LeakKind::NewCookie, Some(&b"Location"[..])));
-        assert_eq!(scanner.push(b"<a href='?v=abc/12345'>").map(|leak| leak.position), Some(12));
+        assert_eq!(
+            scanner.push(b"<a href='?v=abc/12345'>", |_, _| false).map(|leak| leak.position),
+            Some(12)
+        );
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl RuntimeCompiler<'_> {
 
     fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> CachePolicy {
         let cache = origin.own::<CacheSettings>();
-        let CacheRules { personal_cookies: cookies, impersonal_cookies, rfc9111, .. } =
+        let CacheRules { personal_cookies: cookies, impersonal_cookies, rfc9111, leak_guard, .. } =
             settings.feature::<CacheRules>();
         let (names, impersonal) = (lossy(&cookies.names), lossy(impersonal_cookies));
         let names_catalogue = self.scripts.catalogue();
@@ -114,6 +114,7 @@ impl RuntimeCompiler<'_> {
             impersonal: ImpersonalCookies::new(impersonal.iter().map(String::as_str)),
             authorization_in_key,
             rfc9111: *rfc9111,
+            leak_guard: *leak_guard,
             device_class: settings.feature::<DeviceClass>().on,
             announced: announcement(origin),
             shared_fetch: self.shared_fetch(settings, key),

@@ -9,11 +9,13 @@
 //! | `metadata` | metadata of a page as the store uses it |
 //! | `purge_matching` | rules of purges as functions of a page |
 //! | `fetches` | limits for concurrent and queued fetches |
+//! | `leaks` | results of the leak guard |
 
 mod counter;
 mod fetches;
 mod folder_creator;
 pub mod key;
+mod leaks;
 mod marks;
 mod metadata;
 mod page_record;
@@ -35,6 +37,7 @@ mod zone_counts;
 pub use counter::Counter;
 pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
 pub use folder_creator::FolderCreator;
+pub use leaks::{LeakFinding, LeakRecords, LeakState};
 pub use marks::PageMarks;
 pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};

@@ -14,8 +14,8 @@ use myriad_policy::{EntityTag, Lifetime, PageHistory};
 
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
-    FetchLimiter, FolderCreator, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, StoredLifetime,
-    StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
+    FetchLimiter, FolderCreator, LeakRecords, PageMarks, ProxiedFacts, PurgeLog, PurgeResults,
+    StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
 /// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
@@ -197,6 +197,8 @@ pub struct PageZone {
     pub purges: PurgeLog,
     /// Limiter of concurrent fetches of pages into the zone.
     pub fetches: Arc<FetchLimiter>,
+    /// Results of the leak guard.
+    pub leaks: LeakRecords,
 }
 
 /// Folder of a zone's files. It does not change while the zone exists.
@@ -218,6 +220,7 @@ impl PageZone {
             purge_results: PurgeResults::default(),
             purges: PurgeLog::default(),
             fetches: Arc::default(),
+            leaks: LeakRecords::default(),
         }
     }
 

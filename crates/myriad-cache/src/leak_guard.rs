@@ -1,0 +1,319 @@
+//! Leak guard of fetches (`leak_guard`): a response with data of the visitor whose request fetched it is not shared.
+//!
+//! ```text
+//! request is made -> FetchGuard: the visitor's values that the origin receives
+//! head arrives    -> FetchGuard::examine -> a field has a value: the response is refused
+//! body arrives    -> ResponseGuard::examine, piece by piece, before waiters get it
+//!                      a value is found: only the client whose request fetched it gets the response
+//! afterwards      -> Verification: the page is fetched without the values of the visitor
+//!                      value missing: confirmed, the page is not stored for the time of its validity
+//!                      value there:   coincidence, the response is stored, and the value is not searched for again
+//! ```
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use memchr::memmem;
+use myriad_encode::StreamDecoder;
+use myriad_http::{Fields, Known, ResponseHead};
+use myriad_log::LogLevel;
+use myriad_policy::{
+    Leak, LeakKind, LeakScanner, Lifetime, PersonalCookies, PrivateInput, PrivateValue, SharedFetch,
+    SharedFetchFields, StoreRefusal, VaryRule, private_values,
+};
+use myriad_store::{BodyWriter, KeyRef};
+use myriad_upstream::OriginRequest;
+
+use crate::other_codings;
+use crate::page;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::runtime::CachePlace;
+use myriad_store::page::PageMeta;
+
+/// Minimum and maximum time in milliseconds for which a page with a confirmed finding is not stored.
+const QUARANTINE_MS: (u64, u64) = (60_000, 3_600_000);
+/// Maximum number of bytes that are decoded at once.
+const WINDOW: usize = 64 << 10;
+
+/// Names of session cookies.
+static SESSIONS: LazyLock<PersonalCookies> = LazyLock::new(PersonalCookies::builtin_sessions);
+
+/// Values of a visitor that the response to a fetch must not contain.
+pub(crate) struct FetchGuard {
+    values: Vec<PrivateValue>,
+    /// True if the origin receives a session cookie.
+    sends_session: bool,
+    /// True if the values are those of an earlier request, and this one does not contain them.
+    is_verification: bool,
+}
+
+impl FetchGuard {
+    /// Returns the guard of a fetch; `None` if it is off. `sent` is the request to the origin.
+    pub(crate) fn of(request: &Request, cache: &CachePlace, sent: &OriginRequest) -> Option<Self> {
+        if !cache.rules.leak_guard {
+            return None;
+        }
+        let fields = request.received.head.fields();
+        let sent = sent.head();
+        let values = private_values(&PrivateInput {
+            fields,
+            arguments: &request.route.args,
+            client: request.client(),
+            sent,
+            key: &request.cache.key,
+        });
+        let mut cookies = fields.known_all(Known::Cookie);
+        let sends_session = cookies.any(|line| {
+            let name = SESSIONS.matches_cookie_header(line);
+            name.is_some_and(|name| memmem::find(sent, &[name, b"="].concat()).is_some())
+        });
+        Some(Self { values, sends_session, is_verification: false })
+    }
+
+    /// Returns the guard of a request that verifies a finding; `None` if the request still contains a value.
+    pub(crate) fn of_verification(verification: &Verification, sent: &OriginRequest) -> Option<Self> {
+        let has_value =
+            verification.values.iter().any(|value| memmem::find(sent.head(), &value.value).is_some());
+        let values = verification.values.clone();
+        (!has_value).then_some(Self { values, sends_session: false, is_verification: true })
+    }
+
+    /// Searches the fields of a response, and returns the guard of its body; the leak if a field contains a value.
+    pub(crate) fn examine(
+        mut self,
+        request: &Request,
+        cache: &CachePlace,
+        head: &ResponseHead,
+    ) -> Result<ResponseGuard, Leak> {
+        if !cache.rules.ignore.vary {
+            self.remove_variants(&head.fields);
+        }
+        let search = LeakScanner::new(self.values, &head.fields, &SESSIONS, self.sends_session);
+        let leaks = Excuses { request, cache };
+        let in_field = search
+            .as_ref()
+            .and_then(|search| search.find_in_fields(&head.fields, |kind, value| leaks.has(kind, value)));
+        if let Some(leak) = in_field {
+            if !self.is_verification {
+                return Err(leak);
+            }
+            leaks.add(&leak);
+        }
+        // A body that is stored in the coding of the origin is decoded for the search only.
+        let is_coded = page::removed_coding(request, head).is_none();
+        let decoder = page::origin_coding(head).filter(|_| is_coded).and_then(page::decoder);
+        Ok(ResponseGuard {
+            search,
+            decoder,
+            is_verification: self.is_verification,
+            found: None,
+            notice: LeakNotice::default(),
+        })
+    }
+
+    /// Removes the values of fields by which the response varies: visitors with different values share no page.
+    fn remove_variants(&mut self, fields: &Fields) {
+        let Ok(rule) = VaryRule::parse(fields.known_all(Known::Vary)) else { return };
+        self.values.retain(|value| match value.kind {
+            LeakKind::Cookie => !rule.has(b"cookie"),
+            LeakKind::Credentials => !rule.has(b"authorization"),
+            LeakKind::UserAgent => !rule.has(b"user-agent"),
+            _ => true,
+        });
+    }
+}
+
+/// Notice to the request that started a fetch that the response contains data of its visitor.
+#[derive(Clone, Default)]
+pub(crate) struct LeakNotice(Rc<Cell<bool>>);
+
+impl LeakNotice {
+    /// Returns the reason for which the response is not stored, if a leak was found so far.
+    pub(crate) fn reason(&self) -> Option<&'static str> {
+        self.0.get().then_some(StoreRefusal::Leak.as_str())
+    }
+}
+
+/// Search for the values of a visitor in the body of a response.
+pub(crate) struct ResponseGuard {
+    /// Search; `None` without values, or for a media type that is not searched.
+    search: Option<LeakScanner>,
+    /// Decoder of the search, for a body that is stored in the coding of the origin.
+    decoder: Option<StreamDecoder>,
+    is_verification: bool,
+    found: Option<Leak>,
+    notice: LeakNotice,
+}
+
+impl ResponseGuard {
+    /// Returns a guard that searches nothing.
+    pub(crate) fn off() -> Self {
+        Self {
+            search: None,
+            decoder: None,
+            is_verification: false,
+            found: None,
+            notice: LeakNotice::default(),
+        }
+    }
+
+    /// Returns the notice for the request that started the fetch.
+    pub(crate) fn notice(&self) -> LeakNotice {
+        self.notice.clone()
+    }
+
+    /// Searches the next piece of the body. If it contains a value, the response is withdrawn from all other clients.
+    pub(crate) fn examine(
+        &mut self,
+        exchange: &Exchange,
+        cache: &CachePlace,
+        writer: &mut BodyWriter<PageMeta>,
+        piece: &[u8],
+    ) {
+        let Some(search) = &mut self.search else { return };
+        let excuses = Excuses { request: &exchange.request, cache };
+        let Some(leak) = search_piece(search, self.decoder.as_mut(), piece, &excuses) else { return };
+        self.search = None;
+        if self.is_verification {
+            excuses.add(&leak);
+            self.is_verification = false;
+            return;
+        }
+        report(&exchange.request, cache, &leak);
+        writer.withdraw(myriad_net::clock::now_ms(), StoreRefusal::Leak.hit_for_miss_ms());
+        self.notice.0.set(true);
+        self.found = Some(leak);
+    }
+
+    /// Returns whether the response must not be stored, after its last piece: it contains data of the visitor, or it lacks
+    /// the value of an earlier response, so that the leak is confirmed.
+    pub(crate) fn is_private(&self) -> bool {
+        self.found.is_some() || self.is_verification
+    }
+
+    /// Quarantines a page whose leak is confirmed, and returns the verification that another leak needs. `generation` is
+    /// that of the fetch.
+    pub(crate) fn finish(
+        self,
+        exchange: &Exchange,
+        cache: &CachePlace,
+        lifetime: &Lifetime,
+        generation: u64,
+    ) -> Option<Verification> {
+        match self.found {
+            Some(leak) => Verification::of(&exchange.request, cache, leak, lifetime, generation),
+            None => {
+                quarantine(&exchange.request, cache, lifetime, generation);
+                None
+            }
+        }
+    }
+}
+
+/// Searches a piece of a body, which is decoded first if the search has a decoder. The search ends at invalid data.
+fn search_piece(
+    search: &mut LeakScanner,
+    decoder: Option<&mut StreamDecoder>,
+    mut piece: &[u8],
+    excuses: &Excuses<'_>,
+) -> Option<Leak> {
+    let Some(decoder) = decoder else { return search.push(piece, |kind, value| excuses.has(kind, value)) };
+    loop {
+        let mut window = Vec::new();
+        let (taken, is_drained) = decoder.push_up_to(piece, &mut window, WINDOW).ok()?;
+        let found = search.push(&window, |kind, value| excuses.has(kind, value));
+        if found.is_some() || is_drained {
+            return found;
+        }
+        piece = &piece[taken..];
+    }
+}
+
+/// Values that occur in pages by coincidence.
+struct Excuses<'a> {
+    request: &'a Request,
+    cache: &'a CachePlace,
+}
+
+impl Excuses<'_> {
+    fn has(&self, kind: LeakKind, value: &[u8]) -> bool {
+        let now = myriad_net::clock::now_ms();
+        self.cache.zone.leaks.is_coincidence(&self.name(kind, value), now)
+    }
+
+    fn add(&self, leak: &Leak) {
+        let now = myriad_net::clock::now_ms();
+        self.cache.zone.leaks.excuse(&self.request.cache.key, &self.name(leak.kind, &leak.value), now);
+    }
+
+    /// Returns the name of a value; for signs in HTML, which have none, that of the page.
+    fn name(&self, kind: LeakKind, value: &[u8]) -> Vec<u8> {
+        let value = if value.is_empty() { &self.request.cache.key } else { value };
+        [kind.as_str().as_bytes(), b" ", value].concat()
+    }
+}
+
+/// Fetch of a page without the values of the visitor, to find out whether a leak is a coincidence.
+pub(crate) struct Verification {
+    values: Vec<PrivateValue>,
+}
+
+impl Verification {
+    /// Returns the verification of a leak; `None` if it is confirmed without, or if there were too many recently.
+    pub(crate) fn of(
+        request: &Request,
+        cache: &CachePlace,
+        leak: Leak,
+        lifetime: &Lifetime,
+        generation: u64,
+    ) -> Option<Self> {
+        match leak.kind {
+            // Each response has a new value.
+            LeakKind::NewCookie | LeakKind::FormToken => {
+                quarantine(request, cache, lifetime, generation);
+                return None;
+            }
+            _ => {}
+        }
+        let leaks = &cache.zone.leaks;
+        let values = vec![PrivateValue { kind: leak.kind, name: leak.name, value: leak.value }];
+        leaks.begin_verification(&request.cache.key, myriad_net::clock::now_ms()).then_some(Self { values })
+    }
+
+    /// Returns the header fields of the request: those of a shared fetch, without cookies and credentials.
+    pub(crate) fn fields(&self, request: &Request, cache: &CachePlace) -> Option<SharedFetchFields> {
+        let rules = SharedFetch { on: true, ..cache.rules.shared_fetch.clone() };
+        let fields = request.received.head.fields();
+        rules.fields_for_origin(fields, false, &VaryRule::default(), cache.rules.device_class)
+    }
+}
+
+/// Refuses to store a page for the time of its validity, and removes stored entries older than the fetch `generation`.
+fn quarantine(request: &Request, cache: &CachePlace, lifetime: &Lifetime, generation: u64) {
+    let (least, most) = QUARANTINE_MS;
+    let until = myriad_net::clock::now_ms().saturating_add(lifetime.valid_ms.clamp(least, most));
+    cache.zone.leaks.confirm(&request.cache.key, until);
+    for key in other_codings::keys_of_page(request) {
+        cache.zone.zone.remove_older(KeyRef::new(&key), generation);
+    }
+}
+
+/// Records a leak, and logs it without the value.
+pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) {
+    let now = myriad_net::clock::now_ms();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let name = if leak.name.is_empty() { String::new() } else { format!(" \"{}\"", text(&leak.name)) };
+    let place = leak.field.as_ref().map_or("the body".to_owned(), |field| format!("field {}", text(field)));
+    let what = format!("{}{name} in {place}", leak.kind.as_str());
+    let leaks = &cache.zone.leaks;
+    let page = format!("{}{}", text(&request.route.host), text(&request.route.uri));
+    leaks.add(&request.cache.key, &page, &what, now);
+    if leaks.log_limit.admits(now) {
+        let position = leak.position;
+        request.log(
+            LogLevel::Error,
+            format_args!("leak guard: the response contains the {what} (byte {position}), and is not shared; `myriad cache leaks` lists such pages"),
+        );
+    }
+}
