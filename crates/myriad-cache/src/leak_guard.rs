@@ -186,28 +186,26 @@ impl ResponseGuard {
         self.found = Some(leak);
     }
 
-    /// Returns whether the response must not be stored, after its last piece: it contains data of the visitor, or it lacks
-    /// the value of an earlier response, so that the leak is confirmed.
-    pub(crate) fn is_private(&self) -> bool {
-        self.found.is_some() || self.is_verification
+    /// Returns whether the response must not be stored, after its last piece: it contains data of the visitor, it lacks
+    /// the value of an earlier response, so that the leak is confirmed, or a leak was confirmed meanwhile.
+    pub(crate) fn is_private(&self, request: &Request, cache: &CachePlace) -> bool {
+        let now = myriad_net::clock::now_ms();
+        self.found.is_some()
+            || self.is_verification
+            || cache.rules.leak_guard && cache.zone.leaks.is_quarantined(&request.cache.key, now)
     }
 
-    /// Quarantines a page whose leak is confirmed, and returns the verification that another leak needs. `generation` is
-    /// that of the fetch.
+    /// Quarantines a page whose leak is confirmed, and returns the verification that another leak needs.
     pub(crate) fn finish(
         self,
-        exchange: &Exchange,
+        request: &Request,
         cache: &CachePlace,
         lifetime: &Lifetime,
-        generation: u64,
     ) -> Option<Verification> {
-        match self.found {
-            Some(leak) => Verification::of(&exchange.request, cache, leak, lifetime, generation),
-            None => {
-                quarantine(&exchange.request, cache, lifetime, generation);
-                None
-            }
+        if self.is_verification {
+            quarantine(request, cache, lifetime);
         }
+        Verification::of(request, cache, self.found?, lifetime)
     }
 }
 
@@ -261,23 +259,19 @@ pub(crate) struct Verification {
 
 impl Verification {
     /// Returns the verification of a leak; `None` if it is confirmed without, or if there were too many recently.
-    pub(crate) fn of(
-        request: &Request,
-        cache: &CachePlace,
-        leak: Leak,
-        lifetime: &Lifetime,
-        generation: u64,
-    ) -> Option<Self> {
+    pub(crate) fn of(request: &Request, cache: &CachePlace, leak: Leak, lifetime: &Lifetime) -> Option<Self> {
         match leak.kind {
             // Each response has a new value.
             LeakKind::NewCookie | LeakKind::FormToken => {
-                quarantine(request, cache, lifetime, generation);
+                quarantine(request, cache, lifetime);
                 return None;
             }
             _ => {}
         }
         let leaks = &cache.zone.leaks;
-        let values = vec![PrivateValue { kind: leak.kind, name: leak.name, value: leak.value }];
+        let value = PrivateValue { kind: leak.kind, name: leak.name, value: leak.value };
+        // A sign in HTML is the same for all visitors, and not part of the request.
+        let values = if value.value.is_empty() { Vec::new() } else { vec![value] };
         leaks.begin_verification(&request.cache.key, myriad_net::clock::now_ms()).then_some(Self { values })
     }
 
@@ -289,13 +283,13 @@ impl Verification {
     }
 }
 
-/// Refuses to store a page for the time of its validity, and removes stored entries older than the fetch `generation`.
-fn quarantine(request: &Request, cache: &CachePlace, lifetime: &Lifetime, generation: u64) {
+/// Refuses to store a page for the time of its validity, and removes its stored entries.
+fn quarantine(request: &Request, cache: &CachePlace, lifetime: &Lifetime) {
     let (least, most) = QUARANTINE_MS;
     let until = myriad_net::clock::now_ms().saturating_add(lifetime.valid_ms.clamp(least, most));
     cache.zone.leaks.confirm(&request.cache.key, until);
     for key in other_codings::keys_of_page(request) {
-        cache.zone.zone.remove_older(KeyRef::new(&key), generation);
+        cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);
     }
 }
 

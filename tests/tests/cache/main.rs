@@ -3,6 +3,7 @@
 mod adaptive;
 mod encodings;
 mod fatal_errors;
+mod leak_guard;
 mod maintenance;
 mod storing;
 

@@ -124,10 +124,9 @@ pub(super) async fn store(
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
         return None;
     }
-    if guard.is_private() {
-        let generation = writer.generation();
+    if guard.is_private(&exchange.request, cached.cache) {
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
-        return guard.finish(exchange, cached.cache, &lifetime, generation).map(NextCause::Verification);
+        return guard.finish(&exchange.request, cached.cache, &lifetime).map(NextCause::Verification);
     }
     let fetched = Fetched { requested_at, shows_counters: state.counters, check: noise_check };
     let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, fetched);

@@ -82,9 +82,7 @@ pub(super) async fn judge(
         Admission::Store(lifetime) => match guarded(exchange, cache, &response.head, sought.guard.take()) {
             Ok(guard) => (Admission::Store(lifetime), guard),
             Err(leak) => {
-                let generation = writer.generation();
-                next = leak
-                    .and_then(|leak| Verification::of(&exchange.request, cache, leak, &lifetime, generation));
+                next = leak.and_then(|leak| Verification::of(&exchange.request, cache, leak, &lifetime));
                 (Admission::Refuse(StoreRefusal::Leak), ResponseGuard::off())
             }
         },

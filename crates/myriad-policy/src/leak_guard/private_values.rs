@@ -71,7 +71,7 @@ impl LeakKind {
             Self::UserAgent => "User-Agent of the request",
             Self::NewCookie => "value of the new cookie",
             Self::FormToken => "token of a form for the session",
-            Self::LoggedIn => "page of a logged-in visitor",
+            Self::LoggedIn => "sign of a logged-in visitor",
         }
     }
 }

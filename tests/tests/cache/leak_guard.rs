@@ -1,0 +1,205 @@
+//! covers: leak_guard
+//! Leak guard: a response with data of the visitor whose request fetched it is not shared.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::thread;
+
+use myriad_tests::{Answer, Call, Client, Gate, Origin, Request, Server, wait_for};
+
+use super::with;
+
+const RULES: &str = "fastcgi_cache_valid 1h; add_header Why $upstream_cache_reason always; location = /status { stub_status; }";
+const COOKIE: &str = "name=Margarete; theme=dark";
+
+/// Returns the value of the cookie `name`, or `nobody`.
+fn name_of(call: &Call) -> String {
+    let cookies = call.param("HTTP_COOKIE");
+    cookies.split("; ").find_map(|pair| pair.strip_prefix("name=")).unwrap_or("nobody").to_owned()
+}
+
+/// Sends a page that greets the visitor by name.
+fn greet(call: &mut Call) {
+    let text = format!("<body>Hello, {}!", name_of(call));
+    call.answer("Content-Type: text/html", text);
+}
+
+fn known(target: &str) -> Request {
+    Request::get(target).field("Cookie", COOKIE)
+}
+
+fn why(answer: &Answer) -> &str {
+    answer.field("Why").unwrap_or_default()
+}
+
+fn log(server: &Server) -> String {
+    std::fs::read_to_string(server.path("error.log")).expect("a log")
+}
+
+/// Waits until `count` clients wait for a response, apart from the request for this number.
+fn wait_for_clients(server: &Server, count: usize) {
+    wait_for("clients that wait", || {
+        let text = server.get("/status").text();
+        let writing =
+            text.split("Writing: ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a number");
+        writing.parse::<usize>().expect("a number") > count
+    });
+}
+
+#[test]
+fn page_with_the_value_of_a_cookie_is_for_its_client_and_quarantined() {
+    let (server, origin) = with(RULES).start(greet);
+    let own = server.fetch(&known("/account"));
+    assert_eq!((own.text().as_str(), own.cache(), why(&own)), ("<body>Hello, Margarete!", "MISS", "leak"));
+    // The page is fetched again without the cookie: the name is missing, so that the leak is confirmed.
+    wait_for("the quarantine", || {
+        let other = server.get("/account");
+        assert_eq!(other.text(), "<body>Hello, nobody!");
+        why(&other) == "leak"
+    });
+    let before = origin.count();
+    for _ in 0..3 {
+        assert_eq!(server.get("/account").text(), "<body>Hello, nobody!");
+        assert_eq!(server.fetch(&known("/account")).text(), "<body>Hello, Margarete!");
+    }
+    assert_eq!(origin.count() - before, 6, "nothing is stored");
+    let log = log(&server);
+    assert!(log.contains("leak guard: the response contains the value of the request's cookie \"name\" in the body (byte 13)"), "{log}");
+    assert!(!log.contains("Margarete"), "{log}");
+}
+
+#[test]
+fn value_that_the_page_contains_without_the_visitor_is_a_coincidence() {
+    let (server, origin) = with(RULES).start(|call| {
+        call.answer("Content-Type: text/html", "<body>An article about Margarete.");
+    });
+    assert_eq!(why(&server.fetch(&known("/article"))), "leak");
+    wait_for("the page", || server.get("/article").cache() == "HIT");
+    // The value is known as public now.
+    let before = origin.count();
+    assert_eq!(server.fetch(&known("/other")).cache(), "MISS");
+    assert_eq!(server.get("/other").cache(), "HIT");
+    assert_eq!(origin.count() - before, 1);
+}
+
+#[test]
+fn waiters_get_pages_of_their_own() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let (server, _origin) = with(RULES).start(move |call| {
+        if call.number == 1 {
+            held.pass();
+        }
+        greet(call);
+    });
+    let port = server.port;
+    let fetch = |request: Request| thread::spawn(move || Client::connect(port).fetch(&request));
+    let leader = fetch(known("/account"));
+    wait_for_clients(&server, 1);
+    let waiters: Vec<_> = (0..20).map(|_| fetch(Request::get("/account"))).collect();
+    wait_for_clients(&server, 21);
+    gate.open();
+    assert_eq!(leader.join().expect("a page").text(), "<body>Hello, Margarete!");
+    for waiter in waiters {
+        assert_eq!(waiter.join().expect("a page").text(), "<body>Hello, nobody!");
+    }
+}
+
+#[test]
+fn response_that_turns_out_to_be_personal_is_aborted_for_waiters() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let (server, _origin) = with(RULES).start(move |call| {
+        let name = name_of(call);
+        call.answer("Content-Type: text/html", format!("<body>{}", "text ".repeat(2000)));
+        if call.number == 1 {
+            held.pass();
+        }
+        call.send(format!("Hello, {name}!"));
+        call.send("The end.");
+    });
+    let mut leader = server.connect();
+    leader.send(known("/account").bytes());
+    leader.until(|bytes| bytes.len() > 5000);
+    let mut waiter = server.connect();
+    waiter.send(Request::get("/account").bytes());
+    let first = waiter.until(|bytes| bytes.len() > 5000);
+    gate.open();
+    let rest = leader.until(|bytes| bytes.windows(8).any(|text| text == b"The end."));
+    assert!(String::from_utf8_lossy(&rest).contains("Hello, Margarete!"));
+    let text = [first, waiter.rest()].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(!text.contains("Hello") && !text.contains("The end."), "{text}");
+}
+
+#[test]
+fn stored_fields_are_examined() {
+    let (server, _origin) = with(RULES).start(|call| {
+        let name = name_of(call);
+        call.answer(&format!("Content-Type: text/html\nX-Name: {name}"), "page");
+    });
+    assert_eq!(why(&server.fetch(&known("/"))), "leak");
+    server.log_has("value of the request's cookie \"name\" in field X-Name");
+    wait_for("the quarantine", || why(&server.get("/")) == "leak");
+}
+
+#[test]
+fn new_cookies_are_examined() {
+    let rules = format!("{RULES} fastcgi_ignore_headers Set-Cookie;");
+    let (server, origin) = with(&rules).start(|call| {
+        let visit = format!("visit-{:08}", call.number);
+        let head = format!("Content-Type: text/html\nSet-Cookie: visit={visit}");
+        call.answer(&head, format!("<body><a href='/?visit={visit}'>"));
+    });
+    for _ in 0..3 {
+        let answer = server.get("/new");
+        assert_eq!((answer.cache(), why(&answer)), ("MISS", "leak"));
+    }
+    assert_eq!(origin.count(), 3);
+    server.log_has("value of the new cookie \"visit\" in the body");
+}
+
+#[test]
+fn compressed_responses_are_examined() {
+    // Without gzip in this location, the response is stored in the coding of the origin.
+    let rules = format!("{RULES} gzip off;");
+    let (server, _origin) = with(&rules).start(|call| {
+        let text = format!("<body>Hello, {}!", name_of(call));
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text.as_bytes()).expect("memory");
+        let body = encoder.finish().expect("memory");
+        call.answer("Content-Type: text/html\nContent-Encoding: gzip", body);
+    });
+    let own = server.fetch(&known("/account").field("Accept-Encoding", "gzip"));
+    assert_eq!((own.cache(), why(&own)), ("MISS", "leak"));
+}
+
+#[test]
+fn pages_of_logged_in_visitors_are_not_shared_and_the_guard_can_be_off() {
+    let page =
+        |call: &mut Call| call.answer("Content-Type: text/html", "<body class=\"home logged-in\">page");
+    let (server, origin) = with(RULES).start(page);
+    assert_eq!(why(&server.get("/")), "leak");
+    // The page is the same without a login, so that it is a coincidence.
+    wait_for("the page", || server.get("/").cache() == "HIT");
+    let (off, other) = with("fastcgi_cache_valid 1h; leak_guard off;").start(greet);
+    assert_eq!(off.fetch(&known("/account")).cache(), "MISS");
+    assert_eq!(off.get("/account").text(), "<body>Hello, Margarete!");
+    assert_eq!((origin.count() >= 2, other.count()), (true, 1));
+}
+
+#[test]
+fn values_in_the_key_or_in_vary_are_no_leak() {
+    let rules = "fastcgi_cache_valid 1h; location /keyed { fastcgi_cache_key $uri$cookie_name; fastcgi_pass @ORIGIN@; }";
+    let (server, origin): (Server, Origin) = with(rules).start(|call| {
+        let text = format!("<body>Hello, {}!", name_of(call));
+        let vary = if call.uri() == "/vary" { "Vary: Cookie" } else { "X-None: 1" };
+        call.answer(&format!("Content-Type: text/html\n{vary}"), text);
+    });
+    for target in ["/keyed", "/vary"] {
+        assert_eq!(server.fetch(&known(target)).cache(), "MISS");
+        assert_eq!(server.fetch(&known(target)).cache(), "HIT");
+        assert_eq!(server.get(target).text(), "<body>Hello, nobody!");
+    }
+    assert_eq!(origin.count(), 4);
+}
