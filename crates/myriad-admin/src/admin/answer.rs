@@ -35,6 +35,7 @@ impl Administrator {
             AdminRequest::History(request) => self.history(request, tell),
             AdminRequest::Purges(request) => self.purges(request, tell),
             AdminRequest::Tags(request) => self.tags(request, tell),
+            AdminRequest::Leaks(request) => self.leaks(request, tell),
             AdminRequest::Senders(_) => self.senders(tell),
         };
         match end {

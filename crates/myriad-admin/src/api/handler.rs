@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 
-use crate::protocol::monitoring::{HistoryRequest, PurgesRequest, TagsRequest, TopsRequest};
+use crate::protocol::monitoring::{HistoryRequest, LeaksRequest, PurgesRequest, TagsRequest, TopsRequest};
 use crate::protocol::{
     AdminReply, AdminRequest as Asked, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest,
     StatsRequest, UpstreamsRequest, parse_purge, parse_upstream_change,
@@ -29,12 +29,13 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
 /// Paths of Myriad's API below the location, each described in `openapi.json`.
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 15] = [
     "cache",
     "cache/pages",
     "cache/page",
     "history",
     "inspect",
+    "leaks",
     "live",
     "memory",
     "purge",
@@ -209,6 +210,9 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
             let zone = arguments.take("zone");
             Ok(Asked::Purges(PurgesRequest { zone, limit: arguments.number("limit")? }))
         }),
+        b"leaks" => known(request, &["zone"], |arguments| {
+            Ok(Asked::Leaks(LeaksRequest { zone: arguments.take("zone"), forgive: None }))
+        }),
         b"tags" => known(request, &["zone", "match", "page", "limit"], |arguments| {
             let (zone, matching) = (arguments.take("zone"), arguments.take("match"));
             let (page, limit) = (arguments.take("page"), arguments.number("limit")?);
@@ -352,6 +356,7 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
         Asked::Stats(_) => "zones",
         Asked::Pages(_) | Asked::Page(_) => "pages",
         Asked::Purge(_) | Asked::Purges(_) => "purges",
+        Asked::Leaks(_) => "leaks",
         Asked::Upstreams(_) | Asked::ChangeUpstream(_) => "servers",
         Asked::Memory(_)
         | Asked::Live(_)

@@ -52,6 +52,7 @@ impl ApiScope {
             Asked::Purge(asked) => &mut asked.zone,
             Asked::Purges(asked) => &mut asked.zone,
             Asked::Tags(asked) => &mut asked.zone,
+            Asked::Leaks(asked) => &mut asked.zone,
             _ => {
                 return Err(format!("this API is restricted to the zone \"{own}\""));
             }

@@ -130,6 +130,17 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
     for (name, stats, _) in &disk {
         family.line(&[("zone", name), ("tier", "disk")], stats.evictions);
     }
+    let mut leaks: Vec<_> = runtime.zones.iter().map(|(name, zone)| (name.as_str(), &zone.leaks)).collect();
+    leaks.sort_by_key(|(name, _)| *name);
+    let mut family =
+        page.counter("cache_leaks_total", "Responses that were not shared because of data of a visitor");
+    for (name, leaks) in &leaks {
+        family.line(&[("zone", name)], leaks.found());
+    }
+    let mut family = page.counter("cache_leak_checks_total", "Requests to origins that verified a leak");
+    for (name, leaks) in &leaks {
+        family.line(&[("zone", name)], leaks.verifications());
+    }
     let mut family = page.counter("cache_purged_total", "Pages removed from memory by purges");
     for (name, stats) in &memory {
         family.line(&[("zone", name)], stats.purged);

@@ -8,11 +8,12 @@
 //! | `encodings` | stored bodies of a zone by coding, counted incrementally |
 //! | `stream` | live events over HTTP (`text/event-stream`) |
 //! | `live_events` | live events over the control socket |
-//! | `top_pages`, `history`, `purges`, `tags`, `senders` | responses to single requests |
+//! | `top_pages`, `history`, `purges`, `tags`, `leaks`, `senders` | responses to single requests |
 
 mod counts_snapshot;
 mod encodings;
 mod history;
+mod leaks;
 mod live_events;
 mod observer;
 mod purges;

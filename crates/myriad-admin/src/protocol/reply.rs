@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::monitoring::{
-    HistoryReport, LiveTick, PurgeEvent, SendersReport, TagsReport, TopsReport,
+    HistoryReport, LeakReport, LiveTick, PurgeEvent, SendersReport, TagsReport, TopsReport,
 };
 use crate::protocol::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
@@ -31,6 +31,8 @@ pub enum AdminReply {
     History(Box<HistoryReport>),
     /// Tags of stored pages.
     Tags(Box<TagsReport>),
+    /// Finding of the leak guard.
+    Leak(Box<LeakReport>),
     /// Senders of `X-Forwarded-For` that are not trusted proxies.
     Senders(Box<SendersReport>),
     /// Last line of a complete response.
@@ -74,6 +76,7 @@ impl AdminReply {
             Self::Tops(tops) => serde_json::to_string(tops),
             Self::History(history) => serde_json::to_string(history),
             Self::Tags(tags) => serde_json::to_string(tags),
+            Self::Leak(leak) => serde_json::to_string(leak),
             Self::Senders(senders) => serde_json::to_string(senders),
             Self::End(end) => serde_json::to_string(end),
             Self::Error(error) => serde_json::to_string(error),
@@ -100,6 +103,7 @@ mod tests {
             AdminReply::Tops(Box::default()),
             AdminReply::History(Box::default()),
             AdminReply::Tags(Box::default()),
+            AdminReply::Leak(Box::default()),
             AdminReply::End(ReplyEnd { next: Some("m1.2".into()) }),
             AdminReply::Error("no".into()),
         ] {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::monitoring::{
-    HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest,
+    HistoryRequest, LeaksRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest,
 };
 
 /// Maximum length in bytes of an administration request (a line of the control socket with its line feed, or the body
@@ -45,6 +45,8 @@ pub enum AdminRequest {
     Purges(PurgesRequest),
     /// Tags of stored pages.
     Tags(TagsRequest),
+    /// Findings of the leak guard.
+    Leaks(LeaksRequest),
     /// Senders of `X-Forwarded-For` that are not trusted proxies.
     Senders(SendersRequest),
 }
@@ -307,6 +309,7 @@ mod tests {
             AdminRequest::History(HistoryRequest::default()),
             AdminRequest::Purges(PurgesRequest::default()),
             AdminRequest::Tags(TagsRequest::default()),
+            AdminRequest::Leaks(LeaksRequest { zone: None, forgive: Some("all".into()) }),
             AdminRequest::Senders(SendersRequest {}),
         ] {
             let line = request.line();

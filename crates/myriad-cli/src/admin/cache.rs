@@ -1,9 +1,10 @@
-//! `myriad cache ls|show|stats`: lists stored pages and counters of a running server.
+//! `myriad cache ls|show|stats|leaks`: lists stored pages, counters, and findings of the leak guard of a running server.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use myriad_admin::protocol::monitoring::LeaksRequest;
 use myriad_admin::protocol::{
     AdminReply, AdminRequest, PageReport, PageRequest, PagesRequest, StatsRequest, render,
 };
@@ -18,10 +19,12 @@ Usage: myriad cache ls    [--zone Z] [--host H] [--match PATTERN]
                           [--sort hits|age|size] [--limit N] [--json]
        myriad cache show  URL|KEY [--zone Z] [--json]
        myriad cache stats [--zone Z] [--json]
+       myriad cache leaks [--zone Z] [--forgive PAGE|all] [--json]
 
 ls    lists the cached pages, in memory and on disk, one line per page
 show  prints the details of a page: every variant with its encodings
 stats prints the size and the usage of the zones, and the results of requests
+leaks lists responses that contained data of a visitor, and were not shared
 
   --zone Z        : only this zone (default: all)
   --host H        : only pages of this host
@@ -29,6 +32,8 @@ stats prints the size and the usage of the zones, and the results of requests
                     wildcard, the whole of it; without `*`, a part of it
   --sort BY       : hits (most first), age (oldest first), size (largest first)
   --limit N       : at most N pages
+  --forgive PAGE  : remove the findings of this page (host and path as in the
+                    list of leaks), so that it can be stored again
   --json          : one JSON object per line
 
 Which server:
@@ -45,6 +50,7 @@ const OPTIONS: &[KnownOption] = &[
     ("--match", true),
     ("--sort", true),
     ("--limit", true),
+    ("--forgive", true),
     ("--json", false),
 ];
 
@@ -85,26 +91,30 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
         }),
         ["show", page] => AdminRequest::Page(PageRequest { page: page.to_owned(), zone, body: false }),
         ["stats"] => AdminRequest::Stats(StatsRequest { zone }),
+        ["leaks"] => AdminRequest::Leaks(LeaksRequest { zone, forgive: words.value("--forgive") }),
         ["show"] => {
             return Err("cache show: give a URL, or a key from `myriad cache ls --json`".into());
         }
-        [] => return Err("cache: give ls, show or stats (see myriad cache --help)".into()),
-        ["ls" | "stats", other, ..] | ["show", _, other, ..] => {
+        [] => return Err("cache: give ls, show, stats or leaks (see myriad cache --help)".into()),
+        ["ls" | "stats" | "leaks", other, ..] | ["show", _, other, ..] => {
             return Err(format!("cache {}: {}", plain[0], too_much(other, "cache")));
         }
         [other, ..] => {
-            let near = match myriad_conf::nearest(other, ["ls", "show", "stats"]) {
+            let near = match myriad_conf::nearest(other, ["ls", "show", "stats", "leaks"]) {
                 Some(near) => format!(", did you mean \"{near}\"?"),
                 None => String::new(),
             };
             return Err(format!(
-                "cache: unknown command \"{other}\"; use ls, show or stats{near} (see myriad cache --help)"
+                "cache: unknown command \"{other}\"; use ls, show, stats or leaks{near} (see myriad cache --help)"
             ));
         }
     };
     let of_list = ["--host", "--match", "--sort", "--limit"].into_iter().find(|option| words.has(option));
     if let (Some(option), false) = (of_list, matches!(request, AdminRequest::Pages(_))) {
         return Err(format!("cache {}: {option} is only valid with ls", plain[0]));
+    }
+    if words.has("--forgive") && !matches!(request, AdminRequest::Leaks(_)) {
+        return Err(format!("cache {}: --forgive is only valid with leaks", plain[0]));
     }
     let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(Some(CacheCommand { words, request, sort, limit }))
@@ -153,6 +163,7 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode, String> {
         match &command.request {
             AdminRequest::Stats(_) => eprintln!("myriad: no cache zone matches"),
             AdminRequest::Page(asked) => eprintln!("myriad: page {} is not cached", asked.page),
+            AdminRequest::Leaks(_) => eprintln!("myriad: no leaks found"),
             _ => eprintln!("myriad: no cached page matches"),
         }
     }
@@ -176,6 +187,7 @@ fn write(
             Ok((!first || output.line(&render::list_head())?) && output.line(&render::list_line(page))?)
         }
         AdminReply::Page(page) => block(output, &render::page(page), first),
+        AdminReply::Leak(leak) => output.line(&render::leak(leak)),
         AdminReply::Zone(zone) => block(output, &render::zone(zone), first),
         _ => Ok(true),
     }

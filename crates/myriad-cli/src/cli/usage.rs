@@ -19,7 +19,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad php ...        (the same for any other PHP system)
        myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
-       myriad cache ls | show URL | stats        (each has its --help)
+       myriad cache ls | show URL | stats | leaks (each has its --help)
        myriad memory
        myriad upstream ls | down | drain | up [GROUP [SERVER]]
        myriad upgrade [-p prefix] [-c filename] | --pid-file FILE

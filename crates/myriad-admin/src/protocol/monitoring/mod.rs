@@ -7,10 +7,12 @@ mod request;
 mod tick;
 
 pub use reports::{
-    HistoryReport, HistorySeries, InspectReport, InspectedLine, PurgeEvent, ReasonCount, SenderReport,
-    SendersReport, TagReport, TagsReport, TextChangeReport, TopPage, TopsReport,
+    HistoryReport, HistorySeries, InspectReport, InspectedLine, LeakReport, PurgeEvent, ReasonCount,
+    SenderReport, SendersReport, TagReport, TagsReport, TextChangeReport, TopPage, TopsReport,
 };
-pub use request::{HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest};
+pub use request::{
+    HistoryRequest, LeaksRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest,
+};
 pub use tick::{
     ConnectionCounts, EncodingTotal, FirstByteTimes, LiveTick, Percentiles, QueueReport, TickCounts,
     TierSize, WorkerTick, ZoneTick,

@@ -161,6 +161,28 @@ pub struct TextChangeReport {
     pub after: String,
 }
 
+/// Finding of the leak guard: a response that contained data of its visitor, and was not shared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LeakReport {
+    /// Time of the last such response, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Name of the cache zone.
+    pub zone: String,
+    /// Host and path of the page.
+    pub page: String,
+    /// Kind, name and place of the data; never the data.
+    pub what: String,
+    /// `suspected`, `confirmed` (the page differs without the data) or `coincidence` (the page is the same without it).
+    pub state: String,
+    /// Time until which the page is not stored, in milliseconds since the epoch; 0 if the finding is not confirmed.
+    pub until_ms: u64,
+    /// Number of such responses.
+    pub count: u64,
+    /// Current time, in milliseconds since the epoch.
+    pub now_ms: u64,
+}
+
 /// Cache tags of stored pages, the most frequent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -55,6 +55,17 @@ pub struct TagsRequest {
     pub limit: Option<u64>,
 }
 
+/// Request for the findings of the leak guard.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LeaksRequest {
+    /// Name of the cache zone; `None` for all.
+    pub zone: Option<String>,
+    /// Host and path of the page whose findings are removed, so that it can be stored again; `all` for all pages. The
+    /// response contains the remaining findings.
+    pub forgive: Option<String>,
+}
+
 /// Request for the senders of `X-Forwarded-For` that are not trusted proxies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

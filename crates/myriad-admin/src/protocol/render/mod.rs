@@ -1,6 +1,7 @@
 //! Reports as lines for a terminal, with aligned columns.
 
 mod amount;
+mod leak;
 mod list;
 mod memory;
 mod page;
@@ -9,6 +10,7 @@ mod purge;
 mod zone;
 
 pub use amount::{count, duration, size};
+pub use leak::leak;
 pub use list::{list_head, list_line};
 pub use memory::memory;
 pub use page::page;
