@@ -15,6 +15,10 @@ const CHOICES: &str = include_str!("choice_cookies.list");
 /// Built-in list of login and session cookies, one name pattern per line.
 const SESSIONS: &str = include_str!("session_cookies.list");
 
+/// Built-in list of session cookies of common frameworks, which is part of [`PersonalCookies::builtin`] and of
+/// [`PersonalCookies::builtin_sessions`].
+const FRAMEWORKS: &str = include_str!("framework_sessions.list");
+
 /// Set of cookie name patterns; cheap to clone. Requests with a cookie of `personal_cookies` do not use shared pages.
 ///
 /// Names are compared as PHP parses them: it skips white space before a name, converts `.`, space and `[` to `_`, and
@@ -38,21 +42,20 @@ impl PersonalCookies {
 
     /// Returns the built-in list of personal cookies.
     pub fn builtin() -> PersonalCookies {
-        PersonalCookies::parse(&[BUILTIN, CHOICES].concat())
+        PersonalCookies::parse(&[BUILTIN, FRAMEWORKS, CHOICES].concat())
     }
 
     /// Returns the built-in list without choices such as a currency, whose values may be part of the cache key.
     pub fn builtin_without_choices() -> PersonalCookies {
-        PersonalCookies::parse(BUILTIN)
+        PersonalCookies::parse(&[BUILTIN, FRAMEWORKS].concat())
     }
 
     /// Returns the built-in list of login and session cookies, whose values are secrets of a visitor.
     pub fn builtin_sessions() -> PersonalCookies {
-        PersonalCookies::parse(SESSIONS)
+        PersonalCookies::parse(&[SESSIONS, FRAMEWORKS].concat())
     }
 
-    /// Parses patterns in the format of the built-in list: one per line, `#` starts a comment, a trailing `*` matches
-    /// any rest, a trailing `[a-f0-9]+` matches hexadecimal digits.
+    /// Parses patterns in the format of the built-in list: one per line, `#` starts a comment, a `*` matches any text, a trailing `[a-f0-9]+` matches hexadecimal digits.
     pub fn parse(list: &str) -> PersonalCookies {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         PersonalCookies::from_patterns(lines.filter_map(CookiePattern::parse).collect())

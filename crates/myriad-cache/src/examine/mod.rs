@@ -1,7 +1,9 @@
-//! Checks of cache directives that depend on each other: missing keys, and keys that lack an input of the page.
+//! Checks of cache directives that depend on each other: missing keys, keys that lack an input of the
+//! page, and session cookies that are not personal.
 
 mod key_without_host;
 mod missing_key;
+mod omitted_sessions;
 mod unkeyed_input;
 mod variables;
 
@@ -13,5 +15,6 @@ pub(crate) use missing_key::examine as block;
 /// Adds findings about the cache keys of all locations in the `http` block.
 pub(crate) fn http(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     key_without_host::examine(http, findings);
+    omitted_sessions::examine(http, findings);
     unkeyed_input::examine(http, findings);
 }

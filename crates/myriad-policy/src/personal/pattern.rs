@@ -3,7 +3,7 @@
 /// Suffix of a pattern that matches one or more hexadecimal digits.
 const HEX: &str = "[a-f0-9]+";
 
-/// Pattern of cookie names: a name, or a prefix of names.
+/// Pattern of cookie names: a name, or a prefix of names with an optional suffix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CookiePattern {
     /// Literal start of the name, converted by [`as_php`].
@@ -12,11 +12,13 @@ pub(super) struct CookiePattern {
 }
 
 /// Rest of the cookie name, after the stem, that a pattern matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum NameRest {
     Nothing,
     Anything,
     HexDigits,
+    /// Any text and this suffix, converted by [`as_php`].
+    Suffix(Box<[u8]>),
 }
 
 impl CookiePattern {
@@ -27,6 +29,8 @@ impl CookiePattern {
             (stem, NameRest::Anything)
         } else if let Some(stem) = text.strip_suffix(HEX) {
             (stem, NameRest::HexDigits)
+        } else if let Some((stem, suffix)) = text.split_once('*') {
+            (stem, NameRest::Suffix(suffix.bytes().map(as_php).collect()))
         } else {
             (text, NameRest::Nothing)
         };
@@ -35,7 +39,7 @@ impl CookiePattern {
 
     /// Returns whether a matching name may start with `byte`.
     pub(super) fn may_begin_with(&self, byte: u8) -> bool {
-        match (self.stem.first(), self.rest) {
+        match (self.stem.first(), &self.rest) {
             (Some(first), _) => *first == as_php(byte),
             (None, NameRest::HexDigits) => is_hash_digit(byte),
             (None, _) => true,
@@ -48,10 +52,15 @@ impl CookiePattern {
         if !stem.iter().zip(&self.stem).all(|(byte, wanted)| as_php(*byte) == *wanted) {
             return false;
         }
-        match self.rest {
+        match &self.rest {
             // `name[key]` is an element of the PHP array `name`; code that checks if `name` is empty finds it set.
             NameRest::Nothing => matches!(rest, [] | [b'[', ..]),
             NameRest::Anything => true,
+            NameRest::Suffix(suffix) => {
+                rest.split_at_checked(rest.len().wrapping_sub(suffix.len())).is_some_and(|(_, end)| {
+                    end.iter().zip(suffix).all(|(byte, wanted)| as_php(*byte) == *wanted)
+                })
+            }
             NameRest::HexDigits => !rest.is_empty() && rest.iter().copied().all(is_hash_digit),
         }
     }

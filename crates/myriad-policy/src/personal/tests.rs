@@ -25,10 +25,21 @@ const PERSONAL: &[&str] = &[
     "bp_x",
     "SimpleSAMLSessionID",
     "duo_x",
+    "JSESSIONID",
+    "ASP.NET_SessionId",
+    "connect.sid",
+    "koa:sess.sig",
+    "_shop_session",
+    "sb-abc-auth-token",
 ];
 
 const SHARED: &[&str] = &[
     "wordpress_test_cookie",
+    "_session",
+    "_shop_sessions",
+    "shop_session_seen",
+    "sb-auth-token",
+    "mysid",
     "wordpress_",
     "wordpress_0123xyz",
     "wordpress",

@@ -1,0 +1,37 @@
+//! Detection of caches that share pages between visitors with session cookies.
+
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::{Handler, Settings};
+use myriad_conf::{Diagnostic, Span};
+
+use crate::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
+
+/// Adds a warning for caches whose `personal_cookies` omits the built-in list, unless the key contains all cookies. It is
+/// reported once per file.
+pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
+    let mut reported: Vec<Span> = Vec::new();
+    for span in http.levels().into_iter().filter_map(span_of_cache) {
+        if reported.iter().all(|known| known.file != span.file) {
+            reported.push(span);
+            findings.push(warning(span));
+        }
+    }
+}
+
+/// Returns the place of a cache that shares pages between visitors with session cookies.
+fn span_of_cache(settings: &Settings) -> Option<Span> {
+    let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return None };
+    let origin = settings.origin(*protocol);
+    let CacheZone::Zone(zone) = &origin.own::<CacheSettings>().zone else { return None };
+    let is_omitted = !settings.feature::<CacheRules>().personal_cookies.builtin;
+    (is_omitted && !cache_key(origin).lossy().contains("$http_cookie")).then_some(zone.span)
+}
+
+fn warning(span: Span) -> Diagnostic {
+    let message = "the cache shares pages between visitors with session cookies such as PHPSESSID, JSESSIONID or laravel_session: \
+         \"personal_cookies\" omits the built-in list";
+    Diagnostic::warning(span, message).help(
+        "write \"personal_cookies default NAME...;\", or add the cookies that change pages to the key; leak_guard only detects \
+         values that a page contains",
+    )
+}

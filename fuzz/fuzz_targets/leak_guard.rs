@@ -1,0 +1,24 @@
+//! Fields of a request and a response in pieces. No input makes the search panic, and a cookie that the response repeats as a
+//! word of its own is found wherever the response is divided.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_http::Fields;
+use myriad_policy::{LeakScanner, PersonalCookies, PrivateInput, private_values};
+
+fuzz_target!(|input: (&[u8], &[u8], &[u8], usize)| {
+    let (cookie, arguments, page, at) = input;
+    let fields: Fields = [(&b"Cookie"[..], cookie), (b"Authorization", arguments), (b"User-Agent", page)].into_iter().collect();
+    let sent = [cookie, arguments, page].concat();
+    let values = private_values(&PrivateInput { fields: &fields, arguments, client: None, sent: &sent, key: b"" });
+    let word = values.iter().map(|value| value.value.clone()).find(|value| value.is_ascii());
+    let sessions = PersonalCookies::builtin_sessions();
+    let Some(mut scanner) = LeakScanner::new(values, &Fields::new(), &sessions, true) else { return };
+    let page = match &word {
+        Some(word) => [page, b" ", word, b" "].concat(),
+        None => page.to_vec(),
+    };
+    let (first, second) = page.split_at(at.checked_rem(page.len() + 1).unwrap_or(0));
+    let found = [first, second].into_iter().any(|piece| scanner.push(piece, |_, _| false).is_some());
+    assert!(found || word.is_none());
+});
