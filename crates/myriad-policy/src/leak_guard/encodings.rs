@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 
-use crate::leak_guard::private_values::MIN_LENGTH;
+use crate::leak_guard::private_values::{MAX_LENGTH, MIN_LENGTH};
 
 /// Form of a value in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,9 @@ pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
         html(value, b"&#39;"),
         json(value),
     ];
-    let whole = words.into_iter().map(|bytes| EncodedForm { bytes, is_whole_word: true });
+    // The rest of a shortened value may follow.
+    let is_whole_word = value.len() < MAX_LENGTH;
+    let whole = words.into_iter().map(|bytes| EncodedForm { bytes, is_whole_word });
     let parts = (0..3)
         .flat_map(|offset| base64(value, offset))
         .map(|bytes| EncodedForm { bytes, is_whole_word: false });

@@ -13,7 +13,7 @@ use super::encodings::url_decoded;
 /// Minimum length in bytes of a value that identifies a visitor. Shorter values occur in pages by chance.
 pub(super) const MIN_LENGTH: usize = 8;
 /// Maximum length in bytes of a value that is searched for; of a longer one, the first bytes are.
-const MAX_LENGTH: usize = 512;
+pub(super) const MAX_LENGTH: usize = 64;
 /// Maximum number of values of a request that are searched for.
 const MAX_VALUES: usize = 48;
 /// Parts of names of arguments whose values are secrets.

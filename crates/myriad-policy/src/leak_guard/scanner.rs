@@ -1,6 +1,6 @@
 //! Search for private values in a response, while it arrives.
 
-use aho_corasick::{AhoCorasick, Input};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, Match, Span, packed};
 use myriad_http::{Fields, Known};
 
 use super::encodings::encoded_forms;
@@ -40,7 +40,7 @@ pub struct LeakScanner {
 /// Automaton that finds the forms of all values.
 #[derive(Debug)]
 struct Forms {
-    automaton: AhoCorasick,
+    automaton: PatternSearch,
     /// For each pattern of the automaton, the index of its value, and true if it counts only as a whole word.
     patterns: Vec<(usize, bool)>,
     /// Length in bytes of the longest pattern.
@@ -159,7 +159,8 @@ impl Forms {
             .flat_map(|(index, value)| encoded_forms(&value.value).into_iter().map(move |form| (index, form)))
             .collect();
         let longest = forms.iter().map(|(_, form)| form.bytes.len()).max()?;
-        let automaton = AhoCorasick::new(forms.iter().map(|(_, form)| &form.bytes)).ok()?;
+        let automaton =
+            PatternSearch::of(&forms.iter().map(|(_, form)| &form.bytes[..]).collect::<Vec<_>>())?;
         let patterns = forms.iter().map(|(index, form)| (*index, form.is_whole_word)).collect();
         Some(Self { automaton, patterns, longest })
     }
@@ -167,7 +168,7 @@ impl Forms {
     /// Returns the index of the first value in `text` that `accepts` permits at its range, and its position.
     fn find(&self, text: &[u8], accepts: impl Fn(usize, (usize, usize)) -> bool) -> Option<(usize, usize)> {
         let mut from = 0;
-        while let Some(found) = self.automaton.find(Input::new(text).range(from..)) {
+        while let Some(found) = self.automaton.find(text, from) {
             let (index, is_word) = self.patterns[found.pattern().as_usize()];
             let range = (found.start(), found.end());
             if accepts(index, range) && (!is_word || is_whole_word(text, range)) {
@@ -176,6 +177,33 @@ impl Forms {
             from = found.start() + 1;
         }
         None
+    }
+}
+
+/// Search for many patterns in one pass.
+#[derive(Debug)]
+enum PatternSearch {
+    /// By vector instructions, for up to about a hundred patterns.
+    Packed(packed::Searcher),
+    /// By an automaton. It is used for one page only: to build a DFA would take longer than the search.
+    Automaton(AhoCorasick),
+}
+
+impl PatternSearch {
+    fn of(patterns: &[&[u8]]) -> Option<Self> {
+        if let Some(searcher) = packed::Searcher::new(patterns) {
+            return Some(Self::Packed(searcher));
+        }
+        let kind = Some(AhoCorasickKind::ContiguousNFA);
+        AhoCorasick::builder().kind(kind).build(patterns).ok().map(Self::Automaton)
+    }
+
+    /// Returns the first match that begins at `from` or later.
+    fn find(&self, text: &[u8], from: usize) -> Option<Match> {
+        match self {
+            Self::Packed(searcher) => searcher.find_in(text, Span::from(from..text.len())),
+            Self::Automaton(automaton) => automaton.find(Input::new(text).range(from..)),
+        }
     }
 }
 
