@@ -538,3 +538,29 @@ fn the_api_changes_servers_where_it_may_purge_too() {
     assert!(seen.starts_with("{\"servers\":[{\"block\":\"http\",\"group\":\"pair\""), "{seen}");
     assert_eq!(seen.matches("\"ordered\":true").count(), 1, "{seen}");
 }
+
+#[test]
+fn leaks_are_listed_and_forgiven() {
+    let (server, _origin) = SITE.start(|call| {
+        let text = format!("cookies: {}", call.param("HTTP_COOKIE"));
+        call.answer("Content-Type: text/plain", text);
+    });
+    assert_eq!(refused(&server, &["cache", "leaks"]), (Some(2), "myriad: no leaks found\n".to_owned()));
+    server.fetch(&Request::get("/a?x=1").field("Cookie", "name=Margarete"));
+    let mut list = String::new();
+    wait_for("the confirmation", || {
+        list = told(&server, &["cache", "leaks"]);
+        list.contains("confirmed")
+    });
+    let line = "confirmed    localhost/a: value of the request's cookie \"name\" in the body, not stored for ";
+    assert!(list.contains(line) && !list.contains("Margarete"), "{list}");
+    assert!(told(&server, &["cache", "leaks", "--json"]).contains("\"state\":\"confirmed\""));
+    assert_eq!(server.get("/a?x=1").cache(), "MISS");
+    assert_eq!(server.get("/a?x=1").cache(), "MISS");
+    let (code, text) = refused(&server, &["cache", "leaks", "--forgive", "localhost/b"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("no finding of the leak guard for \"localhost/b\""), "{text}");
+    assert_eq!(refused(&server, &["cache", "leaks", "--forgive", "localhost/a"]).0, Some(2));
+    server.get("/a?x=1");
+    assert_eq!(server.get("/a?x=1").cache(), "HIT");
+}

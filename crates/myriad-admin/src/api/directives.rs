@@ -22,7 +22,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 )
 .differs("supports the paths of NGINX Plus except `stream/zone_sync` and zones of `keyval`; adds Myriad's own paths \
      `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and for inspection `live`, `memory`, `tops`, \
-     `history`, `purges`, `tags`, `inspect`, `reasons`, and `writes` for applications; `zone=NAME` and `secret_sha256=HASH` restrict access")];
+     `history`, `purges`, `leaks`, `tags`, `inspect`, `reasons`, and `writes` for applications; `zone=NAME` and `secret_sha256=HASH` restrict access")];
 
 /// Parses `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
