@@ -552,7 +552,8 @@ fn leaks_are_listed_and_forgiven() {
         list = told(&server, &["cache", "leaks"]);
         list.contains("confirmed")
     });
-    let line = "confirmed    localhost/a: value of the request's cookie \"name\" in the body, not stored for ";
+    let line =
+        "confirmed    localhost/a: value of the request's cookie \"name\" in the body, not stored for ";
     assert!(list.contains(line) && !list.contains("Margarete"), "{list}");
     assert!(told(&server, &["cache", "leaks", "--json"]).contains("\"state\":\"confirmed\""));
     assert_eq!(server.get("/a?x=1").cache(), "MISS");
