@@ -9,9 +9,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::abort::reject_fetch;
-use super::job::{FetchGoal, FetchJob};
+use super::job::{FetchGoal, FetchJob, NextCause};
 use super::report::{FetchReport, Reporter};
-use super::run::{NextCause, NextFetch, run};
+use super::run::{NextFetch, run};
 use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;

@@ -10,10 +10,10 @@ use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
 use crate::journey_step::OwnedCacheContext;
-use crate::leak_guard::FetchGuard;
+use crate::leak_guard::{FetchGuard, Verification};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::UpstreamTarget;
-use myriad_store::page::{FetchAdmission, FetchPermit, PageMeta};
+use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta};
 
 /// Data of a fetch's task.
 pub(super) struct FetchJob {
@@ -71,4 +71,12 @@ pub(super) struct FetchedResponse {
     pub requested_at: u64,
     /// Attempts of the fetch, which report a fatal error of the application at the end of the body.
     pub attempts: Attempts,
+}
+
+/// Reason for which a page is fetched again at once.
+pub(super) enum NextCause {
+    /// The page that the first fetch stored differs from the page before: to find its noise.
+    NoiseCheck(Page, NoiseCheck),
+    /// The first response contained a value of the visitor: to find out whether this is a coincidence.
+    Verification(Verification),
 }

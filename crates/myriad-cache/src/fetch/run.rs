@@ -10,13 +10,11 @@ use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, SentTracker};
 
 use super::abort::{abort_fetch, reject_fetch};
-use super::job::{FetchJob, FetchedResponse};
+use super::job::{FetchJob, FetchedResponse, NextCause};
 use super::no_response::{NoResponse, is_of_the_origin};
 use super::report::{FetchReport, report};
 use super::store_decision::judge;
-use crate::adaptive_validity::NoiseCheck;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
-use crate::leak_guard::Verification;
 use crate::maintenance;
 use crate::origin_protection;
 use myriad_exchange::exchange::{Exchange, Request};
@@ -24,7 +22,7 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_exchange::runtime::UpstreamTarget;
 use myriad_origin::fetch::fetch as origin_fetch;
 use myriad_origin::group;
-use myriad_store::page::{FetchAdmission, Page, PageMeta};
+use myriad_store::page::{FetchAdmission, PageMeta};
 
 /// Reason why a fetch has no response.
 enum FetchError {
@@ -98,14 +96,6 @@ pub(super) struct NextFetch {
     pub held: OwnedCacheContext,
     /// Reason for which the page is fetched again.
     pub cause: NextCause,
-}
-
-/// Reason for which a page is fetched again at once.
-pub(super) enum NextCause {
-    /// The page that the first fetch stored differs from the page before: to find its noise.
-    NoiseCheck(Page, NoiseCheck),
-    /// The first response contained a value of the visitor: to find out whether this is a coincidence.
-    Verification(Verification),
 }
 
 /// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client.

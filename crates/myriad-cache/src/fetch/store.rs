@@ -15,8 +15,8 @@ use myriad_store::{
 };
 use myriad_upstream::{Attempts, OriginResponse};
 
+use super::job::NextCause;
 use super::report::{FetchReport, Reporter, report};
-use super::run::NextCause;
 use crate::adaptive_validity::{self, Fetched, NoiseCheck};
 use crate::assets;
 use crate::companion::CompanionPage;

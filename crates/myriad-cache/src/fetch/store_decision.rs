@@ -10,9 +10,8 @@ use myriad_policy::{
 use myriad_script::Builtin;
 use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
 
-use super::job::{FetchGoal, FetchedResponse};
+use super::job::{FetchGoal, FetchedResponse, NextCause};
 use super::report::{FetchReport, Reporter, report};
-use super::run::NextCause;
 use super::store::{AdmittedResponse, store};
 use crate::arrival::Arrival;
 use crate::journey_step::CacheContext;

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 
-use crate::leak_guard::private_values::{MAX_LENGTH, MIN_LENGTH};
+/// Minimum length in bytes of a value that identifies a visitor. Shorter values occur in pages by chance.
+pub(super) const MIN_LENGTH: usize = 8;
+/// Maximum length in bytes of a value that is searched for; of a longer one, the first bytes are.
+pub(super) const MAX_LENGTH: usize = 64;
 
 /// Form of a value in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,12 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use memchr::memmem;
 use myriad_http::{Fields, Known};
 
-use super::encodings::url_decoded;
+use super::encodings::{MAX_LENGTH, MIN_LENGTH, url_decoded};
 
-/// Minimum length in bytes of a value that identifies a visitor. Shorter values occur in pages by chance.
-pub(super) const MIN_LENGTH: usize = 8;
-/// Maximum length in bytes of a value that is searched for; of a longer one, the first bytes are.
-pub(super) const MAX_LENGTH: usize = 64;
 /// Maximum number of values of a request that are searched for.
 const MAX_VALUES: usize = 48;
 /// Parts of names of arguments whose values are secrets.
