@@ -274,13 +274,14 @@ impl Verification {
         let values = if value.value.is_empty() { Vec::new() } else { vec![value] };
         leaks.begin_verification(&request.cache.key, myriad_net::clock::now_ms()).then_some(Self { values })
     }
+}
 
-    /// Returns the header fields of the request: those of a shared fetch, without cookies and credentials.
-    pub(crate) fn fields(&self, request: &Request, cache: &CachePlace) -> Option<SharedFetchFields> {
-        let rules = SharedFetch { on: true, ..cache.rules.shared_fetch.clone() };
-        let fields = request.received.head.fields();
-        rules.fields_for_origin(fields, false, &VaryRule::default(), cache.rules.device_class)
-    }
+/// Returns the header fields of a request that verifies a leak: those of a shared fetch, without cookies and credentials of the
+/// visitor.
+pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> Option<SharedFetchFields> {
+    let rules = SharedFetch { on: true, ..cache.rules.shared_fetch.clone() };
+    let fields = request.received.head.fields();
+    rules.fields_for_origin(fields, false, &VaryRule::default(), cache.rules.device_class)
 }
 
 /// Refuses to store a page for the time of its validity, and removes its stored entries.

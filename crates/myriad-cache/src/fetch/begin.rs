@@ -16,7 +16,7 @@ use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
 use crate::journey_step::CacheContext;
-use crate::leak_guard::{FetchGuard, Verification};
+use crate::leak_guard::{self, FetchGuard, Verification};
 use crate::other_codings;
 use crate::page;
 use crate::shared_fetch_headers;
@@ -100,6 +100,28 @@ enum FetchCause {
     Verification(Verification),
 }
 
+/// Data of a [`FetchCause`].
+#[derive(Default)]
+struct CauseParts {
+    reporter: Reporter,
+    permit: Option<RefreshPermit>,
+    noise_check: Option<NoiseCheck>,
+    verification: Option<Verification>,
+}
+
+impl FetchCause {
+    fn into_parts(self) -> CauseParts {
+        let none = CauseParts::default();
+        match self {
+            Self::Request(sender) => CauseParts { reporter: Some(sender), ..none },
+            Self::Expiry => none,
+            Self::Early(permit) => CauseParts { permit: Some(permit), ..none },
+            Self::NoiseCheck(check) => CauseParts { noise_check: Some(check), ..none },
+            Self::Verification(verification) => CauseParts { verification: Some(verification), ..none },
+        }
+    }
+}
+
 /// Builds the request to the origin and spawns the task of the fetch. Returns `None` if the request cannot be built or
 /// has no target; the waiters are then released.
 fn begin(
@@ -108,14 +130,7 @@ fn begin(
     (writer, entry): (FlightWriter<PageMeta>, FetchAdmission),
     cause: FetchCause,
 ) -> Option<JoinHandle<()>> {
-    let (mut reporter, mut spent, mut noise_check, mut verification) = (None::<_>, None, None, None);
-    match cause {
-        FetchCause::Request(sender) => reporter = Reporter::Some(sender),
-        FetchCause::Expiry => {}
-        FetchCause::Early(permit) => spent = Some(permit),
-        FetchCause::NoiseCheck(check) => noise_check = Some(check),
-        FetchCause::Verification(values) => verification = Some(values),
-    }
+    let CauseParts { reporter, permit, noise_check, verification } = cause.into_parts();
     let CacheContext { origin, cache } = cached;
     let Ok(chosen) = group::target_of_place(exchange, origin) else {
         writer.fail(StoreFailure(502));
@@ -132,7 +147,7 @@ fn begin(
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
     let shared_headers = match &verification {
-        Some(verification) => verification.fields(&exchange.request, cache),
+        Some(_) => leak_guard::anonymous_fields(&exchange.request, cache),
         None => shared_fetch_headers::of(&exchange.request, cache, writer.previous()),
     };
     let purpose = FetchPurpose::Store {
@@ -186,7 +201,7 @@ fn begin(
         admission: entry,
         target: chosen,
         reporter,
-        permit: spent,
+        permit,
         goal: sought,
     };
     // Boxed, because the runtime moves the future several times.

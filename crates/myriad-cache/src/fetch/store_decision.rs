@@ -85,7 +85,7 @@ pub(super) async fn judge(
                 (Admission::Refuse(StoreRefusal::Leak), ResponseGuard::off())
             }
         },
-        refused => (refused, ResponseGuard::off()),
+        refused @ Admission::Refuse(_) => (refused, ResponseGuard::off()),
     };
     match admission {
         Admission::Store(_) if stays => {

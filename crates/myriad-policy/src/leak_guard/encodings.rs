@@ -33,7 +33,7 @@ pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
     let is_whole_word = value.len() < MAX_LENGTH;
     let whole = words.into_iter().map(|bytes| EncodedForm { bytes, is_whole_word });
     let parts = (0..3)
-        .flat_map(|offset| base64(value, offset))
+        .filter_map(|offset| base64(value, offset))
         .map(|bytes| EncodedForm { bytes, is_whole_word: false });
     let mut forms: Vec<EncodedForm> = Vec::new();
     for form in whole.chain(parts) {

@@ -210,7 +210,9 @@ impl PatternSearch {
 /// Returns whether no letter or digit continues the text before or after a range. The ends of `text` count as ends of words.
 fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
     let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    !(start > 0 && is_word(start - 1) && is_word(start)) && !(is_word(end) && is_word(end - 1))
+    let begins_inside = start > 0 && is_word(start - 1) && is_word(start);
+    let ends_inside = is_word(end) && is_word(end - 1);
+    !begins_inside && !ends_inside
 }
 
 /// Returns whether a media type is text. A response without a type counts as text.
