@@ -4,8 +4,7 @@
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, ResponseHead};
 use myriad_policy::{
-    Admission, Leak, NoVarySearch, ResponseFacts, StoreRefusal, admit, invalidates_stored_page,
-    is_large_request,
+    Admission, NoVarySearch, ResponseFacts, StoreRefusal, admit, invalidates_stored_page, is_large_request,
 };
 use myriad_script::Builtin;
 use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
@@ -76,17 +75,8 @@ pub(super) async fn judge(
     let selection =
         page::selection(fields, &cache.rules, requested, shared_headers, sought.is_for_other_codings);
     let admission = admission(exchange, cached, &response.head, &sought, arrival);
-    let mut next = None;
-    let (admission, guard) = match admission {
-        Admission::Store(lifetime) => match guarded(exchange, cache, &response.head, sought.guard.take()) {
-            Ok(guard) => (Admission::Store(lifetime), guard),
-            Err(leak) => {
-                next = leak.and_then(|leak| Verification::of(&exchange.request, cache, leak, &lifetime));
-                (Admission::Refuse(StoreRefusal::Leak), ResponseGuard::off())
-            }
-        },
-        refused @ Admission::Refuse(_) => (refused, ResponseGuard::off()),
-    };
+    let (admission, guard, verification) =
+        guarded_admission(&exchange.request, cache, &response.head, admission, sought.guard.take());
     match admission {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
@@ -126,26 +116,32 @@ pub(super) async fn judge(
             return next.filter(|_| !sought.own_request);
         }
     }
-    next.map(NextCause::Verification)
+    verification.map(NextCause::Verification)
 }
 
-/// Returns the guard of a response's body; an error if the response must not be stored: with the leak if a field contains
-/// data of the visitor, without one if an earlier leak of the page was confirmed.
-fn guarded(
-    exchange: &Exchange,
+/// Refuses an admitted response if a field contains data of the visitor, or if an earlier leak of the page was confirmed.
+/// Returns the guard of its body, and the verification that a leak needs.
+fn guarded_admission(
+    request: &Request,
     cache: &CachePlace,
     head: &ResponseHead,
+    admission: Admission,
     guard: Option<FetchGuard>,
-) -> Result<ResponseGuard, Option<Leak>> {
-    let Some(guard) = guard else { return Ok(ResponseGuard::off()) };
-    let request = &exchange.request;
+) -> (Admission, ResponseGuard, Option<Verification>) {
+    let (Admission::Store(lifetime), Some(guard)) = (&admission, guard) else {
+        return (admission, ResponseGuard::off(), None);
+    };
+    let refusal = Admission::Refuse(StoreRefusal::Leak);
     if cache.zone.leaks.is_quarantined(&request.cache.key, myriad_net::clock::now_ms()) {
-        return Err(None);
+        return (refusal, ResponseGuard::off(), None);
     }
-    guard.examine(request, cache, head).map_err(|leak| {
-        leak_guard::report(request, cache, &leak);
-        Some(leak)
-    })
+    match guard.examine(request, cache, head) {
+        Ok(guard) => (admission, guard, None),
+        Err(leak) => {
+            leak_guard::report(request, cache, &leak);
+            (refusal, ResponseGuard::off(), Verification::of(request, cache, leak, lifetime))
+        }
+    }
 }
 
 /// Parses the `No-Vary-Search` fields of a response, joined to one list; `None` without a valid value.
