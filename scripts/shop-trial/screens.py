@@ -1,5 +1,6 @@
 """Checks the small cart in Chromium, counts the requests to PHP per page view, and compares screenshots of pages from the cache and from PHP."""
 
+import itertools
 import pathlib
 import re
 import time
@@ -11,7 +12,7 @@ from trial import STORED
 from visitors import AGENT
 
 VIEWS, TRIES, MOST_VIEWS = 20, 3, 15
-DOT = b'<i style="position:absolute;left:3px;top:3px;width:1px;height:1px;background:#0a7"></i>'
+DOT = b'<i style="position:fixed;z-index:2147483647;left:3px;top:3px;width:1px;height:1px;background:#0a7"></i>'
 SHOWN = ("home", "mug", "products", "post", "blocks")
 ITEMS = """(() => {
     const number = (text) => Number((text || '').replace(/[^0-9]/g, '') || 0);
@@ -22,6 +23,12 @@ ITEMS = """(() => {
 })()"""
 WIDGET = """[...document.querySelectorAll('.widget_shopping_cart_content')].map((cart) =>
     [...cart.querySelectorAll('.quantity')].reduce((sum, item) => sum + parseInt(item.textContent), 0))"""
+# Texts and attributes that scripts compute from the data of the page.
+COMPUTED = """[...document.querySelectorAll('*')].map((element) => {
+    const names = element.getAttributeNames().filter((name) => name.startsWith('data-wp-bind--')).map((name) => name.slice(14));
+    const text = element.hasAttribute('data-wp-text') ? [element.textContent] : [];
+    return [...names.map((name) => `${element.tagName} ${name}=${name === 'value' ? element.value : element.getAttribute(name)}`), ...text];
+}).flat()"""
 COUPON = """(() => {
     document.querySelector('#coupon_code').value = %r;
     document.querySelector('button[name="apply_coupon"]').click();
@@ -102,30 +109,32 @@ def _count_requests(shop, browser, shopper):
 
 
 def _shot(shop, browser, shopper, url, replaced):
-    """Returns a screenshot of a page and its cache status."""
+    """Returns a screenshot of a page, its cache status, and what its scripts have computed."""
     page = browser.page((shopper.visitor, AGENT))
     try:
         page.open(_absolute(shop, url), replaced)
-        return page.screenshot(), page.fields.get("x-cache", "")
+        return page.screenshot(), page.fields.get("x-cache", ""), page.evaluate(COMPUTED)
     finally:
         page.close()
 
 
 def _compare_screen(shop, browser, shopper, url):
-    """Returns the screenshots of a page from the cache and from PHP, and the pixels that differ; None if it does not come from the cache.
+    """Returns the screenshots of a page from the cache and from PHP, and the differences as a text; None if it does not come from the cache.
 
     A visible change of the shop between the two, by a scheduled task, is not repeated.
     """
     for _ in range(TRIES):
         expected = shop.site.php_page(url, shopper.visitor)
-        shot, cache = _shot(shop, browser, shopper, url, None)
+        shot, cache, computed = _shot(shop, browser, shopper, url, None)
         if cache not in STORED:
             return None
-        php, _ = _shot(shop, browser, shopper, url, (expected.status, expected.fields, expected.body))
-        different = png.differing_pixels(shot, php)
-        if different[0] == 0:
+        php, _, wanted = _shot(shop, browser, shopper, url, (expected.status, expected.fields, expected.body))
+        count, first = png.differing_pixels(shot, php)
+        different = [f"{count} pixels differ, the first at {first}"] if count else []
+        different += [f"scripts compute {one!r} in place of {other!r}" for one, other in itertools.zip_longest(computed, wanted) if one != other][:1]
+        if not different:
             break
-    return shot, php, different
+    return shot, php, "; ".join(different)
 
 
 def _check_comparison(shop, browser, shopper, url, shot):
@@ -146,14 +155,14 @@ def _compare_screens(shop, browser, shopper):
         if found is None:
             continue
         *shots, different = found
-        compared, equal = compared + 1, equal + (different[0] == 0)
-        if different[0] == 0 and equal == 1:
+        compared, equal = compared + 1, equal + (not different)
+        if not different and equal == 1:
             _check_comparison(shop, browser, shopper, url, shots[0])
-        elif different[0]:
+        elif different:
             path = f"{shop.options.prefix}-{shop.theme}-{name}-{re.sub('[^a-z]', '', shopper.name)}"
             for kind, taken in zip(("myriad", "php"), shots):
                 pathlib.Path(f"{path}-{kind}.png").write_bytes(taken)
-            shop.note("other pixels", shopper, answer, "", f"{different[0]} pixels differ, the first at {different[1]}: {path}-*.png", "screenshots")
+            shop.note("other pixels", shopper, answer, "", f"{different}: {path}-*.png", "screenshots")
     return f"{equal} of {compared} equal, {len(SHOWN) - compared} from PHP"
 
 
