@@ -5,9 +5,9 @@
 //! head arrives    -> FetchGuard::examine -> a field has a value: the response is refused
 //! body arrives    -> ResponseGuard::examine, piece by piece, before waiters get it
 //!                      a value is found: only the client whose request fetched it gets the response
-//! afterwards      -> Verification: the page is fetched without the values of the visitor
-//!                      value missing: confirmed, the page is not stored for the time of its validity
-//!                      value there:   coincidence, the response is stored, and the value is not searched for again
+//! afterwards      -> Verification: the page is fetched without the cookies of the visitor; this response is not stored
+//!                      value missing: confirmed; after two values, the page is not stored for the time of its validity
+//!                      value there:   coincidence, the value is not searched for in this page for an hour
 //! ```
 
 use std::cell::Cell;
@@ -19,20 +19,23 @@ use myriad_encode::StreamDecoder;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_log::LogLevel;
 use myriad_policy::{
-    Leak, LeakKind, LeakScanner, Lifetime, PersonalCookies, PrivateInput, PrivateValue, SharedFetch,
-    SharedFetchFields, StoreRefusal, VaryRule, private_values,
+    Leak, LeakKind, LeakScanner, Lifetime, PersonalCookies, PrivateInput, PrivateValue, SharedFetchFields,
+    StoreRefusal, VaryRule, private_values,
 };
 use myriad_store::{BodyWriter, KeyRef};
 use myriad_upstream::OriginRequest;
 
 use crate::other_codings;
 use crate::page;
+use myriad_admin::protocol::escape_bytes;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
 
 /// Minimum and maximum time in milliseconds for which a page with a confirmed finding is not stored.
 const QUARANTINE_MS: (u64, u64) = (60_000, 3_600_000);
+/// Maximum length in bytes of names and paths in findings.
+const MAX_NAME: usize = 256;
 /// Maximum number of bytes that are decoded at once.
 const WINDOW: usize = 64 << 10;
 
@@ -44,8 +47,8 @@ pub(crate) struct FetchGuard {
     values: Vec<PrivateValue>,
     /// True if the origin receives a session cookie.
     sends_session: bool,
-    /// True if the values are those of an earlier request, and this one does not contain them.
-    is_verification: bool,
+    /// Set if the values are those of an earlier request, and this one does not contain them.
+    verification: Option<Verification>,
 }
 
 impl FetchGuard {
@@ -68,15 +71,14 @@ impl FetchGuard {
             let name = SESSIONS.matches_cookie_header(line);
             name.is_some_and(|name| memmem::find(sent, &[name, b"="].concat()).is_some())
         });
-        Some(Self { values, sends_session, is_verification: false })
+        Some(Self { values, sends_session, verification: None })
     }
 
-    /// Returns the guard of a request that verifies a finding; `None` if the request still contains a value.
-    pub(crate) fn of_verification(verification: &Verification, sent: &OriginRequest) -> Option<Self> {
-        let has_value =
-            verification.values.iter().any(|value| memmem::find(sent.head(), &value.value).is_some());
+    /// Returns the guard of a request that verifies a finding; `None` if the request still contains the value.
+    pub(crate) fn of_verification(verification: Verification, sent: &OriginRequest) -> Option<Self> {
+        let has_value = verification.values.iter().any(|value| value.occurs_in(sent.head()));
         let values = verification.values.clone();
-        (!has_value).then_some(Self { values, sends_session: false, is_verification: true })
+        (!has_value).then_some(Self { values, sends_session: false, verification: Some(verification) })
     }
 
     /// Searches the fields of a response, and returns the guard of its body; the leak if a field contains a value.
@@ -90,26 +92,23 @@ impl FetchGuard {
             self.remove_variants(&head.fields);
         }
         let search = LeakScanner::new(self.values, &head.fields, &SESSIONS, self.sends_session);
-        let leaks = Excuses { request, cache };
+        let excuses = Excuses { request, cache };
         let in_field = search
             .as_ref()
-            .and_then(|search| search.find_in_fields(&head.fields, |kind, value| leaks.has(kind, value)));
-        if let Some(leak) = in_field {
-            if !self.is_verification {
-                return Err(leak);
-            }
-            leaks.add(&leak);
+            .and_then(|search| search.find_in_fields(&head.fields, |kind, value| excuses.has(kind, value)));
+        let mut verification = self.verification;
+        match (in_field, &mut verification) {
+            (Some(leak), None) => return Err(leak),
+            (Some(leak), Some(verification)) => verification.note(&leak),
+            (None, _) => {}
+        }
+        if let Some(verification) = &mut verification {
+            verification.is_comparable = head.status == verification.status;
         }
         // A body that is stored in the coding of the origin is decoded for the search only.
         let is_coded = page::removed_coding(request, head).is_none();
         let decoder = page::origin_coding(head).filter(|_| is_coded).and_then(page::decoder);
-        Ok(ResponseGuard {
-            search,
-            decoder,
-            is_verification: self.is_verification,
-            found: None,
-            notice: LeakNotice::default(),
-        })
+        Ok(ResponseGuard { search, decoder, verification, found: None, notice: LeakNotice::default() })
     }
 
     /// Removes the values of fields by which the response varies: visitors with different values share no page.
@@ -141,7 +140,8 @@ pub(crate) struct ResponseGuard {
     search: Option<LeakScanner>,
     /// Decoder of the search, for a body that is stored in the coding of the origin.
     decoder: Option<StreamDecoder>,
-    is_verification: bool,
+    /// Set if the response is only requested to verify a finding, and not stored.
+    verification: Option<Verification>,
     found: Option<Leak>,
     notice: LeakNotice,
 }
@@ -149,13 +149,7 @@ pub(crate) struct ResponseGuard {
 impl ResponseGuard {
     /// Returns a guard that searches nothing.
     pub(crate) fn off() -> Self {
-        Self {
-            search: None,
-            decoder: None,
-            is_verification: false,
-            found: None,
-            notice: LeakNotice::default(),
-        }
+        Self { search: None, decoder: None, verification: None, found: None, notice: LeakNotice::default() }
     }
 
     /// Returns the notice for the request that started the fetch.
@@ -174,38 +168,39 @@ impl ResponseGuard {
         let Some(search) = &mut self.search else { return };
         let excuses = Excuses { request: &exchange.request, cache };
         let Some(leak) = search_piece(search, self.decoder.as_mut(), piece, &excuses) else { return };
-        self.search = None;
-        if self.is_verification {
-            excuses.add(&leak);
-            self.is_verification = false;
+        if let Some(verification) = &mut self.verification {
+            verification.note(&leak);
             return;
         }
+        self.search = None;
         report(&exchange.request, cache, &leak);
         writer.withdraw(myriad_net::clock::now_ms(), StoreRefusal::Leak.hit_for_miss_ms());
         self.notice.0.set(true);
         self.found = Some(leak);
     }
 
-    /// Returns whether the response must not be stored, after its last piece: it contains data of the visitor, it lacks
-    /// the value of an earlier response, so that the leak is confirmed, or a leak was confirmed meanwhile.
+    /// Returns whether the response must not be stored, after its last piece: it contains data of the visitor, it was
+    /// requested to verify a finding, or the page was quarantined meanwhile.
     pub(crate) fn is_private(&self, request: &Request, cache: &CachePlace) -> bool {
         let now = myriad_net::clock::now_ms();
         self.found.is_some()
-            || self.is_verification
+            || self.verification.is_some()
             || cache.rules.leak_guard && cache.zone.leaks.is_quarantined(&request.cache.key, now)
     }
 
-    /// Quarantines a page whose leak is confirmed, and returns the verification that another leak needs.
+    /// Records the result of a verification, and returns the verification that a new leak needs. `status` is that of the
+    /// response.
     pub(crate) fn finish(
         self,
         request: &Request,
         cache: &CachePlace,
         lifetime: &Lifetime,
+        status: u16,
     ) -> Option<Verification> {
-        if self.is_verification {
-            quarantine(request, cache, lifetime);
+        if let Some(verification) = self.verification {
+            verification.finish(request, cache, lifetime);
         }
-        Verification::of(request, cache, self.found?, lifetime)
+        Verification::of(request, cache, self.found?, lifetime, status)
     }
 }
 
@@ -240,64 +235,108 @@ impl Excuses<'_> {
         self.cache.zone.leaks.is_coincidence(&self.name(kind, value), now)
     }
 
-    fn add(&self, leak: &Leak) {
-        let now = myriad_net::clock::now_ms();
-        self.cache.zone.leaks.excuse(&self.request.cache.key, &self.name(leak.kind, &leak.value), now);
-    }
-
-    /// Returns the name of a value; for signs in HTML, which have none, that of the page.
+    /// Returns the name of a value in this page.
     fn name(&self, kind: LeakKind, value: &[u8]) -> Vec<u8> {
-        let value = if value.is_empty() { &self.request.cache.key } else { value };
-        [kind.as_str().as_bytes(), b" ", value].concat()
+        [kind.as_str().as_bytes(), b" ", value, b" ", &self.request.cache.key].concat()
     }
 }
 
 /// Fetch of a page without the values of the visitor, to find out whether a leak is a coincidence.
 pub(crate) struct Verification {
+    kind: LeakKind,
+    /// Value; empty for a sign in HTML.
+    value: Box<[u8]>,
+    /// The value to search for, if it is not a sign in HTML.
     values: Vec<PrivateValue>,
+    /// Status of the response with the leak.
+    status: u16,
+    /// True if this response has the same status.
+    is_comparable: bool,
+    /// True if this response has the value, too.
+    is_coincidence: bool,
 }
 
 impl Verification {
-    /// Returns the verification of a leak; `None` if it is confirmed without, or if there were too many recently.
-    pub(crate) fn of(request: &Request, cache: &CachePlace, leak: Leak, lifetime: &Lifetime) -> Option<Self> {
+    /// Returns the verification of a leak in a response with this status; `None` if no fetch could verify it, or if there
+    /// were too many recently.
+    pub(crate) fn of(
+        request: &Request,
+        cache: &CachePlace,
+        leak: Leak,
+        lifetime: &Lifetime,
+        status: u16,
+    ) -> Option<Self> {
         match leak.kind {
+            LeakKind::Cookie | LeakKind::UserAgent | LeakKind::LoggedIn => {}
             // Each response has a new value.
             LeakKind::NewCookie | LeakKind::FormToken => {
-                quarantine(request, cache, lifetime);
+                confirm(request, cache, &leak.value, lifetime);
                 return None;
             }
-            _ => {}
+            // The request without the value would be for another page, or the configuration adds the value.
+            LeakKind::Argument | LeakKind::Credentials | LeakKind::Address => return None,
         }
-        let leaks = &cache.zone.leaks;
-        let value = PrivateValue { kind: leak.kind, name: leak.name, value: leak.value };
-        // A sign in HTML is the same for all visitors, and not part of the request.
-        let values = if value.value.is_empty() { Vec::new() } else { vec![value] };
-        leaks.begin_verification(&request.cache.key, myriad_net::clock::now_ms()).then_some(Self { values })
+        if !cache.zone.leaks.begin_verification(&request.cache.key, myriad_net::clock::now_ms()) {
+            return None;
+        }
+        let (kind, value) = (leak.kind, leak.value);
+        let private = PrivateValue { kind, name: leak.name, value: value.clone() };
+        let values = if value.is_empty() { Vec::new() } else { vec![private] };
+        Some(Self { kind, value, values, status, is_comparable: false, is_coincidence: false })
+    }
+
+    /// Records data in the response; data of other kinds is that of the verification itself.
+    fn note(&mut self, leak: &Leak) {
+        self.is_coincidence |= leak.kind == self.kind && leak.value == self.value;
+    }
+
+    /// Records the result, if the response can be compared.
+    fn finish(&self, request: &Request, cache: &CachePlace, lifetime: &Lifetime) {
+        if !self.is_comparable {
+            return;
+        }
+        if self.is_coincidence {
+            let name = Excuses { request, cache }.name(self.kind, &self.value);
+            cache.zone.leaks.excuse(&request.cache.key, &name, myriad_net::clock::now_ms());
+        } else {
+            confirm(request, cache, &self.value, lifetime);
+        }
     }
 }
 
-/// Returns the header fields of a request that verifies a leak: those of a shared fetch, without cookies and credentials of the
-/// visitor.
-pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> Option<SharedFetchFields> {
-    let rules = SharedFetch { on: true, ..cache.rules.shared_fetch.clone() };
+/// Returns the header fields of a request that verifies a leak: those of a shared fetch, or those of the client, without
+/// cookies, credentials and `User-Agent`.
+pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> SharedFetchFields {
     let fields = request.received.head.fields();
-    rules.fields_for_origin(fields, false, &VaryRule::default(), cache.rules.device_class)
+    let rules = &cache.rules.shared_fetch;
+    let shared = rules.fields_for_origin(fields, false, &VaryRule::default(), cache.rules.device_class);
+    let shared = shared.filter(|_| rules.on);
+    let fields = shared.as_ref().map_or(fields, |shared| &shared.fields);
+    let is_of_visitor =
+        |known| matches!(known, Some(Known::Cookie | Known::Authorization | Known::UserAgent));
+    let sent = fields.iter_known().filter(|(known, ..)| !is_of_visitor(*known));
+    SharedFetchFields {
+        fields: sent.map(|(_, name, value)| (name, value)).collect(),
+        varies: VaryRule::default(),
+    }
 }
 
-/// Refuses to store a page for the time of its validity, and removes its stored entries.
-fn quarantine(request: &Request, cache: &CachePlace, lifetime: &Lifetime) {
+/// Records a confirmed leak. After two values, the page is not stored for the time of its validity, and its stored entries
+/// are removed.
+fn confirm(request: &Request, cache: &CachePlace, value: &[u8], lifetime: &Lifetime) {
     let (least, most) = QUARANTINE_MS;
     let until = myriad_net::clock::now_ms().saturating_add(lifetime.valid_ms.clamp(least, most));
-    cache.zone.leaks.confirm(&request.cache.key, until);
-    for key in other_codings::keys_of_page(request) {
-        cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);
+    if cache.zone.leaks.confirm(&request.cache.key, value, until) {
+        for key in other_codings::keys_of_page(request) {
+            cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);
+        }
     }
 }
 
 /// Records a leak, and logs it without the value.
 pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) {
     let now = myriad_net::clock::now_ms();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let text = |bytes: &[u8]| escape_bytes(&bytes[..bytes.len().min(MAX_NAME)]);
     let name = if leak.name.is_empty() { String::new() } else { format!(" \"{}\"", text(&leak.name)) };
     let place = leak.field.as_ref().map_or("the body".to_owned(), |field| format!("field {}", text(field)));
     let what = format!("{}{name} in {place}", leak.kind.as_str());

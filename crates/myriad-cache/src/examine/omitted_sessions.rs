@@ -24,7 +24,9 @@ fn span_of_cache(settings: &Settings) -> Option<Span> {
     let origin = settings.origin(*protocol);
     let CacheZone::Zone(zone) = &origin.own::<CacheSettings>().zone else { return None };
     let is_omitted = !settings.feature::<CacheRules>().personal_cookies.builtin;
-    (is_omitted && !cache_key(origin).lossy().contains("$http_cookie")).then_some(zone.span)
+    let key = cache_key(origin);
+    let has_cookie = ["$http_cookie", "$cookie_"].iter().any(|variable| key.lossy().contains(variable));
+    (is_omitted && !has_cookie).then_some(zone.span)
 }
 
 fn warning(span: Span) -> Diagnostic {

@@ -147,7 +147,7 @@ fn begin(
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
     let shared_headers = match &verification {
-        Some(_) => leak_guard::anonymous_fields(&exchange.request, cache),
+        Some(_) => Some(leak_guard::anonymous_fields(&exchange.request, cache)),
         None => shared_fetch_headers::of(&exchange.request, cache, writer.previous()),
     };
     let purpose = FetchPurpose::Store {
@@ -167,7 +167,7 @@ fn begin(
             return None;
         }
     };
-    let guard = match &verification {
+    let guard = match verification {
         // The configuration sends a value to the origin in another way: nothing can be verified.
         Some(verification) => Some(FetchGuard::of_verification(verification, &request)?),
         None => FetchGuard::of(&exchange.request, cache, &request),

@@ -85,6 +85,7 @@ pub(super) async fn store(
         mut guard,
     } = admitted;
     let OriginResponse { head, body, .. } = *response;
+    let status = head.status;
     let coding = page::removed_coding(&exchange.request, &head);
     let mut meta = page_meta(exchange, cached, &head, lifetime, now, coding);
     let varies = selection
@@ -126,7 +127,7 @@ pub(super) async fn store(
     }
     if guard.is_private(&exchange.request, cached.cache) {
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
-        return guard.finish(&exchange.request, cached.cache, &lifetime).map(NextCause::Verification);
+        return guard.finish(&exchange.request, cached.cache, &lifetime, status).map(NextCause::Verification);
     }
     let fetched = Fetched { requested_at, shows_counters: state.counters, check: noise_check };
     let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, fetched);

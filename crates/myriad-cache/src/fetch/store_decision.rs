@@ -139,7 +139,7 @@ fn guarded_admission(
         Ok(guard) => (admission, guard, None),
         Err(leak) => {
             leak_guard::report(request, cache, &leak);
-            (refusal, ResponseGuard::off(), Verification::of(request, cache, leak, lifetime))
+            (refusal, ResponseGuard::off(), Verification::of(request, cache, leak, lifetime, head.status))
         }
     }
 }

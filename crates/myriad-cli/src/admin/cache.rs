@@ -33,7 +33,8 @@ leaks lists responses that contained data of a visitor, and were not shared
   --sort BY       : hits (most first), age (oldest first), size (largest first)
   --limit N       : at most N pages
   --forgive PAGE  : remove the findings of this page (host and path as in the
-                    list of leaks), so that it can be stored again
+                    list of leaks), so that it can be stored again;
+                    all: those of all pages
   --json          : one JSON object per line
 
 Which server:
@@ -159,6 +160,10 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode, String> {
         }
     };
     output.finish()?;
+    let is_forgiven = matches!(&command.request, AdminRequest::Leaks(request) if request.forgive.is_some());
+    if is_forgiven {
+        return Ok(exit_code_for(true));
+    }
     if !any {
         match &command.request {
             AdminRequest::Stats(_) => eprintln!("myriad: no cache zone matches"),

@@ -23,10 +23,12 @@ pub(super) struct EncodedForm {
 pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
     let words = [
         value.to_vec(),
-        url_encoded(value, false),
-        url_encoded(value, true),
+        url_encoded(value, false, "0123456789ABCDEF"),
+        url_encoded(value, true, "0123456789ABCDEF"),
+        url_encoded(value, false, "0123456789abcdef"),
         html(value, b"&#039;"),
         html(value, b"&#39;"),
+        html(value, b"&#x27;"),
         json(value),
     ];
     // The rest of a shortened value may follow.
@@ -71,14 +73,15 @@ pub(super) fn url_decoded(value: &[u8], plus_is_space: bool) -> Cow<'_, [u8]> {
     Cow::Owned(decoded)
 }
 
-/// Encodes a value as in an URL (RFC 3986 section 2.1), with a space as `+` or `%20`.
-fn url_encoded(value: &[u8], space_is_plus: bool) -> Vec<u8> {
+/// Encodes a value as in an URL (RFC 3986 section 2.1), with a space as `+` or `%20`, and these hexadecimal digits.
+fn url_encoded(value: &[u8], space_is_plus: bool, digits: &str) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(value.len());
+    let digit = |number: u8| digits.as_bytes()[usize::from(number)];
     for byte in value {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(*byte),
             b' ' if space_is_plus => encoded.push(b'+'),
-            other => encoded.extend_from_slice(format!("%{other:02X}").as_bytes()),
+            other => encoded.extend_from_slice(&[b'%', digit(other >> 4), digit(other & 15)]),
         }
     }
     encoded

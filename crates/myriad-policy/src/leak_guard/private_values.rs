@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use memchr::memmem;
 use myriad_http::{Fields, Known};
 
-use super::encodings::{MAX_LENGTH, MIN_LENGTH, url_decoded};
+use super::encodings::{MAX_LENGTH, MIN_LENGTH, encoded_forms, url_decoded};
 
 /// Maximum number of values of a request that are searched for.
 const MAX_VALUES: usize = 48;
@@ -83,6 +83,16 @@ pub struct PrivateValue {
     pub value: Box<[u8]>,
 }
 
+impl PrivateValue {
+    /// Returns whether a text contains the value in any form.
+    pub fn occurs_in(&self, text: &[u8]) -> bool {
+        let has = |text: &[u8]| {
+            encoded_forms(&self.value).iter().any(|form| memmem::find(text, &form.bytes).is_some())
+        };
+        has(text) || has(&url_decoded(text, true))
+    }
+}
+
 /// Request whose response may be stored and shared.
 #[derive(Clone, Copy, Debug)]
 pub struct PrivateInput<'a> {
@@ -148,6 +158,8 @@ impl PrivateValues<'_> {
         let decoded = url_decoded(value, true);
         if is_private && !is_public_text(&decoded) {
             self.add(kind, name, value, &decoded);
+            // A `+` is a space for PHP, but not for all applications.
+            self.add(kind, name, value, &url_decoded(value, false));
         }
         for email in emails(&decoded).filter(|email| **email != *decoded || !is_private) {
             self.add(kind, name, value, email);
@@ -175,7 +187,9 @@ impl PrivateValues<'_> {
         if value.len() < MIN_LENGTH || self.found.len() >= MAX_VALUES || self.found.iter().any(is_known) {
             return;
         }
-        let is_in_key = |text: &[u8]| memmem::find(self.input.key, text).is_some();
+        let key = url_decoded(self.input.key, true);
+        let is_in_key =
+            |text: &[u8]| memmem::find(self.input.key, text).or_else(|| memmem::find(&key, text)).is_some();
         if memmem::find(self.input.sent, sent).is_some() && !is_in_key(value) && !is_in_key(sent) {
             self.found.push(PrivateValue { kind, name: name.into(), value: value.into() });
         }
@@ -205,16 +219,20 @@ fn looks_like_secret(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'='))
 }
 
-/// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], a path or an URL, a date, or a short number.
+/// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three bytes; a path or an
+/// URL; a date; or a number of up to ten digits.
 fn is_public_text(text: &[u8]) -> bool {
     let is_url =
         |text: &[u8]| text.starts_with(b"/") || text.starts_with(b"http://") || text.starts_with(b"https://");
-    let is_date =
-        text.iter().all(|byte| byte.is_ascii_digit() || b"-:./TZ +".contains(byte)) && text.len() < 26;
-    is_url(text) || is_date || is_time_zone(text) || {
-        let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_'));
-        words.all(|word| word.len() < 4 || is_public_word(word))
-    }
+    let is_date = text.iter().all(|byte| byte.is_ascii_digit() || b"-:./TZ +".contains(byte))
+        && text.len() < 26
+        && (text.len() <= 10 || !text.iter().all(u8::is_ascii_digit));
+    is_url(text) || is_date || is_time_zone(text) || has_public_words(text)
+}
+
+fn has_public_words(text: &[u8]) -> bool {
+    let words = || text.split(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_'));
+    words().any(is_public_word) && words().all(|word| word.len() < 4 || is_public_word(word))
 }
 
 fn is_public_word(word: &[u8]) -> bool {
@@ -323,6 +341,32 @@ mod tests {
             found(&[("Cookie", cookies)], "id=12345678&q=a+long+text", "/wholesale-7"),
             ["=192.0.2.7"]
         );
+    }
+
+    #[test]
+    fn numbers_and_names_are_private() {
+        let cookies = "card=123456789012; name=Eva+Kim+Lee; session=ab+cd/ef12==";
+        let values = [
+            "card=123456789012",
+            "name=Eva Kim Lee",
+            "name=Eva+Kim+Lee",
+            "session=ab cd/ef12==",
+            "session=ab+cd/ef12==",
+        ];
+        assert_eq!(found(&[("Cookie", cookies)], "", "/")[..5], values);
+    }
+
+    #[test]
+    fn value_occurs_in_a_text_in_any_form() {
+        let value = PrivateValue {
+            kind: LeakKind::Cookie,
+            name: Box::default(),
+            value: (*b"ann@example.org").into(),
+        };
+        for text in ["x=ann@example.org", "x=ann%40example%2eorg", "x=YW5uQGV4YW1wbGUub3Jn"] {
+            assert!(value.occurs_in(text.as_bytes()), "{text}");
+        }
+        assert!(!value.occurs_in(b"x=ann@example.com"));
     }
 
     #[test]

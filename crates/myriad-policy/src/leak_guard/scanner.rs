@@ -1,9 +1,9 @@
 //! Search for private values in a response, while it arrives.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, Match, Span, packed};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, Match, MatchKind, Span, packed};
 use myriad_http::{Fields, Known};
 
-use super::encodings::encoded_forms;
+use super::encodings::{EncodedForm, encoded_forms};
 use super::markup::MarkupSearch;
 use super::private_values::{LeakKind, PrivateValue, new_cookie};
 use crate::PersonalCookies;
@@ -29,6 +29,8 @@ pub struct LeakScanner {
     values: Vec<PrivateValue>,
     /// Forms of all values; `None` without values.
     forms: Option<Forms>,
+    /// False for a media type that is no text: only fields are searched.
+    is_text: bool,
     /// Search for signs in HTML; `None` for other media types.
     markup: Option<MarkupSearch>,
     /// Last bytes of the body so far.
@@ -41,15 +43,16 @@ pub struct LeakScanner {
 #[derive(Debug)]
 struct Forms {
     automaton: PatternSearch,
-    /// For each pattern of the automaton, the index of its value, and true if it counts only as a whole word.
-    patterns: Vec<(usize, bool)>,
+    /// Forms, each with the index of its value.
+    forms: Vec<(usize, EncodedForm)>,
     /// Length in bytes of the longest pattern.
     longest: usize,
 }
 
 impl LeakScanner {
     /// Creates the search in a response with these fields, for the private values of its request. `sessions` are the names
-    /// of session cookies, and `sends_session` is true if the origin received one. Returns `None` if the body is no text.
+    /// of session cookies, and `sends_session` is true if the origin received one. Returns `None` if there is
+    /// nothing to search for.
     pub fn new(
         mut values: Vec<PrivateValue>,
         fields: &Fields,
@@ -57,9 +60,6 @@ impl LeakScanner {
         sends_session: bool,
     ) -> Option<Self> {
         let media_type = fields.known(Known::ContentType).unwrap_or_default();
-        if !is_text(media_type) {
-            return None;
-        }
         let mut has_session = sends_session;
         for cookie in fields.known_all(Known::SetCookie) {
             has_session |= sessions.matches_set_cookie(cookie).is_some();
@@ -71,6 +71,7 @@ impl LeakScanner {
         (forms.is_some() || markup.is_some()).then(|| Self {
             values,
             forms,
+            is_text: is_text(media_type),
             markup,
             tail: Vec::new(),
             position: 0,
@@ -85,12 +86,10 @@ impl LeakScanner {
         is_excused: impl Fn(LeakKind, &[u8]) -> bool,
     ) -> Option<Leak> {
         let forms = self.forms.as_ref()?;
-        fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"set-cookie")).find_map(
-            |(name, value)| {
-                let (index, _) = forms.find(value, |index, _| !self.is_excused(index, &is_excused))?;
-                Some(self.leak(index, Some(name.into()), 0))
-            },
-        )
+        fields.iter().filter(|(name, _)| !is_general(name)).find_map(|(name, value)| {
+            let (index, _) = forms.find(value, |index, _| !self.is_excused(index, &is_excused))?;
+            Some(self.leak(index, Some(name.into()), 0))
+        })
     }
 
     /// Searches the next piece of the decoded body, including values that began in earlier pieces. A value that
@@ -98,6 +97,9 @@ impl LeakScanner {
     pub fn push(&mut self, piece: &[u8], is_excused: impl Fn(LeakKind, &[u8]) -> bool) -> Option<Leak> {
         let start = self.position;
         self.position += piece.len() as u64;
+        if !self.is_text {
+            return None;
+        }
         if let Some((index, position)) = self.find_value(start, piece, &is_excused) {
             return Some(self.leak(index, None, position));
         }
@@ -161,20 +163,25 @@ impl Forms {
         let longest = forms.iter().map(|(_, form)| form.bytes.len()).max()?;
         let automaton =
             PatternSearch::of(&forms.iter().map(|(_, form)| &form.bytes[..]).collect::<Vec<_>>())?;
-        let patterns = forms.iter().map(|(index, form)| (*index, form.is_whole_word)).collect();
-        Some(Self { automaton, patterns, longest })
+        Some(Self { automaton, forms, longest })
     }
 
     /// Returns the index of the first value in `text` that `accepts` permits at its range, and its position.
     fn find(&self, text: &[u8], accepts: impl Fn(usize, (usize, usize)) -> bool) -> Option<(usize, usize)> {
         let mut from = 0;
         while let Some(found) = self.automaton.find(text, from) {
-            let (index, is_word) = self.patterns[found.pattern().as_usize()];
-            let range = (found.start(), found.end());
-            if accepts(index, range) && (!is_word || is_whole_word(text, range)) {
-                return Some((index, found.start()));
+            let start = found.start();
+            // The automaton reports one of the forms that begin here.
+            let form = self.forms.iter().find(|(index, form)| {
+                let range = (start, start + form.bytes.len());
+                text[start..].starts_with(&form.bytes)
+                    && (!form.is_whole_word || is_whole_word(text, range))
+                    && accepts(*index, range)
+            });
+            if let Some((index, _)) = form {
+                return Some((*index, start));
             }
-            from = found.start() + 1;
+            from = start + 1;
         }
         None
     }
@@ -195,7 +202,12 @@ impl PatternSearch {
             return Some(Self::Packed(searcher));
         }
         let kind = Some(AhoCorasickKind::ContiguousNFA);
-        AhoCorasick::builder().kind(kind).build(patterns).ok().map(Self::Automaton)
+        AhoCorasick::builder()
+            .kind(kind)
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(patterns)
+            .ok()
+            .map(Self::Automaton)
     }
 
     /// Returns the first match that begins at `from` or later.
@@ -213,6 +225,26 @@ fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
     let begins_inside = start > 0 && is_word(start - 1) && is_word(start);
     let ends_inside = is_word(end) && is_word(end - 1);
     !begins_inside && !ends_inside
+}
+
+/// Returns whether a field is about the response in general, so that a value in it is a coincidence, or not stored.
+fn is_general(name: &[u8]) -> bool {
+    const GENERAL: [&[u8]; 13] = [
+        b"set-cookie",
+        b"date",
+        b"expires",
+        b"last-modified",
+        b"etag",
+        b"content-type",
+        b"content-length",
+        b"content-encoding",
+        b"cache-control",
+        b"age",
+        b"vary",
+        b"server",
+        b"connection",
+    ];
+    GENERAL.iter().any(|general| name.eq_ignore_ascii_case(general))
 }
 
 /// Returns whether a media type is text. A response without a type counts as text.
@@ -306,8 +338,21 @@ mod tests {
     }
 
     #[test]
-    fn images_are_not_searched() {
-        let fields: Fields = [("Content-Type", "image/png")].into_iter().collect();
+    fn only_fields_of_images_are_searched() {
+        let fields: Fields = [("Content-Type", "image/png"), ("X-Name", "Margarete")].into_iter().collect();
         assert!(LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), false).is_none());
+        let values = scanner(&["Margarete"]).values;
+        let mut scanner =
+            LeakScanner::new(values, &fields, &PersonalCookies::none(), false).expect("a value");
+        assert_eq!(scanner.push(b"Margarete", |_, _| false), None);
+        assert!(scanner.find_in_fields(&fields, |_, _| false).is_some());
+    }
+
+    #[test]
+    fn values_that_begin_alike_do_not_hide_each_other() {
+        let values = ["user1234", "user12345", "Margarete", "Margarete Meier"];
+        assert_eq!(position(&mut scanner(&values), &[b"<b>user12345</b>"]), Some(3));
+        let found = scanner(&values).push(b"Margarete Meier", |_, value| value == b"Margarete");
+        assert_eq!(found.map(|leak| leak.value), Some((*b"Margarete Meier").into()));
     }
 }

@@ -216,6 +216,9 @@ impl<M: Metadata> BodyWriter<M> {
     /// Starts to write a body of at least `len` bytes to disk. Without a disk tier that can store it, the flight is
     /// marked as not storable.
     fn begin_spill(&mut self, len: u64) {
+        if self.is_private {
+            return;
+        }
         self.spill = self.lead.zone.begin_spill(len).map(|spill| Box::new((spill, Xxh3Default::new())));
         if self.spill.is_none() {
             self.lead.zone.note_unstored(&self.lead.flight);

@@ -24,7 +24,7 @@ const PAUSE_MS: u64 = 100;
 pub enum LeakState {
     /// The response was not stored. It is not known whether the value occurs in it by coincidence.
     Suspected,
-    /// A response to a request without the value lacks the value: the page is not stored for a time.
+    /// A response to a request without the value lacks the value. After two values, the page is not stored for a time.
     Confirmed,
     /// A response to a request without the value has the value too.
     Coincidence,
@@ -80,6 +80,8 @@ struct Records {
     findings: VecDeque<LeakFinding>,
     /// Time until which a page is not stored, by the hash of its key.
     quarantined: Lru<u64, u64>,
+    /// Hash of the value whose leak was confirmed first, by the hash of the page's key.
+    confirmed: Lru<u64, u64>,
     /// Time until which a value counts as public, by its hash.
     coincidences: Lru<u64, u64>,
     /// Time of the last verification of a page, by the hash of its key.
@@ -92,6 +94,7 @@ impl Default for LeakRecords {
         let records = Records {
             findings: VecDeque::new(),
             quarantined: Lru::new(MAX_REMEMBERED),
+            confirmed: Lru::new(MAX_REMEMBERED),
             coincidences: Lru::new(MAX_REMEMBERED),
             verified: Lru::new(MAX_REMEMBERED),
             last_verification: 0,
@@ -144,15 +147,25 @@ impl LeakRecords {
         true
     }
 
-    /// Records that the findings of a page are confirmed: it is not stored until `until`, in milliseconds since the epoch.
-    pub fn confirm(&self, key: &[u8], until: u64) {
-        let key = self.hasher.hash_one(key);
+    /// Records that the leak of `value` in a page is confirmed. The second time, with another value, the page is not stored
+    /// until `until`, in milliseconds since the epoch, and the method returns true. A single client that sends text of a page
+    /// which changes at each response cannot cause this with one value.
+    pub fn confirm(&self, key: &[u8], value: &[u8], until: u64) -> bool {
+        let (key, value) = (self.hasher.hash_one(key), self.hasher.hash_one(value));
         let mut state = self.state.lock();
-        state.quarantined.insert(key, until, 1);
+        let first = state.confirmed.get(&key).copied();
+        let is_quarantined = first.is_some_and(|first| first != value);
+        if is_quarantined {
+            state.quarantined.insert(key, until, 1);
+        } else {
+            state.confirmed.insert(key, value, 1);
+        }
         for finding in state.findings.iter_mut().filter(|known| known.key == key) {
-            (finding.state, finding.until_ms) = (LeakState::Confirmed, until);
+            finding.state = LeakState::Confirmed;
+            finding.until_ms = if is_quarantined { until } else { finding.until_ms };
         }
         self.quarantined.store(state.quarantined.len(), Relaxed);
+        is_quarantined
     }
 
     /// Records that `value` occurs in the page by coincidence. It is not searched for in the next hour.
@@ -189,17 +202,19 @@ impl LeakRecords {
     /// findings if it is `None`. Returns the number of findings.
     pub fn forgive(&self, page: Option<&str>) -> usize {
         let mut state = self.state.lock();
-        let Records { findings, quarantined, .. } = &mut *state;
+        let Records { findings, quarantined, confirmed, .. } = &mut *state;
         let before = findings.len();
         findings.retain(|finding| {
             let is_forgiven = page.is_none_or(|page| finding.page == page);
             if is_forgiven {
                 quarantined.remove(&finding.key);
+                confirmed.remove(&finding.key);
             }
             !is_forgiven
         });
         if page.is_none() {
             quarantined.clear();
+            confirmed.clear();
         }
         self.quarantined.store(state.quarantined.len(), Relaxed);
         before - state.findings.len()
@@ -234,10 +249,12 @@ mod tests {
         records.add(b"/a", "localhost/a", "cookie", 20);
         records.add(b"/b", "localhost/b", "cookie", 30);
         assert!(!records.is_quarantined(b"/a", 40));
-        records.confirm(b"/a", 100);
+        assert!(!records.confirm(b"/a", b"Margarete", 100) && !records.confirm(b"/a", b"Margarete", 100));
+        assert!(!records.is_quarantined(b"/a", 99), "one value");
+        assert!(records.confirm(b"/a", b"Wilhelmine", 100));
         assert!(records.is_quarantined(b"/a", 99) && !records.is_quarantined(b"/b", 99));
         assert!(!records.is_quarantined(b"/a", 100));
-        records.confirm(b"/a", 200);
+        assert!(records.confirm(b"/a", b"Wilhelmine", 200));
         let states: Vec<_> = records.findings().iter().map(|found| (found.state, found.count)).collect();
         assert_eq!(states, [(LeakState::Suspected, 1), (LeakState::Confirmed, 2)]);
         assert_eq!(records.forgive(Some("localhost/a")), 1);
