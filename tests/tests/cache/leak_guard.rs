@@ -71,9 +71,8 @@ fn value_that_the_page_contains_without_the_visitor_is_a_coincidence() {
 
 #[test]
 fn argument_with_an_email_address_is_not_shared_although_it_cannot_be_verified() {
-    let rules =
-        "fastcgi_cache_valid 1h; fastcgi_cache_key $uri; add_header Why $upstream_cache_reason always;";
-    let (server, origin) = with(rules).start(|call| {
+    let site = Cached { key: "$uri", ..with(RULES) };
+    let (server, origin) = site.start(|call| {
         let text = format!("<body>{}", call.param("QUERY_STRING").replace("%40", "@"));
         call.answer("Content-Type: text/html", text);
     });

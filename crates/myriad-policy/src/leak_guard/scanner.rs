@@ -44,7 +44,7 @@ pub struct LeakScanner {
 struct Forms {
     automaton: PatternSearch,
     /// Forms, each with the index of its value.
-    forms: Vec<(usize, EncodedForm)>,
+    list: Vec<(usize, EncodedForm)>,
     /// Length in bytes of the longest pattern.
     longest: usize,
 }
@@ -163,7 +163,7 @@ impl Forms {
         let longest = forms.iter().map(|(_, form)| form.bytes.len()).max()?;
         let automaton =
             PatternSearch::of(&forms.iter().map(|(_, form)| &form.bytes[..]).collect::<Vec<_>>())?;
-        Some(Self { automaton, forms, longest })
+        Some(Self { automaton, list: forms, longest })
     }
 
     /// Returns the index of the first value in `text` that `accepts` permits at its range, and its position.
@@ -172,7 +172,7 @@ impl Forms {
         while let Some(found) = self.automaton.find(text, from) {
             let start = found.start();
             // The automaton reports one of the forms that begin here.
-            let form = self.forms.iter().find(|(index, form)| {
+            let form = self.list.iter().find(|(index, form)| {
                 let range = (start, start + form.bytes.len());
                 text[start..].starts_with(&form.bytes)
                     && (!form.is_whole_word || is_whole_word(text, range))
