@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use myriad_http::Fields;
-use myriad_policy::{LeakScanner, PersonalCookies, PrivateInput, private_values};
+use myriad_policy::{LeakScanner, PersonalCookies, PrivateInput, SentCookies, private_values};
 
 fuzz_target!(|input: (&[u8], &[u8], &[u8], usize)| {
     let (cookie, arguments, page, at) = input;
@@ -13,7 +13,7 @@ fuzz_target!(|input: (&[u8], &[u8], &[u8], usize)| {
     let values = private_values(&PrivateInput { fields: &fields, arguments, client: None, sent: &sent, key: b"" });
     let word = values.iter().map(|value| value.value.clone()).find(|value| value.is_ascii());
     let sessions = PersonalCookies::builtin_sessions();
-    let Some(mut scanner) = LeakScanner::new(values, &Fields::new(), &sessions, true) else { return };
+    let Some(mut scanner) = LeakScanner::new(values, &Fields::new(), &sessions, SentCookies { session: true, any: true }) else { return };
     let page = match &word {
         Some(word) => [page, b" ", word, b" "].concat(),
         None => page.to_vec(),

@@ -65,6 +65,7 @@ async fn lead(
             let next = wait(exchange, cached, reader, stale, None).await;
             if let Some(reason) = leak.reason() {
                 exchange.request.cache.report.reason = Some(reason);
+                exchange.request.cache.report.stored = false;
             }
             next
         }

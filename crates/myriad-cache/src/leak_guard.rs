@@ -19,8 +19,8 @@ use myriad_encode::StreamDecoder;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_log::LogLevel;
 use myriad_policy::{
-    Leak, LeakKind, LeakScanner, Lifetime, PersonalCookies, PrivateInput, PrivateValue, SharedFetchFields,
-    StoreRefusal, VaryRule, private_values,
+    Leak, LeakKind, LeakScanner, Lifetime, PersonalCookies, PrivateInput, PrivateValue, SentCookies,
+    SharedFetchFields, StoreRefusal, VaryRule, private_values,
 };
 use myriad_store::{BodyWriter, KeyRef};
 use myriad_upstream::OriginRequest;
@@ -45,8 +45,8 @@ static SESSIONS: LazyLock<PersonalCookies> = LazyLock::new(PersonalCookies::buil
 /// Values of a visitor that the response to a fetch must not contain.
 pub(crate) struct FetchGuard {
     values: Vec<PrivateValue>,
-    /// True if the origin receives a session cookie.
-    sends_session: bool,
+    /// Cookies that the origin receives.
+    cookies: SentCookies,
     /// Set if the values are those of an earlier request, and this one does not contain them.
     verification: Option<Verification>,
 }
@@ -66,19 +66,25 @@ impl FetchGuard {
             sent,
             key: &request.cache.key,
         });
-        let mut cookies = fields.known_all(Known::Cookie);
-        let sends_session = cookies.any(|line| {
-            let name = SESSIONS.matches_cookie_header(line);
-            name.is_some_and(|name| memmem::find(sent, &[name, b"="].concat()).is_some())
-        });
-        Some(Self { values, sends_session, verification: None })
+        let is_sent = |text: &[u8]| memmem::find(sent, text).is_some();
+        let lines = || fields.known_all(Known::Cookie);
+        let session = lines().filter_map(|line| SESSIONS.matches_cookie_header(line));
+        let mut secrets = lines()
+            .flat_map(|line| line.split(|byte| *byte == b';'))
+            .chain(fields.known(Known::Authorization));
+        let cookies = SentCookies {
+            session: session.into_iter().any(|name| is_sent(&[name, b"="].concat())),
+            any: secrets.any(|pair| !pair.trim_ascii().is_empty() && is_sent(pair.trim_ascii())),
+        };
+        Some(Self { values, cookies, verification: None })
     }
 
     /// Returns the guard of a request that verifies a finding; `None` if the request still contains the value.
     pub(crate) fn of_verification(verification: Verification, sent: &OriginRequest) -> Option<Self> {
         let has_value = verification.values.iter().any(|value| value.occurs_in(sent.head()));
         let values = verification.values.clone();
-        (!has_value).then_some(Self { values, sends_session: false, verification: Some(verification) })
+        let cookies = SentCookies { session: false, any: verification.kind == LeakKind::LoggedIn };
+        (!has_value).then_some(Self { values, cookies, verification: Some(verification) })
     }
 
     /// Searches the fields of a response, and returns the guard of its body; the leak if a field contains a value.
@@ -91,7 +97,7 @@ impl FetchGuard {
         if !cache.rules.ignore.vary {
             self.remove_variants(&head.fields);
         }
-        let search = LeakScanner::new(self.values, &head.fields, &SESSIONS, self.sends_session);
+        let search = LeakScanner::new(self.values, &head.fields, &SESSIONS, self.cookies);
         let excuses = Excuses { request, cache };
         let in_field = search
             .as_ref()

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use myriad_http::Fields;
-use myriad_policy::{LeakScanner, PersonalCookies, PrivateInput, private_values};
+use myriad_policy::{LeakScanner, PersonalCookies, PrivateInput, SentCookies, private_values};
 
 const COOKIES: &str = "_ga=GA1.2.1034567890.1795000000; _gid=GA1.2.987654321.1795961542; _fbp=fb.1.1795961542123.1122334455; \
      cookie_notice_accepted=true; sbjs_first=typ%3Dtypein%7C%7C%7Csrc%3D%28direct%29; sbjs_udata=vst%3D3%7C%7C%7Cuip%3D%28none%29; \
@@ -31,7 +31,9 @@ fn main() {
             sent: sent.as_bytes(),
             key: b"httpGETshop.test/?page=2",
         });
-        let mut scanner = LeakScanner::new(values, &response, &sessions, false).expect("HTML");
+        let mut scanner =
+            LeakScanner::new(values, &response, &sessions, SentCookies { session: false, any: true })
+                .expect("HTML");
         for piece in page.as_bytes().chunks(16 << 10) {
             assert_eq!(scanner.push(black_box(piece), |_, _| false), None);
         }

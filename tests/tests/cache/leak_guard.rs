@@ -143,6 +143,24 @@ fn stored_fields_are_examined() {
 }
 
 #[test]
+fn fields_of_a_confirmation_are_examined() {
+    let rules = format!("{RULES} fastcgi_cache_revalidate on; cache_rfc9111 on;");
+    let (server, _origin) = with(&rules).start(|call| {
+        let name = name_of(call);
+        let fields = format!("ETag: \"a\"\nCache-Control: max-age=1\nX-Name: {name}");
+        if call.has("HTTP_IF_NONE_MATCH") {
+            call.answer(&format!("Status: 304\n{fields}"), "");
+        } else {
+            call.answer(&format!("Content-Type: text/html\n{fields}"), "page");
+        }
+    });
+    assert_eq!(server.get("/").field("X-Name"), Some("nobody"));
+    wait_for("the expiry", || server.fetch(&known("/")).cache() != "HIT");
+    server.log_has("value of the request's cookie \"name\" in field X-Name");
+    assert_eq!(server.get("/").field("X-Name"), Some("nobody"));
+}
+
+#[test]
 fn new_cookies_are_examined() {
     let rules = format!("{RULES} fastcgi_ignore_headers Set-Cookie;");
     let (server, origin) = with(&rules).start(|call| {
@@ -178,9 +196,11 @@ fn pages_of_logged_in_visitors_are_not_shared_and_the_guard_can_be_off() {
     let page =
         |call: &mut Call| call.answer("Content-Type: text/html", "<body class=\"home logged-in\">page");
     let (server, origin) = with(RULES).start(page);
-    assert_eq!(why(&server.get("/")), "leak");
-    // The page is the same without a login, so that it is a coincidence.
-    wait_for("the page", || server.get("/").cache() == "HIT");
+    assert_eq!(why(&server.fetch(&known("/"))), "leak");
+    // The page is the same without cookies, so that it is a coincidence.
+    wait_for("the page", || server.fetch(&known("/")).cache() == "HIT");
+    // Without cookies, nobody is logged in.
+    assert_eq!((server.get("/other").cache(), server.get("/other").cache()), ("MISS", "HIT"));
     let (off, other) = with("fastcgi_cache_valid 1h; leak_guard off;").start(greet);
     assert_eq!(off.fetch(&known("/account")).cache(), "MISS");
     assert_eq!(off.get("/account").text(), "<body>Hello, Margarete!");

@@ -50,7 +50,7 @@ pub(super) async fn judge(
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
     let status = response.head.status;
     if sought.conditional && status == 304 {
-        let result = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
+        let result = confirm(exchange, cached, writer, &mut sought, &response.head, arrival);
         report(reporter, result);
         return None;
     }
@@ -167,18 +167,25 @@ fn confirm(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
-    own_request: bool,
+    sought: &mut FetchGoal,
     head: &ResponseHead,
     arrival: Arrival,
 ) -> FetchReport {
     let cache = cached.cache;
+    // The fields of the 304 replace those of the page.
+    let examined = sought.guard.take().map(|guard| guard.examine(&exchange.request, cache, head));
+    if let Some(Err(leak)) = examined {
+        leak_guard::report(&exchange.request, cache, &leak);
+        writer.uncacheable(arrival.now, 0);
+        return FetchReport::Unconfirmed;
+    }
     let stored = writer.previous().map_or(200, |page| page.meta().status);
     let rules = validity::rules(exchange, cache, head, stored);
     let generation = writer.generation();
     match revalidate::confirm(exchange, cached, &rules, writer, head, arrival) {
         Confirmation::Page => FetchReport::Confirmed,
         Confirmation::Personal(why) => {
-            if why.is_some_and(|why| invalidates_stored_page(304, why, false, own_request)) {
+            if why.is_some_and(|why| invalidates_stored_page(304, why, false, sought.own_request)) {
                 remove_older_entries(exchange, cache, generation);
             }
             FetchReport::Unconfirmed

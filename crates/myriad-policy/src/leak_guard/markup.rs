@@ -25,11 +25,20 @@ const TOKENS: [&[u8]; 6] = [
 /// Maximum length in bytes of the signs that are searched for.
 const LONGEST: usize = 40;
 
+/// Cookies and credentials that the origin has received, or that it sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentCookies {
+    /// True for a session cookie: tokens of forms are for this session.
+    pub session: bool,
+    /// True if the origin has received any cookie or credentials, so that a visitor can be logged in.
+    pub any: bool,
+}
+
 /// Search for signs in the text of a page.
 #[derive(Debug)]
 pub(super) struct MarkupSearch {
-    /// True if tokens of forms are signs: the request or the response has a session cookie.
-    has_session: bool,
+    /// Cookies of the request, which decide what is a sign.
+    cookies: SentCookies,
     tag: BodyTag,
     /// Last bytes of the text so far, less than the longest sign.
     tail: Vec<u8>,
@@ -47,9 +56,10 @@ enum BodyTag {
 }
 
 impl MarkupSearch {
-    /// Creates a search; `has_session` is true if the request or the response has a session cookie.
-    pub(super) fn new(has_session: bool) -> Self {
-        Self { has_session, tag: BodyTag::Before, tail: Vec::new() }
+    /// Creates a search; `None` if nothing can be a sign.
+    pub(super) fn new(cookies: SentCookies) -> Option<Self> {
+        let has_any = cookies.session || cookies.any;
+        has_any.then_some(Self { cookies, tag: BodyTag::Before, tail: Vec::new() })
     }
 
     /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier.
@@ -63,9 +73,10 @@ impl MarkupSearch {
             at.or_else(|| memmem::find(piece, sign))
         };
         let has_class = self.has_class(&joined, seen, piece);
-        let found = find(BAR).or_else(|| has_class.then_some(0)).map(|at| (LeakKind::LoggedIn, at));
+        let found = find(BAR).or_else(|| has_class.then_some(0)).filter(|_| self.cookies.any);
+        let found = found.map(|at| (LeakKind::LoggedIn, at));
         let found = found.or_else(|| {
-            let tokens = if self.has_session { &TOKENS[..] } else { &[] };
+            let tokens = if self.cookies.session { &TOKENS[..] } else { &[] };
             Some((LeakKind::FormToken, tokens.iter().filter_map(|token| find(token)).min()?))
         });
         let last = if piece.len() >= LONGEST { piece } else { &joined[..] };
@@ -117,7 +128,7 @@ mod tests {
     use super::*;
 
     fn first(page: &[&str], has_session: bool) -> Option<LeakKind> {
-        let mut search = MarkupSearch::new(has_session);
+        let mut search = MarkupSearch::new(SentCookies { session: has_session, any: true }).expect("a sign");
         page.iter().find_map(|part| search.push(part.as_bytes())).map(|(kind, _)| kind)
     }
 
@@ -141,6 +152,13 @@ mod tests {
         ] {
             assert_eq!(first(&[page], false), None, "{page}");
         }
+    }
+
+    #[test]
+    fn visitors_without_cookies_are_not_logged_in() {
+        let mut search = MarkupSearch::new(SentCookies { session: true, any: false }).expect("a sign");
+        assert_eq!(search.push(b"<body class=\"logged-in\"><div id=\"wpadminbar\">"), None);
+        assert!(MarkupSearch::new(SentCookies::default()).is_none());
     }
 
     #[test]

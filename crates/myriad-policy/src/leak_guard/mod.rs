@@ -11,5 +11,6 @@ mod markup;
 mod private_values;
 mod scanner;
 
+pub use markup::SentCookies;
 pub use private_values::{LeakKind, PrivateInput, PrivateValue, private_values};
 pub use scanner::{Leak, LeakScanner};

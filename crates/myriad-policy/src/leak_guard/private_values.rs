@@ -12,6 +12,8 @@ use super::encodings::{MAX_LENGTH, MIN_LENGTH, encoded_forms, url_decoded};
 
 /// Maximum number of values of a request that are searched for.
 const MAX_VALUES: usize = 48;
+/// Minimum length in bytes of a `User-Agent` that is searched for.
+const MIN_BROWSER_LENGTH: usize = 24;
 /// Parts of names of arguments whose values are secrets.
 const SECRET_NAMES: [&[u8]; 10] = [
     b"token",
@@ -127,7 +129,10 @@ pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
     if let Some(address) = input.client.filter(|address| is_public(*address)) {
         values.add(LeakKind::Address, b"", address.to_string().as_bytes(), address.to_string().as_bytes());
     }
-    if let Some(browser) = input.fields.known(Known::UserAgent) {
+    // Short names are those of programs, which many clients use.
+    if let Some(browser) =
+        input.fields.known(Known::UserAgent).filter(|name| name.len() >= MIN_BROWSER_LENGTH)
+    {
         values.add(LeakKind::UserAgent, b"", browser, browser);
     }
     values.found
@@ -314,7 +319,7 @@ mod tests {
         let fields = [
             ("Cookie", "name=Margarete; cart=%7B%22mail%22%3A%22ann%40example.org%22%7D"),
             ("Authorization", "Basic bWFyZ2FyZXRlOm15LXNlY3JldA=="),
-            ("User-Agent", "Lynx 2.9"),
+            ("User-Agent", "Lynx/2.9.2 libwww-FM/2.14"),
         ];
         assert_eq!(
             found(&fields, "page=2&to=bob%40example.org&reset_token=abcdefgh", "/"),
@@ -328,7 +333,7 @@ mod tests {
                 "=margarete",
                 "=my-secret",
                 "=192.0.2.7",
-                "=Lynx 2.9",
+                "=Lynx/2.9.2 libwww-FM/2.14",
             ]
         );
     }

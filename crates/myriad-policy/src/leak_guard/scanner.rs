@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, Match, MatchKind, Span, 
 use myriad_http::{Fields, Known};
 
 use super::encodings::{EncodedForm, encoded_forms};
-use super::markup::MarkupSearch;
+use super::markup::{MarkupSearch, SentCookies};
 use super::private_values::{LeakKind, PrivateValue, new_cookie};
 use crate::PersonalCookies;
 
@@ -51,22 +51,21 @@ struct Forms {
 
 impl LeakScanner {
     /// Creates the search in a response with these fields, for the private values of its request. `sessions` are the names
-    /// of session cookies, and `sends_session` is true if the origin received one. Returns `None` if there is
+    /// of session cookies, and `cookies` those that the origin received. Returns `None` if there is
     /// nothing to search for.
     pub fn new(
         mut values: Vec<PrivateValue>,
         fields: &Fields,
         sessions: &PersonalCookies,
-        sends_session: bool,
+        mut cookies: SentCookies,
     ) -> Option<Self> {
         let media_type = fields.known(Known::ContentType).unwrap_or_default();
-        let mut has_session = sends_session;
         for cookie in fields.known_all(Known::SetCookie) {
-            has_session |= sessions.matches_set_cookie(cookie).is_some();
+            cookies.session |= sessions.matches_set_cookie(cookie).is_some();
             let new = new_cookie(cookie);
             values.extend(new.filter(|new| values.iter().all(|known| known.value != new.value)));
         }
-        let markup = is_html(media_type).then(|| MarkupSearch::new(has_session));
+        let markup = if is_html(media_type) { MarkupSearch::new(cookies) } else { None };
         let forms = Forms::of(&values);
         (forms.is_some() || markup.is_some()).then(|| Self {
             values,
@@ -273,7 +272,8 @@ mod tests {
             name: (*b"name").into(),
             value: value.as_bytes().into(),
         });
-        LeakScanner::new(values.collect(), &Fields::new(), &PersonalCookies::none(), false).expect("a text")
+        LeakScanner::new(values.collect(), &Fields::new(), &PersonalCookies::none(), SentCookies::default())
+            .expect("a text")
     }
 
     fn position(scanner: &mut LeakScanner, pieces: &[&[u8]]) -> Option<u64> {
@@ -328,7 +328,8 @@ mod tests {
         .into_iter()
         .collect();
         let mut scanner =
-            LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), false).expect("HTML");
+            LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), SentCookies::default())
+                .expect("HTML");
         let leak = scanner.find_in_fields(&fields, |_, _| false).expect("a leak");
         assert_eq!((leak.kind, leak.field.as_deref()), (LeakKind::NewCookie, Some(&b"Location"[..])));
         assert_eq!(
@@ -340,10 +341,12 @@ mod tests {
     #[test]
     fn only_fields_of_images_are_searched() {
         let fields: Fields = [("Content-Type", "image/png"), ("X-Name", "Margarete")].into_iter().collect();
-        assert!(LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), false).is_none());
+        assert!(
+            LeakScanner::new(Vec::new(), &fields, &PersonalCookies::none(), SentCookies::default()).is_none()
+        );
         let values = scanner(&["Margarete"]).values;
-        let mut scanner =
-            LeakScanner::new(values, &fields, &PersonalCookies::none(), false).expect("a value");
+        let mut scanner = LeakScanner::new(values, &fields, &PersonalCookies::none(), SentCookies::default())
+            .expect("a value");
         assert_eq!(scanner.push(b"Margarete", |_, _| false), None);
         assert!(scanner.find_in_fields(&fields, |_, _| false).is_some());
     }
