@@ -259,7 +259,9 @@ mod tests {
     fn invalid_cache_arguments_are_reported() {
         for (arguments, part) in [
             (&["ls", "x"][..], "unexpected argument"),
-            (&[], "ls, show or stats"),
+            (&[], "ls, show, stats or leaks"),
+            (&["leaks", "x"], "unexpected argument"),
+            (&["ls", "--forgive", "all"], "only valid with leaks"),
             (&["show"], "give a URL"),
             (&["ls", "--sort", "name"], "hits, age or size"),
             (&["ls", "--limit", "many"], "not a number"),
