@@ -29,9 +29,9 @@ pub struct PersonalCookies(Arc<Patterns>);
 #[derive(Debug)]
 struct Patterns {
     list: Vec<CookiePattern>,
-    /// For each byte, the positions in `list` of the patterns that a name with this first byte may match. Most cookies are
-    /// rejected by one lookup.
-    by_first: [Box<[u16]>; 256],
+    /// For each byte, the patterns that a name with this first byte may match: their second byte (0 for any), and their
+    /// positions in `list`. Most cookies are rejected by one lookup.
+    by_first: [Box<[(u8, u16)]>; 256],
 }
 
 impl PersonalCookies {
@@ -133,13 +133,20 @@ impl PersonalCookies {
             return self.0.list.iter().any(|pattern| pattern.matches(name));
         };
         let candidates = &self.0.by_first[usize::from(*first)];
-        candidates.iter().any(|at| self.0.list[usize::from(*at)].matches(name))
+        let second = name.get(1).map_or(0, |byte| pattern::as_php(*byte));
+        for (wanted, at) in candidates {
+            if (*wanted == 0 || *wanted == second) && self.0.list[usize::from(*at)].matches(name) {
+                return true;
+            }
+        }
+        false
     }
 
     fn from_patterns(list: Vec<CookiePattern>) -> PersonalCookies {
         let by_first = std::array::from_fn(|byte| {
             let may_match = |at: &u16| list[usize::from(*at)].may_begin_with(byte as u8);
-            (0..list.len() as u16).filter(may_match).collect()
+            let candidate = |at: u16| (list[usize::from(at)].second().unwrap_or(0), at);
+            (0..list.len() as u16).filter(may_match).map(candidate).collect()
         });
         PersonalCookies(Arc::new(Patterns { list, by_first }))
     }

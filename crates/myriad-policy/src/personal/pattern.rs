@@ -46,6 +46,11 @@ impl CookiePattern {
         }
     }
 
+    /// Returns the second byte of all matching names, converted by [`as_php`]; `None` if they differ.
+    pub(super) fn second(&self) -> Option<u8> {
+        self.stem.get(1).copied()
+    }
+
     /// Returns whether `name`, as parsed by PHP, matches the pattern.
     pub(super) fn matches(&self, name: &[u8]) -> bool {
         let Some((stem, rest)) = name.split_at_checked(self.stem.len()) else { return false };
@@ -72,7 +77,7 @@ fn is_hash_digit(byte: u8) -> bool {
 }
 
 /// Returns the byte by which PHP replaces `byte` in a variable name.
-fn as_php(byte: u8) -> u8 {
+pub(super) fn as_php(byte: u8) -> u8 {
     match byte {
         b'.' | b' ' | b'[' => b'_',
         other => other,
