@@ -1,5 +1,5 @@
 //! Fields of a request and a response in pieces. No input makes the search panic, and a cookie that the response repeats as a
-//! word of its own is found wherever the response is divided.
+//! separate word is found wherever the response is divided.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -98,14 +98,14 @@ impl FetchGuard {
             self.remove_variants(&head.fields);
         }
         let search = LeakScanner::new(self.values, &head.fields, &SESSIONS, self.cookies);
-        let excuses = Excuses { request, cache };
+        let mut verification = self.verification;
+        let excuses = Excuses { request, cache, verification: verification.as_ref() };
         let in_field = search
             .as_ref()
             .and_then(|search| search.find_in_fields(&head.fields, |kind, value| excuses.has(kind, value)));
-        let mut verification = self.verification;
         match (in_field, &mut verification) {
             (Some(leak), None) => return Err(leak),
-            (Some(leak), Some(verification)) => verification.note(&leak),
+            (Some(_), Some(verification)) => verification.is_coincidence = true,
             (None, _) => {}
         }
         if let Some(verification) = &mut verification {
@@ -172,10 +172,10 @@ impl ResponseGuard {
         piece: &[u8],
     ) {
         let Some(search) = &mut self.search else { return };
-        let excuses = Excuses { request: &exchange.request, cache };
+        let excuses = Excuses { request: &exchange.request, cache, verification: self.verification.as_ref() };
         let Some(leak) = search_piece(search, self.decoder.as_mut(), piece, &excuses) else { return };
         if let Some(verification) = &mut self.verification {
-            verification.note(&leak);
+            verification.is_coincidence = true;
             return;
         }
         self.search = None;
@@ -229,22 +229,27 @@ fn search_piece(
     }
 }
 
-/// Values that occur in pages by coincidence.
+/// Values that are no leak: those that occur in the page by coincidence, or, in the response to a verification, all except
+/// the value to verify.
 struct Excuses<'a> {
     request: &'a Request,
     cache: &'a CachePlace,
+    verification: Option<&'a Verification>,
 }
 
 impl Excuses<'_> {
     fn has(&self, kind: LeakKind, value: &[u8]) -> bool {
+        if let Some(sought) = self.verification {
+            return kind != sought.kind || *value != *sought.value;
+        }
         let now = myriad_net::clock::now_ms();
-        self.cache.zone.leaks.is_coincidence(&self.name(kind, value), now)
+        self.cache.zone.leaks.is_coincidence(&name_in_page(self.request, kind, value), now)
     }
+}
 
-    /// Returns the name of a value in this page.
-    fn name(&self, kind: LeakKind, value: &[u8]) -> Vec<u8> {
-        [kind.as_str().as_bytes(), b" ", value, b" ", &self.request.cache.key].concat()
-    }
+/// Returns the name under which a value is recorded as a coincidence: in another page, it may be a leak.
+fn name_in_page(request: &Request, kind: LeakKind, value: &[u8]) -> Vec<u8> {
+    [kind.as_str().as_bytes(), b" ", value, b" ", &request.cache.key].concat()
 }
 
 /// Fetch of a page without the values of the visitor, to find out whether a leak is a coincidence.
@@ -291,18 +296,13 @@ impl Verification {
         Some(Self { kind, value, values, status, is_comparable: false, is_coincidence: false })
     }
 
-    /// Records data in the response; data of other kinds is that of the verification itself.
-    fn note(&mut self, leak: &Leak) {
-        self.is_coincidence |= leak.kind == self.kind && leak.value == self.value;
-    }
-
     /// Records the result, if the response can be compared.
     fn finish(&self, request: &Request, cache: &CachePlace, lifetime: &Lifetime) {
         if !self.is_comparable {
             return;
         }
         if self.is_coincidence {
-            let name = Excuses { request, cache }.name(self.kind, &self.value);
+            let name = name_in_page(request, self.kind, &self.value);
             cache.zone.leaks.excuse(&request.cache.key, &name, myriad_net::clock::now_ms());
         } else {
             confirm(request, cache, &self.value, lifetime);

@@ -24,6 +24,7 @@ mod no_vary_search;
 mod other_codings;
 mod page_comparison;
 mod page_history;
+mod percent;
 mod personal;
 mod purge;
 mod request_errors;

@@ -6,6 +6,8 @@ mod pattern;
 
 use pattern::CookiePattern;
 
+use crate::percent::percent_decoded;
+
 /// Built-in list of personal cookies (login, cart, comment author), one name pattern per line.
 const BUILTIN: &str = include_str!("personal.list");
 
@@ -158,24 +160,6 @@ fn skip_space(mut value: &[u8]) -> &[u8] {
         value = rest;
     }
     value
-}
-
-fn percent_decoded(name: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(name.len());
-    let mut rest = name;
-    while let [first, behind @ ..] = rest {
-        let hex = |at: usize| behind.get(at).and_then(|byte| (*byte as char).to_digit(16));
-        if *first == b'%'
-            && let (Some(high), Some(low)) = (hex(0), hex(1))
-        {
-            decoded.push((high * 16 + low) as u8);
-            rest = &behind[2..];
-        } else {
-            decoded.push(*first);
-            rest = behind;
-        }
-    }
-    decoded
 }
 
 #[cfg(test)]

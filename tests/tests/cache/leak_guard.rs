@@ -12,7 +12,7 @@ use super::with;
 const RULES: &str = "fastcgi_cache_valid 1h; add_header Why $upstream_cache_reason always; location = /status { stub_status; }";
 const COOKIE: &str = "name=Margarete; theme=dark";
 
-/// Returns the value of the cookie `name`, or `nobody`.
+/// Returns the value of the cookie `name`; `nobody` without one.
 fn name_of(call: &Call) -> String {
     let cookies = call.param("HTTP_COOKIE");
     cookies.split("; ").find_map(|pair| pair.strip_prefix("name=")).unwrap_or("nobody").to_owned()
@@ -36,7 +36,7 @@ fn log(server: &Server) -> String {
     std::fs::read_to_string(server.path("error.log")).expect("a log")
 }
 
-/// Waits until `count` clients wait for a response, apart from the request for this number.
+/// Waits until `count` clients wait for a response, in addition to the request that asks for this number.
 fn wait_for_clients(server: &Server, count: usize) {
     wait_for("clients that wait", || {
         let text = server.get("/status").text();
@@ -66,6 +66,23 @@ fn value_that_the_page_contains_without_the_visitor_is_a_coincidence() {
     });
     assert_eq!(why(&server.fetch(&known("/article"))), "leak");
     // All requests have the value.
+    wait_for("the page", || server.fetch(&known("/article")).cache() == "HIT");
+}
+
+#[test]
+fn other_data_in_the_response_of_a_verification_does_not_hide_a_coincidence() {
+    let rules = format!("{RULES} fastcgi_ignore_headers Set-Cookie;");
+    let (server, _origin) = with(&rules).start(|call| {
+        // A request without cookies gets a new cookie, which its page repeats before the value.
+        let visit = format!("visit-{:08}", call.number);
+        let (cookie, link) = match call.has("HTTP_COOKIE") {
+            true => (String::new(), String::new()),
+            false => (format!("\nSet-Cookie: visit={visit}"), format!("<a href='/?{visit}'>")),
+        };
+        let text = format!("<body>{link}An article about Margarete.");
+        call.answer(&format!("Content-Type: text/html{cookie}"), text);
+    });
+    assert_eq!(why(&server.fetch(&known("/article"))), "leak");
     wait_for("the page", || server.fetch(&known("/article")).cache() == "HIT");
 }
 
@@ -199,7 +216,7 @@ fn pages_of_logged_in_visitors_are_not_shared_and_the_guard_can_be_off() {
     assert_eq!(why(&server.fetch(&known("/"))), "leak");
     // The page is the same without cookies, so that it is a coincidence.
     wait_for("the page", || server.fetch(&known("/")).cache() == "HIT");
-    // Without cookies, nobody is logged in.
+    // A visitor without cookies is not logged in.
     assert_eq!((server.get("/other").cache(), server.get("/other").cache()), ("MISS", "HIT"));
     let (off, other) = with("fastcgi_cache_valid 1h; leak_guard off;").start(greet);
     assert_eq!(off.fetch(&known("/account")).cache(), "MISS");

@@ -1,9 +1,8 @@
 //! Forms in which applications write a value into a page: as it is, or encoded for URLs, HTML, JSON or base64.
 
-use std::borrow::Cow;
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
+use myriad_http::uri::{EscapeKind, escape};
 
 /// Minimum length in bytes of a value that identifies a visitor. Shorter values occur in pages by chance.
 pub(super) const MIN_LENGTH: usize = 8;
@@ -21,14 +20,17 @@ pub(super) struct EncodedForm {
 
 /// Returns the different forms of a value. `value` is not encoded.
 pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
+    let url = escaped(value, EscapeKind::UriComponent);
+    let html = escaped(value, EscapeKind::Html);
     let words = [
         value.to_vec(),
-        url_encoded(value, false, "0123456789ABCDEF"),
-        url_encoded(value, true, "0123456789ABCDEF"),
-        url_encoded(value, false, "0123456789abcdef"),
-        html(value, b"&#039;"),
-        html(value, b"&#39;"),
-        html(value, b"&#x27;"),
+        url.replace("%20", "+").into(),
+        with_lower_case_digits(&url).into(),
+        html.replace('\'', "&#039;").into(),
+        html.replace('\'', "&#39;").into(),
+        html.replace('\'', "&#x27;").into(),
+        url.into(),
+        html.into(),
         json(value),
     ];
     // The rest of a shortened value may follow.
@@ -46,62 +48,21 @@ pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
     forms
 }
 
-/// Decodes `%XX`, and `+` to a space if `plus_is_space` is true. Invalid sequences remain.
-pub(super) fn url_decoded(value: &[u8], plus_is_space: bool) -> Cow<'_, [u8]> {
-    if !value.iter().any(|byte| *byte == b'%' || plus_is_space && *byte == b'+') {
-        return Cow::Borrowed(value);
-    }
-    let mut decoded = Vec::with_capacity(value.len());
-    let mut rest = value;
-    while let [first, behind @ ..] = rest {
-        let hex = |at: usize| behind.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        match (*first, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push((high * 16 + low) as u8);
-                rest = &behind[2..];
-            }
-            (b'+', ..) if plus_is_space => {
-                decoded.push(b' ');
-                rest = behind;
-            }
-            (other, ..) => {
-                decoded.push(other);
-                rest = behind;
-            }
-        }
-    }
-    Cow::Owned(decoded)
+/// Returns the escaped value as text; bytes that are no UTF-8 only match in other forms.
+fn escaped(value: &[u8], kind: EscapeKind) -> String {
+    let mut escaped = Vec::new();
+    escape(value, kind, &mut escaped);
+    String::from_utf8_lossy(&escaped).into_owned()
 }
 
-/// Encodes a value as in an URL (RFC 3986 section 2.1), with a space as `+` or `%20`, and these hexadecimal digits.
-fn url_encoded(value: &[u8], space_is_plus: bool, digits: &str) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(value.len());
-    let digit = |number: u8| digits.as_bytes()[usize::from(number)];
-    for byte in value {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(*byte),
-            b' ' if space_is_plus => encoded.push(b'+'),
-            other => encoded.extend_from_slice(&[b'%', digit(other >> 4), digit(other & 15)]),
-        }
-    }
-    encoded
-}
-
-/// Encodes a value as text or attribute of HTML. There are two usual forms of the apostrophe.
-fn html(value: &[u8], apostrophe: &[u8]) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(value.len());
-    for byte in value {
-        let text: &[u8] = match byte {
-            b'&' => b"&amp;",
-            b'<' => b"&lt;",
-            b'>' => b"&gt;",
-            b'"' => b"&quot;",
-            b'\'' => apostrophe,
-            other => std::slice::from_ref(other),
-        };
-        encoded.extend_from_slice(text);
-    }
-    encoded
+/// Returns a percent-encoded text with the digits `a` to `f` in place of `A` to `F`.
+fn with_lower_case_digits(url: &str) -> String {
+    let mut parts = url.split('%');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (digits, rest) = part.split_at(2);
+        text + "%" + &digits.to_ascii_lowercase() + rest
+    })
 }
 
 /// Encodes a value as a string of JSON as PHP does: `/` with a backslash, characters outside of ASCII as `\uXXXX`.
@@ -160,12 +121,5 @@ mod tests {
             assert!(forms.iter().any(|known| known == form), "{form}: {forms:?}");
         }
         assert!(texts("a/b/\"Jörg\"").iter().any(|form| form == "a\\/b\\/\\\"J\\u00f6rg\\\""));
-    }
-
-    #[test]
-    fn url_encoding_is_decoded() {
-        assert_eq!(*url_decoded(b"ann%40example.org+x%2", true), *b"ann@example.org x%2");
-        assert_eq!(*url_decoded(b"a+b%zz", false), *b"a+b%zz");
-        assert!(matches!(url_decoded(b"plain", true), Cow::Borrowed(_)));
     }
 }

@@ -62,8 +62,13 @@ impl MarkupSearch {
         has_any.then_some(Self { cookies, tag: BodyTag::Before, tail: Vec::new() })
     }
 
-    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier.
-    pub(super) fn push(&mut self, piece: &[u8]) -> Option<(LeakKind, usize)> {
+    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier. A kind
+    /// for which `is_excused` returns true is no sign.
+    pub(super) fn push(
+        &mut self,
+        piece: &[u8],
+        is_excused: impl Fn(LeakKind) -> bool,
+    ) -> Option<(LeakKind, usize)> {
         let seen = self.tail.len();
         self.tail.extend_from_slice(&piece[..piece.len().min(LONGEST)]);
         let joined = std::mem::take(&mut self.tail);
@@ -74,10 +79,11 @@ impl MarkupSearch {
         };
         let has_class = self.has_class(&joined, seen, piece);
         let found = find(BAR).or_else(|| has_class.then_some(0)).filter(|_| self.cookies.any);
-        let found = found.map(|at| (LeakKind::LoggedIn, at));
+        let found = found.map(|at| (LeakKind::LoggedIn, at)).filter(|(kind, _)| !is_excused(*kind));
         let found = found.or_else(|| {
             let tokens = if self.cookies.session { &TOKENS[..] } else { &[] };
-            Some((LeakKind::FormToken, tokens.iter().filter_map(|token| find(token)).min()?))
+            let at = tokens.iter().filter_map(|token| find(token)).min()?;
+            (!is_excused(LeakKind::FormToken)).then_some((LeakKind::FormToken, at))
         });
         let last = if piece.len() >= LONGEST { piece } else { &joined[..] };
         self.tail = last[last.len().saturating_sub(LONGEST - 1)..].to_vec();
@@ -129,7 +135,7 @@ mod tests {
 
     fn first(page: &[&str], has_session: bool) -> Option<LeakKind> {
         let mut search = MarkupSearch::new(SentCookies { session: has_session, any: true }).expect("a sign");
-        page.iter().find_map(|part| search.push(part.as_bytes())).map(|(kind, _)| kind)
+        page.iter().find_map(|part| search.push(part.as_bytes(), |_| false)).map(|(kind, _)| kind)
     }
 
     #[test]
@@ -157,8 +163,16 @@ mod tests {
     #[test]
     fn visitors_without_cookies_are_not_logged_in() {
         let mut search = MarkupSearch::new(SentCookies { session: true, any: false }).expect("a sign");
-        assert_eq!(search.push(b"<body class=\"logged-in\"><div id=\"wpadminbar\">"), None);
+        assert_eq!(search.push(b"<body class=\"logged-in\"><div id=\"wpadminbar\">", |_| false), None);
         assert!(MarkupSearch::new(SentCookies::default()).is_none());
+    }
+
+    #[test]
+    fn excused_sign_does_not_hide_another() {
+        let mut search = MarkupSearch::new(SentCookies { session: true, any: true }).expect("a sign");
+        let page = b"<body class=\"logged-in\"><input name=\"_token\">";
+        let found = search.push(page, |kind| kind == LeakKind::LoggedIn);
+        assert_eq!(found.map(|(kind, _)| kind), Some(LeakKind::FormToken));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use memchr::memmem;
 use myriad_http::{Fields, Known};
 
-use super::encodings::{MAX_LENGTH, MIN_LENGTH, encoded_forms, url_decoded};
+use super::encodings::{MAX_LENGTH, MIN_LENGTH, encoded_forms};
+use crate::percent::{form_decoded, percent_decoded};
 
 /// Maximum number of values of a request that are searched for.
 const MAX_VALUES: usize = 48;
@@ -91,7 +92,7 @@ impl PrivateValue {
         let has = |text: &[u8]| {
             encoded_forms(&self.value).iter().any(|form| memmem::find(text, &form.bytes).is_some())
         };
-        has(text) || has(&url_decoded(text, true))
+        has(text) || has(&form_decoded(text))
     }
 }
 
@@ -120,7 +121,7 @@ pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
         values.add_decoded(LeakKind::Cookie, name, value.trim_ascii(), true);
     }
     for (name, value) in input.arguments.split(|byte| *byte == b'&').filter_map(split_pair) {
-        let is_secret = is_secret_name(name) || looks_like_secret(&url_decoded(value, true));
+        let is_secret = is_secret_name(name) || looks_like_secret(&form_decoded(value));
         values.add_decoded(LeakKind::Argument, name, value, is_secret);
     }
     if let Some(credentials) = input.fields.known(Known::Authorization) {
@@ -142,7 +143,7 @@ pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
 pub(super) fn new_cookie(field: &[u8]) -> Option<PrivateValue> {
     let pair = field.split(|byte| *byte == b';').next().unwrap_or_default();
     let (name, value) = split_pair(pair.trim_ascii())?;
-    let value = url_decoded(value.trim_ascii(), true);
+    let value = form_decoded(value.trim_ascii());
     let is_private = value.len() >= MIN_LENGTH && !is_public_text(&value);
     is_private.then(|| PrivateValue {
         kind: LeakKind::NewCookie,
@@ -160,11 +161,11 @@ struct PrivateValues<'a> {
 impl PrivateValues<'_> {
     /// Adds an URL-encoded value, and the email addresses in it. The value itself is left out if `is_private` is false.
     fn add_decoded(&mut self, kind: LeakKind, name: &[u8], value: &[u8], is_private: bool) {
-        let decoded = url_decoded(value, true);
+        let decoded = form_decoded(value);
         if is_private && !is_public_text(&decoded) {
             self.add(kind, name, value, &decoded);
             // A `+` is a space for PHP, but not for all applications.
-            self.add(kind, name, value, &url_decoded(value, false));
+            self.add(kind, name, value, &percent_decoded(value));
         }
         for email in emails(&decoded).filter(|email| **email != *decoded || !is_private) {
             self.add(kind, name, value, email);
@@ -192,7 +193,7 @@ impl PrivateValues<'_> {
         if value.len() < MIN_LENGTH || self.found.len() >= MAX_VALUES || self.found.iter().any(is_known) {
             return;
         }
-        let key = url_decoded(self.input.key, true);
+        let key = form_decoded(self.input.key);
         let is_in_key =
             |text: &[u8]| memmem::find(self.input.key, text).or_else(|| memmem::find(&key, text)).is_some();
         if memmem::find(self.input.sent, sent).is_some() && !is_in_key(value) && !is_in_key(sent) {

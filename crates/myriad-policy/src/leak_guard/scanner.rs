@@ -102,7 +102,7 @@ impl LeakScanner {
         if let Some((index, position)) = self.find_value(start, piece, &is_excused) {
             return Some(self.leak(index, None, position));
         }
-        let (kind, at) = self.markup.as_mut()?.push(piece).filter(|(kind, _)| !is_excused(*kind, b""))?;
+        let (kind, at) = self.markup.as_mut()?.push(piece, |kind| is_excused(kind, b""))?;
         Some(Leak {
             kind,
             name: Box::default(),

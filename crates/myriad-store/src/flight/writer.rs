@@ -339,8 +339,8 @@ impl<M: Metadata> BodyWriter<M> {
         self.lead.previous().filter(|previous| previous.body().same_bytes(&body)).cloned()
     }
 
-    /// Ends the flight after the last push: stores the object, unless [`Self::withdraw`] was called, or a purge, a later
-    /// fetch or the memory limit prevents it, and wakes all readers.
+    /// Completes the flight after the last push: stores the object, unless [`Self::withdraw`] was called, or a purge, a
+    /// later fetch or the memory limit prevents it, and wakes all readers.
     pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
         if self.is_private {
             self.discard(completion);
