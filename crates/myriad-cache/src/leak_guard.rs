@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 
 use memchr::memmem;
-use myriad_encode::StreamDecoder;
+use myriad_encode::{ContentDecodeError, StreamDecoder};
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_log::LogLevel;
 use myriad_policy::{
@@ -66,15 +66,14 @@ impl FetchGuard {
             sent,
             key: &request.cache.key,
         });
-        let is_sent = |text: &[u8]| memmem::find(sent, text).is_some();
-        let lines = || fields.known_all(Known::Cookie);
-        let session = lines().filter_map(|line| SESSIONS.matches_cookie_header(line));
-        let mut secrets = lines()
-            .flat_map(|line| line.split(|byte| *byte == b';'))
-            .chain(fields.known(Known::Authorization));
+        let key = &request.cache.key;
+        let is_sent = |text: &[u8]| memmem::find(sent, text).is_some() && memmem::find(key, text).is_none();
+        let lines = fields.known_all(Known::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
+        let sent: Vec<&[u8]> =
+            lines.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty() && is_sent(pair)).collect();
         let cookies = SentCookies {
-            session: session.into_iter().any(|name| is_sent(&[name, b"="].concat())),
-            any: secrets.any(|pair| !pair.trim_ascii().is_empty() && is_sent(pair.trim_ascii())),
+            session: sent.iter().any(|pair| SESSIONS.matches_set_cookie(pair).is_some()),
+            any: !sent.is_empty() || fields.known(Known::Authorization).is_some_and(is_sent),
         };
         Some(Self { values, cookies, verification: None })
     }
@@ -120,6 +119,9 @@ impl FetchGuard {
     /// Removes the values of fields by which the response varies: visitors with different values share no page.
     fn remove_variants(&mut self, fields: &Fields) {
         let Ok(rule) = VaryRule::parse(fields.known_all(Known::Vary)) else { return };
+        if rule.has(b"cookie") {
+            self.cookies = SentCookies::default();
+        }
         self.values.retain(|value| match value.kind {
             LeakKind::Cookie => !rule.has(b"cookie"),
             LeakKind::Credentials => !rule.has(b"authorization"),
@@ -173,7 +175,11 @@ impl ResponseGuard {
     ) {
         let Some(search) = &mut self.search else { return };
         let excuses = Excuses { request: &exchange.request, cache, verification: self.verification.as_ref() };
-        let Some(leak) = search_piece(search, self.decoder.as_mut(), piece, &excuses) else { return };
+        let Ok(found) = search_piece(search, self.decoder.as_mut(), piece, &excuses) else {
+            self.search = None;
+            return;
+        };
+        let Some(leak) = found else { return };
         if let Some(verification) = &mut self.verification {
             verification.is_coincidence = true;
             return;
@@ -210,20 +216,23 @@ impl ResponseGuard {
     }
 }
 
-/// Searches a piece of a body, which is decoded first if the search has a decoder. The search ends at invalid data.
+/// Searches a piece of a body, which is decoded first if the search has a decoder. Fails at invalid data, which no client can
+/// decode either.
 fn search_piece(
     search: &mut LeakScanner,
     decoder: Option<&mut StreamDecoder>,
     mut piece: &[u8],
     excuses: &Excuses<'_>,
-) -> Option<Leak> {
-    let Some(decoder) = decoder else { return search.push(piece, |kind, value| excuses.has(kind, value)) };
+) -> Result<Option<Leak>, ContentDecodeError> {
+    let Some(decoder) = decoder else {
+        return Ok(search.push(piece, |kind, value| excuses.has(kind, value)));
+    };
     loop {
         let mut window = Vec::new();
-        let (taken, is_drained) = decoder.push_up_to(piece, &mut window, WINDOW).ok()?;
+        let (taken, is_drained) = decoder.push_up_to(piece, &mut window, WINDOW)?;
         let found = search.push(&window, |kind, value| excuses.has(kind, value));
         if found.is_some() || is_drained {
-            return found;
+            return Ok(found);
         }
         piece = &piece[taken..];
     }
@@ -311,7 +320,7 @@ impl Verification {
 }
 
 /// Returns the header fields of a request that verifies a leak: those of a shared fetch, or those of the client, without
-/// cookies, credentials and `User-Agent`.
+/// credentials, `User-Agent`, and cookies that are not in the cache key.
 pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> SharedFetchFields {
     let fields = request.received.head.fields();
     let rules = &cache.rules.shared_fetch;
@@ -321,10 +330,13 @@ pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> SharedF
     let is_of_visitor =
         |known| matches!(known, Some(Known::Cookie | Known::Authorization | Known::UserAgent));
     let sent = fields.iter_known().filter(|(known, ..)| !is_of_visitor(*known));
-    SharedFetchFields {
-        fields: sent.map(|(_, name, value)| (name, value)).collect(),
-        varies: VaryRule::default(),
+    let mut sent: Fields = sent.map(|(_, name, value)| (name, value)).collect();
+    let lines = fields.known_all(Known::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
+    let keyed: Vec<&[u8]> = lines.map(<[u8]>::trim_ascii).filter(|pair| rules.has_in_key(pair)).collect();
+    if !keyed.is_empty() {
+        sent.push_known(Known::Cookie, &keyed.join(&b"; "[..]));
     }
+    SharedFetchFields { fields: sent, varies: VaryRule::default() }
 }
 
 /// Records a confirmed leak. After two values, the page is not stored for the time of its validity, and its stored entries
@@ -350,10 +362,17 @@ pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) {
     let page = format!("{}{}", text(&request.route.host), text(&request.route.uri));
     leaks.add(&request.cache.key, &page, &what, now);
     if leaks.log_limit.admits(now) {
-        let position = leak.position;
+        let position =
+            if leak.field.is_none() { format!(" (byte {})", leak.position) } else { String::new() };
+        let remedy = match leak.kind {
+            LeakKind::Cookie => ", or add the cookie to \"personal_cookies\"",
+            _ => "",
+        };
         request.log(
             LogLevel::Error,
-            format_args!("leak guard: the response contains the {what} (byte {position}), and is not shared; `myriad cache leaks` lists such pages"),
+            format_args!(
+                "leak guard: the response is not shared, because it contains the {what}{position}; send \"Cache-Control: private\"{remedy}"
+            ),
         );
     }
 }

@@ -3,10 +3,12 @@
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::{Handler, Settings};
 use myriad_conf::{Diagnostic, Span};
+use myriad_policy::PersonalCookies;
 
 use crate::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
 
-/// Adds a warning for caches whose `personal_cookies` omits the built-in list, unless the key contains all cookies. It is
+/// Adds a warning for caches whose `personal_cookies` omits the built-in list, unless the key contains all cookies or a
+/// session cookie. It is
 /// reported once per file.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     let mut reported: Vec<Span> = Vec::new();
@@ -25,7 +27,13 @@ fn span_of_cache(settings: &Settings) -> Option<Span> {
     let CacheZone::Zone(zone) = &origin.own::<CacheSettings>().zone else { return None };
     let is_omitted = !settings.feature::<CacheRules>().personal_cookies.builtin;
     let key = cache_key(origin);
-    let has_cookie = ["$http_cookie", "$cookie_"].iter().any(|variable| key.lossy().contains(variable));
+    let key = key.lossy();
+    let names = key.split("$cookie_").skip(1);
+    let sessions = PersonalCookies::builtin_sessions();
+    let mut names = names
+        .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default());
+    let has_cookie = key.contains("$http_cookie")
+        || names.any(|name| sessions.matches_set_cookie(name.as_bytes()).is_some());
     (is_omitted && !has_cookie).then_some(zone.span)
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! request as sent to the origin -> private_values: cookies, credentials, arguments, address, browser
 //! response head                 -> new cookies, stored fields
-//! response body, piece by piece -> LeakScanner -> Leak: kind, name and position, never the value
+//! response body, piece by piece -> LeakScanner -> Leak: kind, name, place and value (which is not logged)
 //! ```
 
 mod encodings;

@@ -60,7 +60,7 @@ pub enum LeakKind {
 }
 
 impl LeakKind {
-    /// Returns the kind in words, for messages: `value of the cookie`.
+    /// Returns the kind in words, for messages: `value of the request's cookie`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cookie => "value of the request's cookie",
@@ -128,7 +128,8 @@ pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
         values.add_credentials(credentials);
     }
     if let Some(address) = input.client.filter(|address| is_public(*address)) {
-        values.add(LeakKind::Address, b"", address.to_string().as_bytes(), address.to_string().as_bytes());
+        let text = address.to_string();
+        values.add(LeakKind::Address, b"", text.as_bytes(), text.as_bytes());
     }
     // Short names are those of programs, which many clients use.
     if let Some(browser) =
@@ -159,7 +160,7 @@ struct PrivateValues<'a> {
 }
 
 impl PrivateValues<'_> {
-    /// Adds an URL-encoded value, and the email addresses in it. The value itself is left out if `is_private` is false.
+    /// Adds a URL-encoded value, and the email addresses in it. The value itself is left out if `is_private` is false.
     fn add_decoded(&mut self, kind: LeakKind, name: &[u8], value: &[u8], is_private: bool) {
         let decoded = form_decoded(value);
         if is_private && !is_public_text(&decoded) {
@@ -228,12 +229,24 @@ fn looks_like_secret(value: &[u8]) -> bool {
 /// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three bytes; a path or an
 /// URL; a date; or a number of up to ten digits.
 fn is_public_text(text: &[u8]) -> bool {
-    let is_url =
-        |text: &[u8]| text.starts_with(b"/") || text.starts_with(b"http://") || text.starts_with(b"https://");
-    let is_date = text.iter().all(|byte| byte.is_ascii_digit() || b"-:./TZ +".contains(byte))
+    let is_path = text.starts_with(b"/")
+        && (text.ends_with(b"/") || text[1..].contains(&b'/'))
+        && !text.contains(&b'=');
+    let is_url = is_path || text.starts_with(b"http://") || text.starts_with(b"https://");
+    let is_number = text.len() <= 10 && text.iter().all(u8::is_ascii_digit);
+    let is_date = is_number || is_iso_date(text);
+    is_url || is_date || is_time_zone(text) || has_public_words(text)
+}
+
+/// Returns whether a text is a date with or without a time (ISO 8601): `2026-11-29 10:00:00`.
+fn is_iso_date(text: &[u8]) -> bool {
+    let begins_with_date = text.len() >= 10
         && text.len() < 26
-        && (text.len() <= 10 || !text.iter().all(u8::is_ascii_digit));
-    is_url(text) || is_date || is_time_zone(text) || has_public_words(text)
+        && text[..10].iter().enumerate().all(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    begins_with_date && text.iter().all(|byte| byte.is_ascii_digit() || b"-:.TZ +".contains(byte))
 }
 
 fn has_public_words(text: &[u8]) -> bool {
@@ -278,10 +291,22 @@ fn split_at_sign(word: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&word[..at], &word[at + 1..])).filter(|(_, host)| !host.contains(&b'@'))
 }
 
+/// Returns whether an address belongs to 100.64.0.0/10, which providers use for many clients (RFC 6598).
+fn is_shared(address: std::net::Ipv4Addr) -> bool {
+    let [first, second, ..] = address.octets();
+    first == 100 && second & 0xc0 == 64
+}
+
 /// Returns whether an address is public: networks for local use (RFC 6890) are shared by many visitors.
 fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_unspecified()),
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            !(v4.is_private()
+                || is_shared(v4)
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_unspecified())
+        }
         IpAddr::V6(v6) => {
             !(v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local())
         }
@@ -394,6 +419,8 @@ mod tests {
             ("192.0.2.7", true),
             ("10.0.0.1", false),
             ("127.0.0.1", false),
+            ("100.64.1.1", false),
+            ("::ffff:10.0.0.1", false),
             ("2001:db8::1", true),
             ("fd00::1", false),
         ] {
