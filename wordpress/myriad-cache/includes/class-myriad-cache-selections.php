@@ -140,7 +140,12 @@ class Myriad_Cache_Selections {
 	 */
 	public static function note_sql( $sql, $query ) {
 		global $wpdb;
-		$from   = (string) substr( (string) $sql, (int) stripos( (string) $sql, ' FROM ' ), self::MOST_SQL );
+		if ( ! $query instanceof WP_Query ) {
+			return $sql;
+		}
+		// WordPress separates clauses by spaces, or by tabs in older versions.
+		$parts  = preg_split( '/\sFROM\s/i', (string) $sql, 2 );
+		$from   = (string) substr( (string) end( $parts ), 0, self::MOST_SQL );
 		$fields = array();
 		$found  = array();
 		if ( preg_match_all( '/\b(' . implode( '|', array_keys( Myriad_Cache_Lists::COLUMNS ) ) . ')\b/', $from, $found ) ) {
@@ -152,7 +157,7 @@ class Myriad_Cache_Selections {
 		if ( false !== strpos( $from, $wpdb->term_relationships ) && empty( $query->tax_query->queries ) ) {
 			$fields[] = 'terms';
 		}
-		if ( $fields && $query instanceof WP_Query ) {
+		if ( $fields ) {
 			foreach ( Myriad_Cache_Lists::with_fields( $query, $fields ) as $tag ) {
 				Myriad_Cache_Tags::add( $tag );
 			}
