@@ -75,9 +75,10 @@ fn other_data_in_the_response_of_a_verification_does_not_hide_a_coincidence() {
     let (server, _origin) = with(&rules).start(|call| {
         // A request without cookies gets a new cookie, which its page repeats before the value.
         let visit = format!("visit-{:08}", call.number);
-        let (cookie, link) = match call.has("HTTP_COOKIE") {
-            true => (String::new(), String::new()),
-            false => (format!("\nSet-Cookie: visit={visit}"), format!("<a href='/?{visit}'>")),
+        let (cookie, link) = if call.has("HTTP_COOKIE") {
+            (String::new(), String::new())
+        } else {
+            (format!("\nSet-Cookie: visit={visit}"), format!("<a href='/?{visit}'>"))
         };
         let text = format!("<body>{link}An article about Margarete.");
         call.answer(&format!("Content-Type: text/html{cookie}"), text);
