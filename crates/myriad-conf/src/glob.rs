@@ -57,8 +57,8 @@ fn matching(loader: &dyn Loader, folder: &Path, pattern: &[u8]) -> io::Result<Ve
     Ok(names.iter().map(|name| folder.join(OsStr::new(name))).collect())
 }
 
-/// Returns whether a file name matches a pattern. Takes at most `pattern × name` steps, so that no pattern can stall
-/// the matcher.
+/// Returns whether a file name matches a pattern. Backtracks only to the last `*`, so no pattern takes exponential
+/// time.
 pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;

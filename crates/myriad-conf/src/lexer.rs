@@ -175,8 +175,8 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Decodes the escapes `\"`, `\'`, `\\`, `\t`, `\r` and `
-/// ` in a word. Other backslashes are copied, so that a regex needs no doubled backslashes.
+/// Decodes the escapes `\"`, `\'`, `\\`, `\t`, `\r` and `\n` in a word. Other backslashes are copied, so that a regex
+/// needs no doubled backslashes.
 fn unescape(raw: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(raw.len());
     let mut bytes = raw.iter().copied();

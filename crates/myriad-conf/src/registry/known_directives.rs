@@ -102,7 +102,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     ("nginx's module google_perftools", NO_MODULE, "google_perftools_profiles"),
     ("nginx's module stream_proxy", NOT_YET, "proxy_downstream_buffer proxy_upstream_buffer"),
-    ("NGINX Plus", THIRD_PARTY, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers"),
+    ("NGINX Plus", COMMERCIAL, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers"),
     (
         "old versions of nginx",
         REMOVED,

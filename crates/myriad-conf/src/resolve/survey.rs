@@ -98,8 +98,8 @@ fn has_errors(findings: &[Diagnostic]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Removes diagnostics beyond the first `most`, warnings before errors. If there are errors, also removes all hints.
-/// Returns the number of errors removed.
+/// Limits the diagnostics to the first `most`. If there are errors, first removes all hints, and then, if more than
+/// `most` diagnostics remain, all warnings. Returns the number of errors removed.
 pub(super) fn truncate(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
     if has_errors(findings) {
         // Hints are only useful for a valid configuration.

@@ -56,7 +56,8 @@ impl NextUpstream {
         timeout_ms: 0,
     };
 
-    /// Returns whether a response with this status causes a retry on another server.
+    /// Returns whether this response status is one of the conditions for a retry. Does not check whether the request
+    /// may be sent again.
     pub fn on_status(&self, status: u16) -> bool {
         match status {
             500 => self.http_500,
