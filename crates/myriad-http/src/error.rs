@@ -88,8 +88,8 @@ impl ParseError {
         }
     }
 
-    /// Returns the status by which `error_page` selects a page: nginx's 494 if the head is too large (sent to the
-    /// client as 400 "Request Header Or Cookie Too Large"), otherwise [`ParseError::status`].
+    /// Returns the status by which `error_page` selects a page: nginx's 494 if the head is too large or has too many
+    /// fields (sent to the client as 400 "Request Header Or Cookie Too Large"), otherwise [`ParseError::status`].
     pub fn error_page_code(self) -> u16 {
         match self {
             Self::HeaderTooLarge | Self::TooManyFields => 494,

@@ -7,9 +7,8 @@ use crate::{Fields, HttpVersion, ParseError, ResponseHead};
 /// Parses a response head at the start of `buf` into `out`. Interim responses (1xx) are parsed like others.
 ///
 /// As in nginx, field values may contain control bytes other than NUL, CR and LF, names may contain bytes that are
-/// invalid in a token, lines may be terminated by LF alone, and a line without a colon is skipped. After an error, the client gets
-/// a 502. A partial head
-/// is parsed again from its start, because most heads of origins arrive in one piece.
+/// invalid in a token, lines may be terminated by LF alone, and a line without a colon is skipped. After an error, the
+/// client gets a 502. A partial head is parsed again from its start, because most heads of origins arrive in one piece.
 pub fn parse_response(
     buf: &[u8],
     limits: &HeadLimits,

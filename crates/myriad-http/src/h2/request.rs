@@ -197,8 +197,8 @@ fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseErro
     }
 }
 
-/// Rejects names that are not valid in HTTP/2 (RFC 9113 §8.2.1, RFC 9110 §5.1) or exceed [`Fields::MAX_NAME`]. Returns whether the name contains bytes
-/// that nginx calls invalid, which includes `_` unless `underscores` is true.
+/// Rejects names that are not valid in HTTP/2 (RFC 9113 §8.2.1, RFC 9110 §5.1) or exceed [`Fields::MAX_NAME`]. Returns
+/// whether the name contains bytes that nginx calls invalid, which includes `_` unless `underscores` is true.
 pub(crate) fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
     if name.is_empty() {
         return Err(ParseError::InvalidFieldName);

@@ -163,7 +163,7 @@ fn frame_error() -> Http3Error {
 }
 
 /// Checks the settings of a client. Their values have no effect here, but reserved and repeated settings are errors
-/// (RFC 9114 §7.2.4.1).
+/// (RFC 9114 §7.2.4.1), and so are more than 64 settings.
 fn check_settings(mut payload: &[u8]) -> Result<(), Http3Error> {
     let bad = || Http3Error::connection(Http3ErrorCode::Settings, "invalid SETTINGS");
     let mut seen = Vec::new();

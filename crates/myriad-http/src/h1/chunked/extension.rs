@@ -5,9 +5,11 @@ use crate::token::is_tchar;
 /// State of the parser of chunk extensions.
 ///
 /// ```text
-/// Start --tchar--> Name --=--> ValueStart --tchar--> Value --;--> Start
-///                   | `-blank-> NameEnd --=---^  `--"--> Quoted --"--> ValueEnd --;--> Start
-///                   `--;--> Start                           `-\-> Escaped -> Quoted
+/// Start --tchar--> Name --=--> ValueStart --tchar--> Value
+///                   `-blank-> NameEnd --=--^     `--"--> Quoted --"--> QuotedEnd
+///                                                          `-\-> Escaped -> Quoted
+/// Value, QuotedEnd --blank--> ValueEnd
+/// Name, NameEnd, Value, QuotedEnd, ValueEnd --;--> Start
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExtensionState {

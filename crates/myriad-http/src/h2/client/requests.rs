@@ -83,8 +83,8 @@ impl Http2Client {
         self.streams.get(stream).map_or(0, |found| found.sent)
     }
 
-    /// Returns the number of missing bytes of a response body; `None` if its head announced no length or the stream is
-    /// closed.
+    /// Returns the number of missing bytes of a response body; `None` if its head has not arrived or announced no
+    /// length, or if the stream is closed.
     pub fn expected(&mut self, stream: u32) -> Option<u64> {
         self.streams.get(stream).and_then(|found| found.expected)
     }

@@ -32,8 +32,8 @@ pub(super) struct ServerStream {
     /// True if the request was malformed, so that `RST_STREAM` follows the response.
     pub(super) malformed: bool,
     pub(super) priority: Priority,
-    /// True if the response was complete before the request, while the receive window of the stream was full (usually
-    /// because no body data had arrived); the rest of the request is still received.
+    /// True if the response was complete before the request, and the client may still send at least as many bytes as
+    /// the initial window (usually because no body data had arrived); the rest of the request is still received.
     pub(super) lingering: bool,
     /// True if the stream was lingering at the last [`super::Http2Server::await_lingering`].
     pub(super) awaited: bool,
