@@ -76,7 +76,7 @@ pub struct Connection {
     /// Activity as seen by [`crate::ConnectionLimiter`].
     pub(crate) activity: Cell<Activity>,
     /// Set when the connection has been evicted; its slot in the connection limiter is free from then on.
-    gives_way: Cell<bool>,
+    evicted: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
     /// State set once the connection has been passed to another listener (`pass` in a `stream` server).
     passed: OnceCell<Box<PassState>>,
@@ -88,7 +88,7 @@ pub struct Connection {
     /// Number of the HTTP/1 request whose response has not started, to which interim responses may be sent; 0 if there
     /// is none.
     pub(crate) waiting: Cell<u32>,
-    /// Set until the handshake of a connection without a socket (HTTP/3) is complete.
+    /// Set if the handshake of an HTTP/3 connection was not complete at its last request, and cleared at its end.
     pub(crate) early: Cell<bool>,
     /// Interim responses for the driver of a multiplexed connection (HTTP/2, HTTP/3); not set on HTTP/1.
     interims: OnceCell<Box<Interims>>,
@@ -106,7 +106,7 @@ impl Connection {
             socket,
             deadline: Deadline::new(),
             activity: Cell::new(Activity::idle(deadline::tick(), 0)),
-            gives_way: Cell::new(false),
+            evicted: Cell::new(false),
             local: OnceCell::new(),
             passed: OnceCell::new(),
             tls: OnceCell::new(),
@@ -181,7 +181,7 @@ impl Connection {
     /// Evicts the connection. On a multiplexed connection, wakes the driver, which notifies the client; otherwise shuts
     /// the socket down.
     pub(crate) fn evict(&self) {
-        self.gives_way.set(true);
+        self.evicted.set(true);
         match self.interims.get() {
             Some(interims) => interims.wake_driver(),
             None => self.socket.shutdown(),
@@ -190,7 +190,7 @@ impl Connection {
 
     /// Returns true if the connection has been evicted.
     pub(crate) fn is_evicted(&self) -> bool {
-        self.gives_way.get()
+        self.evicted.get()
     }
 
     /// Ends the connection after its driver has finished. The socket closes when the last reference is dropped. If

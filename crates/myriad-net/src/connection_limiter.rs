@@ -58,7 +58,7 @@ struct LimiterState {
 struct LimiterClient {
     connection: Weak<Connection>,
     /// Set while the connection occupies a slot of the limiter; cleared when it is evicted.
-    is_seated: bool,
+    has_slot: bool,
 }
 
 /// Evictions and refusals due to a shortage of slots or file descriptors.
@@ -87,7 +87,7 @@ pub struct EvictedForMemory {
 
 /// Slot taken by [`ConnectionLimiter::take_slot`]. Dropping it frees the slot.
 pub struct ConnectionSlot {
-    seats: Rc<LimiterState>,
+    state: Rc<LimiterState>,
 }
 
 impl ConnectionLimiter {
@@ -115,7 +115,7 @@ impl ConnectionLimiter {
             return None;
         }
         self.0.occupy();
-        Some(ConnectionSlot { seats: Rc::clone(&self.0) })
+        Some(ConnectionSlot { state: Rc::clone(&self.0) })
     }
 
     /// Returns the total number of slots.
@@ -147,12 +147,12 @@ impl ConnectionLimiter {
 
     fn evict_one_for_memory(&self) -> bool {
         let Some(waited) = self.evict_oldest(NeededResource::Memory) else { return false };
-        let mut relieved = self.0.evicted_for_memory.get();
+        let mut evicted = self.0.evicted_for_memory.get();
         match waited {
-            AwaitedEvent::Idle => relieved.idle += 1,
-            AwaitedEvent::Stalled => relieved.stalled += 1,
+            AwaitedEvent::Idle => evicted.idle += 1,
+            AwaitedEvent::Stalled => evicted.stalled += 1,
         }
-        self.0.evicted_for_memory.set(relieved);
+        self.0.evicted_for_memory.set(evicted);
         true
     }
 
@@ -177,7 +177,7 @@ impl ConnectionLimiter {
     /// memory is available.
     fn needed_resource(&self) -> Option<NeededResource> {
         if self.is_full() {
-            Some(NeededResource::Seats)
+            Some(NeededResource::Slot)
         } else {
             self.is_memory_exhausted().then_some(NeededResource::Memory)
         }
@@ -195,12 +195,12 @@ impl ConnectionLimiter {
         match self.needed_resource() {
             None => true,
             Some(NeededResource::Memory) => self.evict_one_for_memory(),
-            Some(NeededResource::Seats) => {
-                let seated = self.evict_one();
-                if !seated {
+            Some(NeededResource::Slot) => {
+                let evicted = self.evict_one();
+                if !evicted {
                     self.record_shortage(|shortage| shortage.refused = true);
                 }
-                seated
+                evicted
             }
         }
     }
@@ -245,7 +245,7 @@ impl ConnectionLimiter {
     /// Evicts one connection for lack of slots or file descriptors and records the shortage. Returns false if none can
     /// be evicted.
     fn evict_one(&self) -> bool {
-        let Some(waited) = self.evict_oldest(NeededResource::Seats) else { return false };
+        let Some(waited) = self.evict_oldest(NeededResource::Slot) else { return false };
         self.record_shortage(|shortage| match waited {
             AwaitedEvent::Stalled => shortage.stalled += 1,
             AwaitedEvent::Idle => shortage.idle += 1,
@@ -261,7 +261,7 @@ impl ConnectionLimiter {
         }
         let (at, activity) = self.0.next.borrow_mut().pop()?;
         let connection = self.0.clients.borrow_mut()[at].as_mut().and_then(|client| {
-            client.is_seated = false;
+            client.has_slot = false;
             client.connection.upgrade()
         });
         let connection = connection?;
@@ -299,7 +299,7 @@ impl ConnectionLimiter {
     fn collect_candidates(&self, want: NeededResource) -> bool {
         let now = deadline::tick();
         // A connection that is evictable for memory is also evictable for a slot, but not vice versa.
-        if [NeededResource::Seats, want]
+        if [NeededResource::Slot, want]
             .iter()
             .any(|of| self.0.last_failed_scan[*of as usize].get() == Some(now))
         {
@@ -335,7 +335,7 @@ impl ConnectionLimiter {
 /// Resource that an eviction frees.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NeededResource {
-    Seats,
+    Slot,
     Memory,
 }
 
@@ -343,7 +343,7 @@ enum NeededResource {
 fn is_evictable(activity: Activity, waiting: AwaitedEvent, now: u32, want: NeededResource) -> bool {
     let waited = now.wrapping_sub(activity.since()).cast_signed();
     match (waiting, want) {
-        (AwaitedEvent::Idle, NeededResource::Seats) => true,
+        (AwaitedEvent::Idle, NeededResource::Slot) => true,
         (AwaitedEvent::Idle, NeededResource::Memory) => waited >= REST_TICKS,
         (AwaitedEvent::Stalled, _) => waited >= STALL_TICKS,
     }
@@ -352,7 +352,7 @@ fn is_evictable(activity: Activity, waiting: AwaitedEvent, now: u32, want: Neede
 impl LimiterClient {
     /// Returns the activity, the awaited event and the number of the connection; `None` if it has no slot or is busy.
     fn activity(&self) -> Option<(Activity, AwaitedEvent, u64)> {
-        let connection = self.connection.upgrade().filter(|_| self.is_seated)?;
+        let connection = self.connection.upgrade().filter(|_| self.has_slot)?;
         let activity = connection.activity.get();
         Some((activity, activity.awaited_event(connection.requests.get())?, connection.id))
     }
@@ -377,21 +377,21 @@ impl LimiterState {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.seats.release();
+        self.state.release();
     }
 }
 
 /// Connection slot and registration of a client connection in the limiter while its driver runs. Dropping it frees
 /// both.
 pub(crate) struct ClientGuard {
-    seats: Rc<LimiterState>,
+    state: Rc<LimiterState>,
     at: usize,
 }
 
 impl ClientGuard {
     /// Registers a client connection and occupies a slot without a check: the listener has checked that a slot is free.
-    pub(crate) fn new(seats: &ConnectionLimiter, connection: &Rc<Connection>) -> Self {
-        let inner = &seats.0;
+    pub(crate) fn new(limiter: &ConnectionLimiter, connection: &Rc<Connection>) -> Self {
+        let inner = &limiter.0;
         inner.occupy();
         inner.open.set(inner.open.get() + 1);
         let mut clients = inner.clients.borrow_mut();
@@ -399,18 +399,18 @@ impl ClientGuard {
             clients.push(None);
             clients.len() - 1
         });
-        clients[at] = Some(LimiterClient { connection: Rc::downgrade(connection), is_seated: true });
-        Self { seats: Rc::clone(inner), at }
+        clients[at] = Some(LimiterClient { connection: Rc::downgrade(connection), has_slot: true });
+        Self { state: Rc::clone(inner), at }
     }
 }
 
 impl Drop for ClientGuard {
     fn drop(&mut self) {
-        let inner = &self.seats;
+        let inner = &self.state;
         inner.open.set(inner.open.get() - 1);
         let client = inner.clients.borrow_mut()[self.at].take();
         inner.free.borrow_mut().push(self.at);
-        if client.is_some_and(|client| client.is_seated) {
+        if client.is_some_and(|client| client.has_slot) {
             inner.release();
         } else {
             inner.changed.notify_one();

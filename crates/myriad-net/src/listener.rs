@@ -174,7 +174,6 @@ impl<S: Service> ConnectionWorker<S> {
     /// the client has closed the connection already.
     async fn on_accept_error(&self, error: &io::Error) {
         match Errno::from_io_error(error) {
-            // The client has closed the connection already: no pause is needed.
             Some(Errno::CONNABORTED | Errno::CONNRESET) => {}
             Some(Errno::MFILE | Errno::NFILE) => {
                 self.limiter.free_descriptors(DESCRIPTORS_PER_CONNECTION);

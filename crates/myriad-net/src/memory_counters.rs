@@ -16,7 +16,7 @@ thread_local! {
     pub(crate) static BODIES: Cell<usize> = const { Cell::new(0) };
     /// Bytes of response bodies of this worker that wait for flow-control windows of HTTP/2 connections.
     pub(crate) static ANSWERS: Cell<usize> = const { Cell::new(0) };
-    /// Number of TLS sessions of this worker's connections.
+    /// Number of TLS sessions of this worker's TCP and unix connections.
     pub(crate) static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
 

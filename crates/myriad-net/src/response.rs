@@ -135,12 +135,12 @@ pub enum ResponseBody {
     /// Stream and its length, read as the client accepts bytes. Without a length, HTTP/1.1 uses chunked coding, and
     /// HTTP/1.0 closes the connection at the end.
     Stream(BoxBody, Option<u64>),
-    /// Relay of bytes after a switch to another protocol; only with status 101. The service writes `Connection` and
-    /// `Upgrade`.
+    /// Relay of bytes after a switch to another protocol (status 101, for which the service writes `Connection` and
+    /// `Upgrade`) or after a successful CONNECT. HTTP/1 only; other drivers reset the stream.
     Tunnel(Box<Tunnel>),
 }
 
-/// Origin side of a connection that has switched to another protocol.
+/// Origin side of a connection that has switched to another protocol, or of a CONNECT request.
 pub struct Tunnel {
     /// Connection to the origin, to which the client's bytes are relayed.
     pub stream: Pin<Box<dyn Duplex>>,

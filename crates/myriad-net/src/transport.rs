@@ -105,7 +105,7 @@ impl Transport {
     }
 
     /// Reads once; 0 if the client has closed its side. A read that does not fill `buffer` has emptied the socket:
-    /// readiness is cleared, so that the next call waits for an event instead of making a system call in vain.
+    /// readiness is cleared, so that the next call waits for an event instead of making a system call without result.
     pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         if let Some(outcome) = self.try_unregistered(|socket| receive(socket, buffer)) {
             return Poll::Ready(outcome);

@@ -1,4 +1,5 @@
-//! Relay of bytes after a connection has switched to another protocol (101, RFC 9110 section 7.8).
+//! Relay of bytes after a connection has switched to another protocol (101, RFC 9110 section 7.8) or after a successful
+//! CONNECT (RFC 9110 section 9.3.6).
 
 use std::cell::RefCell;
 use std::future::poll_fn;

@@ -28,7 +28,8 @@ const SLICES: usize = 64;
 /// Number of unsent output bytes of a connection at which it stops reading frames. The output includes response heads
 /// and replies to control frames.
 const BACKLOG: usize = 256 * 1024;
-/// Number of bytes by which the receive window of a stream grows once its request body is being read.
+/// Number of bytes by which the receive window of a stream grows once its request body is being read, unless the body
+/// is short, or other streams of the connection have used up `READ_AHEAD`.
 pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
 /// Maximum number of socket reads of a connection per poll, so that other connections are served in between.
 const READS: u32 = 8;

@@ -226,10 +226,10 @@ impl<S: Service> QuicListener<S> {
         }
     }
 
-    /// Sends a GOAWAY to the clients for which `whom` returns true, so that they reconnect.
-    fn send_goaway(&mut self, now: Instant, whom: impl Fn(&QuicClient<S>) -> bool) {
+    /// Sends a GOAWAY to the clients for which `selects` returns true, so that they reconnect.
+    fn send_goaway(&mut self, now: Instant, selects: impl Fn(&QuicClient<S>) -> bool) {
         for place in 0..self.clients.len() {
-            if self.clients[place].as_deref().is_some_and(&whom) {
+            if self.clients[place].as_deref().is_some_and(&selects) {
                 self.with_client(place, now, |client, around| client.shut_down(around.now));
             }
         }

@@ -11,10 +11,10 @@
 //! the same settings as on TCP. Pending work (such as an upstream response) adds its stream to
 //! [`stream_wakes::StreamWakes`] when it is ready; the task processes the streams in this list.
 //!
-//! The memory of a client is limited: streams and their windows by the settings of the listener, and unsent responses
-//! by `settings::SEND_WINDOW` per connection. Above a number of concurrent handshakes, per network and in total,
-//! clients must validate their address with a Retry. Unknown connection IDs get a stateless reset. At most three times
-//! the received bytes are sent to an address that is not validated (RFC 9000 section 8.1).
+//! The memory of a client is limited: streams and their windows by the settings of the listener, and unacknowledged
+//! response bytes by `settings::SEND_WINDOW` per connection. Above a number of concurrent handshakes, per network and
+//! in total, clients must validate their address with a Retry. Unknown connection IDs get a stateless reset. At most
+//! three times the received bytes are sent to an address that is not validated (RFC 9000 section 8.1).
 
 mod acceptor_refs;
 mod address_proof;

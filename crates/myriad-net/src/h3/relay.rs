@@ -224,11 +224,11 @@ impl QuicRelay {
                 other.process.standing_for(*id).map(|standing| (standing, other.process.rank))
             };
             let successor = others.iter().filter(|other| other.process.may_read(*id)).max_by_key(rank);
-            let successor = successor.filter(|heir| rank(heir).is_some_and(|rank| rank > own_rank));
+            let successor = successor.filter(|other| rank(other).is_some_and(|rank| rank > own_rank));
             let before = listener.is_reader.replace(successor.is_none());
             match successor {
-                Some(heir) if listener.reads.swap(false, Ordering::AcqRel) => {
-                    send(&heir.inbox, &[IoSlice::new(&message::read(*id))]);
+                Some(reader) if listener.reads.swap(false, Ordering::AcqRel) => {
+                    send(&reader.inbox, &[IoSlice::new(&message::read(*id))]);
                 }
                 // A process that was the reader before, or is the only process, needs no permission.
                 None if before == Some(false) || !others.iter().any(|other| other.process.may_read(*id)) => {

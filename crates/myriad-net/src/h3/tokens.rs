@@ -12,7 +12,7 @@ const LIFETIME: Duration = Duration::from_hours(24);
 /// Number of address validation tokens (NEW_TOKEN) sent per connection. A client uses one token per connection.
 const SENT: u32 = 1;
 /// Number of bits of the Bloom filter of used tokens of one lifetime (1 MB). After half a million tokens, one unused
-/// token in 2,500 is treated as used, so that its client must complete the handshake first.
+/// token in 2,300 is treated as used, so that its client must complete the handshake first.
 const BITS: u64 = 1 << 23;
 /// Number of bits that each used token sets in the Bloom filter.
 const MARKS: u64 = 8;
