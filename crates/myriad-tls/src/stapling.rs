@@ -26,8 +26,9 @@ pub fn staples(
     if !settings.stapling || settings.stapling_file.is_some() {
         return Vec::new();
     }
-    let asked = settings.certificates.iter().map(|name| question(settings, files, name).and_then(Result::ok));
-    asked.map(|question| question.map(|question| kept.staple(question))).collect()
+    let questions =
+        settings.certificates.iter().map(|name| question(settings, files, name).and_then(Result::ok));
+    questions.map(|question| question.map(|question| kept.staple(question))).collect()
 }
 
 /// Returns the OCSP request for a certificate, or a warning that tells why there is none. `None` if the certificate
@@ -90,20 +91,20 @@ mod tests {
         TestSite::of(&format!("{issuer} server {{ {server} {says} }}"), &files)
     }
 
-    fn asked(says: &str) -> Option<Result<StapleRequest, String>> {
+    fn question_for(says: &str) -> Option<Result<StapleRequest, String>> {
         let site = site(&format!("ssl_stapling on; {says}"));
         question(site.tls(), site.files(), &site.tls().certificates[0])
     }
 
     #[test]
     fn responder_is_that_of_the_certificate_or_of_the_configuration() {
-        let question = asked("ssl_certificate chain;").unwrap().unwrap();
+        let question = question_for("ssl_certificate chain;").unwrap().unwrap();
         assert_eq!((question.name.as_str(), question.url.as_str()), ("chain", "http://ocsp.test:8081/path"));
         assert_eq!([question.certificate, question.issuer], [LEAF, ROOT].map(crate::testing::der));
         assert!(!question.verify);
         let directives = "ssl_certificate leaf; ssl_trusted_certificate root; ssl_stapling_verify on;";
         let written =
-            asked(&format!("{directives} ssl_stapling_responder http://b.test/;")).unwrap().unwrap();
+            question_for(&format!("{directives} ssl_stapling_responder http://b.test/;")).unwrap().unwrap();
         assert!(written.verify && written.url == "http://b.test/");
     }
 
@@ -117,13 +118,13 @@ mod tests {
             ("ssl_certificate $host;", "named by variables"),
             ("ssl_certificate $acme_certificate;", "ordered by ACME"),
         ] {
-            let warning = asked(says).unwrap().unwrap_err();
+            let warning = question_for(says).unwrap().unwrap_err();
             assert!(
                 warning.starts_with("\"ssl_stapling\" ignored, ") && warning.contains(why),
                 "{says}: {warning}"
             );
         }
-        assert_eq!(asked("ssl_certificate none;"), None, "which is told elsewhere");
+        assert_eq!(question_for("ssl_certificate none;"), None, "which is told elsewhere");
     }
 
     #[test]

@@ -67,7 +67,7 @@ struct AgentState {
 /// Certificate with the times of its next order and of its next query for renewal information.
 struct ScheduledCertificate {
     slot: Arc<CertificateSlot>,
-    /// Number of failed orders of the certificate since its last success.
+    /// Number of failed orders of the certificate since its last success or the last reload.
     failures: u32,
     /// Time of the next order or renewal of the certificate, in seconds since the Unix epoch.
     order_at_s: u64,
@@ -232,8 +232,8 @@ impl AgentThread {
     }
 
     fn order(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
-        let deed = if slot.is_ready() { "renewing" } else { "ordering" };
-        self.log(outside, LogLevel::Info, format_args!("{deed} the certificate for {}", slot.order));
+        let action = if slot.is_ready() { "renewing" } else { "ordering" };
+        self.log(outside, LogLevel::Info, format_args!("{action} the certificate for {}", slot.order));
         match self.order_once(slot, outside) {
             Ok(()) => self.certificate_issued(slot, outside),
             Err(AcmeError::Stopped) => {}

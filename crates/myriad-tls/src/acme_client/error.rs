@@ -10,7 +10,7 @@ pub enum AcmeError {
     Connection {
         /// URL that was requested from the authority.
         url: String,
-        /// Message of the system or of TLS.
+        /// Reason, such as a message of the system or of TLS.
         why: String,
     },
     /// The authority reported an error, by a status other than 2xx or within an order (RFC 8555 section 6.7).

@@ -1,7 +1,8 @@
 //! Blocking HTTP and HTTPS client for ACME and OCSP, with limits of time and size. Each request uses a new connection.
 //!
 //! The client is `ureq`. This module sets its limits: a deadline for each request, heads of 16 KB, a maximum body size,
-//! no proxy (the environment is ignored), and connections only to addresses returned by [`Resolve`].
+//! no proxy (the environment is ignored), and connections only to addresses returned by [`Resolve`] or given in the
+//! URL.
 
 use std::fmt;
 use std::io;
@@ -174,7 +175,7 @@ fn send_request(
 ) -> Result<HttpsReply, AcmeError> {
     let fail = |why: String| AcmeError::Connection { url: url.to_owned(), why };
     if !is_url(url) {
-        return Err(fail("the URL must begin with https://".to_owned()));
+        return Err(fail("the URL is invalid or does not begin with https://".to_owned()));
     }
     ask()
         .map_err(|error| error_text(&error))
@@ -205,7 +206,7 @@ pub(crate) fn get_plain(
     resolve: &Resolve,
     worked: &mut Option<IpAddr>,
 ) -> Result<HttpsReply, String> {
-    let uri = parse(url, &Scheme::HTTP).ok_or("the URL must begin with http://")?;
+    let uri = parse(url, &Scheme::HTTP).ok_or("the URL is invalid or does not begin with http://")?;
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let between = if path.ends_with('/') { "" } else { "/" };
     let authority = uri.authority().map_or("", |authority| authority.as_str());

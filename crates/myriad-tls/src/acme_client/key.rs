@@ -62,14 +62,14 @@ enum SigningPair {
     Rsa(Box<RsaKeyPair>),
 }
 
-/// Private signing key. Its PKCS #8 text is overwritten when dropped.
+/// Private signing key. Its PKCS #8 encoding is overwritten when dropped.
 pub struct SigningKey {
     pair: SigningPair,
     pkcs8: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for SigningKey {
-    /// Formats a placeholder for debugging, not the key.
+    /// Formats the algorithm for debugging, not the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SigningKey").field("algorithm", &self.jwa()).finish_non_exhaustive()
     }

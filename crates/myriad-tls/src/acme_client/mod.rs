@@ -10,8 +10,9 @@
 //!        -> StoreCallback: files that outlive the process
 //! ```
 //!
-//! The code blocks, because it runs on separate threads; each operation has a deadline. Files are written through
-//! [`agent::StoreCallback`], so that the process with network access does not need to own them.
+//! The code blocks, because it runs on separate threads. Each request has a time limit, which does not interrupt the
+//! resolution of its host name. Files are written through [`agent::StoreCallback`], so that the process with network
+//! access does not need to own them.
 
 pub mod agent;
 pub mod certificate_info;

@@ -29,7 +29,8 @@ use crate::acme_client::protocol::{AcmeClient, json_of, location, retry_after, t
 use crate::acme_client::roots;
 use crate::acme_client::schedule::RenewalWindow;
 
-/// Maximum time to wait for the authority to validate a name, and then to issue the certificate.
+/// Maximum time to wait for the validation of each name, then for the order to become ready, and then for the
+/// certificate.
 const PATIENCE: Duration = Duration::from_mins(3);
 /// Initial and maximum pause between polls of an order or authorization.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
@@ -185,13 +186,13 @@ fn identifier<'a>(
                 AcmeIdentifier::Ip(address) => value.parse() == Ok(*address),
             }
     };
-    let unasked = || {
+    let not_ordered = || {
         AcmeError::Protocol(format!(
             "an authorization is required for \"{}\", which was not ordered",
             one_line(value)
         ))
     };
-    ordered.iter().find(is_it).ok_or_else(unasked)
+    ordered.iter().find(is_it).ok_or_else(not_ordered)
 }
 
 /// Adds the response to a challenge of the configured type to the pending challenges. Returns the URL of the challenge.

@@ -1,7 +1,5 @@
 //! Times of renewals and retries, computed from the time and a random number.
 
-use crate::acme_client::issuer::CertificateOrder;
-
 /// Period in which a certificate should be renewed, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenewalWindow {
@@ -65,17 +63,6 @@ pub fn format_duration(seconds: u64) -> String {
         7_200..=172_799 => format!("{} h", seconds / 3600),
         _ => format!("{} days", seconds / DAY_S),
     }
-}
-
-/// Removes duplicate certificate orders; the sequence is preserved.
-pub fn deduplicated(orders: Vec<CertificateOrder>) -> Vec<CertificateOrder> {
-    let mut unique: Vec<CertificateOrder> = Vec::new();
-    for order in orders {
-        if !unique.contains(&order) {
-            unique.push(order);
-        }
-    }
-    unique
 }
 
 #[cfg(test)]

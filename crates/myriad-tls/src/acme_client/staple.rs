@@ -1,14 +1,14 @@
 //! OCSP responses for stapling (`ssl_stapling`), queried in advance and refreshed by a separate thread.
 //!
 //! ```text
-//! query --good--> stapled, queried again before it expires
-//!   |  ^            |
-//!   |  '--pause-----+--no response, an invalid one: the stapled response is used until it expires
-//!   '---------------+--revoked: no response is stapled
+//! query --good-----------------------------> stapled; queried again before it expires
+//!   |-----revoked--------------------------> nothing is stapled; queried again after a pause
+//!   '-----unknown, invalid or no response--> the last good response is used until it expires; queried again
+//!                                            after a pause
 //! ```
 //!
-//! Handshakes never wait for a query; they use the current response. A responder that does not respond does not delay
-//! queries to others: these take precedence, and one query at a time checks whether it responds again.
+//! Handshakes never wait for a query; they use the current response. A responder that does not respond delays queries
+//! to others little: these take precedence, and only one query per pause checks whether it responds again.
 
 use std::collections::HashMap;
 use std::fmt;

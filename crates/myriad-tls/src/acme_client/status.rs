@@ -77,39 +77,39 @@ struct StatusQueue {
     changed: Condvar,
 }
 
-static ASKERS: LazyLock<StatusQueue> = LazyLock::new(StatusQueue::default);
+static QUEUE: LazyLock<StatusQueue> = LazyLock::new(StatusQueue::default);
 
-/// Queries an OCSP responder on a separate thread and calls `tell` with the result. Calls `tell` on this thread if the
-/// query is impossible or the queue is full.
-pub fn request_status(question: StatusRequest, tell: StatusCallback) {
+/// Queries an OCSP responder on a separate thread and calls `callback` with the result. Calls `callback` on this thread
+/// if the query is impossible or the queue is full.
+pub fn request_status(question: StatusRequest, callback: StatusCallback) {
     let (Ok(certificate), Ok(issuer)) =
         (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))
     else {
-        return tell(Err("the certificate or the certificate of its issuer cannot be parsed".to_owned()));
+        return callback(Err("the certificate or the certificate of its issuer cannot be parsed".to_owned()));
     };
     let Some(host) = plain_host(&question.url) else {
-        return tell(Err(format!(
+        return callback(Err(format!(
             "the OCSP responder URL \"{}\" is invalid or does not begin with http://",
             question.url
         )));
     };
     let key = (question.url.clone(), OcspId::of(&certificate, &issuer).key());
-    ASKERS.enqueue(StatusQuery { question, key, host, since: Instant::now() }, tell);
+    QUEUE.enqueue(StatusQuery { question, key, host, since: Instant::now() }, callback);
 }
 
 impl StatusQueue {
-    fn enqueue(&'static self, job: StatusQuery, tell: StatusCallback) {
+    fn enqueue(&'static self, job: StatusQuery, callback: StatusCallback) {
         let mut state = self.state.lock();
-        if let Some(tells) = state.callbacks.get_mut(&job.key)
-            && tells.len() < MOST_FOR_ONE
+        if let Some(callbacks) = state.callbacks.get_mut(&job.key)
+            && callbacks.len() < MOST_FOR_ONE
         {
-            return tells.push(tell);
+            return callbacks.push(callback);
         }
         if state.waiting.len() >= MOST_WAITING || state.callbacks.contains_key(&job.key) {
             drop(state);
-            return tell(Err("too many OCSP requests are queued".to_owned()));
+            return callback(Err("too many OCSP requests are queued".to_owned()));
         }
-        state.callbacks.insert(job.key.clone(), vec![tell]);
+        state.callbacks.insert(job.key.clone(), vec![callback]);
         state.waiting.push_back(job);
         let needs_thread = state.idle < state.waiting.len() && state.threads < MOST_AT_ONCE;
         if needs_thread {
@@ -148,10 +148,11 @@ impl StatusQueue {
     fn next(&self) -> Option<StatusQuery> {
         let mut state = self.state.lock();
         loop {
-            let StatusState { waiting, in_progress: asked, .. } = &mut *state;
-            let may_be = |job: &StatusQuery| asked.get(&job.host).is_none_or(|count| *count < MOST_OF_ONE);
+            let StatusState { waiting, in_progress, .. } = &mut *state;
+            let may_be =
+                |job: &StatusQuery| in_progress.get(&job.host).is_none_or(|count| *count < MOST_OF_ONE);
             if let Some(job) = waiting.iter().position(may_be).and_then(|at| waiting.remove(at)) {
-                *asked.entry(job.host.clone()).or_default() += 1;
+                *in_progress.entry(job.host.clone()).or_default() += 1;
                 return Some(job);
             }
             state.idle += 1;
@@ -173,7 +174,7 @@ struct QueryGuard<'a> {
 }
 
 impl QueryGuard<'_> {
-    fn finish(&mut self, said: &StatusResult) {
+    fn finish(&mut self, result: &StatusResult) {
         let Some(key) = self.key.take() else { return };
         let mut state = self.queue.state.lock();
         if let Some(count) = state.in_progress.get_mut(&self.host) {
@@ -186,7 +187,7 @@ impl QueryGuard<'_> {
         drop(state);
         // Wakes a thread for another query of this responder.
         self.queue.changed.notify_one();
-        notify_all(callbacks, said);
+        notify_all(callbacks, result);
     }
 }
 
@@ -200,9 +201,9 @@ impl Drop for QueryGuard<'_> {
     }
 }
 
-fn notify_all(tells: Option<Vec<StatusCallback>>, said: &StatusResult) {
-    for tell in tells.into_iter().flatten() {
-        tell(said.clone());
+fn notify_all(callbacks: Option<Vec<StatusCallback>>, result: &StatusResult) {
+    for callback in callbacks.into_iter().flatten() {
+        callback(result.clone());
     }
 }
 

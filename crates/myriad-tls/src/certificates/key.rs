@@ -43,6 +43,12 @@ pub(super) fn read_key(text: &[u8], passwords: &[Vec<u8>]) -> Result<PrivateKey,
         let was_encrypted = block.header("Proc-Type") == Some("4,ENCRYPTED");
         let der = if was_encrypted {
             let sealed = EncryptedKey::read(&block).ok_or("the key is encrypted, but the DEK-Info header that specifies the encryption is missing or invalid")?;
+            if !CIPHERS.contains(&sealed.cipher.as_str()) {
+                return Err(format!(
+                    "the key is encrypted with \"{}\", which is not supported",
+                    sealed.cipher
+                ));
+            }
             try_passwords(passwords, |password| sealed.open(password))?
         } else {
             block.bytes().map_err(|error| error.to_string())?
@@ -61,11 +67,17 @@ fn open_pkcs8(block: &PemBlock<'_>, passwords: &[Vec<u8>]) -> Result<PrivateKey,
 
 fn try_passwords<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> Result<T, String> {
     if passwords.is_empty() {
-        return Err("the key is encrypted: set ssl_password_file".to_owned());
+        return Err(
+            "the key is encrypted: set ssl_password_file, or proxy_ssl_password_file for an upstream"
+                .to_owned(),
+        );
     }
     let opened = passwords.iter().find_map(|password| with(password));
     opened.ok_or_else(|| "the key is encrypted, and none of the passwords decrypts it".to_owned())
 }
+
+/// Ciphers of RFC 1421 keys that are supported, by the names in their `DEK-Info` header.
+const CIPHERS: [&str; 4] = ["AES-128-CBC", "AES-192-CBC", "AES-256-CBC", "DES-EDE3-CBC"];
 
 /// Private key encrypted in the PEM format of RFC 1421. `start` is the initialization vector.
 struct EncryptedKey {
@@ -154,6 +166,13 @@ mod tests {
             let wrong = read_key(sealed.as_bytes(), &[b"wrong".to_vec()]).err().unwrap();
             assert!(wrong.contains("none of the passwords"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn unsupported_cipher_is_named_in_the_error() {
+        let old = include_str!("fixtures/aes256.pem").replace("AES-256-CBC", "DES-CBC");
+        let error = read_key(old.as_bytes(), &[b"secret".to_vec()]).err().unwrap();
+        assert_eq!(error, "the key is encrypted with \"DES-CBC\", which is not supported");
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl NamedCertificates {
     }
 
     /// Loads a certificate and its key by name. The error is a log message. A certificate with an encrypted key is not
-    /// cached, so that its password is needed each time.
+    /// cached, as in nginx.
     pub fn load(&self, certificate: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, String> {
         let now_ms = myriad_net::clock::now_ms();
         let name = (certificate.to_vec(), key.to_vec());

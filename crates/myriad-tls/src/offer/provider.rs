@@ -60,7 +60,7 @@ fn apply_command((name, value): &(Text, Text), provider: &mut CryptoProvider) ->
         other => {
             let error = format!("the OpenSSL setting \"{other}\" is not supported");
             return Err(Box::new(Diagnostic::error(name.span, error).help(
-                "Myriad uses rustls; supported settings: Options, MinProtocol, MaxProtocol, Ciphersuites, Ciphers, Groups and Curves",
+                "Myriad uses rustls; supported settings: Options, Protocol, MinProtocol, MaxProtocol, Ciphersuites, Ciphers, Groups, Curves, and for servers Certificate and PrivateKey",
             )));
         }
     }

@@ -55,11 +55,11 @@ impl SupportedSuites {
         if ciphers.is_none() && commands.is_empty() {
             prefer_cheapest(&mut provider);
         }
-        let is_spoken = |suite: &&SupportedCipherSuite| match suite {
+        let is_enabled = |suite: &&SupportedCipherSuite| match suite {
             SupportedCipherSuite::Tls12(_) => *tls12,
             SupportedCipherSuite::Tls13(_) => *tls13,
         };
-        let suites = provider.cipher_suites.iter().filter(is_spoken).copied().collect();
+        let suites = provider.cipher_suites.iter().filter(is_enabled).copied().collect();
         Ok(Self { provider: Arc::new(provider), suites, settings: Arc::new(written) })
     }
 

@@ -41,7 +41,7 @@ fn list_words(words: &[&str]) -> String {
 }
 
 /// Keywords of OpenSSL's cipher lists for deliberately unsupported features, with the reason. The first match applies.
-const UNSPOKEN: [(&[&str], &str); 4] = [
+const UNSUPPORTED: [(&[&str], &str); 4] = [
     (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "no protection"),
     (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "broken"),
     (
@@ -66,7 +66,7 @@ fn ineffective_reason(word: &str) -> Option<&'static str> {
     };
     let is_meant = |(words, _): &&(&[&str], &str)| words.iter().any(|known| has_part(known));
     let is_mac = |part: &str| matches!(part, "SHA" | "SHA1" | "SHA256" | "SHA384");
-    let why = if let Some((_, why)) = UNSPOKEN.iter().find(is_meant) {
+    let why = if let Some((_, why)) = UNSUPPORTED.iter().find(is_meant) {
         why
     } else if word.split('+').any(|part| matches!(part, "RSA" | "kRSA"))
         || (word.starts_with("AES") && parts().any(|part| part == "GCM"))

@@ -152,14 +152,14 @@ fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
 /// `ssl_crl` are read even if no client certificates are requested, provided that the server has a certificate.
 pub(crate) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     let requests_certificates = settings.verify_client != VerifyClient::Off;
-    let speaks = !settings.certificates.is_empty();
-    let asked = settings.client_certificate.iter().filter(move |_| requests_certificates);
+    let has_certificate = !settings.certificates.is_empty();
+    let requested = settings.client_certificate.iter().filter(move |_| requests_certificates);
     let always = settings
         .trusted_certificate
         .iter()
         .chain(&settings.crl)
-        .filter(move |_| requests_certificates || speaks);
-    asked.chain(always).filter(|name| !name.is_empty())
+        .filter(move |_| requests_certificates || has_certificate);
+    requested.chain(always).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ pub struct StatusCheck {
     /// Last second of the validity of the path, since the Unix epoch.
     pub(super) until_s: i64,
     /// Path in DER, from the client certificate to the root.
-    pub(super) way: Vec<Vec<u8>>,
+    pub(super) path: Vec<Vec<u8>>,
 }
 
 impl StatusCheck {
@@ -139,10 +139,10 @@ impl StatusCheck {
     /// which the caller must store in the connection (`TlsFacts::judged`), and a message for the error log if a query
     /// failed.
     pub async fn run(self, now_s: i64) -> (CachedVerifyResult, Option<String>) {
-        let Self { rules, id, mut until_s, way } = self;
+        let Self { rules, id, mut until_s, path } = self;
         let judged = |judgement, until_s| CachedVerifyResult { rules: id, until_s, judgement };
         let asked = if rules.leaf_only { 1 } else { usize::MAX };
-        for pair in way.windows(2).take(asked) {
+        for pair in path.windows(2).take(asked) {
             match rules.status(&pair[0], &pair[1], now_s).await {
                 Ok((OcspStatus::Good, until)) => until_s = until_s.min(until),
                 Ok((OcspStatus::Revoked, _)) => return (judged(REVOKED, i64::MAX), None),

@@ -46,9 +46,9 @@ impl OriginTlsConfig {
     /// The first unusable setting or file, at its position in the configuration, or at `at` if it has none.
     pub fn of(origin: &OriginSettings, at: Span, files: TlsFileReader<'_>) -> Result<Self, Box<Diagnostic>> {
         let prefix = origin.protocol.prefix();
-        let mut obeyed = origin.tls.clone();
-        obeyed.apply_openssl_commands()?;
-        let settings = &obeyed;
+        let mut applied = origin.tls.clone();
+        applied.apply_openssl_commands()?;
+        let settings = &applied;
         let offer =
             SuiteSettings { ciphers: settings.ciphers.as_ref(), curves: None, commands: &settings.commands };
         let provider = Arc::new(provider(&offer)?);

@@ -46,8 +46,8 @@ pub fn required_status_check(facts: &TlsFacts, rules: &ClientRules, now_s: i64) 
     if facts.certificates.is_empty() || stored_result(facts.judged.get(), rules.id, now_s).is_some() {
         return None;
     }
-    let (until_s, way) = rules.trusted_path(&facts.certificates, now_s)?;
-    Some(StatusCheck { rules: Arc::clone(ocsp), id: rules.id, until_s, way })
+    let (until_s, path) = rules.trusted_path(&facts.certificates, now_s)?;
+    Some(StatusCheck { rules: Arc::clone(ocsp), id: rules.id, until_s, path })
 }
 
 fn error_parts(error: VerifyError) -> (u32, &'static str) {

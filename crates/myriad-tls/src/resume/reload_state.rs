@@ -27,7 +27,7 @@ pub struct TlsReloadState {
     /// Serialized ticket keys inherited from the previous process, by ticket lifetime in seconds. Each is used once.
     recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
     /// Cipher suites and groups of the server compiled last, because most servers have the same.
-    spoken: Option<SupportedSuites>,
+    last_suites: Option<SupportedSuites>,
     /// Store that passes ticket keys to the next process; `None` if they are not passed.
     keeper: Option<Arc<dyn TicketKeyStore>>,
 }
@@ -52,30 +52,30 @@ impl TlsReloadState {
     /// if a later configuration uses tickets again.
     pub fn drop_unused<'a>(&mut self, staples: impl IntoIterator<Item = &'a Arc<OcspStaple>>) {
         self.tickets.retain(|lifetime_s, tickets| {
-            let is_asked = self.used_lifetimes.contains(lifetime_s);
-            if !is_asked {
+            let is_used = self.used_lifetimes.contains(lifetime_s);
+            if !is_used {
                 tickets.retire();
             }
-            is_asked
+            is_used
         });
         for (lifetime_s, _) in self.recorded.drain() {
             if let Some(keeper) = &self.keeper {
                 keeper.ticket_keys(lifetime_s, None);
             }
         }
-        let asked: Vec<&Arc<OcspStaple>> = staples.into_iter().collect();
-        self.staples.retain(|staple| asked.iter().any(|asked| Arc::ptr_eq(asked, staple)));
+        let used: Vec<&Arc<OcspStaple>> = staples.into_iter().collect();
+        self.staples.retain(|staple| used.iter().any(|used| Arc::ptr_eq(used, staple)));
     }
 
     /// Returns the cipher suites and groups of a server. They are shared with the previous server if the settings are
     /// equal.
     pub(crate) fn suites(&mut self, settings: &TlsSettings) -> Result<SupportedSuites, Box<Diagnostic>> {
-        if let Some(known) = self.spoken.as_ref().filter(|known| known.has_settings(settings)) {
+        if let Some(known) = self.last_suites.as_ref().filter(|known| known.has_settings(settings)) {
             return Ok(known.clone());
         }
-        let spoken = SupportedSuites::of(settings)?;
-        self.spoken = Some(spoken.clone());
-        Ok(spoken)
+        let last_suites = SupportedSuites::of(settings)?;
+        self.last_suites = Some(last_suites.clone());
+        Ok(last_suites)
     }
 
     /// Returns the TLS session cache with a name, which all servers with this name share.

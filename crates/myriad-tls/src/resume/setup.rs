@@ -16,7 +16,7 @@ use crate::certificates::files::file_error;
 use crate::server::identities::{have_variable_names, is_ordered};
 use crate::server::parts::ServerParts;
 
-/// Number of tickets sent after a full TLS 1.3 handshake, as in OpenSSL.
+/// Number of tickets sent after each TLS 1.3 handshake. OpenSSL sends as many after a full handshake.
 const TICKETS: usize = 2;
 /// Maximum number of bytes of early data, as in OpenSSL.
 const EARLY_DATA: u32 = 16_384;

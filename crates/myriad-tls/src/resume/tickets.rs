@@ -4,7 +4,7 @@
 //! ticket = key name (16) | nonce (12) | AES-256-GCM( time, s (8) | length (2) | session | padding ) | tag (16)
 //! ```
 //!
-//! The padding hides the length of the server name and of the client's certificates.
+//! The padding hides the exact length of the session, which depends on the server name and the client's certificates.
 //!
 //! rustls supports tickets as well, but rotates keys every six hours regardless of `ssl_session_timeout`, and does not
 //! support keys from files, by which several machines can accept each other's tickets.
@@ -142,10 +142,10 @@ impl TicketCipher {
             TicketKeys::Own(rotation) => {
                 let mut rotation = rotation.lock();
                 let is_new = rotation.rotate(now_s, self.lifetime_s)?;
-                let handed = if is_new { rotation.record() } else { None };
+                let to_store = if is_new { rotation.record() } else { None };
                 let sealed = rotation.current.key.seal(session, now_s);
                 drop(rotation);
-                if let Some((keeper, record)) = handed {
+                if let Some((keeper, record)) = to_store {
                     keeper.ticket_keys(self.lifetime_s, Some(&record));
                 }
                 sealed

@@ -27,9 +27,9 @@ pub fn server_config(
     kept: &mut TlsReloadState,
 ) -> Result<ServerConfig, Box<Diagnostic>> {
     let settings = parts.settings;
-    let spoken = kept.suites(settings)?;
-    let verifier = client_verifier(settings, parts.files, &spoken.provider)?;
-    let identities = ServerCertificates::read(parts, &spoken)?;
+    let supported = kept.suites(settings)?;
+    let verifier = client_verifier(settings, parts.files, &supported.provider)?;
+    let identities = ServerCertificates::read(parts, &supported)?;
     let mut versions = Vec::new();
     if settings.tls13 {
         versions.push(&version::TLS13);
@@ -38,7 +38,7 @@ pub fn server_config(
         versions.push(&version::TLS12);
     }
     let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
-    let mut config = ServerConfig::builder_with_provider(spoken.provider)
+    let mut config = ServerConfig::builder_with_provider(supported.provider)
         .with_protocol_versions(&versions)
         .map_err(|error| Box::new(Diagnostic::error(at, error.to_string())))?
         .with_client_cert_verifier(verifier)
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn versions_are_those_of_the_configuration() {
-        for (says, spoken) in [
+        for (says, negotiated) in [
             ("", Some(ProtocolVersion::TLSv1_3)),
             ("ssl_protocols TLSv1.2;", Some(ProtocolVersion::TLSv1_2)),
             ("ssl_protocols TLSv1.3;", Some(ProtocolVersion::TLSv1_3)),
@@ -93,7 +93,7 @@ mod tests {
         ] {
             let config = TestSite::server(says, &[]).config().unwrap();
             let (client, server) = TestClient::new().handshake(&config).unwrap();
-            assert_eq!([client.protocol_version(), server.protocol_version()], [spoken; 2], "{says}");
+            assert_eq!([client.protocol_version(), server.protocol_version()], [negotiated; 2], "{says}");
         }
         let new = TestSite::server("ssl_protocols TLSv1.3;", &[]).config().unwrap();
         assert!(TestClient::with_versions(&[&version::TLS12]).handshake(&new).is_err());
@@ -105,9 +105,9 @@ mod tests {
         let http2 = Arc::new(with_http2(&http1));
         let mut client = TestClient::new();
         client.config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
-        let spoken = |config| client.handshake(config).unwrap().0.alpn_protocol().map(<[u8]>::to_vec);
-        assert_eq!(spoken(&http1).as_deref(), Some(&b"http/1.1"[..]));
-        assert_eq!(spoken(&http2).as_deref(), Some(&b"h2"[..]));
+        let negotiated = |config| client.handshake(config).unwrap().0.alpn_protocol().map(<[u8]>::to_vec);
+        assert_eq!(negotiated(&http1).as_deref(), Some(&b"http/1.1"[..]));
+        assert_eq!(negotiated(&http2).as_deref(), Some(&b"h2"[..]));
     }
 
     #[test]
@@ -126,18 +126,18 @@ mod tests {
 
     #[test]
     fn cheapest_suite_is_chosen_where_nothing_is_written_and_the_first_one_else() {
-        let spoken = |says: &str| {
+        let negotiated = |says: &str| {
             let config = TestSite::server(says, &[]).config().unwrap();
             let (client, _) = TestClient::new().handshake(&config).unwrap();
             client.negotiated_cipher_suite().map(|suite| suite.suite())
         };
-        assert_eq!(spoken(""), Some(CipherSuite::TLS13_AES_128_GCM_SHA256));
+        assert_eq!(negotiated(""), Some(CipherSuite::TLS13_AES_128_GCM_SHA256));
         assert_eq!(
-            spoken("ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256;"),
+            negotiated("ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256;"),
             Some(CipherSuite::TLS13_CHACHA20_POLY1305_SHA256)
         );
         assert_eq!(
-            spoken("ssl_protocols TLSv1.2; ssl_ciphers ECDHE+AES256:ECDHE;"),
+            negotiated("ssl_protocols TLSv1.2; ssl_ciphers ECDHE+AES256:ECDHE;"),
             Some(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384)
         );
     }

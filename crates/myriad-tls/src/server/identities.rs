@@ -46,7 +46,10 @@ impl ResolvesServerCert for ServerCertificates {
 }
 
 impl ServerCertificates {
-    pub(super) fn read(parts: &ServerParts<'_>, spoken: &SupportedSuites) -> Result<Self, Box<Diagnostic>> {
+    pub(super) fn read(
+        parts: &ServerParts<'_>,
+        supported: &SupportedSuites,
+    ) -> Result<Self, Box<Diagnostic>> {
         let ServerParts { settings, files, ordered, staples } = *parts;
         let passwords = files.passwords(settings.password_file.as_ref())?;
         let is_clients = is_clients(settings);
@@ -69,7 +72,7 @@ impl ServerCertificates {
                 identities.push(CertificateSource::Ordered(ordered_slot(certificate, key, ordered)?));
                 continue;
             }
-            let certified = files.certified((certificate, key), &passwords, &spoken.provider)?;
+            let certified = files.certified((certificate, key), &passwords, &supported.provider)?;
             let stapled = settings.stapling_file.as_ref().filter(|_| settings.stapling && index == 0);
             // If two certificates have the same key type, the later one is used, as in OpenSSL.
             let kind = certified.key.algorithm();
@@ -86,7 +89,7 @@ impl ServerCertificates {
             });
         }
         identities.sort_by_key(CertificateSource::is_rsa);
-        let suites = Arc::clone(&spoken.suites);
+        let suites = Arc::clone(&supported.suites);
         Ok(Self { all: identities.into(), preference: CertificatePreference { suites, is_clients } })
     }
 }

@@ -140,7 +140,8 @@ fn is_within(name: &ConstrainedName<'_>, base: &DerValue<'_>) -> Option<bool> {
     }
 }
 
-/// Returns true if `host` equals `base` or is a subdomain of it. If `base` starts with a dot, only subdomains match.
+/// Returns true if `host` equals `base` or is a subdomain of it. If `base` starts with a dot, only subdomains match; an
+/// empty `base` matches every host.
 fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     let Some(at) = host.len().checked_sub(base.len()) else { return false };
     let same = host[at..].eq_ignore_ascii_case(base);

@@ -28,7 +28,8 @@ pub enum VerifyError {
     SelfSigned,
     /// The chain ends with a self-signed certificate that is not trusted.
     SelfSignedInChain,
-    /// The chain does not lead to a trusted CA, at most `ssl_verify_depth` intermediate CAs away.
+    /// The issuer of a later certificate of the chain is neither trusted nor in the chain, or the path has more
+    /// intermediate CAs than `ssl_verify_depth` allows.
     NoLocalIssuer,
     /// The issuer of the first certificate is neither trusted nor in the chain.
     FirstNotVerified,

@@ -74,10 +74,10 @@ pub(crate) struct Extensions<'a> {
     pub(crate) has_unknown_critical: bool,
 }
 
-/// Parses a list of extensions and calls `judge` with the identifier, the critical flag and the value of each.
+/// Parses a list of extensions and calls `visit` with the identifier, the critical flag and the value of each.
 pub(crate) fn each<'a>(
     list: &mut DerReader<'a>,
-    mut judge: impl FnMut(&'a [u8], bool, DerReader<'a>) -> Result<(), MalformedDer>,
+    mut visit: impl FnMut(&'a [u8], bool, DerReader<'a>) -> Result<(), MalformedDer>,
 ) -> Result<(), MalformedDer> {
     let mut extensions = list.inside(tag::SEQUENCE)?;
     let mut seen: Vec<&[u8]> = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn each<'a>(
             return Err(MalformedDer);
         }
         seen.push(id);
-        judge(id, critical, value)?;
+        visit(id, critical, value)?;
     }
     Ok(())
 }

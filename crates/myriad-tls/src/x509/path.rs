@@ -53,8 +53,8 @@ impl TrustStore {
         now_s: i64,
         algorithms: Algorithms<'_>,
     ) -> Result<(i64, Vec<Vec<u8>>), VerifyError> {
-        verify(self, chain, purpose, now_s, algorithms, |way| {
-            way.iter().map(|one| one.der.to_vec()).collect()
+        verify(self, chain, purpose, now_s, algorithms, |path| {
+            path.iter().map(|one| one.der.to_vec()).collect()
         })
     }
 }
@@ -80,14 +80,14 @@ fn verify<C: AsRef<[u8]>, T>(
         now_s,
         algorithms,
         signatures: MOST_SIGNATURES,
-        way: vec![leaf.clone()],
+        path: vec![leaf.clone()],
     };
     let is_trusted = trust.contains(leaf.der);
     let verdict = search.extend(is_trusted);
     match verdict {
         // As OpenSSL does, a wrong date of the certificate is reported in preference to an unknown CA.
         Err(error) if error.is_unknown_authority() => date_check(leaf, now_s).and(Err(error)),
-        verdict => verdict.map(|until| (until, found(&search.way))),
+        verdict => verdict.map(|until| (until, found(&search.path))),
     }
 }
 
@@ -98,14 +98,14 @@ struct PathSearch<'a> {
     now_s: i64,
     algorithms: Algorithms<'a>,
     signatures: u32,
-    way: Vec<Certificate<'a>>,
+    path: Vec<Certificate<'a>>,
 }
 
 impl PathSearch<'_> {
     /// Extends the path from its last certificate to a root and checks it. `is_trusted` is true if the last certificate
     /// is trusted.
     fn extend(&mut self, is_trusted: bool) -> Result<i64, VerifyError> {
-        let last = self.way[self.way.len() - 1].clone();
+        let last = self.path[self.path.len() - 1].clone();
         if is_trusted && last.is_self_issued() {
             return self.check();
         }
@@ -120,12 +120,12 @@ impl PathSearch<'_> {
         let candidates: Vec<_> = trusted.chain(others.cloned().map(|one| (one, false))).collect();
         let mut verdict = Err(self.missing_issuer_error(&last, is_trusted));
         for (candidate, is_trusted) in candidates {
-            if self.way.iter().any(|known| known.der == candidate.der) {
+            if self.path.iter().any(|known| known.der == candidate.der) {
                 continue;
             }
             // A path has at most one certificate, `depth` intermediate CAs and a root. OpenSSL ignores issuers beyond
             // the limit: its error 22 ("certificate chain too long") is followed by that of the missing issuer.
-            if self.way.len() >= self.trust.depth.saturating_add(2) as usize {
+            if self.path.len() >= self.trust.depth.saturating_add(2) as usize {
                 return verdict;
             }
             let Some(left) = self.signatures.checked_sub(1) else { return Err(VerifyError::TooLong) };
@@ -134,19 +134,19 @@ impl PathSearch<'_> {
                 verdict = Err(VerifyError::Signature);
                 continue;
             }
-            self.way.push(candidate);
+            self.path.push(candidate);
             verdict = self.extend(is_trusted);
             if verdict.is_ok() {
                 break;
             }
-            self.way.pop();
+            self.path.pop();
         }
         verdict
     }
 
     /// Returns the error for a path whose last certificate has no known issuer.
     fn missing_issuer_error(&self, last: &Certificate<'_>, is_trusted: bool) -> VerifyError {
-        match (last.is_self_issued(), self.way.len()) {
+        match (last.is_self_issued(), self.path.len()) {
             _ if is_trusted => VerifyError::NoIssuer,
             (true, 1) => VerifyError::SelfSigned,
             (true, _) => VerifyError::SelfSignedInChain,
@@ -168,7 +168,7 @@ impl PathSearch<'_> {
     /// OpenSSL, which continues after errors.
     fn extensions(&self) -> Result<(), VerifyError> {
         let (mut verdict, mut below) = (Ok(()), 0u32);
-        for (index, certificate) in self.way.iter().enumerate() {
+        for (index, certificate) in self.path.iter().enumerate() {
             let is_leaf = index == 0;
             if certificate.extensions.has_unknown_critical {
                 verdict = Err(VerifyError::CriticalExtension);
@@ -196,8 +196,8 @@ impl PathSearch<'_> {
         if self.trust.lists.is_empty() {
             return verdict;
         }
-        for (index, certificate) in self.way.iter().enumerate() {
-            let issuer = self.way.get(index + 1).unwrap_or(certificate);
+        for (index, certificate) in self.path.iter().enumerate() {
+            let issuer = self.path.get(index + 1).unwrap_or(certificate);
             let lists = self.trust.lists.iter().filter(|list| list.is_of(issuer));
             let results = lists.map(|list| list.check(certificate, issuer, self.now_s, self.algorithms));
             // One valid list per issuer suffices, but a revocation in any list counts.
@@ -216,12 +216,12 @@ impl PathSearch<'_> {
     }
 
     fn check_dates(&self) -> Result<i64, VerifyError> {
-        self.way.iter().try_fold(i64::MAX, |until, one| Ok(until.min(date_check(one, self.now_s)?)))
+        self.path.iter().try_fold(i64::MAX, |until, one| Ok(until.min(date_check(one, self.now_s)?)))
     }
 
     fn constraints(&self) -> Result<(), VerifyError> {
-        for (index, authority) in self.way.iter().enumerate().skip(1) {
-            for (at, below) in self.way[..index].iter().enumerate() {
+        for (index, authority) in self.path.iter().enumerate().skip(1) {
+            for (at, below) in self.path[..index].iter().enumerate() {
                 // Self-issued intermediate certificates are exempt (RFC 5280 section 6.1.3).
                 if at == 0 || !below.is_self_issued() {
                     constraints::check(authority, below)?;

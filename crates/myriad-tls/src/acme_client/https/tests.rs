@@ -315,5 +315,5 @@ fn response_without_close_notify_is_accepted_and_silent_authority_is_reported() 
     let begun = Instant::now();
     let error = client.get(&format!("https://ca.test:{}/", silent.port())).unwrap_err().to_string();
     assert!(error.contains("timed out") && begun.elapsed() < Duration::from_secs(3), "{error}");
-    assert!(client.get("http://ca.test/").unwrap_err().to_string().contains("must begin with https://"));
+    assert!(client.get("http://ca.test/").unwrap_err().to_string().contains("does not begin with https://"));
 }
