@@ -83,8 +83,8 @@ impl ConfigurationSource {
         ExaminedConfiguration { origin: self, parsed, survey, hosts, tls_files }
     }
 
-    /// Reads the parts of the configuration that are valid. Returns an error only if its syntax or a directive is
-    /// invalid.
+    /// Reads the configuration for commands that only print it. Certificates that cannot be read, and failed checks of
+    /// the server, are findings of the result; an error is returned only if the syntax or a directive is invalid.
     pub fn survey(&self) -> Result<Survey, Vec<ConfigFinding>> {
         let (parsed, folder) = (self.parse(), self.folder());
         let model = myriad_conf::build(&parsed, myriad_serve::registry())
@@ -142,7 +142,7 @@ impl ExaminedConfiguration<'_> {
     }
 }
 
-/// Valid parts of a configuration, for commands that only print it.
+/// Configuration for commands that only print it. Its syntax and directives are valid, its files may be invalid.
 #[derive(Debug)]
 pub struct Survey {
     /// Typed configuration.

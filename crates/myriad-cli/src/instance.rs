@@ -350,7 +350,7 @@ mod tests {
     fn theirs(name: &str, text: &str) -> Option<(InstanceFolder, File)> {
         const OTHER: u32 = 54_321;
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: somebody else's folder can be made by root alone");
+            eprintln!("skipped: only root can create files of another user");
             return None;
         }
         let folder = InstanceFolder::new(name);

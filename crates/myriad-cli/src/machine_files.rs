@@ -21,7 +21,8 @@ pub fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// Writes a system file; missing parent folders are created. The file is on disk when this returns.
+/// Writes a system file; missing parent folders are created. The contents are synced to disk before the file is renamed
+/// to its name; the folder is not synced.
 pub fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     let path = below(root, path);
     fs::create_dir_all(path.parent().unwrap_or(root))?;

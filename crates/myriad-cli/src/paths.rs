@@ -42,9 +42,9 @@ impl ServerPaths {
     /// Determines the paths from the command line. The prefix is relative to the current folder, other paths to the
     /// prefix.
     ///
-    /// Without `-p`, and if the default prefix does not exist, the prefix is the folder of the configuration file, or
-    /// the one above if that is named `conf`. Without `-c` as well, the paths are those of a package if its
-    /// configuration exists.
+    /// Without `-p`, and if the default prefix does not exist, `-c` is relative to the current folder, and the prefix
+    /// is the folder of that file, or its parent if the folder is named `conf`. Without `-c` as well, the paths are
+    /// those of a package if its configuration exists.
     pub fn new(options: &ServerOptions) -> Self {
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
         Self::from_folder(options, &current)

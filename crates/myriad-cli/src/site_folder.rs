@@ -277,7 +277,8 @@ impl FileWalk {
         &self.cycles
     }
 
-    /// Returns whether a limit was reached, so that files may be missing.
+    /// Returns whether a limit was reached, so that files may be missing. Meaningful only after the iteration: folders
+    /// that are still to be read count as missing.
     pub fn is_cut(&self) -> bool {
         self.is_cut || !self.pending.is_empty() || !self.linked.is_empty()
     }

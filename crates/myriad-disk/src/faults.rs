@@ -45,7 +45,7 @@ impl Faults {
     /// Returns `Ok` outside of tests; in test builds, a function of the same name returns injected failures.
     #[cfg(not(any(test, feature = "testing")))]
     #[inline]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "nothing fails but in tests")]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "failures are injected only in tests")]
     pub(crate) fn check(&self, _: Operation, _: &Path) -> io::Result<()> {
         Ok(())
     }
@@ -61,7 +61,7 @@ impl Faults {
     /// Returns the number of free bytes in the file system of a folder, or `None` if it cannot be determined.
     #[cfg_attr(
         not(any(test, feature = "testing")),
-        expect(clippy::unused_self, reason = "tests say so themselves")
+        expect(clippy::unused_self, reason = "only tests read a field")
     )]
     pub(crate) fn free(&self, folder: &Path) -> Option<u64> {
         #[cfg(any(test, feature = "testing"))]

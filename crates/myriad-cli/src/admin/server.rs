@@ -21,7 +21,8 @@ use rustix::net::{SocketFlags, accept_with, sockopt};
 const MOST_AT_ONCE: usize = 8;
 /// Maximum time for receiving a request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum time for which a client may not read a response: a user may read it page by page.
+/// Maximum time for which a client may read nothing of a response. It is long because users may view a response in a
+/// pager.
 const STALL_LIMIT: Duration = Duration::from_mins(10);
 /// Number of bytes of a response that are buffered before they are sent.
 const CHUNK: usize = 32 << 10;
@@ -68,7 +69,7 @@ impl ControlServer {
     }
 }
 
-/// Waits for a connection; returns `false` once the server has been dropped.
+/// Waits for a connection. Returns `false` once the server has been dropped, or if `poll` fails.
 fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
     let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
     match poll(&mut polled, None) {

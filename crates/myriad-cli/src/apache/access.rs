@@ -95,7 +95,7 @@ pub(crate) enum AccessVerdict {
     All,
     /// All clients except some, by address or variable.
     AllBut,
-    /// Some clients, by address, variable or password; also used if a directive cannot be parsed.
+    /// Some clients, by address, variable or password; also used if a directive cannot be translated.
     Some,
     None,
 }

@@ -47,7 +47,8 @@ pub enum PartialAccess {
     Admitted,
 }
 
-/// Parses the text of a `.htaccess`. Rules that are not applied as written are reported as remarks.
+/// Parses the text of a `.htaccess`. Access directives that are not applied as written are reported as remarks. Rewrite
+/// rules with conditions, and sections `<Limit>` for other methods than GET, are ignored without a remark.
 pub fn denials(text: &str, partly: PartialAccess) -> AccessDenials {
     let (items, remarks) = lines::read(text);
     let options = TranslationOptions::default();

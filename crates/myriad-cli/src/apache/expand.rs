@@ -27,7 +27,7 @@ pub(crate) enum CaptureStyle {
     Variables(usize),
     /// `%1` becomes `$1`, because the regex is that of the condition.
     OfCondition,
-    /// There are no captures, so a `$` cannot be translated.
+    /// There are no captures: `$1` and `%1` are errors.
     None,
 }
 

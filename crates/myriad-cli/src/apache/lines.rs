@@ -36,7 +36,8 @@ impl ApacheItem {
     }
 }
 
-/// Parses a text. Sections that are not closed, or are closed twice, are reported in remarks.
+/// Parses a text. Sections that are not closed, closing tags without an open section, and lines beyond the limits are
+/// reported in remarks.
 pub(crate) fn read(text: &str) -> (Vec<ApacheItem>, Vec<Remark>) {
     let mut remarks = Vec::new();
     let text = match text.get(..text.floor_char_boundary(LARGEST)) {

@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::str::CharIndices;
 
 /// Converts the regex of a rule in the folder `base` to one for the whole path: for `/blog/`, `^a|b` becomes
-/// `^/blog/a|^/blog/.*?b`. Returns `None` if a `^` is within a group.
+/// `^/blog/a|^/blog/.*?b`. Returns `None` if a `^` is elsewhere than at the start of an alternative.
 pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     below(pattern, &escaped(base))
 }
@@ -28,7 +28,7 @@ pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
 /// path of the folder. In `/a.php/b` the file name is `a.php`.
 ///
 /// Returns `None` if the regex is too long, has syntax that is unsafe in a configuration for several owners, or has a
-/// `^` within a group.
+/// `^` elsewhere than at the start of an alternative.
 pub(crate) fn file_name_regex(pattern: &str, base: &str) -> Option<String> {
     let (case, pattern) = match pattern.strip_prefix("(?i)") {
         Some(rest) => ("(?i)", rest),

@@ -26,7 +26,7 @@ pub(crate) fn lines(
     // Outside of folders Apache matches whole paths.
     let regex = match &base {
         Some(base) => whole(&rule.pattern, base)
-            .ok_or("a ^ in a group of the regex cannot be translated to complete paths")?,
+            .ok_or("a ^ that is not at the start of an alternative cannot be translated to complete paths")?,
         None if rule.pattern.is_empty() => "^".into(),
         None => rule.pattern.clone(),
     };
@@ -309,7 +309,7 @@ fn environment(
     value: &str,
     action: &mut RuleAction,
 ) -> Result<(), String> {
-    // php-fpm passes this field to PHP like any other.
+    // Such rules copy the field `Authorization`, which FastCGI passes to PHP like any other field.
     if name.eq_ignore_ascii_case("HTTP_AUTHORIZATION") || name.eq_ignore_ascii_case("REMOTE_USER") {
         return Ok(());
     }

@@ -66,7 +66,7 @@ fn what_has_no_counterpart_is_named_with_its_line() {
             "RewriteEngine On\nRewriteCond expr \"true\"\nRewriteRule a b",
             "3: the condition in line 2: expressions",
         ),
-        ("RewriteEngine On\nRewriteRule (^a|b) c", "2: a ^ in a group"),
+        ("RewriteEngine On\nRewriteRule (^a|b) c", "2: a ^ that is not at the start"),
         ("RewriteEngine On\nRewriteRule ^(a c", "2: the regex is invalid"),
         ("<If \"true\">\nRequire all denied\n</If>", "1: expressions of <If>"),
         ("<Files x>\nRewriteEngine On\nRewriteRule ^ - [L]\n</Files>", "3: a rule in a section"),

@@ -7,7 +7,8 @@ pub fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Stri
     invalid_option(word, myriad_conf::nearest(word, known))
 }
 
-/// Returns the error for an unknown first word, which may be a command of an init script or of another server.
+/// Returns the error for an argument that is neither a known long option nor a group of one-letter options. It may be a
+/// command of an init script or of another server.
 pub(super) fn invalid_first(word: &str) -> String {
     match word {
         "stop" => invalid_option(word, Some("-s stop")),

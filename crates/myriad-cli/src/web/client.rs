@@ -43,7 +43,8 @@ pub struct WebAnswer {
     pub fields: Fields,
     /// Body without its transfer coding; content codings such as gzip are not decoded.
     pub body: Vec<u8>,
-    /// Time from the request to the first byte.
+    /// Time from the start of the request, or of the TLS handshake on a new connection, to the first byte of the
+    /// response.
     pub first_byte: Duration,
 }
 

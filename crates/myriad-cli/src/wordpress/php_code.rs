@@ -85,7 +85,7 @@ impl PhpCode {
         starts.map(|start| value(&self.0[start..])).next()
     }
 
-    /// Returns whether a constant is defined as true.
+    /// Returns whether a constant is defined as `true` or `1`.
     pub(super) fn is_true(&self, name: &str) -> bool {
         matches!(self.defined(name), Some([token]) if token.is_word("true") || token.is_word("1"))
     }

@@ -14,9 +14,9 @@ struct KnownSetting {
 enum AcceptedValues {
     /// One of these words.
     Word(&'static [&'static str]),
-    /// Size as in the configuration language: a number of bytes, or a number with `k`, `m` or `g`.
+    /// Size as in the configuration language: a number of bytes, or a number with `k`, `m` or `g`; never 0.
     Size,
-    /// Time as in the configuration language: a number with `s`, `m`, `h` or `d`.
+    /// Time as in the configuration language: a number of seconds, or a number with `s`, `m`, `h` or `d`; never 0.
     Time,
     /// Time, or `off`.
     TimeOrOff,

@@ -47,7 +47,8 @@ impl DiskStore {
     }
 
     /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If the queue is full or the lease is not
-    /// held, the page is added to the backlog; in other cases it is only counted as dropped.
+    /// held, the page is added to the backlog; in other cases, or if the backlog is full, it is only counted as
+    /// dropped.
     pub fn queue_write(&self, page: &PageId<'_>, number: u64, weight: usize, job: Box<dyn FnOnce() + Send>) {
         let file_store = &self.file_store;
         let may_write = file_store.health.has_begun() && file_store.may_write();
