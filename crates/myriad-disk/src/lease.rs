@@ -74,7 +74,7 @@ struct LeaseWait {
     since: Option<Instant>,
     /// Set if the lock file was missing in the last maintenance round.
     missed: bool,
-    /// First sequence number of the newest process start after which the process is known to be gone.
+    /// First sequence number of the newest start whose process is known to be gone.
     gone: u64,
     /// Sequence number from which the files of fetches must be deleted, because a process that is gone wrote them.
     void: Option<u64>,

@@ -41,7 +41,7 @@ impl Quarantine {
     }
 
     /// Moves a file into quarantine, deleting the oldest quarantined files if necessary. Returns `None` if the file is
-    /// too long or cannot be moved. `max_bytes` is the zone's `max_size`.
+    /// too long, is not a regular file, or cannot be moved. `max_bytes` is the zone's `max_size`.
     pub(crate) fn add(&self, files: &FolderLayout, path: &Path, max_bytes: u64) -> Option<()> {
         let most = MAX_BYTES.min(max_bytes / PART);
         let known = fs::symlink_metadata(path).ok().filter(|known| known.is_file() && known.len() <= most)?;

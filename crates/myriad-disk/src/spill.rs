@@ -60,7 +60,7 @@ impl SpillWriter {
     }
 
     /// Returns the number of bytes that wait to be written, 0 if the file was given up. The task of `cx` is woken when
-    /// the number decreases.
+    /// the number decreases, once per call.
     pub fn watch(&self, cx: &Context<'_>) -> usize {
         let mut state = self.0.state.lock();
         state.waker = Some(cx.waker().clone());

@@ -108,7 +108,7 @@ struct WaitingExchange(Option<Box<Exchange>>);
 
 impl WaitingExchange {
     async fn wait_for_answer(&mut self, pending: Box<dyn PendingStep>) -> ContentResponse {
-        phases::wait(self.0.as_mut().expect("only `end` takes it"), pending).await
+        phases::wait(self.0.as_mut().expect("only `into_exchange` takes it"), pending).await
     }
 
     fn into_exchange(mut self) -> Box<Exchange> {

@@ -182,7 +182,7 @@ pub trait HeadEdit: Send + Sync {
 pub trait ResponseHold: Send + Sync {
     /// Returns the response if it can be sent, otherwise the step to run first. It is called again with the response to
     /// that step, even if that is an error page, so the implementation must record its progress.
-    #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
+    #[expect(clippy::result_large_err, reason = "not an error: the other variant is the step to run")]
     fn hold(&self, exchange: &mut Exchange, answer: ContentResponse) -> Result<ContentResponse, PhaseStep>;
 }
 

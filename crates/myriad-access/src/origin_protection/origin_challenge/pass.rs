@@ -1,7 +1,8 @@
 //! Passes, in the form `1.EXPIRES.BITS.SIGNATURE.NUMBER`.
 //!
 //! The server signs the expiry time, the amount of work and the bearer; this is the challenge. The browser searches a
-//! number for which SHA-256 of `SIGNATURE.NUMBER` begins with `BITS` zero bits. The verification computes two digests.
+//! number for which SHA-256 of `SIGNATURE.NUMBER` begins with `BITS` zero bits. The verification computes an HMAC and a
+//! digest.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;

@@ -110,9 +110,13 @@ mod tests {
     fn backlog_lowers_the_bound_and_never_below_one() {
         let of = |active, queued, ours| bound(status(Manager::Dynamic, active, 8, queued), ours);
         // Seven of eight children process requests of this server, and three more of its requests wait in the backlog:
-        // the bound is unchanged.
+        // only the backlog is subtracted.
         assert_eq!(of(8, 3, 10), Some(5));
-        assert_eq!(of(8, 2, 3), Some(2), "four are others', who wait, too");
+        assert_eq!(
+            of(8, 2, 3),
+            Some(2),
+            "four children process requests of other clients, two connections wait"
+        );
         assert_eq!(of(8, 400, 0), Some(1));
         assert_eq!(of(8, u32::MAX, 0), Some(1));
     }

@@ -316,7 +316,8 @@ impl<M: Metadata> LivePurges<M> {
     }
 
     /// Returns the verdict of the purges with numbers above `since` on a page on disk, and the number of the newest
-    /// purge. Purges with numbers above `count` count the page; none if `count` is `None`.
+    /// purge. Purges with numbers above `count`, which must not be below `since`, count the page; none if `count` is
+    /// `None`.
     pub fn judge_stored(
         &self,
         since: u64,
@@ -340,8 +341,9 @@ impl<M: Metadata> LivePurges<M> {
             .0
     }
 
-    /// Returns the verdict of the purges with numbers above `since` on any page, and the number of the newest, if all
-    /// of them are purges of everything; otherwise `None`. Purges with numbers above `count` count the page.
+    /// Returns the verdict of the purges with numbers above `since` on any page, and the number of the newest, if there
+    /// are such purges and all of them are purges of everything; otherwise `None`. Purges with numbers above `count`
+    /// count the page.
     pub fn judge_any(&self, since: u64, count: Option<u64>) -> Option<(PurgeVerdict, u64)> {
         let in_force = self.in_force.read();
         in_force.judge_any(since, count).map(|verdict| (verdict, self.newest.load(SeqCst)))

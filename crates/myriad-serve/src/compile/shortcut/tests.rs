@@ -35,7 +35,7 @@ fn compiled(config: &str) -> Result<Runtime, String> {
     };
     let site = compile_and(&survey.model, surroundings, |compile| {
         let unsaid = compile.scripts.reads(EvaluationScope::Unspecified);
-        assert_eq!(unsaid, ScopeReads::default(), "of some text nobody has said when it is evaluated");
+        assert_eq!(unsaid, ScopeReads::default(), "no scope is recorded for a text without evaluation");
     });
     site.map_err(|errors| format!("{errors:?}"))
 }
