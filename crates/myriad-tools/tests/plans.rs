@@ -189,6 +189,31 @@ fn servers_of_a_pool_stand_in_the_order_that_php_fpm_demands() {
 }
 
 #[test]
+fn post_max_size_is_at_least_a_body_size_that_is_no_multiple_of_its_step() {
+    for (body, post) in [(1, 8), (65, 68), (66, 68), (68, 68)] {
+        let mut facts = facts(4096, 4, 64, "");
+        facts.body = body * MIB;
+        let plan = plan(&facts);
+        assert_eq!(number(ini(&plan), "", "post_max_size"), post * MIB, "{body} MB");
+        assert!(!plan.remarks.iter().any(|remark| remark.contains("client_max_body_size")), "{body} MB");
+    }
+}
+
+#[test]
+fn reason_for_the_redo_log_names_its_minimum() {
+    for (database, name, least) in [
+        ("mysql-8.0.36", "innodb_redo_log_capacity", "at least 96 MB"),
+        ("mariadb-10.11.6", "innodb_log_file_size", "at least 48 MB"),
+    ] {
+        let facts = facts(1024, 1, 64, database);
+        let plan = plan(&facts);
+        let (file, _) = database_file(&facts, &plan).expect("a database");
+        let setting = file.settings.iter().find(|setting| setting.name == name).expect(name);
+        assert!(setting.why.contains(least), "{}", setting.why);
+    }
+}
+
+#[test]
 fn sizes_of_uploads_agree() {
     sweep(|facts, plan| {
         let value = |name: &str| number(ini(plan), "", name);

@@ -31,7 +31,8 @@ fn has_performance_schema(memory: u64) -> bool {
 }
 
 /// Returns the size of the database's buffer pool, in bytes: an eighth or (from 4 GB on) a fifth of the memory, but at
-/// most three times the size of the data, or 512 MB if that is more. On machines below 1.5 GB it is 64 MB.
+/// most three times the size of the data, or 512 MB if that is more; rounded down to a multiple of [`CHUNK`], at least
+/// one. On machines below 1.5 GB it is 64 MB.
 pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;
@@ -161,10 +162,12 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &DatabaseServer, bu
 
 /// Sets the size of the redo log to a quarter of the buffer pool, from 48 MB (MySQL from 8.0.30 on: 96 MB) to 2 GB.
 fn redo_log(file: &mut ConfigFile, group: &str, database: &DatabaseServer, pool: u64) {
-    let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
-    let why = format!("a quarter of the buffer pool, at least {}: writes are batched", about(48 * MIB));
-    if !database.kind.is_mariadb() && database.version >= (8, 0, 30) {
-        file.set(group, "innodb_redo_log_capacity", text(size.max(96 * MIB)), why);
+    let has_capacity = !database.kind.is_mariadb() && database.version >= (8, 0, 30);
+    let least = if has_capacity { 96 * MIB } else { 48 * MIB };
+    let size = down_to(pool / 4, 16 * MIB).clamp(least, 2 * GIB);
+    let why = format!("a quarter of the buffer pool, at least {}: writes are batched", about(least));
+    if has_capacity {
+        file.set(group, "innodb_redo_log_capacity", text(size), why);
     } else if !database.kind.is_mariadb() || database.version < (10, 5, 0) {
         // The server uses two files of this size.
         file.set(group, "innodb_log_file_size", text(down_to(size / 2, 8 * MIB)), why);

@@ -1,6 +1,6 @@
 //! Settings of PHP: pools of php-fpm, `php.ini`, APCu.
 
-use crate::tune::amount::{GIB, MIB, about, text};
+use crate::tune::amount::{GIB, MIB, about, down_to, text, up_to};
 use crate::tune::facts::{InstalledPhp, MachineFacts};
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::opcache;
@@ -19,8 +19,8 @@ pub(crate) struct UploadSizes {
 
 pub(crate) fn uploads(facts: &MachineFacts) -> UploadSizes {
     let step = 4 * MIB;
-    let most = (facts.memory / 8 / step * step).max(4 * step);
-    let post = (facts.body / step * step).clamp(2 * step, most);
+    let most = down_to(facts.memory / 8, step).max(4 * step);
+    let post = up_to(facts.body, step).clamp(2 * step, most);
     let usual = match facts.memory {
         memory if memory < 2 * GIB => 128 * MIB,
         memory if memory < 16 * GIB => 256 * MIB,
@@ -30,7 +30,7 @@ pub(crate) fn uploads(facts: &MachineFacts) -> UploadSizes {
         upload: post - (post / 16 / MIB * MIB).max(MIB),
         post,
         memory_limit: usual.max(post + 64 * MIB),
-        is_less_than_body: post < facts.body / step * step,
+        is_less_than_body: post < facts.body,
     }
 }
 
@@ -147,7 +147,7 @@ fn ini(
             about(facts.body)
         )
     } else {
-        "equal to client_max_body_size of Myriad: PHP accepts all bodies that Myriad accepts".to_owned()
+        "at least client_max_body_size of Myriad: PHP accepts all bodies that Myriad accepts".to_owned()
     };
     file.set("", "memory_limit", text(memory_limit), "for one page; larger than post_max_size");
     file.set("", "post_max_size", text(post), agrees);

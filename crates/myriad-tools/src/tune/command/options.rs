@@ -131,7 +131,7 @@ fn cores(text: &str) -> Result<u32, String> {
     cores.ok_or_else(|| format!("--cores \"{text}\" is not a number from 1 to 4096"))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the value is made for it")]
+#[expect(clippy::needless_pass_by_value, reason = "the caller does not use the value afterwards")]
 fn database(text: Option<String>) -> Result<DatabaseOption, String> {
     match text.as_deref() {
         None => Ok(DatabaseOption::Nothing),

@@ -158,7 +158,7 @@ pub(super) fn apache(root: &Path) -> Option<ApacheSetup> {
         ("mpm_event.load", Mpm::Event),
     ];
     let (_, mpm) = mpm.into_iter().find(|(name, _)| has(name))?;
-    // mod_php requires `mpm_prefork`: Apache does not start with it in a threaded module.
+    // mod_php requires `mpm_prefork`: with a threaded module, Apache does not start.
     let php = mpm == Mpm::Prefork && enabled.iter().any(|name| name.starts_with("php") && ends(name, "load"));
     Some(ApacheSetup { mpm, php })
 }

@@ -10,7 +10,7 @@ use super::programs::{names, text};
 const LEAST: u64 = 32 << 20;
 
 /// Returns the memory to plan for a PHP worker: that of the largest running php-fpm child plus a fifth, at least
-/// [`LEAST`]. Returns `None` if no child runs. `proc` is `/proc`, or a folder in tests.
+/// [`LEAST`]. Returns `None` if no child runs or its memory cannot be read. `proc` is `/proc`, or a folder in tests.
 pub(super) fn measured(proc: &Path) -> Option<PhpWorkerSize> {
     let (largest, measured) = largest(proc)?;
     Some(PhpWorkerSize { bytes: (largest / 5 * 6).max(LEAST), measured })
