@@ -39,7 +39,7 @@ fn is_style_sheet(tag: &str) -> bool {
     value(tag, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("stylesheet"))
 }
 
-/// Returns the quoted value of the attribute `name` in a tag; `None` if it is missing.
+/// Returns the quoted value of the attribute `name` in a tag; `None` if it is missing or not quoted.
 fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     let mut rest = tag;
     loop {
@@ -53,7 +53,8 @@ fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// Returns the path of a URL on the same site; `None` for URLs of other sites, which the doctor does not request.
+/// Returns the path of a URL on the same site; `None` for URLs that the doctor does not request: those of other sites,
+/// relative paths without a leading slash, and paths that are not ASCII or have 2048 bytes or more.
 fn own_path(url: &str, authority: &str) -> Option<String> {
     let url = url.trim().replace("&amp;", "&").replace("&#038;", "&");
     let without_scheme = url.strip_prefix("https:").or_else(|| url.strip_prefix("http:")).unwrap_or(&url);

@@ -34,7 +34,7 @@ pub struct StackFacts {
     pub wordpress: Observation<WordPressFacts>,
     /// Pages of the site, requested as by a visitor.
     pub pages: Vec<CheckedPage>,
-    /// Style sheets and scripts of the home page.
+    /// Style sheets and scripts of the home page, at most 60.
     pub assets: Observation<Vec<PageAsset>>,
     /// Number of pictures that the home page loads in addition to `assets`.
     pub pictures: usize,
@@ -246,9 +246,10 @@ pub struct StoredPageStats {
     pub pages: u64,
     /// Longest freshness lifetime of a stored page, counted from the time at which it was stored, in seconds.
     pub longest_s: u64,
-    /// Number of cache hits since the start of Myriad's worker process.
+    /// Number of requests answered from the cache (fresh or stale) since the start of Myriad's worker process.
     pub hits: u64,
-    /// Number of requests to the cache since the start of Myriad's worker process.
+    /// Number of requests to the cache since the start of Myriad's worker process, without those that a rule excluded
+    /// from it (`BYPASS`).
     pub requests: u64,
 }
 

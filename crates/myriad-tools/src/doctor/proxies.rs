@@ -32,7 +32,8 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
 }
 
 /// Returns the sender of at least nine in ten of the `all` requests with `X-Forwarded-For`, and the number of its
-/// requests; `None` if there is none. Clients that forge addresses are many different senders.
+/// requests; `None` if there is none, or if it sent fewer than [`FEWEST`]. Clients that forge addresses are many
+/// different senders.
 fn only_proxy(senders: &UntrustedSenders, all: u64) -> Option<(&str, u64)> {
     let (option, requests) = senders.requests.iter().max_by_key(|(_, requests)| *requests)?;
     (*requests >= FEWEST && requests * 10 >= all * 9).then_some((option, *requests))

@@ -37,8 +37,9 @@ pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Opt
     seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)))
 }
 
-/// Parses the argument of `--since` or `--until`: a duration before now (`90m`, `2h`, `3d`, `1w`), a day (`2026-11-24`,
-/// `today`, `yesterday`), a local time (`2026-11-24 17:06`, or `17:06` for today), or a time with a zone (RFC 3339).
+/// Parses the argument of `--since` or `--until`: `now`, a duration before now (`30s`, `90m`, `2h`, `3d`, `1w`), a day
+/// (`2026-11-24`, `today`, `yesterday`), a local time (`2026-11-24 17:06`, or `17:06` for today), or a time with a zone
+/// (RFC 3339).
 pub fn moment(text: &str, now_s: u64, offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     let shift = |seconds: u64| seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)));
     let here = now_s.checked_add_signed(60 * i64::from(offset_minutes(now_s)))?;

@@ -84,8 +84,8 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the process ID of the nginx master: the main process of the service, otherwise the only master that runs.
-/// Returns `None` if none runs or the configuration is given by an option.
+/// Returns the process ID of the nginx master: the main process of the service, otherwise the only trusted master that
+/// runs. Returns `None` if none runs or the configuration is given by an option, and an error if several run.
 fn master(options: &TakeoverOptions) -> Result<Option<u32>, String> {
     if options.configuration.is_some() {
         return Ok(None);

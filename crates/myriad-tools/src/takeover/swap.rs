@@ -61,7 +61,8 @@ impl NginxSwap<'_> {
     }
 }
 
-/// Stops Myriad and restores the services of nginx. Each step is executed even if an earlier one failed.
+/// Stops Myriad and restores the services of nginx. Each step is executed even if an earlier one failed; the record is
+/// removed only if all succeeded. The error contains all failures.
 pub(super) fn restore_nginx(root: &Path, record: &TakeoverRecord) -> Result<(), String> {
     let mut errors: Vec<String> = Vec::new();
     let mut tried = |done: Result<(), String>| errors.extend(done.err());

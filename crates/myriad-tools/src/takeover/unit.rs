@@ -29,8 +29,8 @@ pub(super) struct MyriadCommandLine {
 }
 
 impl MyriadCommandLine {
-    /// Creates the command line for a configuration. Directives that it lacks (such as `pid`) are set to the compiled
-    /// defaults of nginx.
+    /// Creates the command line for a configuration. It sets the default error log to that of nginx, and `pid`, if the
+    /// configuration lacks it, to the compiled default of nginx.
     pub(super) fn of(nginx: &NginxInstallation, parsed: &ParsedConfiguration, program: PathBuf) -> Self {
         let has_directive = |name: &str| parsed.nodes.iter().any(|node| node.name.text == name.as_bytes());
         let directives =
@@ -73,8 +73,8 @@ pub(super) fn text(line: &MyriadCommandLine, folders: &BTreeSet<PathBuf>) -> Str
     text
 }
 
-/// Returns the folders that Myriad must be able to write with this configuration: those of logs, pid file, zones and
-/// temporary files.
+/// Returns the folders that Myriad must be able to write with this configuration: those of logs, pid file, control
+/// socket, history, zones and temporary files.
 pub(super) fn folders(nginx: &NginxInstallation, parsed: &ParsedConfiguration) -> BTreeSet<PathBuf> {
     let mut folders: BTreeSet<PathBuf> = nginx.pid.parent().map(Path::to_owned).into_iter().collect();
     gather(&parsed.nodes, &mut |node| {

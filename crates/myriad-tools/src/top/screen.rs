@@ -83,7 +83,7 @@ fn write(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Returns the columns and rows of the terminal, at least 40 and 10; 80 and 24 if unknown.
+/// Returns the columns of the terminal, limited to 40 to 400, and its rows, at least 10; 80 and 24 if unknown.
 pub(super) fn size() -> (usize, usize) {
     let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
     let (columns, rows) = size.map_or((80, 24), |size| (size.ws_col, size.ws_row));

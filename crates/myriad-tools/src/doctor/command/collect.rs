@@ -25,7 +25,8 @@ const CHANGES_S: u64 = 7 * 86_400;
 const MAX_CHANGES: usize = 3;
 
 /// Collects all facts about the WordPress stack. Returns them with the URL that was requested. Returns an error if no
-/// server responds for the site, or if the options do not select a site.
+/// server responds for the site, if the options do not select a site, or if the folder of `--root` is not a WordPress
+/// site.
 pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, StackFacts), String> {
     let stack = stack::find(options)?;
     let layout = stack
@@ -107,8 +108,9 @@ fn loopback_for(address: &str) -> String {
 }
 
 /// Returns the URL of the site, and the address to connect to; `None` for loopback and the port of the URL. The URL is
-/// that of the options, otherwise the one configured in WordPress, otherwise the name of the selected site, otherwise
-/// the address on which Myriad listens for http, otherwise `http://localhost/`.
+/// that of the options, otherwise the one configured in WordPress (unless it is an https URL and Myriad does not listen
+/// for https), otherwise the name of the selected site, otherwise the address on which Myriad listens for http,
+/// otherwise `http://localhost/`.
 fn address(
     options: &DoctorOptions,
     stack: &LocalStack,

@@ -1,4 +1,5 @@
-//! FastCGI client for a direct request to php-fpm, bypassing Myriad. It blocks, within limits of time and size.
+//! FastCGI client for a direct request to php-fpm, bypassing Myriad. It blocks; the time and the size of a response are
+//! limited.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};

@@ -169,7 +169,7 @@ fn opcache(status: &serde_json::Value) -> OpcacheState {
     }
 }
 
-/// Returns the status of the php-fpm pool, from its status page at `status`.
+/// Returns the status of the php-fpm pool, from its status page at the path `status`, by default [`STATUS`].
 pub(super) fn pool(php: &str, status: Option<&str>) -> Observation<FpmPoolStatus> {
     let path = status.unwrap_or(STATUS);
     let answer = run_script(php, &request(path, path, "json"))?;

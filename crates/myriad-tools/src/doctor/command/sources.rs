@@ -24,7 +24,7 @@ const INNOCENT: [&str; 1] = ["myriad-cache"];
 
 /// Searches the code in the folder `content` for names of cookies, and if `searches_reasons` for texts of
 /// [`UNCACHING`]. `active` are the active plugins and themes; `None` searches all. Must-use plugins are always
-/// searched. Returns the sources of each cookie, and the plugins that prevent caching.
+/// searched. Returns the sources of each cookie, and the plugins that contain texts of [`UNCACHING`].
 pub(super) fn find_sources(
     content: &Path,
     active: Option<&[String]>,

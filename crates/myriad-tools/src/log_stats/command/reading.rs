@@ -159,8 +159,8 @@ fn first_lines(source: &mut Box<dyn BufRead>) -> io::Result<Vec<Vec<u8>>> {
 }
 
 /// Returns the first kind that at least half of the first lines of a log have. The kinds are tried in this order: error
-/// log, `said` (the format of `--format`), the configured format of the file, all configured formats, `combined`, JSON.
-/// If none fits, returns `said`; `None` without it.
+/// log, `said` (the format of `--format`), the configured format of the file, all configured formats (first those with
+/// durations), `combined`, JSON. If none fits, returns `said`; `None` without it.
 fn line_format(
     path: &Path,
     lines: &[Vec<u8>],

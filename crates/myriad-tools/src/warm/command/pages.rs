@@ -30,7 +30,7 @@ pub(super) struct PageList {
     pub(super) targets: VecDeque<WebTarget>,
     /// Number of pages left out because the cache has a fresh copy.
     pub(super) fresh: usize,
-    /// Number of pages left out because they belong to other hosts.
+    /// Number of pages left out because their scheme or host differs from that of the site.
     pub(super) elsewhere: usize,
     /// Number of pages left out because of `--limit`.
     pub(super) beyond: usize,
@@ -174,9 +174,10 @@ fn of_sitemaps(
         let Some(bytes) = read(&mut client, options, &file)? else { continue };
         let sitemap = Sitemap::read(&bytes);
         for url in sitemap.sitemaps.iter().rev() {
-            files.extend(WebTarget::parse(url));
             // Files of an index are read before other indexes.
-            files.rotate_right(1);
+            if let Ok(target) = WebTarget::parse(url) {
+                files.push_front(target);
+            }
         }
         for target in sitemap.pages.iter().filter_map(|url| WebTarget::parse(url).ok()) {
             if is_ours(&target) {

@@ -182,8 +182,8 @@ impl WarmRun<'_> {
         sleep(Duration::from_millis(rest));
     }
 
-    /// Waits until the refreshed page replaces the stale one; returns false after [`REFRESH`]. The checks cause no
-    /// requests to PHP.
+    /// Waits until the refreshed page replaces the stale one; returns false after [`REFRESH`], or if a request fails.
+    /// The checks cause no requests to PHP.
     fn wait_for_refresh(&self, client: &mut WebClient, target: &WebTarget, coding: &str) -> bool {
         let start = Instant::now();
         let mut pause = LOOK;
