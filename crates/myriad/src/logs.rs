@@ -149,7 +149,7 @@ mod tests {
         /// Returns `None` unless the tests run as root, whose rights they test.
         fn new(name: &str) -> Option<Self> {
             if !rustix::process::geteuid().is_root() {
-                eprintln!("skipped: what root opens can be tried by root alone");
+                eprintln!("skipped: this test requires root");
                 return None;
             }
             let scratch =

@@ -3,7 +3,7 @@
 //! ```text
 //! started --Confine, Configure--> serving --Quit, or the supervisor has exited--> draining --last exchange--> exit 0
 //!                                 serving --Configure--> serving (with the new configuration)
-//!                                 any state --SIGTERM--> exit 0
+//!                                 any state --SIGTERM--> exit 0, or 1 if a component has failed
 //! ```
 
 use std::io;

@@ -195,7 +195,7 @@ fn root_opens_no_log_through_a_link_that_the_worker_could_have_made() {
     let theirs = site.path("theirs");
     fs::create_dir(&theirs).expect("a folder");
     if std::os::unix::fs::chown(&theirs, Some(54_321), None).is_err() {
-        eprintln!("skipped: only root opens logs with more rights than the worker has");
+        eprintln!("skipped: this test requires root");
         return;
     }
     let text = site.configuration("daemon off;").replace("access_log access.log", "access_log theirs/a.log");

@@ -21,7 +21,7 @@ fn site_of_tenant() -> Option<ServerSite> {
         && give(&site.path("html/wp-content"), TENANT)
         && give(&site.path("other"), OTHER);
     if !given {
-        eprintln!("skipped: only root gives files away");
+        eprintln!("skipped: this test requires root");
     }
     given.then_some(site)
 }

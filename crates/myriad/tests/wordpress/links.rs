@@ -42,7 +42,7 @@ fn two_sites() -> Option<ServerSite> {
         let mut pending = vec![site.path(name)];
         while let Some(path) = pending.pop() {
             if !give(&path, owner) {
-                eprintln!("skipped: only root gives files away");
+                eprintln!("skipped: this test requires root");
                 return None;
             }
             if path.is_dir() {
@@ -141,7 +141,7 @@ fn no_link_of_one_site_shows_a_file_of_another() {
         symlink(&victim, &root).expect("a link");
         assert!(give(&root, ATTACKER));
         assert!(!get(&site, "/secret.txt").1.contains("secret"), "{preset}");
-        // A start follows the link as little as the running server.
+        // A reload does not follow the link either.
         let mut reload = myriad();
         let output = reload.args(["wordpress", "reload", "-p"]).arg(site.path("prefix")).output();
         let told = support::stderr(&output.expect("a reload"));

@@ -84,7 +84,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
 fn stop_ends_the_server(site: &ServerSite, mut child: KilledServer) {
     let stopped = asked(site, "stop");
     assert!(stopped.status.success(), "{}", stderr(&stopped));
-    assert!(!is_alive(child.id()), "it returns when the server has ended");
+    assert!(!is_alive(child.id()), "the command returned before the server exited");
     assert!(child.wait().expect("end").success());
     assert!(!site.path("myriad.pid").exists());
     for word in ["stop", "reload", "status"] {
@@ -154,18 +154,18 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     };
     let upgrade = |old: u32| {
         let new = upgraded(&site, "myriad.pid", old);
-        wait_for("the new one to be told", || reports_process(new));
+        wait_for("status to report the new process", || reports_process(new));
         new
     };
     let new = upgrade(old.id());
     another_is_refused();
     send("QUIT", new);
-    wait_for("the old one to be told again", || reports_process(old.id()));
+    wait_for("status to report the old process again", || reports_process(old.id()));
     another_is_refused();
     let new = upgrade(old.id());
     send("QUIT", old.id());
     assert!(old.wait().expect("end").success());
-    assert!(reports_process(new), "the lock is the new one's now");
+    assert!(reports_process(new), "the new process does not hold the lock");
     another_is_refused();
 
     // The command finds the server by the lock of its folder, and rejects a pid file that the holder of the lock has
@@ -180,7 +180,7 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     site.write("myriad.pid", &format!("{new}\n"));
     let done = upgrade();
     assert!(done.status.success(), "{}", stderr(&done));
-    wait_for("the heir to be told", || !is_alive(new) && !reports_process(new));
+    wait_for("status to report the next process", || !is_alive(new) && !reports_process(new));
     assert!(asked(&site, "stop").status.success());
     assert_eq!(asked(&site, "status").status.code(), Some(3));
 }

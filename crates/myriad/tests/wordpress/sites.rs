@@ -56,7 +56,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
         }
     }
     assert_eq!(seen(&site, "www.a.test").1, "of a");
-    assert_eq!((seen(&site, "c.test").0, seen(&site, "127.0.0.1").0), (421, 421), "nobody's");
+    assert_eq!((seen(&site, "c.test").0, seen(&site, "127.0.0.1").0), (421, 421), "names of no site");
     let listed = |zone: &str| {
         let mut command = myriad();
         command.args(["cache", "ls", "--zone", zone, "-p"]).arg(&site.folder);

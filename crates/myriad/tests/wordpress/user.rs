@@ -17,7 +17,7 @@ fn site_of_php() -> Option<(ServerSite, UnixListener)> {
     let site = site_with_wordpress();
     let php = UnixListener::bind(site.path("php.sock")).expect("socket");
     if chown(site.path("php.sock"), Some(PHP), Some(PHP)).is_err() {
-        eprintln!("skipped: only root becomes another user");
+        eprintln!("skipped: this test requires root");
         return None;
     }
     chmod(&site.path("php.sock"), 0o660);
