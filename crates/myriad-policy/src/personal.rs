@@ -57,10 +57,12 @@ impl PersonalCookies {
         PersonalCookies::parse(&[SESSIONS, FRAMEWORKS].concat())
     }
 
-    /// Parses patterns in the format of the built-in list: one per line, `#` starts a comment, a `*` matches any text, a trailing `[a-f0-9]+` matches hexadecimal digits.
+    /// Parses patterns in the format of the built-in lists: one per line, `#` starts a comment. One `*`, at the end of a name
+    /// or inside it, matches any text; a trailing `[a-f0-9]+` matches hexadecimal digits. After a pattern, ` !NAME` excludes
+    /// a name.
     pub fn parse(list: &str) -> PersonalCookies {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-        PersonalCookies::from_patterns(lines.filter_map(CookiePattern::parse).collect())
+        PersonalCookies::from_patterns(lines.filter_map(CookiePattern::parse_line).collect())
     }
 
     /// Creates the set of a `personal_cookies` directive: `names`, preceded by the built-in list if `builtin` is set.
@@ -82,7 +84,8 @@ impl PersonalCookies {
     #[must_use]
     pub fn without(&self, pattern: &str) -> PersonalCookies {
         let Some(unwanted) = CookiePattern::parse(pattern) else { return self.clone() };
-        PersonalCookies::from_patterns(self.0.list.iter().filter(|p| **p != unwanted).cloned().collect())
+        let rest = self.0.list.iter().filter(|pattern| !pattern.is_same_pattern(&unwanted));
+        PersonalCookies::from_patterns(rest.cloned().collect())
     }
 
     /// Returns whether the set has no patterns.

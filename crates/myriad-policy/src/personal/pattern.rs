@@ -9,6 +9,8 @@ pub(super) struct CookiePattern {
     /// Literal start of the name, converted by [`as_php`].
     stem: Box<[u8]>,
     rest: NameRest,
+    /// Names that the pattern does not match, converted by [`as_php`].
+    exceptions: Box<[Box<[u8]>]>,
 }
 
 /// Rest of the cookie name, after the stem, that a pattern matches.
@@ -22,6 +24,15 @@ enum NameRest {
 }
 
 impl CookiePattern {
+    /// Parses a line of a built-in list: a pattern, which exceptions may follow (`_*_session !_gd_session`); `None` if it is
+    /// empty.
+    pub(super) fn parse_line(line: &str) -> Option<CookiePattern> {
+        let mut words = line.split(" !");
+        let pattern = CookiePattern::parse(words.next()?)?;
+        let exceptions = words.map(|name| name.trim().bytes().map(as_php).collect()).collect();
+        Some(CookiePattern { exceptions, ..pattern })
+    }
+
     /// Parses a pattern; `None` if it is empty.
     pub(super) fn parse(text: &str) -> Option<CookiePattern> {
         let text = text.trim();
@@ -34,7 +45,13 @@ impl CookiePattern {
         } else {
             (text, NameRest::Nothing)
         };
-        (!text.is_empty()).then(|| CookiePattern { stem: stem.bytes().map(as_php).collect(), rest })
+        let stem = stem.bytes().map(as_php).collect();
+        (!text.is_empty()).then(|| CookiePattern { stem, rest, exceptions: Box::default() })
+    }
+
+    /// Returns whether two patterns are equal, apart from their exceptions.
+    pub(super) fn is_same_pattern(&self, other: &CookiePattern) -> bool {
+        self.stem == other.stem && self.rest == other.rest
     }
 
     /// Returns whether a matching name may start with `byte`.
@@ -57,7 +74,7 @@ impl CookiePattern {
         if !stem.iter().zip(&self.stem).all(|(byte, wanted)| as_php(*byte) == *wanted) {
             return false;
         }
-        match &self.rest {
+        let is_match = match &self.rest {
             // `name[key]` is an element of the PHP array `name`; code that checks if `name` is empty finds it set.
             NameRest::Nothing => matches!(rest, [] | [b'[', ..]),
             NameRest::Anything => true,
@@ -67,7 +84,12 @@ impl CookiePattern {
                 })
             }
             NameRest::HexDigits => !rest.is_empty() && rest.iter().copied().all(is_hash_digit),
-        }
+        };
+        is_match
+            && !self
+                .exceptions
+                .iter()
+                .any(|exception| name.iter().copied().map(as_php).eq(exception.iter().copied()))
     }
 }
 

@@ -167,6 +167,26 @@ fn comments_and_blank_lines_of_a_list_are_no_patterns() {
 }
 
 #[test]
+fn one_star_is_inside_a_name_and_exceptions_follow() {
+    let cookies = PersonalCookies::parse("_*_session !_gd_session !_b.c_session # a session\n");
+    for (pair, expected) in [
+        ("_shop_session=1", Some("_shop_session")),
+        ("_gd_session_session=1", Some("_gd_session_session")),
+        ("_gd_session=1", None),
+        ("_b_c_session=1", None),
+        ("_shop_sessions=1", None),
+    ] {
+        assert_eq!(found(&cookies, pair), expected, "{pair}");
+    }
+    assert!(cookies.without("_*_session").is_empty());
+    assert_eq!(found(&PersonalCookies::builtin(), "_gd_session=1"), None);
+    assert_eq!(
+        found(&PersonalCookies::builtin().with(["_gd_session"]), "_gd_session=1"),
+        Some("_gd_session")
+    );
+}
+
+#[test]
 fn any_bytes_are_read_without_a_panic() {
     let cookies = PersonalCookies::builtin();
     for seed in 0..2000 {
