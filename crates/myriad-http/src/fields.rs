@@ -196,6 +196,13 @@ impl Fields {
         there.iter().filter(move |entry| entry.known == Some(name)).map(|entry| self.value_of(entry))
     }
 
+    /// Returns the cookies of a request as `name=value`, without white space around them (RFC 6265 section 4.2). HTTP/2
+    /// clients may send several `Cookie` fields (RFC 9113 section 8.2.3).
+    pub fn cookie_pairs(&self) -> impl Iterator<Item = &[u8]> + '_ {
+        let pairs = self.known_all(Known::Cookie).flat_map(|value| value.split(|byte| *byte == b';'));
+        pairs.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
+    }
+
     /// Returns the name and value of every field, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + '_ {
         self.entries.iter().map(|entry| (self.name_of(entry), self.value_of(entry)))

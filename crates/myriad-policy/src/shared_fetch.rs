@@ -127,6 +127,15 @@ impl SharedFetch {
         self.keyed.iter().any(|keyed| keyed.cookie && *keyed.name == *name && keyed.accepted(value).is_some())
     }
 
+    /// Returns the cookies of a request that are part of the cache key ([`Self::has_in_key`]) as `name=value`, each once and
+    /// in the order of their names. Of cookies with the same name, the first remains the first: origins read that one.
+    pub fn keyed_pairs<'a>(&self, request: &'a Fields) -> Vec<&'a [u8]> {
+        let mut pairs: Vec<&[u8]> = request.cookie_pairs().filter(|pair| self.has_in_key(pair)).collect();
+        pairs.sort_by_key(|pair| pair.split(|byte| *byte == b'=').next());
+        pairs.dedup();
+        pairs
+    }
+
     fn lists(&self, name: &[u8]) -> bool {
         self.fields.iter().any(|listed| listed.eq_ignore_ascii_case(name))
     }

@@ -27,7 +27,7 @@ use super::filled_page::fill;
 use super::hosts;
 use super::part_requests::PartAudience;
 use super::rules;
-use super::visitor::{Visitor, VisitorRequest, pairs};
+use super::visitor::{Visitor, VisitorRequest};
 use crate::journey_step::{JourneyStep, PassReason};
 
 /// Time in milliseconds for which a shared fetch whose page is not marked for known visitors is remembered, so that not
@@ -66,8 +66,8 @@ pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
     matches!(head.method(), Method::Get | Method::Head)
         && !request.is_subrequest()
         && !request.cache.lookup.stored_only
-        && pairs(head.fields()).all(is_harmless)
-        && pairs(head.fields()).any(is_known)
+        && head.fields().cookie_pairs().all(is_harmless)
+        && head.fields().cookie_pairs().any(is_known)
 }
 
 /// Serves the shared page with the known visitor's own ESI parts, or passes the request to the origin if there is no
@@ -127,8 +127,7 @@ fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
 fn anonymous_request(exchange: &mut Exchange, shared: &SharedFetch) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
     let head = &request.received.head;
-    let keyed: Vec<&[u8]> = pairs(head.fields()).filter(|pair| shared.has_in_key(pair)).collect();
-    let keyed = keyed.join(&b"; "[..]);
+    let keyed = shared.keyed_pairs(head.fields()).join(&b"; "[..]);
     let page = USELESS_PAGES.0.hash_one((&request.route.host, request.scheme(), head.target(), &keyed));
     let now = request.received.at_ms;
     if let Some(useless) = USELESS_PAGES.1.lock().get(&page).filter(|useless| now < useless.until).cloned() {

@@ -84,11 +84,7 @@ impl Visitor {
         let sessions = all.iter().filter(|pair| is_secret(pair, &cookies.sessions)).count();
         if (1..=MAX_SESSIONS).contains(&sessions) {
             // The parts of a visitor depend on choices that are part of the cache key, such as a currency.
-            let mut keyed: SmallVec<[&[u8]; 8]> =
-                pairs(fields).filter(|pair| shared.has_in_key(pair)).collect();
-            keyed.sort_unstable();
-            keyed.dedup();
-            all.extend(keyed);
+            all.extend(shared.keyed_pairs(fields));
             all.push(request.host);
             return Some(Self { id: digest(b"visitor", &all), marks, network, fields: None });
         }
@@ -132,7 +128,7 @@ fn network_of(client: IpAddr) -> IpAddr {
 /// Returns the known cookies of a request as `name=value`, each once, in sorted order.
 pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> SmallVec<[&'a [u8]; 8]> {
     let mut all: SmallVec<[&[u8]; 8]> =
-        pairs(fields).filter(|pair| known.matches_cookie_header(pair).is_some()).collect();
+        fields.cookie_pairs().filter(|pair| known.matches_cookie_header(pair).is_some()).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -150,13 +146,6 @@ pub(super) fn marks_of(cookies: &[&[u8]], sessions: &PersonalCookies) -> Marks {
 fn is_secret(pair: &[u8], sessions: &PersonalCookies) -> bool {
     let value = pair.iter().position(|byte| *byte == b'=').map_or(0, |at| pair.len() - at - 1);
     value >= MIN_SECRET && sessions.matches_cookie_header(pair).is_some()
-}
-
-/// Returns the cookies of a request as `name=value`. HTTP/2 clients may send several `Cookie` fields (RFC 9113 section
-/// 8.2.3).
-pub(super) fn pairs(fields: &Fields) -> impl Iterator<Item = &[u8]> {
-    let all = fields.known_all(Known::Cookie).flat_map(|value| value.split(|byte| *byte == b';'));
-    all.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }
 
 /// Returns the HMAC of texts under a random key of this process, so that stored data does not reveal cookies. `what`

@@ -256,7 +256,7 @@ async fn fill(
         let Ok((window, drained)) = page::decoded(decoder.as_deref_mut(), &mut piece) else {
             return FillResult::Corrupt;
         };
-        stages.guard.examine(stages.exchange, stages.cache, writer, &window);
+        stages.guard.examine(stages.exchange, stages.cache, writer, &window).await;
         match &mut stages.cutting {
             Some(cutting) => push(writer, cutting.push(&window)),
             None => drop(writer.push(window)),

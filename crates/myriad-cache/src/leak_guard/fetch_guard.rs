@@ -46,9 +46,7 @@ impl FetchGuard {
         });
         let key = &request.cache.key;
         let is_sent = |text: &[u8]| memmem::find(sent, text).is_some() && memmem::find(key, text).is_none();
-        let lines = fields.known_all(Known::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
-        let sent: Vec<&[u8]> =
-            lines.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty() && is_sent(pair)).collect();
+        let sent: Vec<&[u8]> = fields.cookie_pairs().filter(|pair| is_sent(pair)).collect();
         let cookies = SentCookies {
             session: sent.iter().any(|pair| SESSIONS.matches_set_cookie(pair).is_some()),
             any: !sent.is_empty() || fields.known(Known::Authorization).is_some_and(is_sent),

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use bytes::Bytes;
 use myriad_encode::{ContentDecodeError, StreamDecoder};
 use myriad_policy::{Leak, LeakScanner, Lifetime, StoreRefusal};
 use myriad_store::BodyWriter;
@@ -10,12 +11,10 @@ use myriad_store::BodyWriter;
 use super::excuses::Excuses;
 use super::findings::report;
 use super::verification::Verification;
+use crate::page;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
-
-/// Maximum number of bytes that are decoded at once.
-const WINDOW: usize = 64 << 10;
 
 /// Notice to the request that started a fetch that the response contains data of its visitor.
 #[derive(Clone, Default)]
@@ -52,16 +51,16 @@ impl ResponseGuard {
     }
 
     /// Searches the next piece of the body. If it contains a value, the response is withdrawn from all other clients.
-    pub(crate) fn examine(
+    pub(crate) async fn examine(
         &mut self,
         exchange: &Exchange,
         cache: &CachePlace,
         writer: &mut BodyWriter<PageMeta>,
-        piece: &[u8],
+        piece: &Bytes,
     ) {
         let Some(search) = &mut self.search else { return };
         let excuses = Excuses { request: &exchange.request, cache, verification: self.verification.as_ref() };
-        let Ok(found) = search_piece(search, self.decoder.as_mut(), piece, &excuses) else {
+        let Ok(found) = search_piece(search, self.decoder.as_mut(), piece.clone(), &excuses).await else {
             self.search = None;
             return;
         };
@@ -104,22 +103,19 @@ impl ResponseGuard {
 
 /// Searches a piece of a body, which is decoded first if the search has a decoder. Fails at invalid data, which no client can
 /// decode either.
-fn search_piece(
+async fn search_piece(
     search: &mut LeakScanner,
-    decoder: Option<&mut StreamDecoder>,
-    mut piece: &[u8],
+    mut decoder: Option<&mut StreamDecoder>,
+    mut piece: Bytes,
     excuses: &Excuses<'_>,
 ) -> Result<Option<Leak>, ContentDecodeError> {
-    let Some(decoder) = decoder else {
-        return Ok(search.push(piece, |kind, value| excuses.has(kind, value)));
-    };
     loop {
-        let mut window = Vec::new();
-        let (taken, is_drained) = decoder.push_up_to(piece, &mut window, WINDOW)?;
+        let (window, is_drained) = page::decoded(decoder.as_deref_mut(), &mut piece)?;
         let found = search.push(&window, |kind, value| excuses.has(kind, value));
         if found.is_some() || is_drained {
             return Ok(found);
         }
-        piece = &piece[taken..];
+        // Decoding uses CPU time, so other tasks may run between two windows.
+        tokio::task::yield_now().await;
     }
 }

@@ -77,8 +77,7 @@ pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> SharedF
         |known| matches!(known, Some(Known::Cookie | Known::Authorization | Known::UserAgent));
     let sent = fields.iter_known().filter(|(known, ..)| !is_of_visitor(*known));
     let mut sent: Fields = sent.map(|(_, name, value)| (name, value)).collect();
-    let lines = fields.known_all(Known::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
-    let keyed: Vec<&[u8]> = lines.map(<[u8]>::trim_ascii).filter(|pair| rules.has_in_key(pair)).collect();
+    let keyed = rules.keyed_pairs(fields);
     if !keyed.is_empty() {
         sent.push_known(Known::Cookie, &keyed.join(&b"; "[..]));
     }

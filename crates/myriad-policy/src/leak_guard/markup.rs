@@ -1,26 +1,31 @@
 //! Signs of a page for one visitor in HTML: a page for a logged-in visitor, and tokens of forms.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::{self, Finder};
 
 use super::private_values::LeakKind;
 
 /// Administration bar of WordPress, which is printed for logged-in visitors only. In text, `<` is encoded.
-const BAR: &[u8] = b"<div id=\"wpadminbar\"";
+static BAR: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"<div id=\"wpadminbar\""));
 /// Start of the element whose classes WordPress uses for the state of the visitor.
-const BODY: &[u8] = b"<body";
+static BODY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"<body"));
 /// Class of [`BODY`] for a logged-in visitor.
 const CLASS: &[u8] = b"logged-in";
 /// Maximum length in bytes of the tag of [`BODY`] that is examined.
 const MAX_TAG: usize = 4096;
 /// Starts of fields and metadata with a token against forged requests: Laravel, Rails, Django, ASP.NET, Symfony.
-const TOKENS: [&[u8]; 6] = [
-    b"name=\"_token\"",
-    b"name=\"csrf-token\"",
-    b"name=\"authenticity_token\"",
-    b"name=\"csrfmiddlewaretoken\"",
-    b"name=\"__RequestVerificationToken\"",
-    b"name=\"_csrf_token\"",
-];
+static TOKENS: LazyLock<[Finder<'_>; 6]> = LazyLock::new(|| {
+    [
+        "name=\"_token\"",
+        "name=\"csrf-token\"",
+        "name=\"authenticity_token\"",
+        "name=\"csrfmiddlewaretoken\"",
+        "name=\"__RequestVerificationToken\"",
+        "name=\"_csrf_token\"",
+    ]
+    .map(Finder::new)
+});
 
 /// Maximum length in bytes of the signs that are searched for.
 const LONGEST: usize = 40;
@@ -62,8 +67,8 @@ impl MarkupSearch {
         has_any.then_some(Self { cookies, tag: BodyTag::Before, tail: Vec::new() })
     }
 
-    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier. A kind
-    /// for which `is_excused` returns true is no sign.
+    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier. A
+    /// kind for which `is_excused` returns true is no sign.
     pub(super) fn push(
         &mut self,
         piece: &[u8],
@@ -73,16 +78,16 @@ impl MarkupSearch {
         self.tail.extend_from_slice(&piece[..piece.len().min(LONGEST)]);
         let joined = std::mem::take(&mut self.tail);
         // The sign is in the piece, or it begins in the tail.
-        let find = |sign: &[u8]| {
-            let at = memmem::find(&joined, sign).map(|at| at.saturating_sub(seen));
-            at.or_else(|| memmem::find(piece, sign))
+        let find = |sign: &Finder<'_>| {
+            let at = sign.find(&joined).map(|at| at.saturating_sub(seen));
+            at.or_else(|| sign.find(piece))
         };
         let has_class = self.has_class(&joined, seen, piece);
-        let found = find(BAR).or_else(|| has_class.then_some(0)).filter(|_| self.cookies.any);
+        let found = find(&BAR).or_else(|| has_class.then_some(0)).filter(|_| self.cookies.any);
         let found = found.map(|at| (LeakKind::LoggedIn, at)).filter(|(kind, _)| !is_excused(*kind));
         let found = found.or_else(|| {
             let tokens = if self.cookies.session { &TOKENS[..] } else { &[] };
-            let at = tokens.iter().filter_map(|token| find(token)).min()?;
+            let at = tokens.iter().filter_map(find).min()?;
             (!is_excused(LeakKind::FormToken)).then_some((LeakKind::FormToken, at))
         });
         let last = if piece.len() >= LONGEST { piece } else { &joined[..] };
@@ -96,7 +101,7 @@ impl MarkupSearch {
         let text = match &mut self.tag {
             BodyTag::Done => return false,
             BodyTag::Inside(_) => piece,
-            before @ BodyTag::Before => match (memmem::find(joined, BODY), memmem::find(piece, BODY)) {
+            before @ BodyTag::Before => match (BODY.find(joined), BODY.find(piece)) {
                 (Some(at), _) if at < seen => {
                     *before = BodyTag::Inside(joined[at..seen].to_vec());
                     piece

@@ -116,8 +116,7 @@ pub struct PrivateInput<'a> {
 /// not contain; at most 48.
 pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
     let mut values = PrivateValues { input, found: Vec::new() };
-    let cookies = input.fields.known_all(Known::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
-    for (name, value) in cookies.filter_map(|pair| split_pair(pair.trim_ascii())) {
+    for (name, value) in input.fields.cookie_pairs().filter_map(split_pair) {
         values.add_decoded(LeakKind::Cookie, name, value.trim_ascii(), true);
     }
     for (name, value) in input.arguments.split(|byte| *byte == b'&').filter_map(split_pair) {

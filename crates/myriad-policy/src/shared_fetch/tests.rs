@@ -115,3 +115,25 @@ fn representative_browser_is_sent_where_device_class_matters() {
         SharedFetch::default().fields_for_origin(&phone, false, &rule(""), true).expect("another request");
     assert_eq!(sent.fields.known(Known::UserAgent), Some(DeviceClass::Desktop.user_agent()));
 }
+
+#[test]
+fn cookies_in_the_key_are_listed_in_any_order_but_the_first_of_a_name_stays_first() {
+    let keyed = ["size", "currency"].map(|name| KeyedInput {
+        cookie: true,
+        name: name.as_bytes().into(),
+        values: vec![(*b"one").into(), (*b"two").into()],
+    });
+    let shared = SharedFetch { keyed: keyed.into(), ..on() };
+    for (cookies, expected) in [
+        (vec!["size=two; x=y", "currency=one"], vec!["currency=one", "size=two"]),
+        (
+            vec!["currency=two; currency=one;; size=one; size=one"],
+            vec!["currency=two", "currency=one", "size=one"],
+        ),
+        (vec!["size=three"], vec![]),
+    ] {
+        let request = fields(&cookies.iter().map(|cookies| ("Cookie", *cookies)).collect::<Vec<_>>());
+        let pairs: Vec<_> = shared.keyed_pairs(&request).into_iter().map(text).collect();
+        assert_eq!(pairs, expected, "{cookies:?}");
+    }
+}
