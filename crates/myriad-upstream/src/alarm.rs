@@ -141,7 +141,7 @@ impl Drop for AlarmTaskGuard {
 }
 
 /// Wakes the owners of expired alarms until no alarm is set.
-async fn run_alarms(_ringing: AlarmTaskGuard) {
+async fn run_alarms(_guard: AlarmTaskGuard) {
     loop {
         sleep_until_due().await;
         let now = clock::now();

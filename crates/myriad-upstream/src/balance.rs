@@ -115,8 +115,8 @@ impl PeerSelection<'_> {
         tried: &TriedPeers,
         (affinity, sid): (&Affinity, Option<&[u8]>),
     ) -> Option<usize> {
-        if let Some(asked) = self.selected_peer(tried, sid, false) {
-            return Some(asked);
+        if let Some(selected) = self.selected_peer(tried, sid, false) {
+            return Some(selected);
         }
         let hashed = match (self.balance, affinity) {
             (Balance::IpHash, Affinity::Client(address)) => self.by_ip_hash(tried, *address),

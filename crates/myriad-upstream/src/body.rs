@@ -91,7 +91,7 @@ impl<D: BodyDecoder> Body for OriginBody<D> {
                 State::Failed(error) => return Poll::Ready(Some(Err(error.clone()))),
             };
             match ready!(link.poll_fill(cx, Phase::ReadingBody)) {
-                Ok(0) if this.demux.ends_at_close() => this.state = State::Complete,
+                Ok(0) if this.demux.ends_at_close() => this.complete(),
                 Ok(0) => {
                     let error = link.closed(Phase::ReadingBody);
                     this.fail(error);

@@ -1,7 +1,7 @@
 //! Client of SCGI and uwsgi.
 //!
 //! A request consists of an environment and a body. The response consists of a CGI head (RFC 3875 section 6) or an HTTP
-//! head, and a body up to the end of the connection. Each connection serves a single request.
+//! head, and a body up to `Content-Length` or the end of the connection. Each connection serves a single request.
 
 use std::future::poll_fn;
 

@@ -51,17 +51,17 @@ impl Connections {
     }
 
     /// Creates a counter with a limit of `most` connections, each of which also takes a connection of the worker from
-    /// `seats`.
-    pub fn bounded(most: usize, seats: Box<dyn WorkerConnections>) -> Self {
-        Self::of(most, Some(seats))
+    /// `worker_connections`.
+    pub fn bounded(most: usize, worker_connections: Box<dyn WorkerConnections>) -> Self {
+        Self::of(most, Some(worker_connections))
     }
 
-    fn of(most: usize, seats: Option<Box<dyn WorkerConnections>>) -> Self {
+    fn of(most: usize, worker_connections: Option<Box<dyn WorkerConnections>>) -> Self {
         Self(Rc::new(Inner {
             max_open: most,
             open: Cell::new(0),
             waiters: WaitQueue::new(),
-            worker_connections: seats,
+            worker_connections,
         }))
     }
 
@@ -78,7 +78,7 @@ impl Connections {
         make_room: impl Fn() -> bool,
         timeout_ms: u64,
     ) -> Result<OriginConnectionSlot, OriginError> {
-        let sit = || {
+        let try_take = || {
             loop {
                 match self.take_slot() {
                     Ok(place) => return Some(Ok(place)),
@@ -93,14 +93,14 @@ impl Connections {
             }
         };
         if self.0.waiters.is_empty()
-            && let Some(taken) = sit()
+            && let Some(taken) = try_take()
         {
             return taken;
         }
         let Some(mut turn) = self.0.waiters.join(usize::MAX) else {
             return Err(failure("too many requests are waiting for a connection"));
         };
-        let called = poll_fn(|cx| turn.poll(cx, sit));
+        let called = poll_fn(|cx| turn.poll(cx, try_take));
         let late = || failure("no connection became free in time, worker_connections are not enough");
         tokio::time::timeout(timer::bounded(timeout_ms), called).await.unwrap_or_else(|_| Err(late()))
     }
@@ -113,8 +113,8 @@ impl Connections {
 
     /// Makes other users release descriptors soon, because the process is out of descriptors.
     pub(crate) fn make_descriptors(&self) {
-        if let Some(seats) = &self.0.worker_connections {
-            seats.make_descriptors();
+        if let Some(worker_connections) = &self.0.worker_connections {
+            worker_connections.make_descriptors();
         }
     }
 
@@ -123,12 +123,12 @@ impl Connections {
         if open.get() >= self.0.max_open {
             return Err(ExhaustedLimit::Own);
         }
-        let seat = match &self.0.worker_connections {
-            Some(seats) => Some(seats.take().ok_or(ExhaustedLimit::All)?),
+        let worker_slot = match &self.0.worker_connections {
+            Some(worker_connections) => Some(worker_connections.take().ok_or(ExhaustedLimit::All)?),
             None => None,
         };
         open.set(open.get() + 1);
-        Ok(OriginConnectionSlot { connections: self.clone(), worker_slot: seat })
+        Ok(OriginConnectionSlot { connections: self.clone(), worker_slot })
     }
 }
 

@@ -184,12 +184,12 @@ impl GroupControl {
             return Err(EditError::Route);
         }
         let balance = self.0.balance;
-        let by_turns =
+        let supports_backups =
             matches!(balance, Balance::RoundRobin | Balance::LeastConnections | Balance::LeastTime { .. });
-        if change.backup == Some(true) && !by_turns {
+        if change.backup == Some(true) && !supports_backups {
             return Err(EditError::NoBackup);
         }
-        if change.slow_start_ms.is_some_and(|ms| ms > 0) && !by_turns {
+        if change.slow_start_ms.is_some_and(|ms| ms > 0) && !supports_backups {
             return Err(EditError::SlowStart);
         }
         Ok(())

@@ -29,8 +29,6 @@ pub enum EditError {
     /// The identifier is that of a peer to which a name resolved, which cannot be changed itself, or the change would
     /// alter the name of a server.
     Immutable(u64),
-    /// The weight of the server comes from a service record.
-    WeightImmutable(u64),
     /// The group has the maximum number of servers.
     TooMany,
     /// The `state` file cannot be written.

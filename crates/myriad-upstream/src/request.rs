@@ -82,8 +82,8 @@ pub enum Protocol {
         /// if [`crate::KeepAlive::connections`] is not 0.
         keep_conn: bool,
     },
-    /// Protocol whose request is an environment and a body, and whose response is a CGI head and a body up to the end
-    /// of the connection: SCGI, uwsgi.
+    /// Protocol whose request is an environment and a body, and whose response is a CGI or HTTP head and a body up to
+    /// `Content-Length` or the end of the connection: SCGI, uwsgi.
     Cgi {
         /// Environment in the framing of the protocol; a length in it must be that of the body.
         head: Bytes,

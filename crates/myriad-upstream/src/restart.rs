@@ -1,5 +1,5 @@
-//! Restart of background tasks after a panic. Tokio catches a panic in a task and terminates the task, so that health checks
-//! and the resolution of names would stop until the next reload.
+//! Restart of background tasks after a panic. Tokio catches a panic in a task and terminates the task, so that health
+//! checks and the resolution of names would stop until the next reload.
 
 use std::rc::Rc;
 use std::time::Duration;

@@ -76,6 +76,17 @@ fn every_framing_terminates_body_correctly() {
 }
 
 #[test]
+fn time_of_a_body_up_to_the_end_of_the_connection_is_measured() {
+    let (_origin, group) = origin("HTTP/1.1 200 OK\r\n\r\nuntil the end");
+    run(async {
+        let request = http(Method::Get, "Connection: close\r\n");
+        read(group.fetch(&HttpPool::new(), request).await.unwrap()).await.unwrap();
+    });
+    let [connect_ms, head_ms, whole_ms] = group.peers()[0].took_ms;
+    assert!(connect_ms == 0 && head_ms > 0 && whole_ms > 0);
+}
+
+#[test]
 fn what_ends_too_early_is_an_error() {
     for reply in [
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbody",

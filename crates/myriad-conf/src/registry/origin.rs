@@ -183,9 +183,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     FamilyRow::new(
         row("socket_keepalive", FLAG, set!(Origin.flag => connection.keepalive), "SO_KEEPALIVE.")
             .default("off")
-            .no_effect(
-                "timeouts detect a dead upstream server, and an idle connection is closed after one second at most",
-            ),
+            .no_effect("timeouts detect a dead upstream server"),
     ),
     FamilyRow::new(
         row(

@@ -79,12 +79,12 @@ impl fmt::Display for FastCgiError {
 
 impl std::error::Error for FastCgiError {}
 
-//          header of STDOUT, STDERR          content done
-//   Header ────────────────────────▶ Stream ──────────────▶ Padding ──▶ Header
-//      │   header of END_REQUEST                                  ▲
-//      ├────────────────────────────▶ End ──────────────────────▶ Over
-//      │   header of a management record                          │
-//      └────────────────────────────▶ Skip ─────────────────────┘
+//          header of STDOUT, STDERR           end of the content          end of the padding
+//   Header ────────────────────────▶ Stream ─────────────────────▶ Skip ────────────────────▶ Header
+//      │   header of a management record                            ▲
+//      ├────────────────────────────────────────────────────────────┘
+//      │   header of END_REQUEST           its content
+//      └────────────────────────▶ End ─────────────────▶ Over
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Waiting for the eight bytes of a record header.

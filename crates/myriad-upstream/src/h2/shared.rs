@@ -209,21 +209,23 @@ impl State {
 
     /// Returns the time until which a new request must wait for a frame after a PING; `None` if it need not wait.
     ///
-    /// Sends a PING on an idle connection that was silent for 5 s. `is_tried` also sends one after the first response.
-    pub(super) fn holds_until(&mut self, now: u64, is_tried: bool) -> Option<u64> {
+    /// Sends a PING on an idle connection that was silent for 5 s; with `is_implicit`, also one after the first
+    /// response.
+    pub(super) fn holds_until(&mut self, now: u64, is_implicit: bool) -> Option<u64> {
         if self.slots.is_empty() {
             if self.liveness.is_old(now) {
                 self.send_ping(now);
                 self.driver.take().into_iter().for_each(Waker::wake);
             }
-            self.probe_idle(now, is_tried);
+            self.probe_idle(now, is_implicit);
         }
         self.liveness.holds_until()
     }
 
-    /// Sends a PING if `is_tried` is set and the origin is not known to read further input after its first response.
-    pub(super) fn probe_idle(&mut self, now: u64, is_tried: bool) {
-        if is_tried && !self.liveness.reads_on(self.requests) {
+    /// Sends a PING if `is_implicit` is set ([`KeepAlive::is_implicit`](crate::KeepAlive::is_implicit)) and the origin
+    /// is not known to read further input after its first response.
+    pub(super) fn probe_idle(&mut self, now: u64, is_implicit: bool) {
+        if is_implicit && !self.liveness.reads_on(self.requests) {
             self.send_ping(now);
             self.driver.take().into_iter().for_each(Waker::wake);
         }

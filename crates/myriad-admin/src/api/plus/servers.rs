@@ -152,9 +152,6 @@ pub(super) fn edit_error(error: EditError, group: &str) -> PlusError {
         EditError::NoBackup => ("UpstreamNoBackup", format!("upstream \"{group}\" has no backup")),
         EditError::SlowStart => ("UpstreamBadSlowStart", "invalid \"slow_start\"".to_owned()),
         EditError::Immutable(id) => ("UpstreamServerImmutable", format!("server \"{id}\" is immutable")),
-        EditError::WeightImmutable(id) => {
-            ("UpstreamServerWeightImmutable", format!("server \"{id}\" weight is immutable"))
-        }
         EditError::TooMany => ("UpstreamOutOfMemory", format!("upstream \"{group}\" memory exhausted")),
         EditError::State(why) => return PlusError::new(500, "UpstreamStateError", why),
     };
