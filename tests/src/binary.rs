@@ -9,7 +9,7 @@ use crate::process::run;
 
 /// Returns the folder of the workspace.
 pub fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests stand in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are in the workspace")
 }
 
 /// Returns the `myriad` of the profile with which the tests were built; it is rebuilt once per test program.

@@ -43,7 +43,7 @@ pub fn load(place: &Place, url: &str, options: &[String], asked: impl Fn() -> us
             let console = said.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_owned);
             return Loaded { console: console.collect(), page };
         }
-        assert!(asked() == before, "the browser asked, and did not come to an end: {page}\n{said}");
+        assert!(asked() == before, "the browser sent requests, but did not exit: {page}\n{said}");
         assert!(number < TRIES, "chromium does not run here: {said}");
     }
     unreachable!("the last try returns or panics")
@@ -52,7 +52,7 @@ pub fn load(place: &Place, url: &str, options: &[String], asked: impl Fn() -> us
 /// Returns whether the browser exited in time and successfully.
 fn run(place: &Place, url: &str, options: &[String]) -> bool {
     let program = std::env::var("MYRIAD_CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
-    let file = |name: &str| File::create(place.path(name)).expect("a file for what the browser says");
+    let file = |name: &str| File::create(place.path(name)).expect("an output file");
     let mut command = Command::new(&program);
     command
         .args([

@@ -13,7 +13,7 @@ pub fn own_address() -> Option<IpAddr> {
     match found {
         Ok(address) => Some(address.ip()),
         Err(error) => {
-            println!("not tried over an address beside loopback, since this machine has none: {error}");
+            println!("skipped over an address other than loopback: this machine has none: {error}");
             None
         }
     }

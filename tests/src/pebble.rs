@@ -139,7 +139,7 @@ impl Drop for Pebble {
         let _ = self.child.wait();
         if std::thread::panicking() {
             let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-            eprintln!("--- what Pebble said ---\n{said}");
+            eprintln!("--- log of Pebble ---\n{said}");
         }
     }
 }

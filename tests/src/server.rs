@@ -131,7 +131,7 @@ impl Server {
             wait_for("the end of the workers", || !workers.iter().any(|worker| crate::is_alive(*worker)));
         } else {
             self.signal(with);
-            assert!(self.ended(), "the server ends in peace");
+            assert!(self.ended(), "the server exits successfully");
         }
         between();
         self.start_again();
@@ -187,9 +187,9 @@ impl Drop for Server {
         let _ = self.child.wait();
         let said = self.complaints();
         if std::thread::panicking() {
-            eprintln!("--- what the server said ---\n{said}");
+            eprintln!("--- output of the server ---\n{said}");
         } else {
-            assert!(!said.contains("panicked"), "the server panicked behind the test's back:\n{said}");
+            assert!(!said.contains("panicked"), "the server panicked:\n{said}");
         }
     }
 }

@@ -46,7 +46,7 @@ fn trickle(client: &mut Client, byte: u8) {
             return;
         }
     }
-    panic!("nobody minds");
+    panic!("the peer did not close the connection");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn open_slowly(hand: &mut Hand, stream: u32) {
             return;
         }
     }
-    panic!("nobody minds");
+    panic!("the peer did not close the connection");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn start() -> (Server, Php) {
     command.args(["wordpress", "--php", &place.fill("@PHP@"), "--root"]).arg(place.path("site"));
     command.arg("--prefix").arg(place.folder()).args(["--listen", &place.fill("127.0.0.1:@PORT@")]);
     let server = Server::run(place, command);
-    // Before the recovery a purge counts only the minimum of its objects.
+    // Until the recovery is complete, a purge is answered with 200 even if no page is known.
     wait_for("the end of recovery", || server.fetch(&wordpress("GET", "/purge/nothing/")).status == 404);
     (server, php)
 }

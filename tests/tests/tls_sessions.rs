@@ -229,7 +229,7 @@ fn tickets_are_opened_by_a_new_binary() {
         new.is_some()
     });
     signal(old, Signal::QUIT);
-    assert!(server.ended(), "the old one ends in peace");
+    assert!(server.ended(), "the old process exits successfully");
     kept.come_back(&server, "after an upgrade");
     signal(new.expect("waited for"), Signal::TERM);
 }

@@ -32,7 +32,7 @@ impl Case {
         let failure = played.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Some(text.unwrap_or_else(|| "a panic without a word".to_owned()))
+            Some(text.unwrap_or_else(|| "a panic without a message".to_owned()))
         });
         match failure {
             Some(what) => missing_feature(&what).map_or(Outcome::Failed(what), Outcome::Skipped),

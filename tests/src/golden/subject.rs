@@ -26,7 +26,7 @@ impl Subject {
         let output = output.unwrap_or_else(|error| panic!("{}: {error}", program.display()));
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let version = text.rsplit('/').next().and_then(numbers);
-        let version = version.unwrap_or_else(|| panic!("{} -v says {text}", program.display()));
+        let version = version.unwrap_or_else(|| panic!("{} -v prints {text}", program.display()));
         Self { program: program.to_owned(), nginx: Some(version) }
     }
 

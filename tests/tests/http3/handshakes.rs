@@ -141,8 +141,8 @@ fn clients_with_changed_address_stay_on_their_worker() {
     let server = start("worker_processes 4;", "", "location /n { return 200 $connection_requests; }");
     let network = Network::before(server.port);
     let mut client = QuicVisitor::new().connect(network.port).expect("a connection");
-    // The kernel assigns each port to any of the four workers: the probability that all eight reach the first is 1 in
-    // 65536.
+    // The kernel assigns each port to any of the four workers: the probability that all seven new ports reach the
+    // worker of the connection is 1 in 16384.
     for number in 1..=8 {
         assert_eq!(client.get("/n").text(), number.to_string());
         network.rebind();

@@ -4,7 +4,7 @@ use myriad_tests::{BareQuic, Server, wait_for};
 
 use super::{GET, connect, connect_bare, headers, start};
 
-/// Asserts that a client that sends these raw streams receives this error code of HTTP/3 or QUIC.
+/// Asserts that a client that sends these raw streams receives this error code of HTTP/3 or QPACK.
 fn breaks(server: &Server, streams: &[(bool, bool, &[u8])], code: u64) {
     let client = connect(server);
     let _ = client.send_raw(streams);

@@ -122,7 +122,7 @@ fn connections_go_on_over_an_upgrade_and_new_ones_are_the_new_binarys() {
     gate.open();
     assert!(has(&waiting.answer(slow).expect("an answer"), &"x".repeat(16_000)));
     drop(waiting);
-    assert!(server.ended(), "the old one ends in peace");
+    assert!(server.ended(), "the old process exits successfully");
     answered_by(&server, new);
     signal(new, Signal::TERM);
 }

@@ -1,5 +1,6 @@
 <?php
-// Every function of the object cache, in a real WordPress: php api.php /path/of/the/site. Prints what is not as it must be.
+// Tests every function of the object cache in a real WordPress: php api.php /path/of/the/site. Prints each wrong result, and the number
+// of checks.
 
 $_SERVER += array( 'HTTP_HOST' => 'localhost', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/', 'SERVER_PROTOCOL' => 'HTTP/1.1' );
 require $argv[1] . '/wp-load.php';
@@ -14,7 +15,7 @@ function is( $got, $wanted, $what ) {
 	}
 }
 
-// What a later request sees.
+// Replaces the object cache as at the start of a later request: values of this request are lost.
 function again() {
 	wp_cache_init();
 	wp_cache_add_global_groups( array( 'users', 'site-options' ) );
@@ -99,7 +100,7 @@ function private_of( $object, $name ) {
 	return $property->getValue( $object );
 }
 
-// Seconds that are left of a value; null where the server does not tell them.
+// Returns the remaining lifetime of a value in seconds; null if the server does not report it.
 function left( $key, $group ) {
 	$pool   = private_of( $GLOBALS['wp_object_cache'], 'pool' );
 	$method = new ReflectionMethod( $pool, 'key' );
@@ -110,7 +111,7 @@ function left( $key, $group ) {
 		return private_of( $store, 'redis' )->ttl( $id );
 	}
 	if ( $store instanceof Myriad_Object_Cache_APCu ) {
-		// Its clock need not be the system's.
+		// APCu's clock may differ from the system clock.
 		apcu_store( 'now', 1 );
 		$told = apcu_key_info( $id );
 		return $told['creation_time'] + $told['ttl'] - apcu_key_info( 'now' )['creation_time'];

@@ -1,15 +1,15 @@
 <?php
-// The object cache beside WordPress's own: php differential.php /path/of/the/site FIRST LAST. Random calls of the functions, from the
-// seeds FIRST to LAST, must give the same results in both. Prints the differences, or the number of calls.
+// Compares the object cache with that of WordPress: php differential.php /path/of/the/site FIRST LAST. Random calls of the functions,
+// with the seeds FIRST to LAST, must have the same results in both. Prints the first difference and its seed, or the number of calls.
 //
-// Three differences are meant, and left out: values outlive the request and `wp_cache_flush_runtime()`; what is added to a group that
-// WordPress fills from the database serves the request, whatever others keep, and is not kept for two seconds after it was deleted;
-// `alloptions` and `notoptions` are merged.
+// Three intended differences are not compared: values outlive the request and `wp_cache_flush_runtime()`; a value that is added to a group
+// that WordPress fills from the database applies to the request, regardless of the stored value, and is not stored for two seconds after it
+// was deleted; `alloptions` and `notoptions` are merged.
 
 $_SERVER += array( 'HTTP_HOST' => getenv( 'SITE_HOST' ) ?: 'localhost', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/', 'SERVER_PROTOCOL' => 'HTTP/1.1' );
 require $argv[1] . '/wp-load.php';
 
-// WordPress's own, under other names.
+// Loads the object cache of WordPress with other names.
 foreach ( array( 'class-wp-object-cache.php', 'cache.php' ) as $file ) {
 	$source = file_get_contents( ABSPATH . WPINC . "/$file" );
 	$source = preg_replace( '/^<\?php/', 'namespace Core;', $source );
@@ -45,7 +45,7 @@ class Differential {
 
 	public function __construct( $seed ) {
 		mt_srand( $seed );
-		// Keys collide more where there are few groups.
+		// With few groups, more calls have the same key.
 		$this->is_held = 0 === mt_rand( 0, 3 );
 		$this->groups  = $this->is_held ? HELD_GROUPS : OTHERS;
 		shuffle( $this->groups );
@@ -82,13 +82,13 @@ class Differential {
 	private function values() {
 		$values = array();
 		foreach ( $this->keys() as $key ) {
-			// As a caller has it to write: an array has no other keys.
+			// The keys of an array are integers or strings.
 			$values[ is_string( $key ) || is_int( $key ) ? $key : '' ] = $this->value();
 		}
 		return $values;
 	}
 
-	// A function and its arguments. What both cannot do alike is done to one of them, and nothing is returned.
+	// Returns a function and its arguments; null after another action, whose result is not compared.
 	private function call() {
 		$group = $this->one( $this->groups );
 		switch ( mt_rand( 0, 19 ) ) {
@@ -133,7 +133,8 @@ class Differential {
 		}
 	}
 
-	// A later request, or the same without what it knew: values stay in one, and would go from the other.
+	// Simulates a later request, or deletes the values of this request. The object cache of WordPress, which would lose its values, is not
+	// changed, except for the group of the request.
 	private function later() {
 		if ( mt_rand( 0, 1 ) ) {
 			wp_cache_flush_runtime();
@@ -174,7 +175,7 @@ class Differential {
 		$result = call_user_func_array( $function, $arguments );
 		foreach ( is_array( $result ) ? $result : array( $result ) as $object ) {
 			if ( $object instanceof Counted ) {
-				// What is done to the caller's is not done to what is kept.
+				// A change of a returned object must not change the stored one.
 				$written        = serialize( $result );
 				$object->number = 'changed';
 				$result         = unserialize( $written );
@@ -190,7 +191,7 @@ class Differential {
 	}
 
 	private static function text( $value ) {
-		// Distinguishes 1, 1.0 and "1", and takes objects for equal that are.
+		// Distinguishes 1, 1.0 and "1"; objects with the same properties are equal.
 		return serialize( $value );
 	}
 

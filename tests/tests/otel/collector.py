@@ -1,10 +1,10 @@
-"""A collector of traces: takes OTLP over gRPC (python3-grpcio), or over HTTP, decodes it by Debian's python3-protobuf, and writes a line
-of JSON for each batch.
+"""Collector of traces: receives OTLP over gRPC (python3-grpcio) or over HTTP, decodes it with Debian's python3-protobuf, and appends a line
+of JSON to FILE for each resource of a batch.
 
     collector.py grpc|tls|http FILE PORT [CERTIFICATE KEY]
 
-The port, 0 for any, is written into FILE.port once it listens. While FILE.sick is there, batches are answered by "unavailable";
-while FILE.picky is there, one span of each is refused.
+PORT 0 selects a free port. The port is written to FILE.port when it listens. While FILE.sick exists, batches are rejected as unavailable;
+while FILE.picky exists, one span of each batch is reported as rejected.
 """
 
 import concurrent.futures
@@ -21,7 +21,7 @@ KINDS = {
     "text": FIELD.TYPE_STRING, "bytes": FIELD.TYPE_BYTES, "flag": FIELD.TYPE_BOOL, "int64": FIELD.TYPE_INT64,
     "double": FIELD.TYPE_DOUBLE, "fixed64": FIELD.TYPE_FIXED64, "fixed32": FIELD.TYPE_FIXED32, "enum": FIELD.TYPE_INT32,
 }
-# Of opentelemetry-proto 1.3: trace.proto, common.proto, resource.proto, trace_service.proto.
+# From opentelemetry-proto 1.3: trace.proto, common.proto, resource.proto, trace_service.proto.
 MESSAGES = {
     "AnyValue": "1 string_value text|2 bool_value flag|3 int_value int64|4 double_value double|5 array_value ArrayValue",
     "ArrayValue": "1 values AnyValue*",
@@ -92,7 +92,7 @@ def span(of):
 
 
 def take(message, fields):
-    """Writes a batch down, and gives the answer to it."""
+    """Writes a batch to the file, and returns the response."""
     request = Request.FromString(message)
     for resource in request.resource_spans:
         line = {

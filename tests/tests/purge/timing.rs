@@ -110,7 +110,7 @@ fn purges_of_either_process_hold_in_both_during_an_upgrade() {
     }
     drop(old);
     server.signal(Signal::QUIT);
-    assert!(server.ended(), "the old one ends in peace");
+    assert!(server.ended(), "the old process exits successfully");
     for (target, first) in targets.iter().zip(&first) {
         let text = server.get(target).text();
         assert_eq!(text == *first, *target == "/d", "{target}: {text}");
