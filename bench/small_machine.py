@@ -5,12 +5,12 @@
     bench/small_machine.py --seconds 60 --quick    one minute; prints the table only
 
 A tenth of the clients are logged in. Nine of ten of these are readers (stored pages with personal parts), one of ten is an editor (pages
-from PHP). All pages are requested in turn, and a post is edited every ten seconds. php-fpm has the number of children that
+from PHP). Each client requests random pages, and a post is edited every ten seconds. php-fpm has the number of children that
 `myriad tune --memory 2g` plans. A response that is not 200, or shows the name of another user, is a failure.
 
-Memory is measured once per second: the Pss of all processes (shared pages count once), and the memory of all sockets of the machine. The
-exit status is 1 if the limit is exceeded, memory was swapped out, or the OOM killer killed a process. To enforce the limit with a
-cgroup: systemd-run --scope -p MemoryMax=2G -p MemorySwapMax=0 bench/small_machine.py
+Memory is measured once per second: the Pss of all processes (shared pages count once), and the growth of the memory of all sockets of the
+machine. The exit status is 1 if a request failed, the limit was exceeded, memory was swapped out, or the OOM killer killed a process. To
+enforce the limit with a cgroup: systemd-run --scope -p MemoryMax=2G -p MemorySwapMax=0 bench/small_machine.py
 """
 
 import argparse

@@ -54,7 +54,7 @@ class Source:
         return data.decode("utf-8", "surrogateescape") if len(data) <= MAX_FILE_BYTES and b"\0" not in data else ""
 
     def candidates(self):
-        """Yields name and text of every configuration; a template yields each different text."""
+        """Yields the file, name, label and text of every configuration; a template yields each different text with its label."""
         for file in self.files:
             base = file.rsplit("/", 1)[-1]
             if base.endswith((".md", ".markdown")):
@@ -87,7 +87,7 @@ class Source:
 
 
 def fences_of(text):
-    """Returns the code blocks in Markdown with the language nginx or without a language."""
+    """Returns the code blocks in Markdown with the language nginx, nginxconf, conf or config, or without a language."""
     return [fence[2] for fence in FENCE.finditer(text) if re.fullmatch(r"(nginx|nginxconf|conf|config)?(\s.*)?", fence[1], re.I)]
 
 

@@ -2,7 +2,7 @@
 //!
 //! `walk PORT CONNECTIONS in-order FIRST COUNT` requests `/page/N` once for each number; `walk PORT CONNECTIONS at-random PAGES
 //! REQUESTS` requests random ones of the first PAGES pages. It prints one line of JSON: number of responses, hits (`X-Cache:
-//! HIT`), responses that were not 200, bytes of heads, bodies and keys, seconds, and the slowest response.
+//! HIT`), responses that were not 200, bytes of heads, bodies and targets, seconds, and the slowest response in ms.
 //!
 //! Each connection has a thread that waits for its response. The client is this simple so that its CPU time does not depend
 //! on the requested pages.
