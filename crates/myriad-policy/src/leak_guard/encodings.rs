@@ -22,6 +22,7 @@ pub(super) struct EncodedForm {
 pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
     let url = escaped(value, EscapeKind::UriComponent);
     let html = escaped(value, EscapeKind::Html);
+    let json = json(value);
     let words = [
         value.to_vec(),
         url.replace("%20", "+").into(),
@@ -29,9 +30,15 @@ pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
         html.replace('\'', "&#039;").into(),
         html.replace('\'', "&#39;").into(),
         html.replace('\'', "&#x27;").into(),
+        // JSON in an attribute, as `htmlspecialchars(json_encode($value))` and `esc_attr(wp_json_encode($value))` encode it.
+        escaped(&json, EscapeKind::Html).replace('\'', "&#039;").into(),
+        with_entities(&html, |c| name_of_entity(c).map(|name| format!("&{name};"))).into(),
+        with_entities(&html, |c| Some(format!("&#{};", u32::from(c)))).into(),
+        // An address in an argument of another one.
+        escaped(url.as_bytes(), EscapeKind::UriComponent).into(),
         url.into(),
         html.into(),
-        json(value),
+        json,
     ];
     // The rest of a shortened value may follow.
     let is_whole_word = value.len() < MAX_LENGTH;
@@ -63,6 +70,32 @@ fn with_lower_case_digits(url: &str) -> String {
         let (digits, rest) = part.split_at(2);
         text + "%" + &digits.to_ascii_lowercase() + rest
     })
+}
+
+/// Names of the characters from U+00A0 to U+00FF in HTML, in this order.
+const LATIN_1_ENTITIES: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute \
+     micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave \
+     Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml \
+     Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth \
+     ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
+
+/// Returns the name of a character in HTML, as `htmlentities` of PHP encodes it; `None` for a character without one.
+fn name_of_entity(character: char) -> Option<&'static str> {
+    let index = u32::from(character).checked_sub(0xa0)?;
+    LATIN_1_ENTITIES.split_whitespace().nth(usize::try_from(index).ok()?)
+}
+
+/// Encodes the characters of an HTML text that are not ASCII, if `encode` knows them, and apostrophes as PHP does.
+fn with_entities(html: &str, encode: impl Fn(char) -> Option<String>) -> String {
+    let mut text = String::with_capacity(html.len());
+    for character in html.chars() {
+        match character {
+            '\'' => text.push_str("&#039;"),
+            ' '..='~' => text.push(character),
+            _ => text.push_str(&encode(character).unwrap_or_else(|| character.to_string())),
+        }
+    }
+    text
 }
 
 /// Encodes a value as a string of JSON as PHP does: `/` with a backslash, characters outside of ASCII as `\uXXXX`.
@@ -120,6 +153,14 @@ mod tests {
         ] {
             assert!(forms.iter().any(|known| known == form), "{form}: {forms:?}");
         }
+        for form in [
+            "J\\u00f6rg O&#039;Neill &amp; So",
+            "J&ouml;rg O&#039;Neill &amp; So",
+            "J&#246;rg O&#039;Neill &amp; So",
+        ] {
+            assert!(texts("Jörg O'Neill & So").iter().any(|known| known == form), "{form}");
+        }
+        assert!(texts("ann@example.org").iter().any(|known| known == "ann%2540example.org"));
         assert!(texts("a/b/\"Jörg\"").iter().any(|form| form == "a\\/b\\/\\\"J\\u00f6rg\\\""));
     }
 }
