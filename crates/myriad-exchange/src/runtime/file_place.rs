@@ -82,6 +82,6 @@ pub enum Candidate {
         /// True if the path must be a directory, otherwise it must be a file.
         directory: bool,
     },
-    /// Named location; selected if the `try_files` of that location finds a file.
+    /// Named location; selected if the `try_files` of that location finds one of its candidates, or if it has none.
     Location(Box<[u8]>),
 }

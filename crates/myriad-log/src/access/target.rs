@@ -65,7 +65,8 @@ pub struct LogBuffering {
     pub gzip: Option<u8>,
 }
 
-/// Targets are equal if they use the same open file or syslog server with the same parameters.
+/// Targets are equal if they use the same open file with the same buffering, the same path with variables and the same
+/// cache parameters, or the same syslog server.
 impl PartialEq for LogTarget {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -54,7 +54,8 @@ fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
 }
 
 /// Returns the path of a URL on the same site; `None` for URLs that the doctor does not request: those of other sites,
-/// relative paths without a leading slash, and paths that are not ASCII or have 2048 bytes or more.
+/// relative paths without a leading slash, and paths with spaces, control characters or bytes that are not ASCII, or
+/// with 2048 bytes or more.
 fn own_path(url: &str, authority: &str) -> Option<String> {
     let url = url.trim().replace("&amp;", "&").replace("&#038;", "&");
     let without_scheme = url.strip_prefix("https:").or_else(|| url.strip_prefix("http:")).unwrap_or(&url);
