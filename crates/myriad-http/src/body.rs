@@ -37,8 +37,8 @@ pub enum BodyError {
     Malformed(crate::ParseError),
     /// The body exceeds a limit of this server (`client_max_body_size`).
     TooLarge,
-    /// A local operation failed, such as reading a file, or the body is longer than announced. The text is for the error
-    /// log.
+    /// A local operation failed, such as reading a file, or the body is longer than announced. The text is for the
+    /// error log.
     Io(String),
     /// The origin failed. The text is for the error log.
     Origin(String),

@@ -203,7 +203,7 @@ fn short_word(name: &[u8]) -> u64 {
 }
 
 impl Known {
-    /// Returns the well-known field called `name`, in any case; `None` for all other names.
+    /// Returns the well-known field called `name`, ignoring case; `None` for all other names.
     #[inline]
     pub fn from_bytes(name: &[u8]) -> Option<Self> {
         let len = name.len();

@@ -35,7 +35,7 @@ pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Ite
     lines.map(move |line| line[name.len() + 1..].trim_ascii())
 }
 
-/// Returns whether `line` is a line of the field `name`, in any case.
+/// Returns whether `line` is a line of the field `name`, ignoring case.
 pub fn is_field_line(line: &[u8], name: &[u8]) -> bool {
     line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }

@@ -11,7 +11,7 @@ impl TypeSet {
         Self((!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect()))
     }
 
-    /// Returns whether the set contains `media_type` (without parameters, in any case). `*` also contains an empty
+    /// Returns whether the set contains `media_type` (without parameters), ignoring case. `*` also contains an empty
     /// type.
     pub fn contains(&self, media_type: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|types| types.iter().any(|known| is_same(media_type, known)))

@@ -5,8 +5,8 @@ use super::directive::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::text::Text;
 
-/// Names of fields that define message framing or apply to a single connection. Changing them is rejected, because it
-/// would allow request smuggling.
+/// Names of fields that define message framing or apply to a single connection. Directives that name them are rejected.
+/// A name with `*` may match them, which does not change the framing, because it is derived from the body.
 const FRAMING: [&[u8]; 7] =
     [b"connection", b"content-length", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"];
 

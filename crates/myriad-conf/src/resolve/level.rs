@@ -118,8 +118,8 @@ fn find<'r>(
     Err(Box::new(diagnostic))
 }
 
-/// Returns the error for a known but unsupported directive. Errors about the same module have a common cause, except for
-/// the reason [`NOT_YET`].
+/// Returns the error for a known but unsupported directive. Errors about the same module have a common cause, except
+/// for the reason [`NOT_YET`].
 fn refusal(name: &str, span: Span, known: KnownDirective) -> Diagnostic {
     let KnownDirective { module, reason, .. } = known;
     if reason == NOT_YET {

@@ -17,9 +17,9 @@ pub(super) struct PartialHeaderBlock {
 }
 
 impl PartialHeaderBlock {
-    /// Creates an incomplete block from its first frame. `selfish` is true if the stream depends on itself.
-    pub(super) fn new(opening: FrameHeader, fragment: &[u8], selfish: bool) -> Self {
-        Self { opening, bytes: fragment.to_vec(), frames: 0, depends_on_itself: selfish }
+    /// Creates an incomplete block from its first frame.
+    pub(super) fn new(opening: FrameHeader, fragment: &[u8], depends_on_itself: bool) -> Self {
+        Self { opening, bytes: fragment.to_vec(), frames: 0, depends_on_itself }
     }
 
     /// Appends the fragment of a `CONTINUATION` frame. Fails if all fragments together have more than `most` bytes, or

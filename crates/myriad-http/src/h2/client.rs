@@ -28,7 +28,8 @@ use liveness::LivenessCheck;
 use stream::ClientStreams;
 
 /// Maximum size of a header block in bytes, compressed and decompressed. The limit of a response head is usually lower,
-/// but a block above that limit must still be decoded, so that the compression table remains consistent for other streams.
+/// but a block above that limit must still be decoded, so that the compression table remains consistent for other
+/// streams.
 const BLOCK: usize = 256 * 1024;
 
 /// Maximum number of concurrent streams until the origin announces its limit (RFC 9113 §6.5.2 recommends to accept

@@ -23,7 +23,7 @@ pub(super) const MAX_TABLE_CAPACITY: usize = 4096;
 /// Maximum number of streams whose requests wait for table entries (`SETTINGS_QPACK_BLOCKED_STREAMS`).
 ///
 /// It is not configurable, because a client that reconnects with early data uses the value of its earlier connection
-/// (RFC 9204 §3.2.3).
+/// (RFC 9114 §7.2.4.2).
 pub(super) const MAX_BLOCKED_STREAMS: usize = 128;
 
 #[cfg(test)]

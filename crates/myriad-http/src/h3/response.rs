@@ -3,8 +3,8 @@
 use super::frame::{kind, write_head};
 use super::qpack::QpackEncoder;
 
-/// Appends the head of a response to `out`: `:status` and the fields, whose names may be in any case. Fields that are
-/// specific to HTTP/1 connections are omitted. `section` is a buffer that callers reuse.
+/// Appends the head of a response to `out`: `:status` and the fields, whose names may contain capital letters. Fields
+/// that are specific to HTTP/1 connections are omitted. `section` is a buffer that callers reuse.
 pub fn response_head<'a>(
     status: u16,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,

@@ -7,7 +7,8 @@ use super::UriError;
 /// Valid host of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriHost<'a> {
-    /// Name or address in lower case, without a trailing dot; an IPv6 address has brackets. Borrowed if unchanged.
+    /// Name or address in lower case, without a trailing dot; an IPv6 address has brackets. Borrowed if no letter had
+    /// to be changed to lower case.
     pub name: Cow<'a, [u8]>,
     /// Port; `None` if it is missing or empty.
     pub port: Option<u16>,

@@ -1,6 +1,6 @@
 //! Arguments and cookies by name: nginx's `$arg_name` and `$cookie_name`.
 
-/// Returns the value, not decoded, of the first argument in `query` called `name`, in any case. As in nginx, an
+/// Returns the value, not decoded, of the first argument in `query` called `name`, ignoring case. As in nginx, an
 /// argument without `=` is not found.
 pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     query.split(|&byte| byte == b'&').find_map(|argument| {
@@ -12,7 +12,7 @@ pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     })
 }
 
-/// Returns the value, not decoded, of the first cookie called `name`, in any case, in the value of one `Cookie` field
+/// Returns the value, not decoded, of the first cookie called `name`, ignoring case, in the value of one `Cookie` field
 /// (RFC 6265 §4.2).
 pub fn cookie<'a>(header: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     header.split(|&byte| byte == b';').find_map(|cookie| {

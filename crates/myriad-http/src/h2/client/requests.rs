@@ -11,10 +11,10 @@ use crate::Method;
 
 impl Http2Client {
     /// Sends the head of a request on a new stream, and returns the stream. `fields` are the pseudo-fields, then the
-    /// other fields, whose names may be in any case.
+    /// other fields, whose names may contain capital letters.
     ///
-    /// With `end`, the request has no body. `most_head` is the maximum size in bytes of the fields of the response.
-    /// Returns `None` if no request may be sent now ([`Http2Client::has_room`]).
+    /// With `end`, the request has no body. `most_head` is the maximum size in bytes of the fields of the response
+    /// head, and of the trailers. Returns `None` if no request may be sent now ([`Http2Client::has_room`]).
     pub fn open<'a>(
         &mut self,
         method: Method,

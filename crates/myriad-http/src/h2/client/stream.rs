@@ -24,7 +24,7 @@ const LAST: u32 = 0x7fff_ffff;
 pub(super) struct ClientStream {
     pub(super) id: u32,
     pub(super) method: Method,
-    /// Maximum size in bytes of the fields of the response head.
+    /// Maximum size in bytes of the fields of the response head, and of the trailers.
     pub(super) most_head: usize,
     /// True if the request is not yet completely in the output.
     pub(super) sending: bool,
@@ -82,7 +82,7 @@ impl ClientStreams {
         self.opened > LAST / 2
     }
 
-    /// Returns whether the stream was never opened. Even identifiers always are idle, because the origin opens no
+    /// Returns whether the stream was never opened. Even identifiers are always idle, because the origin opens no
     /// streams.
     pub(super) fn is_idle(&self, id: u32) -> bool {
         id != 0 && (id.is_multiple_of(2) || id / 2 >= self.opened)

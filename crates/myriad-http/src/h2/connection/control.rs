@@ -207,7 +207,7 @@ impl Http2Server {
         }
     }
 
-    /// Increases the window of a stream by up to `more` bytes at once, because the consumer reads its body.
+    /// Increases the window of a stream by up to `more` bytes immediately, because the consumer reads its body.
     pub fn increase_window(&mut self, stream: u32, more: u32) {
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving && more > 0) else {
             return;

@@ -35,11 +35,11 @@ impl Http2Server {
         if header.stream.is_multiple_of(2) {
             return Err(ConnectionError::protocol("HEADERS on a stream that a client must not open"));
         }
-        let (fragment, selfish) = fragment(header, payload)?;
+        let (fragment, depends_on_itself) = fragment(header, payload)?;
         if header.has(flag::END_HEADERS) {
-            return self.process_block(header, fragment, selfish, head);
+            return self.process_block(header, fragment, depends_on_itself, head);
         }
-        self.block = Some(PartialHeaderBlock::new(header, fragment, selfish));
+        self.block = Some(PartialHeaderBlock::new(header, fragment, depends_on_itself));
         Ok(ClientEvent::Nothing)
     }
 
@@ -66,11 +66,11 @@ impl Http2Server {
         &mut self,
         header: FrameHeader,
         bytes: &[u8],
-        selfish: bool,
+        depends_on_itself: bool,
         head: &mut RequestHead,
     ) -> Result<ClientEvent, ConnectionError> {
         let purpose = self.block_purpose(header)?;
-        let purpose = if selfish { BlockPurpose::Refused(ErrorCode::Protocol) } else { purpose };
+        let purpose = if depends_on_itself { BlockPurpose::Refused(ErrorCode::Protocol) } else { purpose };
         match purpose {
             BlockPurpose::Request => self.request(header, bytes, head),
             BlockPurpose::Trailers => self.trailers_of_request(header, bytes),

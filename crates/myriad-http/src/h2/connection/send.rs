@@ -12,7 +12,7 @@ use crate::Fields;
 const LARGEST_FRAME: usize = (1 << 24) - 1;
 
 impl Http2Server {
-    /// Adds the head of a response to the output: `:status`, then the fields, whose names may be in any case.
+    /// Adds the head of a response to the output: `:status`, then the fields, whose names may contain capital letters.
     ///
     /// With `end`, the response has no body. Heads with a status below 200 (interim responses) may precede the final
     /// head. Returns false if the stream is closed or has a final head.

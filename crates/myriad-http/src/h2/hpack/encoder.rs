@@ -3,7 +3,7 @@
 use super::table::{HpackTable, STATIC};
 use super::{huffman, integer};
 
-/// Size of the encoder's dynamic table in bytes; less if the peer only allows that. The recurring fields of a site fit,
+/// Size of the encoder's dynamic table in bytes, or less if the peer allows less. The recurring fields of a site fit,
 /// and a search is cheap.
 const TABLE: usize = 2048;
 

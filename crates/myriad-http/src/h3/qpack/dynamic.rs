@@ -43,7 +43,7 @@ impl QpackTable {
         self.inserted
     }
 
-    /// Sets the capacity in bytes, and evicts entries beyond it (RFC 9204 §3.2.3).
+    /// Sets the capacity in bytes, and evicts entries beyond it (RFC 9204 §3.2.2).
     pub(super) fn resize(&mut self, capacity: usize) {
         self.capacity = capacity;
         self.make_room(0);
