@@ -1,5 +1,5 @@
-//! Replaces the module of a content coding in builds without its feature. Its types have no values, so that the compiler
-//! removes the code that uses them.
+//! Replaces the module of a content coding in builds without its feature. Its types have no values, so that the
+//! compiler removes the code that uses them.
 //!
 //! The other crates never request a missing coding: its directives are refused, and
 //! [`coding_from_token`](crate::coding_from_token) does not know its name.

@@ -7,8 +7,8 @@ use crate::{brotli_coding, zstd_coding};
 /// All content codings, identity first, including those that are not part of this build.
 const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Parses a `Content-Encoding` value in any case. `x-gzip` means gzip (RFC 9110 §8.4.1.3), and an empty value identity.
-/// `None` for an unsupported coding, one that is not part of this build, or a list of several codings.
+/// Parses a `Content-Encoding` value, ignoring case. `x-gzip` means gzip (RFC 9110 §8.4.1.3), and an empty value
+/// identity. `None` for an unsupported coding, one that is not part of this build, or a list of several codings.
 pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     let token = token.trim_ascii();
     let is = |name: &str| token.eq_ignore_ascii_case(name.as_bytes());

@@ -3,8 +3,8 @@
 //!
 //! Stored pages are compressed as a whole ([`compress`]): at the fast level when they are stored, and at the strong
 //! level later by the [`CompressionPool`]. Responses for a single client, whose bodies are not stored or are still
-//! being received, are encoded by [`compress`], [`gzip_small`] or [`StreamEncoder`]. [`StreamDecoder`] decodes compressed
-//! bodies, with a size limit that the caller sets.
+//! being received, are encoded by [`compress`], [`gzip_small`] or [`StreamEncoder`]. [`StreamDecoder`] decodes
+//! compressed bodies, with a size limit that the caller sets.
 //!
 //! Brotli and zstd are Cargo features. Without them, `absent_coding` takes the place of their modules.
 

@@ -283,10 +283,10 @@ mod tests {
         let rate = MinRate { under_pressure: true, ..RATE };
         patience.begin(0);
         assert!(!patience.end(1000, rate, AS_MOVED));
-        let seats = crate::ConnectionLimiter::new(1);
-        let seat = seats.take_slot();
+        let limiter = crate::ConnectionLimiter::new(1);
+        let slot = limiter.take_slot();
         patience.begin(1000);
         assert!(patience.end(2000, rate, AS_MOVED));
-        drop(seat);
+        drop(slot);
     }
 }

@@ -57,7 +57,7 @@ impl Hubs {
     pub(crate) fn listen<S: Service>(
         &self,
         _service: &Rc<S>,
-        _seats: &ConnectionLimiter,
+        _limiter: &ConnectionLimiter,
         _sockets: Vec<OwnedFd>,
         _place: QuicWorkerSockets,
     ) -> io::Result<AcceptorRefs> {

@@ -60,10 +60,10 @@ impl Drop for Acceptor {
 }
 
 impl<S: Service> ConnectionWorker<S> {
-    /// Creates a worker that takes connection slots from `seats`. Must be called on the worker's runtime.
-    pub fn new(service: Rc<S>, seats: ConnectionLimiter) -> Self {
+    /// Creates a worker that takes connection slots from `limiter`. Must be called on the worker's runtime.
+    pub fn new(service: Rc<S>, limiter: ConnectionLimiter) -> Self {
         spawn_vital(&service, "deadlines", deadline::run());
-        Self { service, limiter: seats, hubs: Hubs::default() }
+        Self { service, limiter, hubs: Hubs::default() }
     }
 
     /// Starts to accept connections from a TCP or unix socket. `number` becomes the listener number of the connections.

@@ -207,8 +207,9 @@ pub struct Response<T> {
     pub frame: u32,
     /// State that the service gets back in [`crate::Service::finish`] when the exchange is over.
     pub ticket: T,
-    /// Function that appends trailer lines, each terminated by CRLF (RFC 9112 section 7.1.2). Called once, when a body
-    /// of unknown length is complete.
+    /// Function that appends trailer lines, each terminated by CRLF (RFC 9112 section 7.1.2). Called once, when the
+    /// body is complete: on HTTP/1 with chunked coding, on HTTP/3 if the length of the body is unknown, on HTTP/2
+    /// unless the body is in memory and not limited by `limit_rate`.
     pub trailers: Option<fn(&mut T, &mut Vec<u8>)>,
     /// Number of bytes that the first `writev` has sent, head included.
     pub(crate) sent_already: usize,

@@ -54,7 +54,8 @@ pub fn parse_http_date(value: &[u8], now_s: u64) -> Option<u64> {
     }
 }
 
-/// Removes the suffix ` GMT`, in any case, because RFC 9110 §5.6.7 recommends lenient parsing; `None` if it is missing.
+/// Removes the suffix ` GMT`; `None` if it is missing. Ignores case, because RFC 9110 §5.6.7 recommends lenient
+/// parsing.
 fn strip_gmt(time: &[u8]) -> Option<&[u8]> {
     let (time, zone) = time.split_last_chunk::<4>()?;
     zone.eq_ignore_ascii_case(b" GMT").then_some(time)

@@ -2,8 +2,8 @@
 //!
 //! There are two reasons. Lines of unbuffered access logs are written before the connection closes, as in nginx. And if
 //! the response was stale, its refresh often takes only some milliseconds: a client that reconnects gets the new
-//! response. nginx waits for both without a limit. Here the refresh delays the close by at most [`MOST`], and the log
-//! by at most the connection of the client. Only clients that read until the connection closes notice the wait.
+//! response. nginx waits for both without a limit. Here the refresh delays the close by at most [`MOST`], and both
+//! delay it only while the client is connected. Only clients that read until the connection closes notice the wait.
 
 use std::future::poll_fn;
 use std::task::Poll;

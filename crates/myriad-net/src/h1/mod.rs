@@ -5,7 +5,7 @@
 //! | `read` | waiting for a request and reading its head |
 //! | `exchange` | one request and its response |
 //! | `send` | writing the response |
-//! | `tunnel` | relay of bytes after a protocol switch |
+//! | `tunnel` | relay of bytes after a protocol switch or a CONNECT |
 //! | `close_wait` | waits before the connection closes |
 //!
 //! ```text

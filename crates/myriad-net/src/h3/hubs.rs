@@ -22,7 +22,7 @@ impl Hubs {
     pub(crate) fn listen<S: Service>(
         &self,
         service: &Rc<S>,
-        seats: &ConnectionLimiter,
+        limiter: &ConnectionLimiter,
         sockets: Vec<OwnedFd>,
         place: QuicWorkerSockets,
     ) -> io::Result<AcceptorRefs> {
@@ -31,7 +31,7 @@ impl Hubs {
             return Ok(users);
         }
         let number = place.number;
-        let users = QuicListener::start(Rc::clone(service), seats.clone(), sockets, place)?;
+        let users = QuicListener::start(Rc::clone(service), limiter.clone(), sockets, place)?;
         hubs.insert(number, users.downgrade());
         Ok(users)
     }

@@ -45,7 +45,7 @@ const RESET_INTERVAL: Duration = Duration::from_millis(1);
 /// QUIC listener of one worker.
 pub(crate) struct QuicListener<S: Service> {
     service: Rc<S>,
-    seats: ConnectionLimiter,
+    limiter: ConnectionLimiter,
     place: QuicWorkerSockets,
     cids: CidGenerator,
     sockets: Vec<DatagramSocket>,
@@ -91,7 +91,7 @@ impl<S: Service> QuicListener<S> {
     /// Starts the task of a listener on the given sockets, which must have the same address.
     pub(crate) fn start(
         service: Rc<S>,
-        seats: ConnectionLimiter,
+        limiter: ConnectionLimiter,
         sockets: Vec<OwnedFd>,
         place: QuicWorkerSockets,
     ) -> io::Result<AcceptorRefs> {
@@ -112,7 +112,7 @@ impl<S: Service> QuicListener<S> {
         let users = AcceptorRefs::new();
         let mut hub = Self {
             service,
-            seats,
+            limiter,
             place,
             cids: names,
             buffers: first.buffers(),
@@ -150,7 +150,7 @@ impl<S: Service> QuicListener<S> {
             let now = Instant::now();
             let received = self.receive(now, cx);
             self.mark_woken(now);
-            self.run_timers(now, cx);
+            self.run_timers(now);
             if self.users.are_gone() && !self.leaving {
                 self.leaving = true;
                 self.send_goaway(now, |_| true);
@@ -220,7 +220,7 @@ impl<S: Service> QuicListener<S> {
         }
     }
 
-    fn run_timers(&mut self, now: Instant, _: &mut Context<'_>) {
+    fn run_timers(&mut self, now: Instant) {
         while let Some(place) = self.timers.due(now) {
             self.with_client(place, now, QuicClient::tick);
         }

@@ -30,7 +30,7 @@ impl CertificateInfo {
         Self::from_der(&pem::certificates(text).flatten().next()?)
     }
 
-    /// Returns the properties of a certificate in DER; `None` if it is malformed or valid before 1970.
+    /// Returns the properties of a certificate in DER; `None` if it is malformed or its validity begins before 1970.
     pub fn from_der(bytes: &[u8]) -> Option<Self> {
         let certificate = Certificate::parse(bytes).ok()?;
         let Certificate { issuer, subject, serial, .. } = certificate;

@@ -16,7 +16,7 @@ const OPENSSL_ONLY: [&str; 8] = [
     "secp384r1mlkem1024",
 ];
 
-/// Returns the key exchange group with an OpenSSL or NIST name in any case; `None` if it is not supported.
+/// Returns the key exchange group with an OpenSSL or NIST name, ignoring case; `None` if it is not supported.
 fn group(word: &str) -> Option<NamedGroup> {
     match word.to_ascii_lowercase().as_str() {
         "x25519" => Some(NamedGroup::X25519),

@@ -131,12 +131,12 @@ impl<S: Service> QuicListener<S> {
         let Some(settings) = settings else {
             return Some(self.endpoint.refuse(incoming, out));
         };
-        if !self.seats.has_room() {
-            self.seats.record_refusal();
+        if !self.limiter.has_room() {
+            self.limiter.record_refusal();
             return Some(self.endpoint.refuse(incoming, out));
         }
         // No connection is evicted for a client whose address may be forged.
-        let must_show = settings.retry || self.seats.is_short();
+        let must_show = settings.retry || self.limiter.is_short();
         match self.handshakes.decide(from.ip(), shown) {
             HandshakeDecision::Accept if must_show && !shown => return self.retry(incoming, out),
             HandshakeDecision::Retry => return self.retry(incoming, out),
@@ -165,8 +165,8 @@ impl<S: Service> QuicListener<S> {
             Ok(accepted) => accepted,
             Err(error) => return error.response,
         };
-        self.seats.make_room();
-        let guard = ClientGuard::new(&self.seats, &connection);
+        self.limiter.make_room();
+        let guard = ClientGuard::new(&self.limiter, &connection);
         self.service.count_event(ConnectionEvent::Accepted);
         let from = quic.remote_address().ip();
         let mut client =
