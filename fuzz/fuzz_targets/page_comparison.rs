@@ -8,14 +8,14 @@ use myriad_policy::{Noise, PageHistory};
 fuzz_target!(|input: (&[u8], &[u8], &[u8])| {
     let (earlier, later, stored) = input;
     if let Some(noise) = Noise::between(earlier, later) {
-        assert_eq!(noise.compare(later, later), Ok(noise.clone()));
+        assert_eq!(noise.compare(later, later, false), Ok(noise.clone()));
         let mut bytes = Vec::new();
         noise.encode(&mut bytes);
         assert_eq!(Noise::decode(&bytes), Some(noise));
     }
     if let Some(history) = PageHistory::decode(stored) {
         assert_eq!(PageHistory::decode(&history.encode()), Some(history.clone()));
-        if let Err(difference) = history.noise.compare(earlier, later) {
+        if let Err(difference) = history.noise.compare(earlier, later, false) {
             assert!(earlier.get(difference.stored).is_some() && later.get(difference.rendered).is_some());
         }
     }

@@ -1,0 +1,467 @@
+//! Grades of a page (in the tradition of YSlow), and what each filter would save.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::filter::{FilterName, FilterReport};
+use crate::html::{PageScan, ResourceKind, scan, tokenize};
+use crate::optimize::optimize;
+use crate::page_styles::PageResources;
+use crate::{OptimizeLimits, OptimizedPage, PageResource, PageUrl};
+
+/// Seconds of freshness from which a resource counts as cached by browsers (two days, as in YSlow).
+const LONG_S: u64 = 172_800;
+/// Length in bytes below which compression has little effect.
+const SMALL: u64 = 1024;
+/// Length in bytes from which an image is large.
+const LARGE_IMAGE: u64 = 200 << 10;
+/// Number of images that may be on the first screen.
+const FIRST_IMAGES: usize = 3;
+
+/// Grade from A to F.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum AuditGrade {
+    /// From 90 points.
+    A,
+    /// From 80 points.
+    B,
+    /// From 70 points.
+    C,
+    /// From 60 points.
+    D,
+    /// From 50 points.
+    E,
+    /// Less than 50 points.
+    F,
+}
+
+impl AuditGrade {
+    fn of(points: u32) -> Self {
+        match points {
+            90.. => Self::A,
+            80.. => Self::B,
+            70.. => Self::C,
+            60.. => Self::D,
+            50.. => Self::E,
+            _ => Self::F,
+        }
+    }
+}
+
+impl fmt::Display for AuditGrade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// Result of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuditCheck {
+    /// Name of the check.
+    pub name: &'static str,
+    /// Grade.
+    pub grade: AuditGrade,
+    /// Points from 0 to 100.
+    pub points: u32,
+    /// Finding in one sentence.
+    pub summary: String,
+    /// Resources that cost points.
+    pub resources: Vec<String>,
+}
+
+/// Totals of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PageTotals {
+    /// Requests, with that of the page.
+    pub requests: usize,
+    /// Style sheets and scripts for which browsers wait before they show the page.
+    pub blocking: usize,
+    /// Bytes of the page and its resources as received.
+    pub transfer_bytes: u64,
+    /// Bytes of the page, its style sheets and scripts without compression.
+    pub text_bytes: u64,
+}
+
+/// Grades of a page.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageAudit {
+    /// URL after redirects.
+    pub url: String,
+    /// Grade of the whole page.
+    pub grade: AuditGrade,
+    /// Points of the whole page from 0 to 100: the weighted average of the checks.
+    pub points: u32,
+    /// Totals of the page.
+    pub totals: PageTotals,
+    /// Requests and blocking resources with the filters; bytes as received are not estimated.
+    pub requests_after: usize,
+    /// Blocking resources with the filters.
+    pub blocking_after: usize,
+    /// Checks in the order of the report.
+    pub checks: Vec<AuditCheck>,
+    /// What each filter would do.
+    pub filters: Vec<FilterReport>,
+    /// Resources that were not requested, because they are on other sites or exceed a limit.
+    pub not_read: Vec<String>,
+}
+
+/// Grades a page. `resources` are the responses for the URLs that the page names, as far as the caller requested them.
+/// Returns an error text if the page cannot be read.
+pub fn audit(
+    page: &PageResource,
+    resources: &PageResources,
+    limits: &OptimizeLimits,
+) -> Result<PageAudit, String> {
+    let text = page.text().ok_or("the page is not UTF-8")?;
+    let tokens = tokenize(text, limits).map_err(|refusal| refusal.to_string())?;
+    let scanned = scan(text, &tokens, &page.url);
+    let optimized = optimize(page, resources, limits)?;
+    let facts = Facts::new(page, &scanned, resources, &optimized);
+    let checks = facts.checks();
+    let weights: u32 = checks.iter().map(|(weight, _)| weight).sum();
+    let points = checks.iter().map(|(weight, check)| weight * check.points).sum::<u32>() / weights;
+    let saved = optimized.reports.iter().map(|report| report.requests_saved).sum::<usize>();
+    let blocking_saved = facts.blocking_saved();
+    Ok(PageAudit {
+        url: page.url.to_string(),
+        grade: AuditGrade::of(points),
+        points,
+        totals: facts.totals(),
+        requests_after: facts.totals().requests - saved,
+        blocking_after: facts.totals().blocking - blocking_saved,
+        checks: checks.into_iter().map(|(_, check)| check).collect(),
+        not_read: facts.not_read(),
+        filters: optimized.reports,
+    })
+}
+
+/// Resource that the page loads, once.
+struct Loaded<'a> {
+    url: &'a PageUrl,
+    kind: ResourceKind,
+    is_blocking: bool,
+    response: Option<&'a PageResource>,
+}
+
+struct Facts<'a> {
+    page: &'a PageResource,
+    scan: &'a PageScan,
+    loaded: Vec<Loaded<'a>>,
+    /// Number of times that the page loads a script again.
+    duplicates: usize,
+    optimized: &'a OptimizedPage,
+}
+
+impl<'a> Facts<'a> {
+    fn new(
+        page: &'a PageResource,
+        scan: &'a PageScan,
+        resources: &'a PageResources,
+        optimized: &'a OptimizedPage,
+    ) -> Self {
+        let mut loaded: Vec<Loaded<'a>> = Vec::new();
+        let (mut places, mut duplicates): (HashMap<&PageUrl, usize>, usize) = (HashMap::new(), 0);
+        for resource in &scan.resources {
+            let Some(url) = resource.url.as_ref() else { continue };
+            if let Some(place) = places.get(url) {
+                let first = &mut loaded[*place];
+                duplicates +=
+                    usize::from(first.kind == ResourceKind::Script && resource.kind == ResourceKind::Script);
+                first.is_blocking |= resource.is_blocking;
+                if matches!(first.kind, ResourceKind::Preload | ResourceKind::Font) {
+                    first.kind = resource.kind;
+                }
+                continue;
+            }
+            places.insert(url, loaded.len());
+            let (kind, is_blocking) = (resource.kind, resource.is_blocking);
+            loaded.push(Loaded { url, kind, is_blocking, response: resources.get(url) });
+        }
+        Self { page, scan, loaded, duplicates, optimized }
+    }
+
+    fn totals(&self) -> PageTotals {
+        let read = || self.loaded.iter().filter_map(|resource| Some((resource, resource.response?)));
+        let is_text = |kind: ResourceKind| matches!(kind, ResourceKind::StyleSheet | ResourceKind::Script);
+        PageTotals {
+            requests: 1 + self.loaded.len(),
+            blocking: self.loaded.iter().filter(|resource| resource.is_blocking).count(),
+            transfer_bytes: self.page.transfer_bytes
+                + read().map(|(_, response)| response.transfer_bytes).sum::<u64>(),
+            text_bytes: self.page.body.len() as u64
+                + read()
+                    .filter(|(resource, _)| is_text(resource.kind))
+                    .map(|(_, response)| response.body.len() as u64)
+                    .sum::<u64>(),
+        }
+    }
+
+    fn blocking_saved(&self) -> usize {
+        let is_blocking =
+            |url: &PageUrl| self.loaded.iter().any(|resource| resource.url == url && resource.is_blocking);
+        let blocking =
+            |bundle: &crate::CssBundle| bundle.parts.iter().filter(|part| is_blocking(part)).count();
+        self.optimized.bundles.iter().map(|bundle| blocking(bundle).saturating_sub(1)).sum()
+    }
+
+    fn not_read(&self) -> Vec<String> {
+        self.loaded
+            .iter()
+            .filter(|resource| resource.response.is_none())
+            .map(|resource| resource.url.to_string())
+            .collect()
+    }
+
+    fn count(&self, kind: ResourceKind) -> usize {
+        self.loaded.iter().filter(|resource| resource.kind == kind).count()
+    }
+
+    /// Returns the URLs of the responses that were read and for which `is_bad` is true.
+    fn bad(&self, is_bad: impl Fn(&Loaded<'_>, &PageResource) -> bool) -> Vec<String> {
+        let read = self.loaded.iter().filter_map(|resource| Some((resource, resource.response?)));
+        read.filter(|(resource, response)| is_bad(resource, response))
+            .map(|(resource, _)| resource.url.to_string())
+            .collect()
+    }
+
+    /// Returns each check with its weight.
+    fn checks(&self) -> Vec<(u32, AuditCheck)> {
+        vec![
+            (8, self.requests()),
+            (6, self.aggregation()),
+            (10, self.blocking()),
+            (4, self.minification()),
+            (10, self.expires()),
+            (2, self.etag()),
+            (8, self.compression()),
+            (6, self.images()),
+            (8, self.errors()),
+        ]
+    }
+
+    fn requests(&self) -> AuditCheck {
+        let totals = self.totals();
+        let kinds = [
+            (ResourceKind::StyleSheet, "style sheets"),
+            (ResourceKind::Script, "scripts"),
+            (ResourceKind::Image, "images"),
+            (ResourceKind::Font, "preloaded fonts"),
+            (ResourceKind::Preload, "other preloads"),
+        ];
+        let parts = kinds.map(|(kind, name)| (self.count(kind), name));
+        let listed: Vec<_> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        let summary = format!(
+            "{} requests, {} KB: the page, {}",
+            totals.requests,
+            totals.transfer_bytes.div_ceil(1024),
+            listed.join(", ")
+        );
+        check(
+            "requests",
+            2 * totals.requests.saturating_sub(20),
+            summary.trim_end_matches(", ").to_owned(),
+            Vec::new(),
+        )
+    }
+
+    fn aggregation(&self) -> AuditCheck {
+        let (sheets, scripts) = (self.count(ResourceKind::StyleSheet), self.count(ResourceKind::Script));
+        let lost = 4 * sheets.saturating_sub(2) + 4 * scripts.saturating_sub(3);
+        let saved: usize = self.optimized.reports.iter().map(|report| report.requests_saved).sum();
+        let summary =
+            format!("{sheets} style sheets and {scripts} scripts; combine_css would save {saved} requests");
+        check("aggregation", lost, summary, Vec::new())
+    }
+
+    fn blocking(&self) -> AuditCheck {
+        let names: Vec<_> = self
+            .loaded
+            .iter()
+            .filter(|resource| resource.is_blocking)
+            .map(|resource| resource.url.to_string())
+            .collect();
+        let summary = format!("{} resources delay the first paint", names.len());
+        check("blocking", 8 * names.len().saturating_sub(2), summary, names)
+    }
+
+    fn minification(&self) -> AuditCheck {
+        let saved_of = |url: &PageUrl, length: usize| {
+            let found = self.optimized.shorter.iter().find(|(name, _)| name == url);
+            found.map_or(0, |(_, text)| length.saturating_sub(text.len()))
+        };
+        let is_part = |url: &PageUrl| self.optimized.bundles.iter().any(|bundle| bundle.parts.contains(url));
+        let names = self.bad(|resource, response| {
+            let length = response.body.len();
+            let saved = if is_part(resource.url) && resource.kind == ResourceKind::StyleSheet {
+                response
+                    .text()
+                    .and_then(|text| crate::css::rewrite_css(text, &OptimizeLimits::default()).ok())
+                    .map_or(0, |text| length.saturating_sub(text.len()))
+            } else {
+                saved_of(resource.url, length)
+            };
+            saved >= 512 && saved * 10 >= length
+        });
+        let bytes: u64 = [FilterName::RewriteCss, FilterName::RewriteJavascript]
+            .iter()
+            .filter_map(|name| self.optimized.reports.iter().find(|report| report.filter == *name))
+            .map(|report| report.bytes_saved)
+            .sum();
+        let summary = format!(
+            "{} files are not minified; rewrite_css and rewrite_javascript would save {} KB before compression",
+            names.len(),
+            bytes.div_ceil(1024)
+        );
+        check("minification", 10 * names.len(), summary, names)
+    }
+
+    fn expires(&self) -> AuditCheck {
+        let names = self.bad(|_, response| response.is_ok() && response.fresh_s.unwrap_or(0) < LONG_S);
+        let summary = format!(
+            "browsers may use {} resources for less than two days (Cache-Control: max-age, Expires)",
+            names.len()
+        );
+        check("expires", 11 * names.len(), summary, names)
+    }
+
+    fn etag(&self) -> AuditCheck {
+        let names = self.bad(|_, response| response.is_ok() && !response.has_validator);
+        let summary = format!("{} resources have neither ETag nor Last-Modified", names.len());
+        check("etag", 11 * names.len(), summary, names)
+    }
+
+    fn compression(&self) -> AuditCheck {
+        let is_plain = |response: &PageResource| {
+            let is_text =
+                ["text/", "javascript", "json", "xml"].iter().any(|word| response.media_type.contains(word));
+            is_text && response.is_ok() && response.encoding.is_empty() && response.transfer_bytes >= SMALL
+        };
+        let mut names = self.bad(|_, response| is_plain(response));
+        if is_plain(self.page) {
+            names.insert(0, self.page.url.to_string());
+        }
+        let summary = format!("{} texts are sent without compression", names.len());
+        check("compression", 11 * names.len(), summary, names)
+    }
+
+    fn images(&self) -> AuditCheck {
+        let without_size = self.scan.images.iter().filter(|image| image.size.is_none()).count();
+        let lazy = self.optimized.reports.iter().find(|report| report.filter == FilterName::LazyloadImages);
+        let eager = lazy.map_or(0, |report| report.changed);
+        let large = self.bad(|resource, response| {
+            resource.kind == ResourceKind::Image && response.transfer_bytes >= LARGE_IMAGE
+        });
+        let summary = format!(
+            "{} images: {without_size} without width and height, {eager} after the first {FIRST_IMAGES} not lazy, {} of 200 KB or more",
+            self.scan.images.len(),
+            large.len()
+        );
+        check("images", 3 * without_size + 2 * eager + 10 * large.len(), summary, large)
+    }
+
+    fn errors(&self) -> AuditCheck {
+        let failed = self.bad(|_, response| !response.is_ok());
+        let redirects = self.bad(|_, response| response.redirects > 0);
+        let summary = format!(
+            "{} resources fail, {} redirect, {} scripts are loaded twice, {} tags have an empty address",
+            failed.len(),
+            redirects.len(),
+            self.duplicates,
+            self.scan.empty_references
+        );
+        let lost =
+            20 * failed.len() + 10 * redirects.len() + 5 * self.duplicates + 30 * self.scan.empty_references;
+        check("errors", lost, summary, [failed, redirects].concat())
+    }
+}
+
+fn check(name: &'static str, lost: usize, summary: String, resources: Vec<String>) -> AuditCheck {
+    let points = 100_u32.saturating_sub(u32::try_from(lost).unwrap_or(100));
+    AuditCheck { name, grade: AuditGrade::of(points), points, summary, resources }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(path: &str) -> PageUrl {
+        PageUrl::parse(&format!("http://a.test{path}")).expect("absolute")
+    }
+
+    fn audited(html: &str, resources: Vec<PageResource>) -> PageAudit {
+        let page =
+            PageResource { encoding: "gzip".into(), ..PageResource::sample(url("/"), "text/html", html) };
+        let resources = resources.into_iter().map(|resource| (resource.url.clone(), resource)).collect();
+        audit(&page, &resources, &OptimizeLimits::default()).expect("readable")
+    }
+
+    fn grade(audit: &PageAudit, name: &str) -> AuditGrade {
+        audit.checks.iter().find(|check| check.name == name).expect(name).grade
+    }
+
+    fn good(path: &str, kind: &str, body: &str) -> PageResource {
+        PageResource {
+            encoding: "gzip".into(),
+            fresh_s: Some(31_536_000),
+            has_validator: true,
+            ..PageResource::sample(url(path), kind, body)
+        }
+    }
+
+    #[test]
+    fn good_page_gets_the_best_grade() {
+        let audit = audited(
+            "<link rel=stylesheet href=/a.css><script src=/b.js defer></script><img src=/c.png width=9 height=9>",
+            vec![
+                good("/a.css", "text/css", "a{}"),
+                good("/b.js", "text/javascript", "b()"),
+                good("/c.png", "image/png", ""),
+            ],
+        );
+        assert_eq!(
+            (audit.grade, audit.points, audit.totals.requests, audit.totals.blocking),
+            (AuditGrade::A, 100, 4, 1),
+            "{audit:?}"
+        );
+    }
+
+    #[test]
+    fn each_problem_lowers_its_own_grade() {
+        let long = "a {\n    color: red;\n}\n".repeat(100);
+        let bad = |path: &str, kind: &str| PageResource::sample(url(path), kind, &long);
+        let sheets: String = (0..9)
+            .map(|number| format!("<link rel=stylesheet href=/{number}.css>"))
+            .collect::<Vec<_>>()
+            .concat();
+        let files = (0..9).map(|number| bad(&format!("/{number}.css"), "text/css")).collect();
+        let audit = audited(&sheets, files);
+        for (name, expected) in [
+            ("requests", AuditGrade::A),
+            ("aggregation", AuditGrade::C),
+            ("blocking", AuditGrade::F),
+            ("minification", AuditGrade::F),
+            ("expires", AuditGrade::F),
+            ("etag", AuditGrade::F),
+            ("compression", AuditGrade::F),
+            ("images", AuditGrade::A),
+            ("errors", AuditGrade::A),
+        ] {
+            assert_eq!(grade(&audit, name), expected, "{name}");
+        }
+        assert_eq!((audit.requests_after, audit.blocking_after, audit.totals.blocking), (2, 1, 9));
+        let errors = audited(
+            "<img src><script src=/x></script><script src=/x></script><img src=//b.test/y>",
+            vec![PageResource { status: 404, ..good("/x", "text/html", "") }],
+        );
+        assert_eq!(
+            (grade(&errors, "errors"), errors.not_read.as_slice()),
+            (AuditGrade::F, &["http://b.test/y".to_owned()][..])
+        );
+    }
+}

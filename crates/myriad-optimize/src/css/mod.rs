@@ -1,0 +1,53 @@
+//! Style sheets: removal of white space and comments, combination, and the facts that other filters need.
+
+mod combine;
+mod facts;
+mod minify;
+mod rules;
+mod tokens;
+
+pub use combine::{SheetSource, combine};
+pub use facts::{ElementPattern, SheetFacts};
+pub use minify::rewrite_css;
+
+/// Reason why a style sheet is left unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CssRefusal {
+    /// Longer than the limit.
+    TooLong,
+    /// Nested more deeply than the limit.
+    TooDeep,
+    /// Not valid UTF-8.
+    NotUtf8,
+    /// Bad tokens, or brackets that are closed but not open.
+    Malformed,
+    /// The end is within a comment, string, bracket or rule.
+    OpenEnd,
+    /// The result would have other tokens.
+    Different,
+    /// An `@charset` that is not at the start, or names an encoding other than UTF-8.
+    Charset,
+    /// An `@import` that would not be at the start of the combined sheet.
+    Import,
+    /// An `@namespace`, which applies to the whole sheet.
+    Namespace,
+    /// A relative URL in a custom property, or one that cannot be resolved.
+    Url,
+}
+
+impl std::fmt::Display for CssRefusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::TooLong => "too long",
+            Self::TooDeep => "nested too deeply",
+            Self::NotUtf8 => "not UTF-8",
+            Self::Malformed => "not valid CSS",
+            Self::OpenEnd => "ends within a comment, string or block",
+            Self::Different => "the result would not be equivalent",
+            Self::Charset => "has an @charset rule",
+            Self::Import => "has an @import rule",
+            Self::Namespace => "has an @namespace rule",
+            Self::Url => "has a relative URL that cannot be moved",
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! HTML: tokens, the resources that a page loads, white space.
+
+mod scan;
+mod tokenizer;
+mod whitespace;
+
+pub use scan::{PageScan, ResourceKind, ScannedImage, ScannedResource, scan};
+pub(crate) use tokenizer::is_blank;
+pub use tokenizer::{HtmlAttribute, HtmlKind, HtmlRefusal, HtmlTag, HtmlToken, tokenize};
+pub use whitespace::collapse_whitespace;

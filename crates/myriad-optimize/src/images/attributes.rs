@@ -1,0 +1,171 @@
+//! Attributes that order the loading of images (`lazyload_images`, `decode_images_async`, `prioritize_largest_image`).
+
+use crate::PageUrl;
+use crate::filter::{FilterName, FilterReport};
+use crate::html::{HtmlKind, HtmlTag, HtmlToken, PageScan};
+
+/// Number of images at the start of a page that may be on the first screen, and are not loaded lazily.
+const FIRST: usize = 3;
+/// Area in pixels from which an image may be the largest part of the first screen.
+const LARGE: u64 = 60_000;
+/// Side in pixels below which an image is decoration: it does not count as one of the first.
+const SMALL: u32 = 64;
+/// Names in scripts that wait for all images of an element.
+const WAITING: [&str; 3] = ["imagesLoaded", "imagesloaded", "masonry"];
+
+/// Tags with new attributes, and the reports of the filters.
+#[derive(Clone, Debug)]
+pub struct ImageChanges {
+    /// Page with the changed tags.
+    pub page: String,
+    /// Reports of the three filters.
+    pub reports: Vec<FilterReport>,
+}
+
+/// Adds attributes to images. Attributes that a tag has are respected: only images without `loading`, `decoding` and
+/// `fetchpriority` change, and lazy loading needs `width` and `height`, so that no content moves. `size_of` returns the
+/// real size of an image, for tags without one. `scripts` are the texts of the page's scripts.
+pub fn order_loading(
+    page: &str,
+    tokens: &[HtmlToken<'_>],
+    scan: &PageScan,
+    size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>,
+    scripts: &[&str],
+) -> ImageChanges {
+    let mut lazy = FilterReport::new(FilterName::LazyloadImages);
+    let mut decoded = FilterReport::new(FilterName::DecodeImagesAsync);
+    let mut prioritized = FilterReport::new(FilterName::PrioritizeLargestImage);
+    let waiting = WAITING.iter().find(|name| scripts.iter().any(|script| script.contains(**name)));
+    let largest = largest_of_first(tokens, scan, size_of);
+    let mut edits: Vec<(usize, String)> = Vec::new();
+    let mut first = 0;
+    for (index, image) in scan.images.iter().enumerate() {
+        let HtmlKind::Start(tag) = &tokens[image.token].kind else { continue };
+        let size = image.size.or_else(|| size_of(image.url.as_ref()?));
+        let is_early = first < FIRST;
+        first += usize::from(size.is_none_or(|(width, height)| width.min(height) >= SMALL));
+        let mut added = String::new();
+        let name = image.url.as_ref().map_or_else(|| format!("image {}", index + 1), PageUrl::to_string);
+        if Some(index) == largest {
+            if tag.has("fetchpriority") || tag.has_word("loading", "lazy") {
+                prioritized.skip(name, &"the tag has loading or fetchpriority");
+            } else {
+                added.push_str(" fetchpriority=\"high\"");
+                prioritized.change(0);
+            }
+        } else if !is_early && !tag.has("fetchpriority") && !is_sensitive(tag) {
+            let reason = waiting.map(|name| format!("a script uses {name}, which waits for all images"));
+            let reason =
+                reason.or_else(|| image.size.is_none().then(|| "the tag has no width and height".to_owned()));
+            match reason {
+                _ if tag.has("loading") => {}
+                Some(reason) => lazy.skip(name, &reason),
+                None => {
+                    added.push_str(" loading=\"lazy\"");
+                    lazy.change(0);
+                }
+            }
+            if !tag.has("decoding") {
+                added.push_str(" decoding=\"async\"");
+                decoded.change(0);
+            }
+        }
+        if !added.is_empty() {
+            edits.push((image.token, added));
+        }
+    }
+    ImageChanges { page: edited(page, tokens, &edits), reports: vec![lazy, decoded, prioritized] }
+}
+
+/// Returns whether a script may manage the loading of the image.
+fn is_sensitive(tag: &HtmlTag<'_>) -> bool {
+    tag.attributes.iter().any(|attribute| {
+        let name = attribute.name.to_ascii_lowercase();
+        name.starts_with("data-") && name.contains("src") || name.starts_with("on") || name == "usemap"
+    })
+}
+
+/// Returns the index of the image that is probably the largest on the first screen.
+fn largest_of_first(
+    tokens: &[HtmlToken<'_>],
+    scan: &PageScan,
+    size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>,
+) -> Option<usize> {
+    let is_marked = |token: usize| matches!(&tokens[token].kind, HtmlKind::Start(tag) if tag.has_word("fetchpriority", "high"));
+    if scan.images.iter().any(|image| is_marked(image.token)) {
+        return None;
+    }
+    let area = |image: &crate::html::ScannedImage| {
+        let size = image.size.or_else(|| size_of(image.url.as_ref()?));
+        size.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
+    };
+    let first = scan
+        .images
+        .iter()
+        .enumerate()
+        .filter(|(_, image)| area(image) >= u64::from(SMALL * SMALL))
+        .take(FIRST);
+    // Of equal images, the first.
+    let (index, image) = first.max_by_key(|(index, image)| (area(image), usize::MAX - index))?;
+    (area(image) >= LARGE).then_some(index)
+}
+
+/// Inserts texts at the end of tags.
+fn edited(page: &str, tokens: &[HtmlToken<'_>], edits: &[(usize, String)]) -> String {
+    let (mut out, mut from) = (String::with_capacity(page.len() + edits.len() * 48), 0);
+    for (token, added) in edits {
+        let HtmlKind::Start(tag) = &tokens[*token].kind else { continue };
+        // After the name, where no unquoted value can include the text.
+        let at = tokens[*token].range.start + 1 + tag.name.len();
+        out.push_str(&page[from..at]);
+        out.push_str(added);
+        from = at;
+    }
+    out.push_str(&page[from..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OptimizeLimits;
+    use crate::html::{scan, tokenize};
+
+    fn ordered(page: &str, scripts: &[&str]) -> ImageChanges {
+        let tokens = tokenize(page, &OptimizeLimits::default()).expect("unambiguous");
+        let url = PageUrl::parse("http://a.test/").expect("absolute");
+        let scan = scan(page, &tokens, &url);
+        let size_of = |url: &PageUrl| (url.path() == "/real.png").then_some((800, 600));
+        order_loading(page, &tokens, &scan, &size_of, scripts)
+    }
+
+    #[test]
+    fn later_images_are_lazy_and_the_largest_is_first() {
+        let page = "<img src=/logo.png width=40 height=40><img src=a width=300 height=100><img src=/real.png>\
+                    <img src=b width=300 height=300><img src=c width=9 height=9><img src=d><img src=e loading=eager width=1 height=1>\
+                    <img src=f width=99 height=99 data-src=x>";
+        let changes = ordered(page, &[]);
+        assert_eq!(
+            changes.page,
+            "<img src=/logo.png width=40 height=40><img src=a width=300 height=100><img fetchpriority=\"high\" src=/real.png>\
+             <img src=b width=300 height=300><img loading=\"lazy\" decoding=\"async\" src=c width=9 height=9><img decoding=\"async\" src=d>\
+             <img decoding=\"async\" src=e loading=eager width=1 height=1><img src=f width=99 height=99 data-src=x>"
+        );
+        let counts: Vec<_> =
+            changes.reports.iter().map(|report| (report.changed, report.skipped.len())).collect();
+        assert_eq!(counts, [(1, 1), (3, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn decisions_of_the_page_and_of_scripts_are_respected() {
+        let page = "<img width=300 height=300><img width=300 height=300 fetchpriority=high>".to_owned()
+            + &"<img width=300 height=300>".repeat(3);
+        let changes = ordered(&page, &["$grid.imagesLoaded(x)"]);
+        assert!(
+            !changes.page.contains("fetchpriority=\"high\"") && !changes.page.contains("lazy"),
+            "{}",
+            changes.page
+        );
+        assert!(changes.reports[0].skipped[0].reason.contains("imagesLoaded"), "{changes:?}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Images: their size from the first bytes of the file, and attributes that order their loading.
+
+mod attributes;
+mod size;
+
+pub use attributes::{ImageChanges, order_loading};
+pub use size::{ImageSize, image_size};

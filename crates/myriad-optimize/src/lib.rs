@@ -1,0 +1,36 @@
+//! Page optimizer as pure functions: bytes in, bytes and a report out.
+//!
+//! [`scan`] lists the resources that a page loads. Filters make equivalent, smaller pages, style sheets and scripts; each
+//! compares its result with the original, and returns the reason if it leaves the original unchanged. Names of filters are
+//! those of mod_pagespeed where the meaning is the same. [`optimize`] applies them to a page. [`audit`] grades a page and reports what each
+//! filter would save.
+//!
+//! ```text
+//! page -> html::tokenize -> scan -> resources, fetched by the caller -> filters -> edits, report
+//! ```
+//!
+//! Pages and resources are untrusted. Sizes, numbers of tokens and nesting are limited by [`OptimizeLimits`]; work is
+//! linear in the input.
+
+#![forbid(unsafe_code)]
+
+mod audit;
+pub mod css;
+mod filter;
+pub mod html;
+pub mod images;
+pub mod js;
+mod limits;
+mod optimize;
+mod page_styles;
+mod resource;
+mod url;
+
+pub use audit::{AuditCheck, AuditGrade, PageAudit, audit};
+pub use filter::{FilterName, FilterReport, SkipReason, SkippedSubject};
+pub use html::scan;
+pub use limits::OptimizeLimits;
+pub use optimize::{OptimizedPage, optimize};
+pub use page_styles::{BUNDLE_FOLDER, CssBundle, PageResources};
+pub use resource::PageResource;
+pub use url::PageUrl;

@@ -1,0 +1,65 @@
+//! Resources of a page, as received by the caller.
+
+use crate::PageUrl;
+
+/// Response for a resource (or the page itself), as received by a browser without a cache.
+#[derive(Clone, Debug)]
+pub struct PageResource {
+    /// URL after redirects.
+    pub url: PageUrl,
+    /// Status code; 0 if there was no response.
+    pub status: u16,
+    /// Media type in lower case without parameters; empty if there is none.
+    pub media_type: String,
+    /// Parameter `charset` of `Content-Type` in lower case.
+    pub charset: Option<String>,
+    /// Coding of the body as received (`Content-Encoding`); empty for none.
+    pub encoding: String,
+    /// Seconds for which a browser may use the response without a request (`Cache-Control`, `Expires`).
+    pub fresh_s: Option<u64>,
+    /// True if the response has `ETag` or `Last-Modified`.
+    pub has_validator: bool,
+    /// True if the response has `ETag`.
+    pub has_etag: bool,
+    /// Length of the body as received, in bytes.
+    pub transfer_bytes: u64,
+    /// Number of redirects before the response.
+    pub redirects: u32,
+    /// True if the response has `Content-Security-Policy`.
+    pub has_policy: bool,
+    /// Body without its coding.
+    pub body: Vec<u8>,
+}
+
+impl PageResource {
+    /// Returns the body as text; `None` unless it is UTF-8, and not declared as anything else.
+    pub fn text(&self) -> Option<&str> {
+        let is_utf8 =
+            self.charset.as_deref().is_none_or(|charset| matches!(charset, "utf-8" | "utf8" | "us-ascii"));
+        str::from_utf8(&self.body).ok().filter(|_| is_utf8)
+    }
+
+    /// Returns a successful response with a type and body, for tests.
+    #[cfg(test)]
+    pub(crate) fn sample(url: PageUrl, media_type: &str, body: &str) -> Self {
+        Self {
+            url,
+            status: 200,
+            media_type: media_type.to_owned(),
+            charset: None,
+            encoding: String::new(),
+            fresh_s: None,
+            has_validator: false,
+            has_etag: false,
+            transfer_bytes: body.len() as u64,
+            redirects: 0,
+            has_policy: false,
+            body: body.as_bytes().to_vec(),
+        }
+    }
+
+    /// Returns whether the response succeeded.
+    pub fn is_ok(&self) -> bool {
+        self.status == 200
+    }
+}

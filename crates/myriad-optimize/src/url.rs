@@ -1,0 +1,191 @@
+//! Absolute `http` and `https` URLs, and the resolution of references in pages and style sheets (RFC 3986, section 5).
+
+use std::fmt;
+
+/// Maximum length of a URL in bytes; longer ones are not resolved.
+const LONGEST: usize = 4096;
+
+/// Absolute URL with the scheme `http` or `https`, without a fragment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PageUrl {
+    is_https: bool,
+    /// Host in lower case, with the port unless it is the default of the scheme.
+    authority: String,
+    /// Path without dot segments; starts with `/`.
+    path: String,
+    /// Query with its `?`, or empty.
+    query: String,
+}
+
+impl PageUrl {
+    /// Parses an absolute URL. Returns `None` for other schemes, user names, and hosts with characters outside of ASCII.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = cleaned(text)?;
+        let (scheme, rest) = text.split_once("://")?;
+        let is_https = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            _ => return None,
+        };
+        Self::with_authority(is_https, rest)
+    }
+
+    /// Resolves a reference against this URL. Returns `None` if the result is no `http` or `https` URL (such as `data:`),
+    /// or if browsers and RFC 3986 may disagree about it.
+    pub fn join(&self, reference: &str) -> Option<Self> {
+        let reference = cleaned(reference)?;
+        if let Some(rest) = reference.strip_prefix("//") {
+            return Self::with_authority(self.is_https, rest);
+        }
+        let before_path = reference.split(['/', '?', '#']).next().unwrap_or_default();
+        if before_path.contains(':') {
+            return Self::parse(&reference);
+        }
+        let reference = reference.split('#').next().unwrap_or_default();
+        let (path, query) = split_query(reference);
+        let path = match path {
+            "" if query.is_empty() => return Some(self.clone()),
+            "" => self.path.clone(),
+            _ if path.starts_with('/') => without_dots(path),
+            _ => {
+                let folder = &self.path[..=self.path.rfind('/')?];
+                without_dots(&format!("{folder}{path}"))
+            }
+        };
+        Some(Self { path: escaped(&path), query: escaped(query), ..self.clone() })
+    }
+
+    fn with_authority(is_https: bool, rest: &str) -> Option<Self> {
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
+        if authority.is_empty() || !authority.bytes().all(is_valid) {
+            return None;
+        }
+        let usual = if is_https { ":443" } else { ":80" };
+        let authority = authority.strip_suffix(usual).unwrap_or(authority).to_ascii_lowercase();
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (path, query) = split_query(rest);
+        let path = if path.is_empty() { "/".to_owned() } else { without_dots(path) };
+        Some(Self { is_https, authority, path: escaped(&path), query: escaped(query) })
+    }
+
+    /// Returns whether both URLs have the same scheme, host and port.
+    pub fn is_same_origin(&self, other: &Self) -> bool {
+        self.is_https == other.is_https && self.authority == other.authority
+    }
+
+    /// Returns the host, with the port unless it is the default of the scheme.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Returns the path without the query.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns the path with the query.
+    pub fn path_and_query(&self) -> String {
+        format!("{}{}", self.path, self.query)
+    }
+}
+
+impl fmt::Display for PageUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_https { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}{}", self.authority, self.path, self.query)
+    }
+}
+
+/// Removes what browsers ignore in a reference: surrounding blanks, tabs and line breaks. Returns `None` if the reference
+/// is too long or contains a backslash, which browsers treat as a slash.
+fn cleaned(text: &str) -> Option<String> {
+    let text: String =
+        text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    (text.len() <= LONGEST && !text.contains('\\')).then_some(text)
+}
+
+fn split_query(text: &str) -> (&str, &str) {
+    text.split_at(text.find('?').unwrap_or(text.len()))
+}
+
+/// Removes dot segments (RFC 3986, section 5.2.4), also with percent-encoded dots, as browsers do.
+fn without_dots(path: &str) -> String {
+    let is_dot = |segment: &str| segment == "." || segment.eq_ignore_ascii_case("%2e");
+    let is_parent =
+        |segment: &str| matches!(segment.to_ascii_lowercase().as_str(), ".." | ".%2e" | "%2e." | "%2e%2e");
+    let mut kept: Vec<&str> = Vec::new();
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    for (index, segment) in segments.iter().enumerate() {
+        let is_last = index + 1 == segments.len();
+        if is_parent(segment) {
+            kept.pop();
+        } else if !is_dot(segment) {
+            kept.push(segment);
+            continue;
+        }
+        if is_last {
+            kept.push("");
+        }
+    }
+    format!("/{}", kept.join("/"))
+}
+
+/// Percent-encodes the characters that a request line must not contain. Existing escapes are retained.
+fn escaped(text: &str) -> String {
+    use fmt::Write as _;
+    text.bytes().fold(String::with_capacity(text.len()), |mut text, byte| {
+        if byte.is_ascii_graphic() && !b"\"<>^`{|}".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_resolve_as_in_browsers() {
+        let base = PageUrl::parse("https://A.test:443/x/y/page.html?q=1#f").expect("absolute");
+        assert_eq!(base.to_string(), "https://a.test/x/y/page.html?q=1");
+        for (reference, expected) in [
+            ("s.css", "https://a.test/x/y/s.css"),
+            ("../s.css?v=2#x", "https://a.test/x/s.css?v=2"),
+            ("../../../../s.css", "https://a.test/s.css"),
+            ("./", "https://a.test/x/y/"),
+            ("..", "https://a.test/x/"),
+            ("%2e%2E/s.css", "https://a.test/x/s.css"),
+            ("/a/./b/../c", "https://a.test/a/c"),
+            ("//b.test/c", "https://b.test/c"),
+            ("http://b.test:80/c d\u{e9}", "http://b.test/c%20d%C3%A9"),
+            ("?p=2", "https://a.test/x/y/page.html?p=2"),
+            ("#top", "https://a.test/x/y/page.html?q=1"),
+            ("", "https://a.test/x/y/page.html?q=1"),
+            (" /a\n/b ", "https://a.test/a/b"),
+            ("a:b/c.css", ""),
+            ("data:text/css,a", ""),
+            ("javascript:alert(1)", ""),
+            ("https:s.css", ""),
+            ("/\\evil.test/a", ""),
+            ("//user@b.test/", ""),
+            ("//\u{e9}.test/", ""),
+        ] {
+            let found = base.join(reference).map(|url| url.to_string()).unwrap_or_default();
+            assert_eq!(found, expected, "{reference}");
+        }
+        assert!(base.join(&"a".repeat(LONGEST + 1)).is_none());
+    }
+
+    #[test]
+    fn origins_include_the_scheme_and_port() {
+        let url = |text| PageUrl::parse(text).expect(text);
+        assert!(url("http://a.test/x").is_same_origin(&url("http://a.test:80/y")));
+        assert!(!url("http://a.test/").is_same_origin(&url("https://a.test/")));
+        assert!(!url("http://a.test/").is_same_origin(&url("http://a.test:81/")));
+    }
+}

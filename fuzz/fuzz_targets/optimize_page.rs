@@ -1,0 +1,83 @@
+//! Pages: tokens, resources, and collapse of white space. An independent parser (html5ever) builds the same tree from the
+//! result, except for white space in texts.
+#![no_main]
+
+use html5ever::tendril::TendrilSink;
+use libfuzzer_sys::fuzz_target;
+use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use myriad_optimize::html::{collapse_whitespace, scan, tokenize};
+use myriad_optimize::{OptimizeLimits, PageResource, PageResources, PageUrl, optimize};
+
+/// Writes the tree, with runs of white space as one space.
+fn written(node: &Handle, out: &mut String, depth: usize) {
+    if depth > 200 {
+        return;
+    }
+    match &node.data {
+        NodeData::Text { contents } => {
+            out.push('"');
+            for c in contents.borrow().chars() {
+                let c = if matches!(c, '\t' | '\n' | '\r') { ' ' } else { c };
+                if c != ' ' || !out.ends_with(' ') {
+                    out.push(c);
+                }
+            }
+        }
+        NodeData::Element { name, attrs, .. } => {
+            out.push_str(&format!("<{:?} {:?}>", name, attrs.borrow()));
+        }
+        NodeData::Comment { contents } => out.push_str(&format!("<!--{contents}-->")),
+        _ => {}
+    }
+    for child in node.children.borrow().iter() {
+        written(child, out, depth + 1);
+    }
+    out.push('/');
+}
+
+fn tree(page: &str) -> String {
+    let options = html5ever::ParseOpts {
+        tree_builder: html5ever::tree_builder::TreeBuilderOpts { scripting_enabled: true, ..Default::default() },
+        ..Default::default()
+    };
+    let dom = html5ever::parse_document(RcDom::default(), options).one(page);
+    let mut out = String::new();
+    written(&dom.document, &mut out, 0);
+    out
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(page) = str::from_utf8(bytes) else { return };
+    let limits = OptimizeLimits::default();
+    let Ok(tokens) = tokenize(page, &limits) else { return };
+    let mut end = 0;
+    for token in &tokens {
+        assert_eq!(token.range.start, end);
+        end = token.range.end;
+    }
+    assert_eq!(end, page.len());
+    let url = PageUrl::parse("http://a.test/b/").expect("absolute");
+    for resource in scan(page, &tokens, &url).resources {
+        let text = resource.url.map_or(String::new(), |url| url.to_string());
+        assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{text}");
+    }
+    if let Ok(shorter) = collapse_whitespace(page, &[], &limits) {
+        assert_eq!(tree(page), tree(&shorter), "{page:?} {shorter:?}");
+        assert_eq!(collapse_whitespace(&shorter, &[], &limits).as_deref(), Ok(shorter.as_str()));
+    }
+    let response = PageResource {
+        url,
+        status: 200,
+        media_type: "text/html".to_owned(),
+        charset: None,
+        encoding: String::new(),
+        fresh_s: None,
+        has_validator: false,
+        has_etag: false,
+        transfer_bytes: 0,
+        redirects: 0,
+        has_policy: false,
+        body: bytes.to_vec(),
+    };
+    let _ = optimize(&response, &PageResources::new(), &limits);
+});
