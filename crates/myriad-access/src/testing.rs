@@ -12,6 +12,6 @@ pub(super) fn server(family: DirectiveFamily, inside: &str) -> ServerConf {
     let registry = Registry::new([family], []);
     let parsed =
         registry.parse(&MemoryLoader::with(path, format!("http {{ server {{ {inside} }} }}")), path, b"");
-    let model = build(&parsed, &registry).expect("a sound configuration");
+    let model = build(&parsed, &registry).expect("a valid configuration");
     model.http.expect("a block").servers.remove(0)
 }

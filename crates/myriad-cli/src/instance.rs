@@ -317,10 +317,10 @@ mod tests {
         let folder = InstanceFolder::new("claim");
         assert_eq!(holder(&folder.0).expect("nobody"), None);
         std::fs::write(path(&folder.0), "1\nleft over\n").expect("a file");
-        assert_eq!(holder(&folder.0).expect("nobody"), None, "a file says nothing");
+        assert_eq!(holder(&folder.0).expect("nobody"), None, "a file without a lock has no holder");
         let first = InstanceLock::claim(&folder.0).expect("free");
         let mode = std::fs::metadata(path(&folder.0)).expect("a file").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "nobody else may lock it");
+        assert_eq!(mode & 0o777, 0o600, "other users cannot lock the file");
         first.write_state(&ReloadCounts::default(), "serves  /a\n").expect("told");
         let own = std::process::id().to_string();
         let refused = InstanceLock::claim(&folder.0).expect_err("held");
@@ -342,7 +342,7 @@ mod tests {
         assert!(InstanceLock::claim(&folder.0).is_err());
         drop(successor);
         assert_eq!(holder(&folder.0).expect("nobody"), None);
-        InstanceLock::claim(&folder.0).expect("free again");
+        InstanceLock::claim(&folder.0).expect("the lock is free again");
     }
 
     /// Creates a lock file with this text in a folder of another user, who owns it; `None` unless the tests run as
@@ -368,16 +368,16 @@ mod tests {
         let text = format!("{} 0\nserves \u{1b}[31m\u{9b}x\n", std::process::id());
         let Some((folder, lock)) = theirs("theirs", &text) else { return };
         let known = holder(&folder.0).expect("read").expect("somebody");
-        assert_eq!(known.facts, "serves [31mx\n", "a terminal obeys none of it");
-        assert_eq!(known.reloads, None, "an earlier binary does not say");
-        let error = known.process().expect_err("a process of ours");
+        assert_eq!(known.facts, "serves [31mx\n", "control characters are removed");
+        assert_eq!(known.reloads, None, "an earlier binary writes no reload counts");
+        let error = known.process().expect_err("the file names a process that does not hold the lock");
         assert!(error.contains("to user 54321, but process"), "{error}");
         drop(lock);
         let own = InstanceLock::claim(&folder.0).expect("free");
         own.write_state(&ReloadCounts::default(), "serves\n").expect("told");
         let owner = std::fs::metadata(path(&folder.0)).expect("a lock").uid();
-        assert_eq!(owner, 0, "what its owner holds open is not the lock any more");
-        holder(&folder.0).expect("read").expect("somebody").process().expect("our own");
+        assert_eq!(owner, 0, "the file of the other user was replaced");
+        holder(&folder.0).expect("read").expect("somebody").process().expect("this process holds the lock");
     }
 
     #[test]
@@ -388,6 +388,6 @@ mod tests {
         assert!(holder(&folder.0).expect_err("a pipe").to_string().contains("not a regular file"));
         std::fs::remove_file(path(&folder.0)).expect("remove");
         std::os::unix::fs::symlink("/etc/passwd", path(&folder.0)).expect("a link");
-        assert!(holder(&folder.0).is_err(), "no link is followed");
+        assert!(holder(&folder.0).is_err(), "a symbolic link is not followed");
     }
 }

@@ -59,7 +59,7 @@ mod tests {
         stretch.wait(Duration::from_millis(1));
         assert!(stretch.was_waited_for());
         let until = stretch.until(Duration::from_hours(1));
-        assert!(until <= Instant::now(), "it has passed");
+        assert!(until <= Instant::now(), "the deadline has passed");
         stretch.wait(Duration::from_hours(1));
     }
 }

@@ -50,7 +50,11 @@ mod tests {
         assert_eq!(numbers, [(EPOCH, None), (2 * EPOCH, Some(EPOCH)), (3 * EPOCH, Some(2 * EPOCH))]);
         fs::write(path(folder.path()), b"damaged").unwrap();
         assert_eq!(begin(folder.path(), 0).unwrap(), (EPOCH, None));
-        assert_eq!(begin(folder.path(), 5 * EPOCH + 7).unwrap().0, 6 * EPOCH, "what is known otherwise");
+        assert_eq!(
+            begin(folder.path(), 5 * EPOCH + 7).unwrap().0,
+            6 * EPOCH,
+            "a number that is known from elsewhere is exceeded"
+        );
         assert!(begin(Path::new("/nonexistent"), 0).is_err());
     }
 }

@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(format!("{read_back:?}"), format!("{snapshot:?}"));
         assert!(read(folder.path(), 4, &[1, 2], 10_000).is_none(), "another version");
         assert!(read(folder.path(), 3, &[2, 2], 10_000).is_none(), "other levels");
-        assert!(read(folder.path(), 3, &[1, 2], 9_999).is_none(), "more than there may be");
+        assert!(read(folder.path(), 3, &[1, 2], 9_999).is_none(), "more files than permitted");
     }
 
     #[test]

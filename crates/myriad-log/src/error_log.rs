@@ -362,7 +362,7 @@ mod tests {
         let log = log(&[(&one, LogLevel::Error), (&other, LogLevel::Notice)]);
         assert!(log.enabled(LogLevel::Emerg) && log.enabled(LogLevel::Notice));
         assert!(!log.enabled(LogLevel::Info));
-        assert!(!ErrorLog::new(Vec::new()).enabled(LogLevel::Emerg), "a log without targets takes nothing");
+        assert!(!ErrorLog::new(Vec::new()).enabled(LogLevel::Emerg), "a log without targets is disabled");
     }
 
     #[test]

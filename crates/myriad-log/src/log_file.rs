@@ -115,7 +115,7 @@ mod tests {
     fn full_disk_is_reported() {
         let full = std::fs::OpenOptions::new().append(true).open("/dev/full").expect("/dev/full");
         let file = LogFile::new("/dev/full".into(), full.into());
-        let cut = file.append(b"one\n").expect_err("no room");
+        let cut = file.append(b"one\n").expect_err("the disk is full");
         assert_eq!((cut.written, cut.error.kind()), (0, ErrorKind::StorageFull));
     }
 }

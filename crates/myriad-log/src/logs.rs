@@ -208,7 +208,7 @@ mod tests {
         );
         assert!(
             log.enabled(LogLevel::Info) && !log.enabled(LogLevel::Debug),
-            "what cannot be opened is left out"
+            "files that cannot be opened are skipped"
         );
         assert!(!log.reaches_stderr(LogLevel::Emerg));
         log.write(LogLevel::Warn, None, format_args!("warned"));

@@ -29,6 +29,6 @@ pub(crate) fn server(family: DirectiveFamily, inside: &str) -> ServerConf {
 
 /// Like [`server`], with the directives of several features.
 pub(crate) fn server_of(families: impl IntoIterator<Item = DirectiveFamily>, inside: &str) -> ServerConf {
-    let model = model_of(families, inside).expect("a sound configuration");
+    let model = model_of(families, inside).expect("a valid configuration");
     model.http.expect("a block").servers.remove(0)
 }

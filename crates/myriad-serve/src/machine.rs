@@ -86,6 +86,9 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         assert_eq!(seen, [1000 << 10, 2000 << 10]);
         let own = ResidentMemory::open().and_then(|mut resident| resident.bytes()).expect("a figure");
-        assert!(own > 0 && own < available_memory(), "the process lives in what the machine has: {own}");
+        assert!(
+            own > 0 && own < available_memory(),
+            "the process uses more than the available memory: {own}"
+        );
     }
 }

@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(
             (counters.begun.get(), counters.requests.get()),
             (2, 1),
-            "what goes on counts when it is over"
+            "a request in progress is counted when it ends"
         );
     }
 

@@ -97,7 +97,7 @@ fn flag_directives_default_to_on_or_off() {
 fn what_holds_at_the_outermost_level_is_what_an_empty_configuration_means() {
     let parsed =
         registry().parse(&MemoryLoader::with("/nginx.conf", "http { }"), Path::new("/nginx.conf"), b"");
-    let http = build(&parsed, registry()).expect("a sound configuration").http.expect("a block");
+    let http = build(&parsed, registry()).expect("a valid configuration").http.expect("a block");
     assert_eq!(format!("{:?}", http.settings), format!("{:?}", defaults(registry())));
     let [combined, json] = &http.log_formats[..] else { panic!("two formats") };
     assert!(combined.name == "combined" && json.name == "json");

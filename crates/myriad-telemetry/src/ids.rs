@@ -37,8 +37,10 @@ mod tests {
         let threads: Vec<_> = (0..4)
             .map(|_| std::thread::spawn(|| (0..10_000).map(|_| *span().bytes()).collect::<Vec<_>>()))
             .collect();
-        let mut all: Vec<_> =
-            threads.into_iter().flat_map(|thread| thread.join().expect("it ends")).collect();
+        let mut all: Vec<_> = threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("the thread does not panic"))
+            .collect();
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 40_000);

@@ -244,7 +244,11 @@ mod tests {
         let zone = real.join("deep/zone");
         assert_eq!((owner(&zone), owner(&real.join("deep"))), (OTHER, 0));
         assert_eq!(fs::metadata(&zone).expect("there").mode() & 0o777, 0o700);
-        assert_eq!(fs::read_dir(real.join("deep")).expect("a folder").count(), 1, "nothing is left aside");
+        assert_eq!(
+            fs::read_dir(real.join("deep")).expect("a folder").count(),
+            1,
+            "no temporary folder is left"
+        );
 
         let own = scratch.folder("own", OTHER);
         let elsewhere = scratch.folder("elsewhere", 0);
@@ -252,7 +256,10 @@ mod tests {
         assert_eq!(owner(&own.join("zone")), OTHER);
         symlink(&elsewhere, own.join("link")).expect("a link");
         for path in ["link/zone", "link/deep/zone"] {
-            assert!(!make(&own.join(path), Some(&account())).expect("no error"), "it is left to the worker");
+            assert!(
+                !make(&own.join(path), Some(&account())).expect("no error"),
+                "the worker creates the folder itself"
+            );
             assert!(is_safe(&own.join(path)).is_err());
         }
         assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 0);
@@ -273,7 +280,7 @@ mod tests {
             let path = scratch.path("links").join(link).join(zone);
             assert!(make(&path, Some(&account())).expect("made"));
             assert_eq!(owner(&disk.join(zone)), OTHER);
-            assert!(is_safe(&path).is_err(), "the owner of the disk may put another there");
+            assert!(is_safe(&path).is_err(), "the owner of the parent folder may replace it");
         }
 
         // A link of root, whose location the owner of the disk controls, or whose target is reached through a link of
@@ -337,14 +344,14 @@ mod tests {
             assert_eq!(owner(folder), before);
         }
         symlink(&full, scratch.path("link")).expect("a link");
-        assert!(open(&above, OsStr::new("link")).is_err(), "no link is followed");
+        assert!(open(&above, OsStr::new("link")).is_err(), "a symbolic link is not followed");
     }
 
     #[test]
     fn a_folder_that_is_there_is_handed_over_where_root_alone_leads_to_it() {
         let Some(scratch) = ScratchFolder::new("there") else { return };
         let safe = scratch.folder("safe", 0);
-        make(&safe, Some(&account())).expect("handed over");
+        make(&safe, Some(&account())).expect("the folder is handed over");
         assert_eq!(owner(&safe), OTHER);
         // Other users may move any folder of root there.
         let inner = scratch.folder("safe/inner", 0);

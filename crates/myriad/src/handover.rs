@@ -511,7 +511,8 @@ mod tests {
         };
         let whole = legacy.encode();
         assert_eq!(LegacyHandover::decode(&whole).as_ref(), Some(&legacy));
-        let before_depth = LegacyHandover::decode(&whole[..whole.len() - 4]).expect("all but the depth");
+        let before_depth =
+            LegacyHandover::decode(&whole[..whole.len() - 4]).expect("a handover without the depth");
         assert_eq!(before_depth.depth, 1);
         let before_keys = LegacyHandover::decode(&whole[..whole.len() - 17]).expect("names and secret");
         assert_eq!(before_keys, LegacyHandover { ticket_keys: TicketKeys::default(), depth: 1, ..legacy });

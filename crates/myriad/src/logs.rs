@@ -226,7 +226,7 @@ mod tests {
         fs::create_dir(scratch.path("disk")).expect("a folder");
         symlink("disk", scratch.path("folder")).expect("a link");
         symlink("folder/deep.log", scratch.path("two.log")).expect("a link");
-        scratch.write("two.log").expect("a link behind a link");
+        scratch.write("two.log").expect("a chain of links");
         assert_eq!(fs::read_to_string(scratch.path("disk/deep.log")).expect("a log"), "line\n");
         symlink("round.log", scratch.path("round.log")).expect("a link");
         let error = scratch.write("round.log").expect_err("no end");
@@ -237,7 +237,7 @@ mod tests {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         let target = format!("/proc/self/fd/{}", writer.as_raw_fd());
         symlink(&target, scratch.path("stdout.log")).expect("a link");
-        scratch.write("stdout.log").expect("what has no path");
+        scratch.write("stdout.log").expect("a file without a path");
         drop(writer);
         let mut text = String::new();
         File::from(reader).read_to_string(&mut text).expect("text");

@@ -114,6 +114,6 @@ mod tests {
             assert_eq!(keys.replace_record(lifetime_s, vec![0].into()), Ok(()));
         }
         assert!(keys.replace_record(1000, vec![0].into()).is_err());
-        assert_eq!(keys.replace_record(300, vec![4].into()), Ok(()), "what is known can be replaced");
+        assert_eq!(keys.replace_record(300, vec![4].into()), Ok(()), "a known lifetime can be replaced");
     }
 }

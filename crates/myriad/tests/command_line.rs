@@ -38,7 +38,7 @@ fn all_errors_are_reported_at_once_with_positions() {
         assert_eq!(stdout(&output), "");
     }
     assert!(stderr(&site.output(&["-t"])).contains("nginx.conf test failed"));
-    assert!(site.read("error.log").contains("lissen"), "the log named by -e has it too");
+    assert!(site.read("error.log").contains("lissen"), "the error is also in the log of `-e`");
 }
 
 #[test]

@@ -62,14 +62,17 @@ fn a_taken_socket_file_fails_the_test_and_is_left_alone() {
         &text.replace(&format!("127.0.0.1:{}", site.port), &format!("unix:{}", path.display())),
     );
     assert!(site.output(&["-t"]).status.success());
-    assert!(!path.exists(), "what was tried is gone");
+    assert!(!path.exists(), "the test left its socket behind");
     let holder = UnixListener::bind(&path).expect("bind");
     let output = site.output(&["-t"]);
     let errors = stderr(&output);
     assert!(!output.status.success() && errors.contains("Address already in use"), "{errors}");
     assert!(errors.contains(&format!("process {} (", std::process::id())), "{errors}");
     drop(holder);
-    assert!(path.exists() && site.output(&["-t"]).status.success(), "nobody listens behind it any more");
+    assert!(
+        path.exists() && site.output(&["-t"]).status.success(),
+        "no process listens on the remaining socket file"
+    );
     assert!(path.exists());
 }
 
@@ -188,7 +191,7 @@ fn origin_without_listener_is_warned_about_and_passes_test() {
     assert!(output.status.success() && errors.contains("test is successful"), "{errors}");
     assert!(errors.contains(&format!("[warn] nothing listens on \"127.0.0.1:{port}\"")), "{errors}");
     assert!(errors.contains(&format!("[warn] nothing listens on \"localhost:{port}\"")), "{errors}");
-    assert_eq!(errors.matches("[warn]").count(), 3, "an address is told of once: {errors}");
+    assert_eq!(errors.matches("[warn]").count(), 3, "each address is reported once: {errors}");
     assert!(errors.contains("help: start the upstream server") && errors.contains("nginx.conf:"), "{errors}");
 }
 

@@ -78,7 +78,7 @@ fn init_system_is_notified_of_start_reload_and_stop() {
     let mut server = ChildServer::start(&site, &[]);
     let pid = server.0.id();
     assert_eq!(init.next_message(), ready(pid, "serving"));
-    assert_eq!(site.get(), Some(200), "ready means that connections are accepted");
+    assert_eq!(site.get(), Some(200), "connections are accepted once the server is ready");
 
     site.signal("HUP");
     let reloading = init.next_message();
@@ -90,7 +90,7 @@ fn init_system_is_notified_of_start_reload_and_stop() {
     site.signal("HUP");
     assert!(init.next_message().starts_with("RELOADING=1\n"));
     let ready_line = ready(pid, "the new configuration was rejected: the previous one remains in effect");
-    assert_eq!(init.next_message(), ready_line, "a reload that fails has ended, too");
+    assert_eq!(init.next_message(), ready_line, "a failed reload also ends with READY=1");
 
     site.signal("QUIT");
     assert_eq!(init.next_message(), "STOPPING=1");
@@ -118,7 +118,7 @@ fn watchdog_of_another_process_is_left_alone() {
     let mut server = ChildServer::start(&site, &[("WATCHDOG_USEC", "1000"), ("WATCHDOG_PID", "1")]);
     assert_eq!(init.any(), ready(server.0.id(), "serving"));
     site.signal("TERM");
-    assert_eq!(init.any(), "STOPPING=1", "no sign of life comes before");
+    assert_eq!(init.any(), "STOPPING=1", "no watchdog message was sent before");
     assert!(server.has_exited());
 }
 
@@ -131,11 +131,15 @@ fn service_goes_on_as_the_new_binary() {
     let old = server.0.id();
     assert_eq!(init.next_message(), ready(old, "serving"));
     let new = upgraded(&site, "nginx.pid", old);
-    assert_eq!(init.next_message(), ready(new, "serving"), "heard only where all processes are");
+    assert_eq!(
+        init.next_message(),
+        ready(new, "serving"),
+        "the message of the new process needs NotifyAccess=all"
+    );
     send("QUIT", old);
-    assert_eq!(init.next_message(), format!("MAINPID={new}"), "no end of the service");
+    assert_eq!(init.next_message(), format!("MAINPID={new}"), "the new process becomes the main process");
     assert!(server.has_exited());
-    assert_eq!(init.any(), "WATCHDOG=1", "the new one keeps the watchdog's time");
+    assert_eq!(init.any(), "WATCHDOG=1", "the new process sends watchdog messages");
     assert_eq!(site.get(), Some(200));
     send("QUIT", new);
     assert_eq!(init.next_message(), "STOPPING=1");
@@ -163,7 +167,7 @@ fn upgrade_by_command_ends_the_old_binary_once_the_new_one_serves() {
     assert_eq!((init.next_message(), init.next_message()), (ready(new, "serving"), format!("MAINPID={new}")));
     send("QUIT", new);
     wait_for("the end of the new binary", || !is_alive(new));
-    assert_eq!(site.upgrade().status.code(), Some(3), "nothing runs any more");
+    assert_eq!(site.upgrade().status.code(), Some(3), "no process is running");
 }
 
 #[test]

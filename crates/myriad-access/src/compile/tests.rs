@@ -30,7 +30,7 @@ fn table_outlives_a_reload_while_its_zone_has_the_same_key() {
     let again = table(&mut persistent, &zone("one", "$a", 1 << 16));
     assert!(Arc::ptr_eq(&first, &again));
     let other_key = table(&mut persistent, &zone("one", "$b", 1 << 20));
-    assert!(!Arc::ptr_eq(&first, &other_key), "what was counted by one key means nothing to another");
+    assert!(!Arc::ptr_eq(&first, &other_key), "counts of one key are not used for another");
     let other_zone = table(&mut persistent, &zone("two", "$b", 1 << 20));
     assert!(!Arc::ptr_eq(&other_key, &other_zone));
 }

@@ -206,8 +206,8 @@ mod tests {
         let looked_ms = file.looked_ms.load(Ordering::Relaxed);
         assert!(!file.claim_check(looked_ms + 59_999));
         assert!(file.claim_check(looked_ms + 60_000));
-        assert!(!file.claim_check(looked_ms + 60_001), "the look was taken");
-        assert!(!file.claim_check(0), "a clock that goes back");
+        assert!(!file.claim_check(looked_ms + 60_001), "the check was claimed already");
+        assert!(!file.claim_check(0), "a clock that was set back");
     }
 
     #[test]
@@ -225,7 +225,8 @@ mod tests {
     fn opening_missing_or_irregular_file_fails_with_reason() {
         let folder = TemporaryFolder::new("geoip-file-none");
         let log = || ErrorLog::new(Vec::new());
-        let error = DatabaseFile::open(folder.0.join("file"), parse, 0, log()).expect_err("no file");
+        let error =
+            DatabaseFile::open(folder.0.join("file"), parse, 0, log()).expect_err("the file is missing");
         assert!(error.contains("No such file"), "{error}");
         let error = DatabaseFile::open(folder.0.clone(), parse, 0, log()).expect_err("a folder");
         assert!(error.contains("not a regular file"), "{error}");

@@ -76,7 +76,7 @@ mod tests {
         assert!(table.try_count(b"a", 2).is_none());
         assert!(table.try_count(b"b", 1).is_some());
         drop(first);
-        let third = table.try_count(b"a", 2).expect("a free place");
+        let third = table.try_count(b"a", 2).expect("a free slot");
         assert!(table.try_count(b"a", 2).is_none());
         drop((second, third));
         assert_eq!(table.counts.lock().len(), 0);

@@ -89,7 +89,7 @@ mod tests {
         let table = RateTable::default();
         let admits = |page: u32, now| table.admit(page, "client", RATE, now).is_some();
         assert_eq!([1, 2, 3, 4].map(|page| admits(page, 0)), [true, true, true, false]);
-        assert!(admits(2, 0), "it was admitted before");
+        assert!(admits(2, 0), "the item was admitted before");
         assert!(admits(4, 1000) && !admits(5, 1000));
         assert!(!admits(5, 1999) && admits(5, 2000));
         assert_eq!([6, 7, 8, 9].map(|page| admits(page, 60_000)), [true, true, true, false]);

@@ -165,7 +165,7 @@ mod tests {
         let _socket = create(&path).expect("a socket");
         let mode = fs::metadata(&path).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        connect_to_path(&path).expect("somebody listens");
+        connect_to_path(&path).expect("a listening socket");
         assert_eq!(fs::read_dir(&folder.0).expect("folder").count(), 1);
     }
 
@@ -178,7 +178,7 @@ mod tests {
         connect_to_path(&path).expect("the first one still listens");
         drop(first);
         assert!(path.exists());
-        let _second = create(&path).expect("in the place of the one that was left");
+        let _second = create(&path).expect("the file of the closed socket is replaced");
         connect_to_path(&path).expect("the second listens");
     }
 
@@ -198,6 +198,6 @@ mod tests {
         fs::create_dir_all(&deep).expect("folders");
         let path = deep.join("s.sock");
         let _socket = create(&path).expect("a socket");
-        connect_to_path(&path).expect("somebody listens");
+        connect_to_path(&path).expect("a listening socket");
     }
 }

@@ -125,7 +125,7 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
             .expect("a pipe");
         assert_eq!(drop_in(&layout), None);
-        std::fs::remove_file(&file).expect("no pipe");
+        std::fs::remove_file(&file).expect("the pipe is removed");
         // A link in place of the file, then of its folder.
         let other = folder.join("other");
         std::fs::create_dir(&other).expect("a folder");

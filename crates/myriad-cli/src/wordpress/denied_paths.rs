@@ -321,7 +321,7 @@ mod tests {
         let is_told = |part: &str| denied.remarks().iter().any(|remark| remark.contains(part));
         assert!(is_told("a/.htaccess:0: ") && is_told("larger than") && is_told("b/.htaccess:1: <If x>"));
         assert!(warnings.len() == 4 && warnings[3].contains("2 more rules"), "{warnings:?}");
-        let regex = Regex::without_captures(&denied.regexes[0]).expect("it compiles");
+        let regex = Regex::without_captures(&denied.regexes[0]).expect("a valid regex");
         let denied =
             ["/a/x", "/b/x", "/c/x", "/d/x", "/x"].map(|path| regex.is_match(path.as_bytes()).expect("it"));
         assert_eq!(denied, [true, true, true, true, false]);
@@ -351,8 +351,11 @@ mod tests {
             DeniedSitePaths::find(&SiteLayout::usual(root.clone()), SiteKind::WordPress, &mut warnings);
         fs::remove_dir_all(&top).expect("clean");
         assert_eq!(warnings, Vec::<String>::new());
-        let regexes: Vec<_> =
-            denied.regexes.iter().map(|regex| Regex::without_captures(regex).expect("it compiles")).collect();
+        let regexes: Vec<_> = denied
+            .regexes
+            .iter()
+            .map(|regex| Regex::without_captures(regex).expect("a valid regex"))
+            .collect();
         let is_denied = |path: &str| {
             let path = format!("{path}/a.pdf");
             regexes.iter().any(|regex| regex.is_match(path.as_bytes()).expect("a result"))
@@ -365,7 +368,10 @@ mod tests {
             }
             assert!(!is_denied(&format!("{way}/uploads/shared")), "{way}");
         }
-        assert!(!is_root || !is_denied("/wp-content/uploads/foreign"), "its files are not served");
+        assert!(
+            !is_root || !is_denied("/wp-content/uploads/foreign"),
+            "files of another user are not served anyway"
+        );
     }
 
     /// Compiles the location by which the preset denies folders by name, for folders with these `.htaccess` files. Also
@@ -378,7 +384,7 @@ mod tests {
             SiteKind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
         let regex = rest.split('"').nth(1).expect("a regex");
         let regex = regex.replace("{{admitted}}", &denied.admitted()).replace("{{content}}", "wp-content");
-        (Regex::without_captures(&regex).expect("it compiles"), left_out)
+        (Regex::without_captures(&regex).expect("a valid regex"), left_out)
     }
 
     #[test]

@@ -302,7 +302,7 @@ mod tests {
         for names in [&["example.com", "WWW.example.com", ".example.com", "_"][..], &[]] {
             assert_eq!(of(&[".example.com"], names), None, "{names:?}");
         }
-        assert_eq!(of(&[], &["example.com"]), None, "nothing is said where no certificate is asked for");
+        assert_eq!(of(&[], &["example.com"]), None, "no warning without a certificate");
         let warning =
             of(&["example.com"], &["example.com", "www.example.com", "*.example.com", "www."]).unwrap();
         assert!(warning.contains("does not include www.example.com, *.example.com, www.,"), "{warning}");

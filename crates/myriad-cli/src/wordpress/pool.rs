@@ -185,7 +185,7 @@ mod tests {
         let pool = of_text(POOLS, "unix:/run/php/www.sock").expect("a pool");
         assert_eq!((pool.children, pool.user.as_deref()), (Some(12), Some("www-data")));
         assert_eq!(pool.groups, ["web", "proxy"]);
-        let pool = of_text(POOLS, "127.0.0.1:9000").expect("it listens on every address");
+        let pool = of_text(POOLS, "127.0.0.1:9000").expect("a pool that listens on all addresses");
         assert_eq!((pool.children, pool.user.as_deref()), (Some(7), Some("other")));
         for unknown in ["127.0.0.1:9001", "10.0.0.1:9001", "unix:/run/php/none.sock", "127.0.0.1:80"] {
             assert_eq!(children_of(POOLS, unknown), None, "{unknown}");

@@ -291,7 +291,7 @@ mod tests {
             assert_eq!(
                 (count("root R;"), count("disable_symlinks if_not_owner from=Y;")),
                 (2, 2),
-                "each has its root"
+                "each site has its own root"
             );
             assert_eq!(text.matches("keys_zone=Z:").count(), 2);
             assert_eq!((count("U;"), count("server P max_conns=5;"), count("N;")), (1, 1, 1));
@@ -389,7 +389,11 @@ mod tests {
         assert!(found.contains("/supercache/") && !found.contains("wp-rocket"), "{found}");
         assert_eq!(value(&site(&[]), false, "validity"), "10s");
         assert_eq!(value(&site(&["validity=2m"]), false, "validity"), "2m");
-        assert_eq!(value(&site(&[]), true, "plugin_pages"), "", "the plugin does not know of such files");
+        assert_eq!(
+            value(&site(&[]), true, "plugin_pages"),
+            "",
+            "the plugin does not purge pages of such files"
+        );
         assert_eq!(value(&site(&["plugin_pages=off"]), false, "grace"), "10m");
         assert!(value(&site(&["plugin_pages=on"]), true, "plugin_pages").contains("wp-rocket"));
         let share = site(&["children=3", "memory=16m"]);

@@ -172,6 +172,9 @@ mod tests {
         assert!(page.contains(&format!(">{}..&gt;</a>", "&lt;".repeat(47))), "{page}");
         let page = html("€".repeat(60).as_bytes(), true);
         assert!(page.contains(&format!(">{}..&gt;</a>", "€".repeat(47))), "{page}");
-        assert!(html(&[0xff; 60], true).contains("..&gt;</a>"), "what is no UTF-8 is counted by bytes");
+        assert!(
+            html(&[0xff; 60], true).contains("..&gt;</a>"),
+            "names that are not UTF-8 are counted in bytes"
+        );
     }
 }

@@ -111,7 +111,7 @@ mod tests {
             assert_eq!(SortOrder::parse_arguments(args.as_bytes()), None, "{args}");
         }
         let asked = |args: &[u8]| SortOrder::parse_arguments(args).map(SortOrder::arguments);
-        assert_eq!(asked(b"C=\"&O=>"), Some("?C=N&amp;O=A"), "nothing that was sent is shown");
+        assert_eq!(asked(b"C=\"&O=>"), Some("?C=N&amp;O=A"), "the sent text is not copied");
         assert_eq!(asked(b"C=M&O=D"), Some("?C=M&amp;O=D"));
     }
 }

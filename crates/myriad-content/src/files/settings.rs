@@ -83,7 +83,7 @@ mod tests {
         let path = Path::new("/conf/nginx.conf");
         let file = format!("http {{ server {{ {inside} }} }}");
         let model = build(&registry.parse(&MemoryLoader::with(path, file), path, b""), &registry);
-        let mut http = model.expect("a sound configuration").http.expect("a block");
+        let mut http = model.expect("a valid configuration").http.expect("a block");
         let settings: Settings = http.servers.remove(0).settings;
         settings.feature::<T>().clone()
     }

@@ -92,7 +92,7 @@ mod tests {
         let recalled = (0..1000).filter(|n| ghost.recall(hash(*n), 100)).collect::<Vec<_>>();
         assert!(recalled.iter().all(|n| *n >= 900), "{recalled:?}");
         assert!(recalled.len() > 80, "{recalled:?}");
-        assert!((0..1000).all(|n| !ghost.recall(hash(n), 100)), "each is recalled once");
+        assert!((0..1000).all(|n| !ghost.recall(hash(n), 100)), "each value is recalled once");
     }
 
     #[test]

@@ -130,11 +130,11 @@ fn older_process_receives_purge_of_key_it_has_also_purged() {
                     newer.rewrite().unwrap();
                 }
                 assert!(receives(&mut older, 9), "round {round}");
-                assert!(!receives(&mut older, 9), "it heard of it");
+                assert!(!receives(&mut older, 9), "the purge was received already");
             }
             if is_heard && is_written_anew {
                 newer.rewrite().unwrap();
-                assert!(!receives(&mut older, 9), "it knew all of that");
+                assert!(!receives(&mut older, 9), "all purges were received already");
             }
         }
     }
@@ -152,7 +152,7 @@ fn what_the_newer_of_two_forgets_the_older_does_not_remember_to_have_heard() {
         assert_eq!(older.received.len(), 198, "99 keys and as many labels");
         newer.book.drop_through(newer.epoch + round * 100 + 90);
         newer.rewrite().unwrap();
-        assert!(older.take_news().unwrap().is_empty(), "it knew what is left");
+        assert!(older.take_news().unwrap().is_empty(), "the remaining purges were received already");
         assert_eq!(older.received.len(), 18);
         newer.book.drop_through(newer.epoch + round * 100 + 99);
         newer.rewrite().unwrap();
@@ -172,7 +172,7 @@ fn a_purge_is_news_though_one_of_the_same_number_is_about_to_hold() {
     newer.append(&[entry(newer.epoch + 1)]).unwrap();
     numbered.keys.values_mut().for_each(|numbers| numbers.hard = newer.epoch);
     newer.adopt(&numbered);
-    assert!(receives(&mut newer, 2), "numbers alone do not tell them apart");
+    assert!(receives(&mut newer, 2), "purges with equal numbers are distinguished by their keys");
     assert!(!receives(&mut newer, 3));
 }
 
@@ -199,7 +199,7 @@ fn purges_of_a_moment_in_which_the_log_could_not_be_read_are_written_later() {
     fs::remove_file(path(folder.path())).unwrap();
     fs::create_dir(path(folder.path())).unwrap();
     assert!(log.append(&[entry(2)]).is_err());
-    assert!(log.has_unwritten(), "somebody must write what is in the book alone");
+    assert!(log.has_unwritten(), "purges that are only in memory must still be written");
     fs::remove_dir(path(folder.path())).unwrap();
     log.rewrite().unwrap();
     assert!(!log.has_unwritten());
@@ -212,6 +212,6 @@ fn foreign_log_is_reported_lost_and_copied() {
     fs::write(path(folder.path()), b"anything").unwrap();
     let (log, found) = PurgeLog::open(folder.path()).unwrap();
     assert_eq!((found, log.book.len()), (LogDefects { is_damaged: true, is_lost: true }, 0));
-    assert!(log.has_unwritten(), "it says so until all that it could be of is purged");
+    assert!(log.has_unwritten(), "a damaged log must be written again");
     assert_eq!(fs::read(folder.path().join(".purges.damaged")).unwrap(), b"anything");
 }

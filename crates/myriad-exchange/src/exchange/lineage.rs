@@ -67,6 +67,6 @@ mod tests {
             assert!(parent.child().is_ok(), "{number}");
         }
         assert!(root.child().is_err() && first.child().is_err());
-        assert!(Lineage::default().child().is_ok(), "another request has a number of its own");
+        assert!(Lineage::default().child().is_ok(), "each client request has its own count");
     }
 }

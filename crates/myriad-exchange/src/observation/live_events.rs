@@ -218,7 +218,7 @@ mod tests {
     fn slow_reader_gets_the_newest_tick_and_every_purge() {
         let live = EventFeed::default();
         live.publish(tick(1), purges(1..=2));
-        let mut reader = live.read().expect("a seat");
+        let mut reader = live.read().expect("a reader");
         live.publish(tick(2), purges(1..=3));
         live.publish(tick(3), purges(2..=4));
         let events = next(&mut reader).expect("news");
@@ -231,13 +231,14 @@ mod tests {
     #[test]
     fn readers_are_bounded_and_sent_away() {
         let live = EventFeed::default();
-        let mut readers: Vec<EventReader> = (0..MAX_READERS).map(|_| live.read().expect("a seat")).collect();
+        let mut readers: Vec<EventReader> =
+            (0..MAX_READERS).map(|_| live.read().expect("a reader")).collect();
         assert_eq!((live.read().err(), live.readers()), (Some(TooMany), MAX_READERS));
         live.end_readers();
         assert!(next(&mut readers[0]).is_none());
         readers.clear();
         assert_eq!(live.readers(), 0);
-        live.read().expect("a seat again");
+        live.read().expect("a reader after the others have ended");
     }
 
     #[test]
@@ -245,7 +246,7 @@ mod tests {
         let live = EventFeed::default();
         let far = || Instant::now() + Duration::from_hours(1);
         assert_eq!(live.wait(Instant::now()), ObserverWake::Time);
-        let _reader = live.read().expect("a seat");
+        let _reader = live.read().expect("a reader");
         assert_eq!(live.wait(far()), ObserverWake::Reader);
         live.end();
         assert_eq!(live.wait(far()), ObserverWake::End);

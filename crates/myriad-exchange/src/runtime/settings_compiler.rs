@@ -127,7 +127,7 @@ mod tests {
         let other = shared.deduplicate("other".to_owned());
         assert!(!Arc::ptr_eq(&first, &other));
         assert!(Arc::ptr_eq(&first, &shared.deduplicate("one".to_owned())));
-        assert_eq!(*shared.deduplicate(1_u64), 1, "each type for itself");
+        assert_eq!(*shared.deduplicate(1_u64), 1, "types are compared separately");
         // Values are ordered by last use. A value that was not used recently is stored again.
         for number in 0..COMPARED - 1 {
             shared.deduplicate(number.to_string());

@@ -153,7 +153,7 @@ mod tests {
             let end = bound(number);
             assert!(end > before, "{number}");
             assert_eq!((bucket(before + 1), bucket(end)), (number, number));
-            assert!((end - before - 1) * 10 <= end, "no wider than a tenth");
+            assert!((end - before - 1) * 10 <= end, "a bucket is at most a tenth of its upper bound wide");
             before = end;
         }
         assert_eq!(before, 10_000_000_000);

@@ -183,7 +183,7 @@ mod tests {
         let sums = all(&workers);
         let of = |start: &[u8]| sums.keys().filter(|key| key.name().starts_with(start)).count();
         assert_eq!((of(b"fixed"), of(b"n")), (1, 7));
-        assert!(of(b"b") == 0, "no room at all takes those out that there were");
+        assert!(of(b"b") == 0, "a limit of 0 bytes removes the existing keys");
         count(&workers[0], "b", KeyClass::Bytes(20_000), &Sample::default());
         assert!(workers[0].traffic.used().0 < 60_000);
     }

@@ -128,7 +128,7 @@ mod tests {
         }
         assert_eq!(logs.files.len(), 2);
         assert!(logs.append(&folder.join("none/e"), Some(&RULES), 703, b"x").is_err());
-        assert!(logs.files.get(&folder.join("c")).is_some(), "what cannot be opened took a place");
+        assert!(logs.files.get(&folder.join("c")).is_some(), "a path that cannot be opened evicted a file");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -169,7 +169,7 @@ mod tests {
         }
         std::fs::remove_file(&path).unwrap();
         logs.append(&path, Some(&RULES), 500, b"lost").unwrap();
-        assert!(!path.exists(), "it was asked before its time");
+        assert!(!path.exists(), "the file was checked before `valid` had elapsed");
         logs.append(&path, Some(&RULES), 501, b"kept").unwrap();
         assert_eq!(folder.read("a.log"), "kept");
     }

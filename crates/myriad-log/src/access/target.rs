@@ -154,7 +154,7 @@ mod tests {
         assert!(!admits(&["$plain"], b"0"));
         assert!(!admits(&["$absent"], b"1"));
         assert!(admits(&["$plain"], b"00"));
-        assert!(admits(&["$absent", "$plain"], b"1"), "one of them is enough");
+        assert!(admits(&["$absent", "$plain"], b"1"), "one condition suffices");
     }
 
     #[test]

@@ -368,7 +368,7 @@ mod tests {
             for expected in ["one\n", "one\none\n"] {
                 write(&writer, &target, "one\n");
                 poll_fn(|cx| {
-                    assert!(flushing.as_mut().poll(cx).is_pending(), "it ended");
+                    assert!(flushing.as_mut().poll(cx).is_pending(), "the flushing ended");
                     if read(&writer, &folder, "a.log") == expected {
                         return Poll::Ready(());
                     }
@@ -386,10 +386,10 @@ mod tests {
         let writer = LogWriter::default();
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let wait = |expected: [&str; 3]| {
-            let waiting = [(); 2].map(|()| writer.wait().expect("lines wait"));
+            let waiting = [(); 2].map(|()| writer.wait().expect("waiting lines"));
             writer.write_for_waiters();
             writer.write_for_waiters();
-            assert!(writer.wait().is_none(), "their lines are on their way");
+            assert!(writer.wait().is_none(), "the lines are being written");
             for receiver in waiting {
                 assert!(runtime.block_on(receiver).is_err(), "senders are dropped");
             }

@@ -16,7 +16,7 @@ fn settings(inside: &str) -> Settings {
     let path = Path::new("/conf/nginx.conf");
     let registry = Registry::new([], protocols::languages());
     let parsed = registry.parse(&MemoryLoader::with(path, text), path, b"");
-    let model = build(&parsed, &registry).expect("a sound configuration");
+    let model = build(&parsed, &registry).expect("a valid configuration");
     model.http.expect("a block").servers.remove(0).locations.remove(0).settings
 }
 

@@ -51,7 +51,7 @@ fn bench(ahead: ReadAheadLimits, random: &mut fastrand::Rng) -> Bench {
 fn pulled_body(body: ResponseBody) -> BoxBody {
     match body {
         ResponseBody::Stream(body, _) => body,
-        _ => panic!("the source waits before its first piece"),
+        _ => panic!("the body is not a stream"),
     }
 }
 

@@ -119,6 +119,6 @@ mod tests {
         let mut packed = self::answer();
         packed.coding = Coding::Gzip;
         wrap(&mut packed, IdentityTransform);
-        assert!(!packed.compressible, "nothing is packed twice");
+        assert!(!packed.compressible, "a compressed response is not compressed again");
     }
 }

@@ -63,7 +63,7 @@ mod tests {
         sharpen(&mut pixels, 100);
         let reds: Vec<u8> = pixels.each().map(|[red, ..]| red).collect();
         assert_eq!(reds[..4], [100, 75, 225, 200]);
-        assert!(pixels.each().all(|[.., alpha]| alpha == 9), "what is transparent stays so");
+        assert!(pixels.each().all(|[.., alpha]| alpha == 9), "the alpha channel is unchanged");
     }
 
     #[test]

@@ -112,6 +112,9 @@ mod tests {
                 std::task::Poll::Pending => std::thread::yield_now(),
             }
         };
-        assert!(matches!(broken, JobResult::Done(Err(ImageError::Broken(_)))), "the thread is free again");
+        assert!(
+            matches!(broken, JobResult::Done(Err(ImageError::Broken(_)))),
+            "the thread is available again"
+        );
     }
 }

@@ -17,5 +17,5 @@ fn piece_must_be_the_one_that_was_asked_for() {
     assert_eq!(error("bytes 0-3/10", slice), "unexpected range in slice response: 0-4, expected: 4-8");
     assert_eq!(error("bytes 4-6/10", slice), "unexpected range in slice response: 4-7, expected: 4-8");
     assert_eq!(error("nonsense", slice), "invalid range in slice response");
-    assert_eq!(error("bytes 8-9/10", Slice { start: 8, size: 4 }), "", "the last one is short");
+    assert_eq!(error("bytes 8-9/10", Slice { start: 8, size: 4 }), "", "the last slice may be shorter");
 }

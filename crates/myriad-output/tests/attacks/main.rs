@@ -44,7 +44,7 @@ fn memory(line: &str) -> u64 {
 /// Runs `work`, and returns by how many bytes the memory grew at its peak.
 fn growth(work: impl FnOnce()) -> u64 {
     // Reset the peak to the current use.
-    fs::write("/proc/self/clear_refs", "5").expect("the peak of memory is set back");
+    fs::write("/proc/self/clear_refs", "5").expect("the memory peak is reset");
     let before = memory("VmRSS");
     work();
     memory("VmHWM").saturating_sub(before)
@@ -83,7 +83,7 @@ fn pictures_that_are_made_to_cost_memory_take_what_their_pixels_allow() {
         let wish = ImageRequest { max_pixels: 1 << 22, ..thumbnail() };
         let wish = if name.contains("25 million") { thumbnail() } else { wish };
         let grown = growth(|| result = Some(made(&bytes, &wish)));
-        let result = result.expect("it was tried");
+        let result = result.expect("the conversion was run");
         assert!(expected(&result), "{name}: {:?}", result.map(|_| "made"));
         assert!(grown < SMALL + bytes.len() as u64, "{name}: {} KB", grown >> 10);
     }

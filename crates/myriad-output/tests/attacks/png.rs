@@ -24,8 +24,8 @@ fn header(width: u32, height: u32) -> Chunk {
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
-    packer.write_all(bytes).expect("to memory");
-    packer.finish().expect("to memory")
+    packer.write_all(bytes).expect("compressed bytes");
+    packer.finish().expect("compressed bytes")
 }
 
 /// Returns an image of 16 x 16 pixels with these chunks before its pixels.

@@ -44,7 +44,7 @@ fn explained_lines(http: &str, question: &ExplainedRequest) -> String {
         survey(&crate::registry().parse(&loader, Path::new("/nowhere/nginx.conf"), b""), crate::registry())
             .model;
     let folder = Path::new("/nowhere");
-    let lines = explain(&model, folder, folder, &HashMap::new(), question).expect("a sound configuration");
+    let lines = explain(&model, folder, folder, &HashMap::new(), question).expect("a valid configuration");
     format!("{lines:?}")
 }
 

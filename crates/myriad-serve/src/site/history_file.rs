@@ -172,12 +172,12 @@ mod tests {
     fn what_one_process_has_written_the_next_one_reads() {
         let folder = TestFolder::new("history-file");
         let path = folder.0.join("a.history");
-        let (mut file, mut history) = open(&path).expect("nobody else");
-        assert!(open(&path).is_none(), "one process writes");
+        let (mut file, mut history) = open(&path).expect("no other process has the file open");
+        assert!(open(&path).is_none(), "only one process may write");
         let written = history.set(0, 1_000_000, &Figures { requests: 3, ..Figures::default() });
         file.write(&[written], &log());
         drop(file);
-        let (_file, history) = open(&path).expect("nobody else");
+        let (_file, history) = open(&path).expect("no other process has the file open");
         assert_eq!(known(&history), 1);
         assert_eq!(fs::metadata(&path).expect("a file").len(), history::file_bytes());
     }
@@ -188,9 +188,12 @@ mod tests {
         let path = folder.0.join("a.history");
         for damaged in [b"none of these".to_vec(), vec![0; history::file_bytes() as usize + 1]] {
             fs::write(&path, &damaged).expect("a file");
-            let (_file, history) = open(&path).expect("nobody else");
+            let (_file, history) = open(&path).expect("no other process has the file open");
             assert_eq!(known(&history), 0);
-            assert_eq!(fs::read(folder.0.join("a.history.damaged")).expect("put aside"), damaged);
+            assert_eq!(
+                fs::read(folder.0.join("a.history.damaged")).expect("the damaged file is renamed"),
+                damaged
+            );
         }
     }
 }

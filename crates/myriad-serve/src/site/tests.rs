@@ -67,7 +67,7 @@ fn site_starts_reloads_and_ends() {
     let (drained, is_drained) = channel();
     let drained = Box::new(move || drained.send(()).unwrap_or_default());
     site.reload(&model(""), inherited(), drained).expect("a reload");
-    is_drained.recv_timeout(Duration::from_secs(30)).expect("nobody uses the first configuration");
+    is_drained.recv_timeout(Duration::from_secs(30)).expect("the first configuration is no longer in use");
     site.reopen(Vec::new());
     site.quit();
     site.wait();
@@ -86,7 +86,8 @@ fn each_replaced_configuration_is_heard_of_at_its_own_end() {
         let drained = Box::new(move || drained.send(number).unwrap_or_default());
         site.reload(&model(""), inherited(), drained).expect("a reload");
     }
-    let next = || heard.recv_timeout(Duration::from_secs(30)).expect("one that nobody uses");
+    let next =
+        || heard.recv_timeout(Duration::from_secs(30)).expect("a configuration that is no longer in use");
     let mut others: Vec<_> = (0..4).map(|_| next()).collect();
     others.sort_unstable();
     assert_eq!(others, [0, 2, 3, 4]);
@@ -145,7 +146,7 @@ fn all_configuration_errors_are_reported() {
     };
     let error = RunningSite::start(&model(&[server("a"), server("b")].concat()), inherited())
         .err()
-        .expect("no files");
+        .expect("the files are missing");
     assert!(matches!(&error, StartError::Configuration(errors) if errors.len() >= 2), "{error:?}");
     let message = error.to_string();
     assert!(

@@ -58,11 +58,11 @@ fn site(server: &str) -> Rc<Generation> {
 /// Returns the value of a variable; `None` if it has no value for the request. Also asserts that borrowing the value
 /// gives the same result as appending it.
 pub fn variable_value(exchange: &mut Exchange, name: &str) -> Option<String> {
-    let variable = crate::variables().named(name).unwrap_or_else(|| panic!("${name} is no variable"));
+    let variable = crate::variables().named(name).unwrap_or_else(|| panic!("${name} is not a variable"));
     let Exchange { request, frame } = exchange;
     let mut out = b"before".to_vec();
     let there = variable.append(request, frame, &mut out).unwrap();
-    let written = out.strip_prefix(b"before").expect("what stood there before");
+    let written = out.strip_prefix(b"before").expect("the earlier bytes of the buffer");
     if let Some(ready) = variable.borrow(request) {
         assert_eq!((ready.is_some(), ready.unwrap_or_default()), (there, written), "${name}");
     }

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(queue.take_dropped(), 2);
         assert_eq!(queue.next(), Some(vec![vec![0], vec![1]]));
         queue.push([vec![7]]);
-        assert_eq!(queue.take_dropped(), 1, "a batch that is being sent has its room");
+        assert_eq!(queue.take_dropped(), 1, "a batch that is being sent occupies a slot");
         queue.batch_done();
         queue.push([vec![8]]);
         assert_eq!((queue.next(), queue.take_dropped()), (Some(vec![vec![2], vec![3]]), 0));
@@ -188,7 +188,11 @@ mod tests {
         assert_eq!(lengths.collect::<Vec<_>>(), [2, 2, 1]);
         let queue = SpanQueue::new(1000, 1000, Duration::from_hours(1));
         queue.push([vec![0; MOST_OF_BATCH + 1]]);
-        assert_eq!(queue.next().map(|batch| batch.len()), Some(1), "an interval is not waited for");
+        assert_eq!(
+            queue.next().map(|batch| batch.len()),
+            Some(1),
+            "a batch beyond the maximum size is sent without delay"
+        );
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl<T: Default> TopCounter<T> {
             let entry = TopEntry { weight: self.floor, over: self.floor, value: T::default() };
             self.entries.insert(key.into(), entry);
         }
-        let entry = self.entries.get_mut(key).expect("it was added");
+        let entry = self.entries.get_mut(key).expect("the entry exists");
         entry.weight = entry.weight.saturating_add(weight);
         &mut entry.value
     }

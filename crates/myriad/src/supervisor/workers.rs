@@ -211,7 +211,7 @@ mod tests {
         };
         let pauses: Vec<_> = (0..9).filter_map(|_| pause(Duration::ZERO)).collect();
         assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
-        assert_eq!(pause(STEADY), Some(0), "one that ran for a while is replaced at once");
+        assert_eq!(pause(STEADY), Some(0), "a worker process that ran for some time is replaced immediately");
         assert_eq!(pause(Duration::ZERO), Some(100));
     }
 }

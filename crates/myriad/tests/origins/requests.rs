@@ -142,7 +142,10 @@ fn client_that_stops_sending_is_given_up_though_its_answer_has_begun() {
     });
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
     let end = stream.read_to_end(&mut answer);
-    assert!(!end.is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "still waited for");
+    assert!(
+        !end.is_err_and(|error| error.kind() == ErrorKind::WouldBlock),
+        "the server has not closed the connection"
+    );
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn unread_body_that_trickles_in_is_not_waited_for_longer_than_the_lingering_time
     let began = std::time::Instant::now();
     // Single bytes prevent `client_body_timeout`.
     while stream.write_all(b"x").is_ok() {
-        assert!(began.elapsed() < Duration::from_secs(20), "still waited for");
+        assert!(began.elapsed() < Duration::from_secs(20), "the server has not closed the connection");
         sleep(Duration::from_millis(50));
     }
 }

@@ -118,7 +118,7 @@ impl ServerSite {
             pid = written();
             pid.is_some()
         });
-        pid.expect("waited for")
+        pid.expect("a process ID")
     }
 
     /// Returns the process ID of the started process.
@@ -209,7 +209,7 @@ fn ask(stream: &mut (impl Read + Write), path: &str) -> Option<u16> {
 pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        assert!(Instant::now() < deadline, "timeout while waiting for {what}");
         sleep(Duration::from_millis(10));
     }
 }
@@ -227,7 +227,7 @@ pub(crate) fn upgraded(site: &ServerSite, pid_file: &str, old: u32) -> u32 {
         new = pid(pid_file).filter(|new| *new != old);
         new.is_some() && pid(&format!("{pid_file}.oldbin")) == Some(old)
     });
-    new.expect("waited for")
+    new.expect("a process ID")
 }
 
 pub(crate) fn send(signal: &str, pid: u32) {

@@ -120,7 +120,7 @@ fn a_printed_configuration_runs_by_itself_from_another_folder() {
     let mut print = myriad();
     print.args(["wordpress", "--print", "--root"]).arg(site.path("html")).arg("--prefix").arg(&prefix);
     let printed = print.args(options).output().expect("print");
-    assert!(!prefix.exists(), "printing makes no folder");
+    assert!(!prefix.exists(), "`--print` creates no folder");
     site.write("site.conf", &stdout(&printed));
 
     let mut server = myriad();
@@ -130,10 +130,14 @@ fn a_printed_configuration_runs_by_itself_from_another_folder() {
     let pid = prefix.join("myriad.pid");
     wait_for("the pid file", || {
         let status = child.try_wait().expect("wait");
-        assert!(status.is_none(), "it ended: {}", site.read("stderr"));
+        assert!(status.is_none(), "the server exited: {}", site.read("stderr"));
         pid.exists()
     });
-    assert_eq!(fs::read_to_string(&pid).expect("pid").trim(), child.id().to_string(), "in the foreground");
+    assert_eq!(
+        fs::read_to_string(&pid).expect("pid").trim(),
+        child.id().to_string(),
+        "the started process is the server"
+    );
     assert!(prefix.join("cache/wordpress").is_dir());
     assert_eq!(support::get_path(site.port, "/.git/config"), Some(404));
     send("TERM", child.id());

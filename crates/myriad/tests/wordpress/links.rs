@@ -81,7 +81,7 @@ pub(super) fn serve_folder(
     ]);
     let mut server = KilledServer(command.stderr(errors).spawn().expect("start"));
     wait_for("a server", || {
-        assert!(server.try_wait().expect("wait").is_none(), "it ended: {}", site.read("err"));
+        assert!(server.try_wait().expect("wait").is_none(), "the server exited: {}", site.read("err"));
         site.read("err").contains("  stop ")
     });
     server

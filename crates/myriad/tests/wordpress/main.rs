@@ -87,7 +87,7 @@ fn started(site: &ServerSite, arguments: &[&str]) -> KilledServer {
     server.args(["--listen", &format!("127.0.0.1:{}", site.port)]);
     let mut child = KilledServer(server.stdout(output("out")).stderr(output("err")).spawn().expect("start"));
     wait_for("a server", || {
-        assert!(child.try_wait().expect("wait").is_none(), "it ended: {}", site.read("err"));
+        assert!(child.try_wait().expect("wait").is_none(), "the server exited: {}", site.read("err"));
         site.read("myriad.pid") == format!("{}\n", child.id()) && site.read("err").contains("  stop ")
     });
     child

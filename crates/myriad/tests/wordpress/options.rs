@@ -45,7 +45,7 @@ fn start_is_refused_where_php_fpm_does_not_listen_unless_it_comes_later() {
         assert!(errors.contains(&format!("wordpress: --php {php}")) && errors.contains(part), "{errors}");
         assert!(
             !site.path("dashboard").exists() && !site.path("cache").exists(),
-            "a refused start makes nothing"
+            "a rejected start creates no files"
         );
     }
     let later = started(&site, &["--php", &closed]);

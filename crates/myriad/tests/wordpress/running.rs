@@ -32,7 +32,11 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     for path in ["/cache", "/tops", "/live", "/inspect?url=/", "/api/cache"] {
         assert_eq!(support::get_path(dashboard, path), Some(403), "{path} needs the secret");
     }
-    assert_eq!(support::get_path(site.port, "/cache"), Some(502), "visitors see nothing of it");
+    assert_eq!(
+        support::get_path(site.port, "/cache"),
+        Some(502),
+        "the dashboard is not available at the port of the site"
+    );
 
     assert_eq!(support::get_path(site.port, "/index.php"), Some(502));
     let status = asked(&site, "status");
@@ -61,7 +65,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
         assert!(output.status.success(), "{}", stderr(&output));
     }
     wait_for("another reload", || reloads(2));
-    assert_eq!(support::get_path(dashboard, "/"), Some(200), "a reload keeps its port");
+    assert_eq!(support::get_path(dashboard, "/"), Some(200), "a reload preserves the port of the dashboard");
     assert!(asked(&site, "status").status.success());
     assert_eq!(support::children_of(child.id()), worker);
 
@@ -129,9 +133,13 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
     let errors = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9", "--listen", &port]));
     assert!(errors.contains(&format!("is in use by process {}: stop it with", first.id())), "{errors}");
     assert_eq!(site.read("myriad.pid"), format!("{}\n", first.id()));
-    assert!(asked(&site, "status").status.success(), "the control socket is the first one's");
+    assert!(asked(&site, "status").status.success(), "the control socket still belongs to the first server");
     let tested = command(&site, &["--php", "127.0.0.1:9", "--listen", &port, "-t"]).output().expect("test");
-    assert!(tested.status.success(), "a test takes nothing: {}", stderr(&tested));
+    assert!(
+        tested.status.success(),
+        "a configuration test failed while the server was running: {}",
+        stderr(&tested)
+    );
 
     // Files left by a crash do not prevent the start.
     first.kill().expect("kill");

@@ -56,7 +56,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
         }
     }
     assert_eq!(seen(&site, "www.a.test").1, "of a");
-    assert_eq!((seen(&site, "c.test").0, seen(&site, "127.0.0.1").0), (421, 421), "names of no site");
+    assert_eq!((seen(&site, "c.test").0, seen(&site, "127.0.0.1").0), (421, 421), "host names of no site");
     let listed = |zone: &str| {
         let mut command = myriad();
         command.args(["cache", "ls", "--zone", zone, "-p"]).arg(&site.folder);
@@ -79,11 +79,11 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     let taken = asked(&site, "reload");
     assert!(taken.status.success(), "{}", stderr(&taken));
     assert_eq!(stdout(&taken), format!("process {} reloaded the configuration\n", child.id()));
-    assert_eq!(seen(&site, "c.test").1, "of c", "it is the new configuration that runs");
+    assert_eq!(seen(&site, "c.test").1, "of c", "the new configuration is in effect");
     if cfg!(feature = "tools") {
         check_doctor_of_several_sites(&site);
     }
-    assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
+    assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the other sites keep their pages");
     assert!(asked(&site, "stop").status.success());
     assert!(child.wait().expect("end").success());
     // A site with an access log has its own requests logged, not those of other sites.
@@ -249,7 +249,10 @@ fn pipe_or_link_in_place_of_a_file_of_one_site_stops_no_command_for_the_others()
     };
     assert!(finished("a reload", reload("reload")));
     let one = ["--root", &site.path("b.test").display().to_string(), "--remove-object-cache"];
-    assert!(!finished("a removal", several(&site, &one)), "the pipe is not ours");
+    assert!(
+        !finished("a removal", several(&site, &one)),
+        "a pipe in place of object-cache.php is not removed"
+    );
     let mut import = myriad();
     import.arg("import").arg(site.path("b.test/.htaccess"));
     assert!(!finished("an import", import));

@@ -58,7 +58,7 @@ fn worker_user_differs_from_php_user_and_can_connect_to_php() {
     let worker = support::children_of(server.id())[0];
     assert_eq!((ids(worker, "Uid:"), ids(worker, "Gid:")), (vec![own; 4], vec![PHP; 4]));
     let cache = fs::metadata(site.path("cache/wordpress")).expect("cache");
-    assert_eq!((cache.uid(), cache.mode() & 0o777), (own, 0o700), "PHP cannot write it");
+    assert_eq!((cache.uid(), cache.mode() & 0o777), (own, 0o700), "PHP cannot write to the cache");
     let port = site.port;
     let visitor = std::thread::spawn(move || support::get_path(port, "/index.php"));
     drop(php.accept().expect("a connection of the worker"));
@@ -87,7 +87,7 @@ fn unsuitable_worker_user_is_not_chosen_and_this_is_reported() {
     assert_eq!(stderr(&output).contains("useradd --system"), own == "nobody", "{}", stderr(&output));
 
     chmod(&socket, 0o666);
-    assert_eq!(user(&printed(&[])), format!("{own};"), "a group is taken where it is needed alone");
+    assert_eq!(user(&printed(&[])), format!("{own};"), "no group is chosen if none is needed");
     chmod(&socket, 0o600);
     let output = printed(&[]);
     assert_eq!(user(&output), format!("{php};"));
@@ -103,11 +103,15 @@ fn unsuitable_worker_user_is_not_chosen_and_this_is_reported() {
     assert!(stderr(&output).contains("index.php is not readable for"), "{}", stderr(&output));
     chmod(&socket, 0o660);
     chown(site.path("html/index.php"), Some(PHP), Some(PHP)).expect("chown");
-    assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the group may read it");
+    assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the group may read the file");
     assert_eq!(user(&printed(&["--user", &php])), format!("{php};"));
     fs::remove_file(&socket).expect("remove");
     chown(site.path("html"), None, Some(PHP)).expect("chown");
-    assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the site's group is the likely one");
+    assert_eq!(
+        user(&printed(&[])),
+        format!("{own} {group};"),
+        "the socket will probably have the group of the site"
+    );
 }
 
 #[test]
@@ -171,7 +175,11 @@ fn owner_of_the_folder_counts_where_root_alone_can_replace_it() {
     site.write("html/index.php", "");
     chmod(&folder, 0o750);
     chown(&folder, Some(54_321), Some(54_321)).expect("chown");
-    assert_eq!(user_over_tcp(&site), format!("{own} 54321;"), "the administrator has given it that group");
+    assert_eq!(
+        user_over_tcp(&site),
+        format!("{own} 54321;"),
+        "the group of the folder was chosen by an administrator"
+    );
     // A system group, regardless of its origin.
     chown(&folder, Some(0), Some(id_of("/etc/group", "shadow"))).expect("chown");
     assert!(!user_over_tcp(&site).contains("shadow"), "{}", user_over_tcp(&site));

@@ -63,6 +63,6 @@ mod tests {
             }
         }
         assert_eq!(matching_line(7, b"once", || 3), 3);
-        assert_eq!(matching_line(7, b"once", || 4), 3, "it is not looked for again");
+        assert_eq!(matching_line(7, b"once", || 4), 3, "a remembered value is not searched again");
     }
 }

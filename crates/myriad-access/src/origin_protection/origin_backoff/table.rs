@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(
             table.active_pause("z", b"k", RULES, 2_400),
             None,
-            "the first has said nothing: another may"
+            "another request may fetch, because the first has reported no result"
         );
     }
 

@@ -177,10 +177,10 @@ mod tests {
         let pass = solve(&passes.new_challenge(&mine, NOW));
         let proves = |bearer: &PassBearer<'_>, now| passes.verify(pass.as_bytes(), bearer, now).is_some();
         assert!(proves(&mine, NOW) && proves(&mine, NOW + 59));
-        assert!(!proves(&mine, NOW + 60), "it has expired");
-        assert!(!proves(&mine, NOW - 1), "it holds for longer than passes do");
+        assert!(!proves(&mine, NOW + 60), "the pass has expired");
+        assert!(!proves(&mine, NOW - 1), "the pass is valid for longer than the rules permit");
         let dearer = PassSigner::new(PassRules { bits: 9, ..rules });
-        assert!(dearer.verify(pass.as_bytes(), &mine, NOW).is_none(), "it is worth less");
+        assert!(dearer.verify(pass.as_bytes(), &mine, NOW).is_none(), "the pass has too few bits");
         for other in [
             bearer("192.0.3.0", "a.test", "Firefox"),
             bearer("192.0.2.0", "b.test", "Firefox"),
@@ -207,11 +207,11 @@ mod tests {
         let pass = solve(&open);
         assert!(proves(&pass));
         let shared = PassSigner::new(rules.clone());
-        assert!(shared.verify(pass.as_bytes(), &mine, NOW).is_some(), "the secret is shared");
+        assert!(shared.verify(pass.as_bytes(), &mine, NOW).is_some(), "both servers have the same secret");
         let own = PassSigner::new(PassRules { secret: None, ..rules });
-        assert!(own.verify(pass.as_bytes(), &mine, NOW).is_none(), "another secret");
+        assert!(own.verify(pass.as_bytes(), &mine, NOW).is_none(), "the servers have different secrets");
         let wrong = (0..).map(|number| format!("{open}.{number}")).filter(|text| *text != pass).take(50);
-        assert!(wrong.filter(|text| proves(text)).count() <= 1, "numbers that were not worked for");
+        assert!(wrong.filter(|text| proves(text)).count() <= 1, "wrong solutions are rejected");
         let number = pass.rsplit('.').next().unwrap();
         for made_up in [
             String::new(),

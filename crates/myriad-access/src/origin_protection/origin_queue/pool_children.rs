@@ -99,11 +99,11 @@ mod tests {
     #[test]
     fn children_that_work_for_others_are_not_counted_upon() {
         let of = |active, queued, ours| bound(status(Manager::Static, active, 8, queued), ours);
-        assert_eq!(of(1, 0, 0), Some(8), "who wrote the status works for nobody");
-        assert_eq!(of(4, 0, 3), Some(8), "all that work do so for us");
-        assert_eq!(of(4, 0, 0), Some(5), "three work for somebody else");
+        assert_eq!(of(1, 0, 0), Some(8), "the child that wrote the status is free");
+        assert_eq!(of(4, 0, 3), Some(8), "all active children process requests of this server");
+        assert_eq!(of(4, 0, 0), Some(5), "three children process requests of other clients");
         assert_eq!(of(8, 0, 2), Some(3));
-        assert_eq!(of(8, 0, 20), Some(8), "slots whose visitors still read keep no child");
+        assert_eq!(of(8, 0, 20), Some(8), "slots whose clients still read occupy no child");
     }
 
     #[test]
@@ -129,10 +129,10 @@ mod tests {
                 PoolStatus { max_children_reached: reached, ..status(Manager::OnDemand, 1, total, 0) };
             pools.bound(&[("a".to_owned(), status)], 0)
         };
-        assert_eq!(of(1, 7), Some(4), "what it reached before this began says nothing of now");
+        assert_eq!(of(1, 7), Some(4), "earlier exhaustion is not counted");
         assert_eq!(of(4, 7), Some(8));
-        assert_eq!(of(6, 8), Some(6), "it wanted more than six");
-        assert_eq!(of(2, 8), Some(6), "it may have six again");
+        assert_eq!(of(6, 8), Some(6), "the pool needed more than six children");
+        assert_eq!(of(2, 8), Some(6), "the pool can start six children again");
         assert_eq!(of(7, 8), Some(14), "its configuration has changed");
     }
 

@@ -327,7 +327,7 @@ mod tests {
         assert!(matches!(queue.enter(&rules, PriorityClass::NORMAL), QueueEntry::Full));
         assert!(third.receiver.try_recv().is_err());
         drop(first);
-        let given = third.receiver.try_recv().expect("the slot of who has ended");
+        let given = third.receiver.try_recv().expect("the released slot");
         assert_eq!(queue.active_and_waiting(), (2, 0));
         drop(given);
         assert_eq!(queue.active_and_waiting(), (1, 0));
@@ -347,7 +347,7 @@ mod tests {
                 let slot = turn.receiver.try_recv().ok()?;
                 Some((index, slot))
             });
-            let (index, slot) = called.expect("who is next");
+            let (index, slot) = called.expect("the next waiting request");
             order.push(index);
             held = slot;
         }
@@ -363,13 +363,16 @@ mod tests {
         let mut state = queue.0.lock();
         state.active = 0;
         let soon = Instant::now() + Duration::from_secs(30);
-        let waiter = state.take_next(soon).expect("who is next");
+        let waiter = state.take_next(soon).expect("the next waiting request");
         assert_eq!(waiter.lift_ms, 15_000);
-        assert!(state.waiting[3].len() == 1, "30 s of 60 lift by two classes: not above the first");
+        assert!(
+            state.waiting[3].len() == 1,
+            "30 s of 60 s raise the priority by two classes, which does not precede the first"
+        );
         state.active = 0;
         let mut other = turn_of(&mut state, PriorityClass::parse(b"high").expect("a class"));
         assert!(state.take_next(Instant::now() + Duration::from_secs(46)).is_some());
-        assert!(state.waiting[3].is_empty(), "46 s lift it to the first class, where it came before");
+        assert!(state.waiting[3].is_empty(), "46 s raise it to the first class, where it is the oldest");
         assert!(other.try_recv().is_err());
         drop(state);
         drop((held, last, high));
@@ -405,7 +408,10 @@ mod tests {
         let _held = slot(queue.enter(&rules, PriorityClass::NORMAL));
         let mut normal: Vec<_> = (0..4).map(|_| turn(queue.enter(&rules, PriorityClass::NORMAL))).collect();
         let high: Vec<_> = (0..2).map(|_| turn(queue.enter(&rules, class("high")))).collect();
-        assert!(matches!(queue.enter(&rules, class("high")), QueueEntry::Full), "they are like others");
+        assert!(
+            matches!(queue.enter(&rules, class("high")), QueueEntry::Full),
+            "beyond half of the queue, the high class has no precedence"
+        );
         let waits = |turn: &mut QueueTicket| {
             turn.receiver.try_recv().err() == Some(oneshot::error::TryRecvError::Empty)
         };
@@ -413,7 +419,7 @@ mod tests {
         drop(high);
         assert!(
             turn(queue.enter(&rules, class("high"))).class < PriorityClass::NORMAL,
-            "there is room again"
+            "the queue has space again"
         );
     }
 
@@ -469,6 +475,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(queue.active_and_waiting(), (0, 0), "all is given back");
+        assert_eq!(queue.active_and_waiting(), (0, 0), "all slots and queue entries are released");
     }
 }

@@ -105,7 +105,7 @@ fn no_entry_makes_trouble() {
         assert_ne!(judged, PasswordMatch::Match, "{}", entry.escape_ascii());
         let mut file = b"ann:".to_vec();
         file.extend_from_slice(&entry);
-        let found = crate::password::find(&file, b"ann").expect("the user is there");
+        let found = crate::password::find(&file, b"ann").expect("the user is in the file");
         assert!(entry.starts_with(found));
     }
 }

@@ -142,7 +142,11 @@ mod tests {
         let token = |path: &[u8]| locks.covering_lock(path).map(|(_, lock)| &*lock.token);
         assert_eq!((token(b"/a"), token(b"/a/x/y")), (Some("deep"), Some("deep")));
         assert_eq!((token(b"/b"), token(b"/b/x"), token(b"/ab")), (Some("flat"), None, None));
-        assert_eq!(locks.locks_required_by(b"/b/x", false).len(), 1, "names of the folder change");
+        assert_eq!(
+            locks.locks_required_by(b"/b/x", false).len(),
+            1,
+            "the lock of the folder is required if its names change"
+        );
         assert_eq!(locks.locks_required_by(b"/b/x/y", false).len(), 0);
         assert_eq!(locks.locks_required_by(b"/", true).len(), 0);
     }

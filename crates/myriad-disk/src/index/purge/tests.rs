@@ -77,7 +77,7 @@ fn nothing_that_was_noted_after_all_is_forgotten_when_the_log_is_compacted_whate
         rule(9, PurgeKind::Hard, Some(b"a")),
         exact(7, PurgeKind::Soft, &[9], &[3]),
     ]);
-    assert_eq!(book.keys.keys().min(), Some(&9), "the second purge of everything took what it could");
+    assert_eq!(book.keys.keys().min(), Some(&9), "the purges of all pages remove the earlier exact purges");
     assert_eq!(book.rules.iter().map(|rule| rule.number).collect::<Vec<_>>(), [7, 8, 8, 9, 10]);
     assert_eq!(PurgeSet::read(&book.write()).book, book);
     assert_eq!(examine_purges(&log), (log.len(), true));

@@ -135,7 +135,7 @@ fn random_operations_keep_both_queues_whole() {
                 4 if !stored.is_empty() => {
                     let value = evict(&mut queue);
                     let at = stored.iter().position(|(_, other)| *other == value);
-                    stored.swap_remove(at.expect("what is evicted was there"));
+                    stored.swap_remove(at.expect("the evicted value was stored"));
                 }
                 _ => {}
             }

@@ -118,7 +118,11 @@ mod tests {
         for own in [1, 2] {
             history.set(0, 700_010_000, &Figures { requests: own, ..Figures::default() });
         }
-        assert_eq!(requests(&history, 0, 700_010_000), Some(7), "5 before, 2 by this process");
+        assert_eq!(
+            requests(&history, 0, 700_010_000),
+            Some(7),
+            "5 of an earlier process and 2 of this process"
+        );
     }
 
     #[test]
@@ -127,7 +131,7 @@ mod tests {
         let mut torn = sound.clone();
         let at = offset(1, History::position(1, 700_020_000)) as usize;
         torn[at + 100] ^= 1;
-        let (history, wrong) = read(&torn).expect("all but one");
+        let (history, wrong) = read(&torn).expect("all records except one");
         assert_eq!((wrong, requests(&history, 0, 700_010_000)), (1, Some(5)));
         assert_eq!(requests(&history, 1, 700_020_000), None);
         let mut noise = sound.clone();

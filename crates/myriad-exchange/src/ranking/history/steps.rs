@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(
             shown(&history, 0, 95_000, 135_000),
             [(100_000, Some(1)), (110_000, None), (120_000, Some(3))],
-            "the step that runs is not shown"
+            "the current step is not shown"
         );
     }
 

@@ -65,7 +65,7 @@ mod tests {
         let path = Path::new("/conf/nginx.conf");
         let registry = Registry::new([DirectiveFamily::new("charset", ROWS)], []);
         let parsed = registry.parse(&MemoryLoader::with(path, file), path, b"");
-        let model = build(&parsed, &registry).expect("a sound model");
+        let model = build(&parsed, &registry).expect("a valid configuration");
         model.http.expect("a block").servers[0].locations[0].settings.feature::<CharsetSettings>().clone()
     }
 

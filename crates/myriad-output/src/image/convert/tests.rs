@@ -158,7 +158,7 @@ fn another_format_is_taken_where_it_is_smaller() {
     assert_eq!(
         make(&tiny, ImageKind::Gif, &wish),
         Ok(ConvertedImage::Unchanged),
-        "its own format is smaller"
+        "the original format is smaller"
     );
 }
 
@@ -186,7 +186,7 @@ fn picture_of_a_camera_is_laid_upright_and_loses_what_else_it_holds() {
     assert_eq!(
         make(&bytes, ImageKind::Jpeg, &resize(50, 100)),
         Ok(ConvertedImage::Unchanged),
-        "it is seen 50 wide"
+        "the image is displayed with a width of 50 pixels"
     );
     let made = reencoded_bytes(&bytes, ImageKind::Jpeg, &resize(25, 100));
     assert_eq!(size(ImageKind::Jpeg, &made), (25, 50));

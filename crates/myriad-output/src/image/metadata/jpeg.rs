@@ -90,7 +90,7 @@ mod tests {
             b"\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
         let (_, orientation, laden) = read(&[b"\xff\xd8", &exif[..], FRAME].concat()).unwrap();
         assert_eq!(orientation, 6);
-        assert!(laden, "half of these few bytes is Exif");
+        assert!(laden, "half of the file is Exif data");
         let picture = [b"\xff\xd8", &exif[..], FRAME, &[0; 1000]].concat();
         assert!(!read(&picture).unwrap().2);
     }

@@ -33,5 +33,5 @@ fn location_with_access_rules_is_not_purged_through_another() {
     ] {
         assert_eq!(purges(&server(rules)), 0, "{rules}");
     }
-    assert_eq!(purges(&server("set $a b;")), 1, "it asks nobody");
+    assert_eq!(purges(&server("set $a b;")), 1, "`set` does not restrict access");
 }

@@ -68,14 +68,15 @@ fn fields_read_by_rules_are_found_through_variable_chains() {
         assert!(site(chain, server, KEY).shortcut.is_none(), "{server}");
     }
     let circle = "map $b $a { default $b; } map $a $b { default $a$http_x; }";
-    let fields = site(circle, "", "$host$uri$a").shortcut.expect("a field and no more").parts.len();
+    let fields = site(circle, "", "$host$uri$a").shortcut.expect("the key has only one field").parts.len();
     assert_eq!(fields, 1);
 }
 
 #[test]
 fn a_variable_that_is_set_somewhere_still_shows_the_visitor_s_elsewhere() {
     let server = "location /set { set $http_x mine; }";
-    let fields = site("", server, "$host$uri$http_x").shortcut.expect("a field and no more").parts.len();
+    let fields =
+        site("", server, "$host$uri$http_x").shortcut.expect("the key has only one field").parts.len();
     assert_eq!(fields, 1);
 }
 
@@ -144,7 +145,7 @@ fn the_wordpress_preset_takes_the_short_way() {
     let text = text.join("\n");
     assert!(!text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains("{{")), "{text}");
     let runtime = runtime(&text);
-    assert!(runtime.shortcut.is_some(), "its rules read more than fields");
+    assert!(runtime.shortcut.is_some(), "the rules read values other than header fields");
     let pages = runtime.places.iter().filter(|place| place.shortcut).count();
     assert!(pages >= 3, "{pages} places: pages, PHP, files");
 }
@@ -265,7 +266,7 @@ fn with_variables() -> Vec<(String, &'static str)> {
 
 #[test]
 fn no_directive_that_reads_what_rules_set_lets_requests_take_the_short_way() {
-    assert_eq!(open(""), Some((true, true)), "without the directive there is one");
+    assert_eq!(open(""), Some((true, true)), "without the directive, the shortcut is used");
     let found = with_variables();
     let mut wrong = Vec::new();
     for (name, shape) in &found {

@@ -42,7 +42,7 @@ mod tests {
         let path = Path::new("/conf/nginx.conf");
         let registry = crate::registry();
         let parsed = registry.parse(&MemoryLoader::with(path, format!("http {{ {http} }}")), path, b"");
-        let model = build(&parsed, registry).expect("a sound configuration");
+        let model = build(&parsed, registry).expect("a valid configuration");
         crate::warnings(&model).into_iter().map(|warning| warning.message).collect()
     }
 

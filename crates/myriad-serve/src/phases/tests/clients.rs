@@ -31,7 +31,7 @@ fn address_is_taken_once_and_by_a_location_where_the_server_has_no_rules() {
     assert_eq!(
         send_request(&site, "GET /own", &[("X-Real-IP", "192.0.2.1")]).status,
         404,
-        "let in to no file"
+        "admitted, but there is no file"
     );
     assert_eq!(send_request(&site, "GET /own", &[("X-Real-IP", "192.0.2.2")]).status, 403);
     assert_eq!(send_request(&site, "GET /own", &[]).status, 403);

@@ -71,7 +71,7 @@ fn rewrites_without_an_end_are_a_failure() {
     let site = TestSite::new("", "location / { rewrite ^/(.*)$ /x$1; }");
     let reached = send_request(&site, "GET /", &[]);
     assert_eq!((reached.status, reached.close), (500, true));
-    assert_eq!(reached.uri(), format!("/{}", "x".repeat(11)), "ten rewrites are followed");
+    assert_eq!(reached.uri(), format!("/{}", "x".repeat(11)), "ten rewrite cycles are executed");
 }
 
 #[test]

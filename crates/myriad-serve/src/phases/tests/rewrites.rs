@@ -38,7 +38,7 @@ fn return_of_text_has_the_type_of_the_uri() {
             ("GET", target),
             &[],
         ));
-        let crate::phases::PhaseDecision::Ready(answer) = site else { panic!("nothing is waited for") };
+        let crate::phases::PhaseDecision::Ready(answer) = site else { panic!("the decision is pending") };
         String::from_utf8(answer.media_type.expect("a type").into_owned()).expect("text")
     };
     assert_eq!(typed("/a.css?t=x"), "text/css");

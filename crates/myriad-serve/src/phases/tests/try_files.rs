@@ -64,7 +64,11 @@ fn try_files_result_is_cached_while_valid() {
     let first = send_request(&site, "GET /none", &[]);
     let request = &first.exchange.request;
     let tried = request.site.memo.try_files_result(request.route.place, b"/none", request.received.at_ms);
-    assert_eq!(tried.map(|tried| tried.candidate), Some(None), "the last word");
+    assert_eq!(
+        tried.map(|tried| tried.candidate),
+        Some(None),
+        "no candidate exists, so the last argument applies"
+    );
     assert_eq!((first.status, first.text.as_str()), (200, "page a"));
     let again = send_request(&site, "GET /none", &[]);
     assert_eq!((again.status, again.text.as_str(), again.waited), (200, "page a", false));

@@ -204,7 +204,7 @@ mod tests {
             several_sites_error.contains("as in `myriad doctor http://shop.a.test/`"),
             "{several_sites_error}"
         );
-        assert_eq!(site_of(vec![site("a.test")], None).expect("the only one").names, ["a.test"]);
+        assert_eq!(site_of(vec![site("a.test")], None).expect("the only site").names, ["a.test"]);
         assert_eq!(lines.map(plain), [None, Some("shop.a.test"), None, Some("c.test"), None]);
     }
 }

@@ -178,7 +178,8 @@ mod tests {
     fn site_is_no_root() {
         let site = std::env::temp_dir().join(format!("myriad-tune-site-{}", std::process::id()));
         std::fs::create_dir_all(site.join("wp-includes")).expect("a folder");
-        let error = parsed(&["--root", &site.display().to_string()]).expect_err("no root");
+        let error = parsed(&["--root", &site.display().to_string()])
+            .expect_err("a site is not accepted as root folder");
         assert!(error.contains("specify it with --site"), "{error}");
         std::fs::remove_dir_all(&site).expect("removed");
     }

@@ -100,7 +100,7 @@ fn stage_is_let_go_of_where_no_figure_comes_any_more() {
     assert_eq!(
         (runtime.pressure.stage(), zone.cap() as u64),
         (PressureStage::Refusing, MIB),
-        "single failed measurements change nothing"
+        "single failed measurements do not change the stage"
     );
     watch.check_once(&runtime, Some(1));
     assert_eq!((runtime.pressure.stage(), zone.cap() as u64), (PressureStage::Normal, 64 * MIB));
