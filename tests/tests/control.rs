@@ -81,7 +81,7 @@ fn pages_are_listed_and_shown_as_they_are() {
     assert_eq!(server.get("/a").cache(), "HIT");
     assert!(
         told(&server, &["cache", "show", "httpGETlocalhost/a"]).contains("  hits      2"),
-        "`cache show` does not count as a hit"
+        "looking is no hit"
     );
     assert_eq!(refused(&server, &["cache", "show", "httpGETlocalhost/c"]).0, Some(2));
 }
@@ -106,7 +106,7 @@ fn pages_requested_with_port_are_listed_with_port() {
     server.restart(Signal::QUIT);
     wait_for("the port is known from the file", || named(&server, "http://localhost:8080/a") == 1);
     let purged = told(&server, &["purge", "http://localhost:8080/a"]);
-    assert!(purged.contains('3'), "a purge covers the page for all ports: {purged}");
+    assert!(purged.contains('3'), "a purge is of a page, whatever the port: {purged}");
     assert_eq!(refused(&server, &["cache", "ls"]).0, Some(2));
 }
 
@@ -184,7 +184,7 @@ fn requests_are_counted_by_what_the_cache_did() {
     let requests = |text: &str| {
         text.split("\"requests\":").nth(1).and_then(|rest| rest.split('}').next()).map(str::to_owned)
     };
-    assert_eq!(requests(&later), requests(&counts), "a reload preserves the counts");
+    assert_eq!(requests(&later), requests(&counts), "a reload keeps them");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn off_and_another_path_are_heeded() {
 fn a_crowd_of_commands_is_bounded_and_all_are_answered() {
     let (server, _origin) = SITE.start(|call| call.answer("", "page"));
     // Idle connections occupy the slots; each connection that is closed for this reason is replaced by another.
-    let sit = || UnixStream::connect(server.path("myriad.sock")).expect("a control connection");
+    let sit = || UnixStream::connect(server.path("myriad.sock")).expect("a seat");
     let mut silent: Vec<_> = (0..8).map(|_| sit()).collect();
     wait_for("all seats to be taken", || {
         silent.push(sit());
@@ -560,4 +560,29 @@ fn leaks_are_listed_and_forgiven() {
     assert!(text.contains("no finding of the leak guard for \"localhost/b\""), "{text}");
     assert_eq!(told(&server, &["cache", "leaks", "--forgive", "localhost/a"]), "");
     assert_eq!(refused(&server, &["cache", "leaks"]).0, Some(2));
+}
+
+#[test]
+fn page_with_values_of_two_visitors_is_not_stored_until_it_is_forgiven() {
+    let rules = "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP; fastcgi_cache_valid 200 1h;";
+    let (server, _origin) = Cached { server: rules, ..SITE }.start(|call| {
+        let text = format!("cookies: {}", call.param("HTTP_COOKIE"));
+        call.answer("Content-Type: text/plain", text);
+    });
+    let visit = |name: &str, address: &str| {
+        let cookie = format!("name={name}");
+        server.fetch(&Request::get("/a").field("Cookie", &cookie).field("X-Real-IP", address))
+    };
+    let leaks = || String::from_utf8_lossy(&command(&server, &["cache", "leaks"]).stdout).into_owned();
+    visit("Margarete", "192.0.2.1");
+    wait_for("the first confirmation", || leaks().contains("confirmed"));
+    assert!(!leaks().contains("not stored for"), "{}", leaks());
+    wait_for("the second confirmation", || {
+        visit("Wilhelmine", "192.0.2.2");
+        leaks().contains("in the body, not stored for ")
+    });
+    // Visitors without cookies would fill the cache.
+    assert_eq!([server.get("/a").cache(), server.get("/a").cache()], ["MISS", "MISS"]);
+    told(&server, &["cache", "leaks", "--forgive", "localhost/a"]);
+    wait_for("the page", || server.get("/a").cache() == "HIT");
 }

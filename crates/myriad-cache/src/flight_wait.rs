@@ -7,7 +7,7 @@ use std::time::Duration;
 use myriad_access::origin_protection::origin_queue::set_retry_after;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
-use myriad_policy::{CacheStatus, RefreshFailure};
+use myriad_policy::{CacheStatus, RefreshFailure, StoreRefusal};
 use myriad_store::{FlightEnd, FlightHead, FlightReader};
 use tokio::sync::oneshot;
 
@@ -59,15 +59,10 @@ async fn lead(
     stale: Option<Page>,
 ) -> JourneyStep {
     match report.await {
-        Ok(FetchReport::Admitted(head, leak)) => {
+        Ok(FetchReport::Admitted(head)) => {
             exchange.request.origin_mut().head = Some(head);
             exchange.request.cache.lookup.fetched = true;
-            let next = wait(exchange, cached, reader, stale, None).await;
-            if let Some(reason) = leak.reason() {
-                exchange.request.cache.report.reason = Some(reason);
-                exchange.request.cache.report.stored = false;
-            }
-            next
+            wait(exchange, cached, reader, stale, None).await
         }
         Ok(FetchReport::Confirmed) => {
             exchange.request.cache.report.status = Some(CacheStatus::Revalidated);
@@ -112,9 +107,17 @@ async fn wait(
         // As configured by the lock timeout, this request is sent to the origin and its response is not stored.
         return JourneyStep::Pass(PassReason::LockTimeout);
     };
+    let end = match &head {
+        FlightHead::Head(meta) => whole(exchange, meta.view(), &mut reader).await,
+        _ => None,
+    };
+    // The body contains data of the visitor. Only the request that started the fetch gets it.
+    if reader.is_withdrawn() {
+        exchange.request.cache.report.reason = Some(StoreRefusal::Leak.as_str());
+    }
     match head {
         FlightHead::Object(page) => JourneyStep::Serve(page, status),
-        FlightHead::Head(meta) => match whole(exchange, meta.view(), &mut reader).await {
+        FlightHead::Head(meta) => match end {
             Some(FlightEnd::Object(page)) => JourneyStep::Serve(page, status),
             // The body turned out to be for one client.
             Some(FlightEnd::Uncacheable) => JourneyStep::Pass(PassReason::NotShared),
@@ -202,7 +205,7 @@ fn streaming(
 ) -> ContentResponse {
     let origin = cached.origin;
     let mut answer = page::answer_of_head(meta);
-    exchange.request.cache.report.stored = true;
+    exchange.request.cache.report.stored = !reader.is_withdrawn();
     origin_fields::show_head(&mut exchange.request, meta);
     answer.own_head = origin.answer.passes_head;
     let length = reader.announced();

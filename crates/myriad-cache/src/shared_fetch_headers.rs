@@ -103,7 +103,7 @@ pub(crate) fn omits_own_fields(
 }
 
 /// Returns whether the request may be sent to the origin twice.
-fn is_repeatable(request: &Request) -> bool {
+pub(crate) fn is_repeatable(request: &Request) -> bool {
     request.route.as_get || matches!(request.received.head.method(), Method::Get | Method::Head)
 }
 

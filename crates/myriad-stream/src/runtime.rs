@@ -143,10 +143,10 @@ impl StreamRuntime {
     }
 
     /// Starts to resolve the host names of groups periodically, unless another worker does. Failures are passed to
-    /// `log_unresolved`.
-    pub fn start_resolving(&self, log_unresolved: &UnresolvedLogger) {
+    /// `tell`.
+    pub fn start_resolving(&self, tell: &UnresolvedLogger) {
         for group in self.groups.values() {
-            group.group.follow_names(log_unresolved);
+            group.group.follow_names(tell);
         }
     }
 

@@ -9,7 +9,7 @@ use myriad_tests::{Answer, Cached, Call, Client, Gate, Origin, Request, Server, 
 
 use super::with;
 
-const RULES: &str = "fastcgi_cache_valid 1h; add_header Why $upstream_cache_reason always; location = /status { stub_status; }";
+const RULES: &str = "fastcgi_cache_valid 1h; add_header Why $upstream_cache_reason always; location = /status { stub_status; } location /api/ { api; }";
 const COOKIE: &str = "name=Margarete; theme=dark";
 
 /// Returns the value of the cookie `name`; `nobody` without one.
@@ -34,6 +34,12 @@ fn why(answer: &Answer) -> &str {
 
 fn log(server: &Server) -> String {
     std::fs::read_to_string(server.path("error.log")).expect("a log")
+}
+
+/// Waits until the list of leaks contains a finding in this state.
+fn wait_for_finding(server: &Server, state: &str) {
+    let state = format!("\"state\":\"{state}\"");
+    wait_for(&state, || server.get("/api/leaks").text().contains(&state));
 }
 
 /// Waits until `count` clients wait for a response, in addition to the request that asks for this number.
@@ -176,7 +182,50 @@ fn fields_of_a_confirmation_are_examined() {
     assert_eq!(server.get("/").field("X-Name"), Some("nobody"));
     wait_for("the expiry", || server.fetch(&known("/")).cache() != "HIT");
     server.log_has("value of the request's cookie \"name\" in field X-Name");
+    wait_for_finding(&server, "confirmed");
     assert_eq!(server.get("/").field("X-Name"), Some("nobody"));
+}
+
+#[test]
+fn response_that_cannot_be_compared_verifies_nothing() {
+    for fault in ["status", "length", "coding"] {
+        let (server, _origin) = with(RULES).start(move |call| {
+            if call.has("HTTP_COOKIE") {
+                return greet(call);
+            }
+            match fault {
+                "status" => call.answer("Status: 404\nContent-Type: text/html", "<body>nothing"),
+                "length" => call.answer("Content-Type: text/html\nContent-Length: 1000", "<body>Hello"),
+                _ => call.answer("Content-Type: text/html\nContent-Encoding: unknown", "Hello"),
+            }
+        });
+        assert_eq!(why(&server.fetch(&known("/account"))), "leak");
+        wait_for_finding(&server, "unverified");
+    }
+}
+
+#[test]
+fn verification_whose_response_is_too_long_for_memory_is_completed() {
+    let (server, _origin) = Cached { zone: "max_size=0", ..with(RULES) }.start(|call| {
+        let is_anonymous = !call.has("HTTP_COOKIE");
+        greet(call);
+        if is_anonymous {
+            call.send("text ".repeat(4 << 20));
+        }
+    });
+    assert_eq!(why(&server.fetch(&known("/account"))), "leak");
+    wait_for_finding(&server, "confirmed");
+}
+
+#[test]
+fn client_that_copies_text_of_pages_keeps_few_of_them_out_of_the_cache() {
+    let page = |call: &mut Call| call.answer("Content-Type: text/html", "<body>An article about Margarete.");
+    let (server, _origin) = with(RULES).start(page);
+    for number in 0..16 {
+        assert_eq!(why(&server.fetch(&known(&format!("/{number}")))), "leak");
+    }
+    assert_eq!(why(&server.fetch(&known("/16"))), "leak");
+    assert_eq!((server.get("/16").cache(), server.get("/16").cache()), ("MISS", "HIT"));
 }
 
 #[test]

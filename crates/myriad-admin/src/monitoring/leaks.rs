@@ -36,14 +36,15 @@ impl Administrator {
 }
 
 fn report(zone: &str, finding: LeakFinding) -> LeakReport {
+    let wall_ms = myriad_net::clock::to_wall_ms;
     LeakReport {
-        at_ms: finding.at_ms,
+        at_ms: wall_ms(finding.at_ms),
         zone: zone.to_owned(),
         page: finding.page,
         what: finding.what,
         state: finding.state.as_str().to_owned(),
-        until_ms: finding.until_ms,
+        until_ms: if finding.until_ms == 0 { 0 } else { wall_ms(finding.until_ms) },
         count: finding.count,
-        now_ms: myriad_net::clock::now_ms(),
+        now_ms: wall_ms(myriad_net::clock::now_ms()),
     }
 }

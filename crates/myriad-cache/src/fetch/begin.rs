@@ -3,7 +3,7 @@
 use myriad_http::Known;
 use myriad_log::LogLevel;
 use myriad_policy::CacheStatus;
-use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
+use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
 use myriad_upstream::{OriginRequest, RequestPayload};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -12,11 +12,12 @@ use super::abort::reject_fetch;
 use super::job::{FetchGoal, FetchJob, NextCause};
 use super::report::{FetchReport, Reporter};
 use super::run::{NextFetch, run};
+use super::verify::verify;
 use crate::adaptive_validity::NoiseCheck;
 use crate::companion::CompanionFetch;
 use crate::early_refresh::RefreshPermit;
 use crate::journey_step::CacheContext;
-use crate::leak_guard::{self, FetchGuard, Verification};
+use crate::leak_guard::FetchGuard;
 use crate::other_codings;
 use crate::page;
 use crate::shared_fetch_headers;
@@ -70,20 +71,19 @@ fn start_next(NextFetch { mut exchange, held, cause }: NextFetch) {
     let zone = &cached.cache.zone;
     let now = myriad_net::clock::now_ms();
     let Some(fetching) = zone.fetches.try_begin() else { return };
-    let (writer, cause) = match cause {
+    match cause {
         NextCause::NoiseCheck(page, check) => {
             let address = Some(page::address_of(&exchange.request));
             let Some(writer) = zone.zone.begin_refresh(&page, now, cached.lease_ms(), address) else {
                 return;
             };
-            (writer, FetchCause::NoiseCheck(check))
+            let cause = FetchCause::NoiseCheck(check);
+            begin(&mut exchange, cached, (writer, FetchAdmission::Now(fetching)), cause);
         }
         NextCause::Verification(verification) => {
-            let writer = zone.zone.fetch_unshared(KeyRef::new(&exchange.request.cache.key), now);
-            (writer, FetchCause::Verification(verification))
+            tokio::task::spawn_local(Box::pin(verify(exchange, held, fetching, verification)));
         }
-    };
-    begin(&mut exchange, cached, (writer, FetchAdmission::Now(fetching)), cause);
+    }
 }
 
 /// Reason for a fetch.
@@ -96,8 +96,6 @@ enum FetchCause {
     Early(RefreshPermit),
     /// The page was just fetched, and differs from the page before.
     NoiseCheck(NoiseCheck),
-    /// The response to a visitor contained a value of the visitor.
-    Verification(Verification),
 }
 
 /// Data of a [`FetchCause`].
@@ -106,7 +104,6 @@ struct CauseParts {
     reporter: Reporter,
     permit: Option<RefreshPermit>,
     noise_check: Option<NoiseCheck>,
-    verification: Option<Verification>,
 }
 
 impl FetchCause {
@@ -117,7 +114,6 @@ impl FetchCause {
             Self::Expiry => none,
             Self::Early(permit) => CauseParts { permit: Some(permit), ..none },
             Self::NoiseCheck(check) => CauseParts { noise_check: Some(check), ..none },
-            Self::Verification(verification) => CauseParts { verification: Some(verification), ..none },
         }
     }
 }
@@ -130,7 +126,7 @@ fn begin(
     (writer, entry): (FlightWriter<PageMeta>, FetchAdmission),
     cause: FetchCause,
 ) -> Option<JoinHandle<()>> {
-    let CauseParts { reporter, permit, noise_check, verification } = cause.into_parts();
+    let CauseParts { reporter, permit, noise_check } = cause.into_parts();
     let CacheContext { origin, cache } = cached;
     let Ok(chosen) = group::target_of_place(exchange, origin) else {
         writer.fail(StoreFailure(502));
@@ -146,10 +142,7 @@ fn begin(
     };
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
-    let shared_headers = match &verification {
-        Some(_) => Some(leak_guard::anonymous_fields(&exchange.request, cache)),
-        None => shared_fetch_headers::of(&exchange.request, cache, writer.previous()),
-    };
+    let shared_headers = shared_fetch_headers::of(&exchange.request, cache, writer.previous());
     let purpose = FetchPurpose::Store {
         confirms: confirmable,
         replacement_fields: shared_headers.as_ref().map(|told| &told.fields),
@@ -167,11 +160,7 @@ fn begin(
             return None;
         }
     };
-    let guard = match verification {
-        // The configuration sends a value to the origin in another way: nothing can be verified.
-        Some(verification) => Some(FetchGuard::of_verification(verification, &request)?),
-        None => FetchGuard::of(&exchange.request, cache, &request),
-    };
+    let guard = FetchGuard::of(&exchange.request, cache, &request);
     exchange.request.count_fetch();
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);

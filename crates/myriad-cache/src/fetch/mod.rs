@@ -4,6 +4,7 @@
 //! begin -> run: waits for a slot among the zone's fetches, sends the request to the origin
 //!           -> store_decision: may the response be stored? -> store: the body, to the zone and the waiters
 //!                \-- confirmed, refused or failed: the waiters and the client are notified
+//! verify: fetches a page once more, without storing the response, to find out whether a leak is a coincidence
 //! ```
 
 mod abort;
@@ -14,6 +15,7 @@ mod report;
 mod run;
 mod store;
 mod store_decision;
+mod verify;
 
 pub(crate) use begin::{start, start_early, start_in_background};
 pub(crate) use no_response::{NoResponse, failure, is_of_the_origin};

@@ -5,13 +5,12 @@ use myriad_upstream::OriginResponse;
 use tokio::sync::oneshot;
 
 use super::no_response::NoResponse;
-use crate::leak_guard::LeakNotice;
 
 /// Result of a fetch, sent to the request that started it. After `Admitted` and `Confirmed`, that request reads the
 /// page in flight like all waiters.
 pub(crate) enum FetchReport {
-    /// The page is being stored. Contains the origin's head, with its cookies, and the notice of a leak in the body.
-    Admitted(ResponseHead, LeakNotice),
+    /// The page is being stored. Contains the origin's head, with its cookies.
+    Admitted(ResponseHead),
     /// The origin has confirmed the stored page with a 304.
     Confirmed,
     /// The origin has confirmed the stored page, but the 304 has private fields: the client's own request must be sent.

@@ -25,7 +25,7 @@ use myriad_origin::group;
 use myriad_store::page::{FetchAdmission, PageMeta};
 
 /// Reason why a fetch has no response.
-enum FetchError {
+pub(super) enum FetchError {
     /// No slot among the zone's fetches became free in time.
     Denied,
     /// The upstream group could not be determined; the status for clients.
@@ -36,7 +36,7 @@ enum FetchError {
 
 /// Waits for a slot among the zone's fetches, up to the connect timeout, then sends the request to the origin. `waits`
 /// is true if a client waits for the response.
-async fn send_request(
+pub(super) async fn send_request(
     exchange: &mut Exchange,
     place: &Arc<OriginPlace>,
     entry: FetchAdmission,
@@ -73,7 +73,11 @@ async fn poll_while_awaited<T>(
 }
 
 /// Records the result of a fetch for `origin_backoff`, if the origin responded or caused the failure.
-fn note(request: &Request, cached: CacheContext<'_>, answered: &Result<FetchedResponse, FetchError>) {
+pub(super) fn note(
+    request: &Request,
+    cached: CacheContext<'_>,
+    answered: &Result<FetchedResponse, FetchError>,
+) {
     match answered {
         Ok(answered) => origin_protection::note(request, cached, Ok(&answered.response.head)),
         Err(FetchError::Failed(error)) if is_of_the_origin(error) => {

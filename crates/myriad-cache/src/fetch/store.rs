@@ -109,7 +109,7 @@ pub(super) async fn store(
         length: if coding.is_some() || cutting.is_some() { None } else { length },
     };
     let writer = writer.admit(admission);
-    report(reporter, varies.map_or(FetchReport::Admitted(head, guard.notice()), FetchReport::OtherVariant));
+    report(reporter, varies.map_or(FetchReport::Admitted(head), FetchReport::OtherVariant));
     let incoming = IncomingBody { body, length, pace, fetching, decoder: coding.and_then(page::decoder) };
     let stages = BodyStages { exchange, cache: cached.cache, cutting: cutting.as_mut(), guard: &mut guard };
     let mut writer = receive_body(stages, writer, incoming).await?;
@@ -125,9 +125,10 @@ pub(super) async fn store(
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
         return None;
     }
-    if guard.is_private(&exchange.request, cached.cache) {
+    if guard.forbids_storing(&exchange.request, cached.cache) {
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
-        return guard.finish(&exchange.request, cached.cache, &lifetime, status).map(NextCause::Verification);
+        let verification = guard.verification(&exchange.request, cached.cache, &lifetime, status);
+        return verification.map(NextCause::Verification);
     }
     let fetched = Fetched { requested_at, shows_counters: state.counters, check: noise_check };
     let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, fetched);

@@ -50,9 +50,9 @@ pub(super) async fn judge(
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
     let status = response.head.status;
     if sought.conditional && status == 304 {
-        let result = confirm(exchange, cached, writer, &mut sought, &response.head, arrival);
+        let (result, verification) = confirm(exchange, cached, writer, &mut sought, &response.head, arrival);
         report(reporter, result);
-        return None;
+        return verification.map(NextCause::Verification);
     }
     // True to retain the stored page instead of the response, which would be stored otherwise (`*_cache_use_stale
     // http_404`): the page remains usable for the next failure. The waiters' own requests would get the same response,
@@ -75,7 +75,7 @@ pub(super) async fn judge(
     let selection =
         page::selection(fields, &cache.rules, requested, shared_headers, sought.is_for_other_codings);
     let admission = admission(exchange, cached, &response.head, &sought, arrival);
-    let (admission, guard, verification) =
+    let GuardedAdmission { admission, guard, verification, pass_ms } =
         guarded_admission(&exchange.request, cache, &response.head, admission, sought.guard.take());
     match admission {
         Admission::Store(_) if stays => {
@@ -83,7 +83,8 @@ pub(super) async fn judge(
             report(reporter, FetchReport::Refused(response, "use_stale"));
         }
         Admission::Refuse(why) => {
-            reject_response(exchange, cached, writer, &sought, (status, why), arrival.now);
+            let pass = (arrival.now, pass_ms.unwrap_or(why.hit_for_miss_ms()));
+            reject_response(exchange, cached, writer, &sought, (status, why), pass);
             report(reporter, refused(response, why.as_str()));
         }
         Admission::Store(_) if page::is_too_long(selection.as_ref()) => {
@@ -116,30 +117,49 @@ pub(super) async fn judge(
             return next.filter(|_| !sought.own_request);
         }
     }
-    verification.map(NextCause::Verification)
+    verification.filter(|_| !sought.own_request).map(NextCause::Verification)
 }
 
-/// Refuses an admitted response if a field contains data of the visitor, or if an earlier leak of the page was confirmed.
-/// Returns the guard of its body, and the verification that a leak needs.
+/// Decision about a response, with the search for data of the visitor.
+struct GuardedAdmission {
+    admission: Admission,
+    /// Guard of the body of an admitted response.
+    guard: ResponseGuard,
+    /// Verification that a leak in a field needs.
+    verification: Option<Verification>,
+    /// Time in milliseconds for which requests for the page do not wait for each other after a leak; `None` without one.
+    pass_ms: Option<u64>,
+}
+
+/// Refuses an admitted response if a field contains data of the visitor, or if the page is quarantined.
 fn guarded_admission(
     request: &Request,
     cache: &CachePlace,
     head: &ResponseHead,
     admission: Admission,
     guard: Option<FetchGuard>,
-) -> (Admission, ResponseGuard, Option<Verification>) {
-    let (Admission::Store(lifetime), Some(guard)) = (&admission, guard) else {
-        return (admission, ResponseGuard::off(), None);
+) -> GuardedAdmission {
+    let decided = |admission| GuardedAdmission {
+        admission,
+        guard: ResponseGuard::default(),
+        verification: None,
+        pass_ms: None,
     };
-    let refusal = Admission::Refuse(StoreRefusal::Leak);
-    if cache.zone.leaks.is_quarantined(&request.cache.key, myriad_net::clock::now_ms()) {
-        return (refusal, ResponseGuard::off(), None);
+    let (Admission::Store(lifetime), Some(guard)) = (&admission, guard) else { return decided(admission) };
+    let refused = decided(Admission::Refuse(StoreRefusal::Leak));
+    if cache.zone.leaks.is_quarantined(&leak_guard::page_of(request), myriad_net::clock::now_ms()) {
+        return refused;
     }
     match guard.examine(request, cache, head) {
-        Ok(guard) => (admission, guard, None),
+        Ok(guard) => GuardedAdmission { guard, ..decided(admission) },
         Err(leak) => {
-            leak_guard::report(request, cache, &leak);
-            (refusal, ResponseGuard::off(), Verification::of(request, cache, leak, lifetime, head.status))
+            let pass_ms = Some(leak_guard::report(request, cache, &leak));
+            let facts = (head.status, lifetime.valid_ms);
+            GuardedAdmission {
+                verification: Verification::of(request, cache, leak, facts),
+                pass_ms,
+                ..refused
+            }
         }
     }
 }
@@ -162,7 +182,7 @@ fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
 }
 
 /// Confirms the stored page by the head of a 304 response. Older entries are removed if the 304 shows that the page is
-/// no longer valid.
+/// no longer valid. Also returns the verification that a leak in a field of the 304 needs.
 fn confirm(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -170,19 +190,22 @@ fn confirm(
     sought: &mut FetchGoal,
     head: &ResponseHead,
     arrival: Arrival,
-) -> FetchReport {
+) -> (FetchReport, Option<Verification>) {
     let cache = cached.cache;
     // The fields of the 304 replace those of the page.
     let examined = sought.guard.take().map(|guard| guard.examine(&exchange.request, cache, head));
     if let Some(Err(leak)) = examined {
         leak_guard::report(&exchange.request, cache, &leak);
+        let stored = writer.previous().map(|page| (page.meta().status, page.meta().lifetime().valid_ms));
         writer.uncacheable(arrival.now, 0);
-        return FetchReport::Unconfirmed;
+        let facts = stored.filter(|_| !sought.own_request);
+        let verification = facts.and_then(|facts| Verification::of(&exchange.request, cache, leak, facts));
+        return (FetchReport::Unconfirmed, verification);
     }
     let stored = writer.previous().map_or(200, |page| page.meta().status);
     let rules = validity::rules(exchange, cache, head, stored);
     let generation = writer.generation();
-    match revalidate::confirm(exchange, cached, &rules, writer, head, arrival) {
+    let result = match revalidate::confirm(exchange, cached, &rules, writer, head, arrival) {
         Confirmation::Page => FetchReport::Confirmed,
         Confirmation::Personal(why) => {
             if why.is_some_and(|why| invalidates_stored_page(304, why, false, sought.own_request)) {
@@ -190,18 +213,19 @@ fn confirm(
             }
             FetchReport::Unconfirmed
         }
-    }
+    };
+    (result, None)
 }
 
 /// Releases the waiters for a response that is not stored, and removes the stored page if the response shows that the
-/// page is no longer valid.
+/// page is no longer valid. For `pass_ms` milliseconds from `now`, requests for the page do not wait for each other.
 fn reject_response(
     exchange: &mut Exchange,
     CacheContext { origin, cache }: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     sought: &FetchGoal,
     (status, why): (u16, StoreRefusal),
-    now: u64,
+    (now, pass_ms): (u64, u64),
 ) {
     let is_named = cache.rules.use_stale.on_status(status);
     let stays = sought.usable_page && is_named;
@@ -215,7 +239,7 @@ fn reject_response(
         if !is_named && invalidates_stored_page(status, why, of_the_answer, sought.own_request) {
             remove_older_entries(exchange, cache, writer.generation());
         }
-        writer.uncacheable(now, why.hit_for_miss_ms());
+        writer.uncacheable(now, pass_ms);
     }
 }
 

@@ -1,32 +1,24 @@
 //! Search for values of a visitor in the head of a response.
 
-use std::sync::LazyLock;
-
 use memchr::memmem;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_policy::{
-    Leak, LeakKind, LeakScanner, PersonalCookies, PrivateInput, PrivateValue, SentCookies, VaryRule,
-    private_values,
+    Leak, LeakKind, LeakScanner, PrivateInput, PrivateValue, SentCookies, VaryRule, private_values,
 };
 use myriad_upstream::OriginRequest;
 
-use super::excuses::Excuses;
-use super::response_guard::{LeakNotice, ResponseGuard};
-use super::verification::Verification;
+use super::SESSIONS;
+use super::findings::is_coincidence;
+use super::response_guard::ResponseGuard;
 use crate::page;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
-
-/// Names of session cookies.
-static SESSIONS: LazyLock<PersonalCookies> = LazyLock::new(PersonalCookies::builtin_sessions);
 
 /// Values of a visitor that the response to a fetch must not contain.
 pub(crate) struct FetchGuard {
     values: Vec<PrivateValue>,
     /// Cookies that the origin receives.
     cookies: SentCookies,
-    /// Set if the values are those of an earlier request, and this one does not contain them.
-    verification: Option<Verification>,
 }
 
 impl FetchGuard {
@@ -51,15 +43,7 @@ impl FetchGuard {
             session: sent.iter().any(|pair| SESSIONS.matches_set_cookie(pair).is_some()),
             any: !sent.is_empty() || fields.known(Known::Authorization).is_some_and(is_sent),
         };
-        Some(Self { values, cookies, verification: None })
-    }
-
-    /// Returns the guard of a request that verifies a finding; `None` if the request still contains the value.
-    pub(crate) fn of_verification(verification: Verification, sent: &OriginRequest) -> Option<Self> {
-        let has_value = verification.values.iter().any(|value| value.occurs_in(sent.head()));
-        let values = verification.values.clone();
-        let cookies = SentCookies { session: false, any: verification.kind == LeakKind::LoggedIn };
-        (!has_value).then_some(Self { values, cookies, verification: Some(verification) })
+        Some(Self { values, cookies })
     }
 
     /// Searches the fields of a response, and returns the guard of its body; the leak if a field contains a value.
@@ -73,23 +57,16 @@ impl FetchGuard {
             self.remove_variants(&head.fields);
         }
         let search = LeakScanner::new(self.values, &head.fields, &SESSIONS, self.cookies);
-        let mut verification = self.verification;
-        let excuses = Excuses { request, cache, verification: verification.as_ref() };
-        let in_field = search
-            .as_ref()
-            .and_then(|search| search.find_in_fields(&head.fields, |kind, value| excuses.has(kind, value)));
-        match (in_field, &mut verification) {
-            (Some(leak), None) => return Err(leak),
-            (Some(_), Some(verification)) => verification.is_coincidence = true,
-            (None, _) => {}
-        }
-        if let Some(verification) = &mut verification {
-            verification.is_comparable = head.status == verification.status;
+        let in_field = search.as_ref().and_then(|search| {
+            search.find_in_fields(&head.fields, |kind, value| is_coincidence(request, cache, kind, value))
+        });
+        if let Some(leak) = in_field {
+            return Err(leak);
         }
         // A body that is stored in the coding of the origin is decoded for the search only.
         let is_coded = page::removed_coding(request, head).is_none();
         let decoder = page::origin_coding(head).filter(|_| is_coded).and_then(page::decoder);
-        Ok(ResponseGuard { search, decoder, verification, found: None, notice: LeakNotice::default() })
+        Ok(ResponseGuard { search, decoder, found: None })
     }
 
     /// Removes the values of fields by which the response varies: visitors with different values share no page.

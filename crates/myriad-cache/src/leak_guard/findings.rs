@@ -1,29 +1,63 @@
 //! Records of leaks: log messages, findings, and quarantined pages.
 
 use myriad_log::LogLevel;
-use myriad_policy::{Leak, LeakKind, Lifetime};
+use myriad_policy::{Leak, LeakKind, StoreRefusal};
 use myriad_store::KeyRef;
 
-use crate::other_codings;
+use crate::{other_codings, page};
 use myriad_admin::protocol::escape_bytes;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
+use myriad_store::page::{LeakedPage, LeakedValue};
 
-/// Minimum and maximum time in milliseconds for which a page with a confirmed finding is not stored.
+/// Minimum and maximum time in milliseconds for which a page with confirmed leaks is not stored.
 const QUARANTINE_MS: (u64, u64) = (60_000, 3_600_000);
 /// Maximum length in bytes of names and paths in findings.
 const MAX_NAME: usize = 256;
 
-/// Records a leak, and logs it without the value.
-pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) {
+/// Returns the page of a request, as the leak guard knows it.
+pub(crate) fn page_of(request: &Request) -> LeakedPage<'_> {
+    let [_, url] = page::address_of(request);
+    LeakedPage { key: &request.cache.key, url }
+}
+
+/// Returns a value in the page of a request. `what` is its kind, name and place ([`what_of`]).
+pub(super) fn leaked_value<'a>(
+    request: &'a Request,
+    kind: LeakKind,
+    value: &'a [u8],
+    what: &'a str,
+) -> LeakedValue<'a> {
+    LeakedValue { page: page_of(request), value, kind: kind.as_str(), what, client: request.client() }
+}
+
+/// Returns whether a value occurs in the page of a request by coincidence.
+pub(super) fn is_coincidence(request: &Request, cache: &CachePlace, kind: LeakKind, value: &[u8]) -> bool {
     let now = myriad_net::clock::now_ms();
-    let text = |bytes: &[u8]| escape_bytes(&bytes[..bytes.len().min(MAX_NAME)]);
-    let name = if leak.name.is_empty() { String::new() } else { format!(" \"{}\"", text(&leak.name)) };
-    let place = leak.field.as_ref().map_or("the body".to_owned(), |field| format!("field {}", text(field)));
-    let what = format!("{}{name} in {place}", leak.kind.as_str());
+    cache.zone.leaks.is_coincidence(&page_of(request), kind.as_str(), value, now)
+}
+
+/// Returns kind, name and place of a value.
+pub(super) fn what_of(leak: &Leak) -> String {
+    let name = if leak.name.is_empty() { String::new() } else { format!(" \"{}\"", shortened(&leak.name)) };
+    let place =
+        leak.field.as_ref().map_or("the body".to_owned(), |field| format!("field {}", shortened(field)));
+    format!("{}{name} in {place}", leak.kind.as_str())
+}
+
+fn shortened(text: &[u8]) -> String {
+    escape_bytes(&text[..text.len().min(MAX_NAME)])
+}
+
+/// Records a leak, and logs it without the value. Returns the time in milliseconds for which requests for the page do not
+/// wait for each other (hit-for-miss).
+pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 {
+    let now = myriad_net::clock::now_ms();
+    let what = what_of(leak);
     let leaks = &cache.zone.leaks;
-    let page = format!("{}{}", text(&request.route.host), text(&request.route.uri));
-    leaks.add(&request.cache.key, &page, &what, now);
+    let page = format!("{}{}", shortened(&request.route.host), shortened(&request.route.uri));
+    let found = leaked_value(request, leak.kind, &leak.value, &what);
+    leaks.add(&found, &page, now);
     if leaks.log_limit.admits(now) {
         let position =
             if leak.field.is_none() { format!(" (byte {})", leak.position) } else { String::new() };
@@ -34,25 +68,23 @@ pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) {
         request.log(
             LogLevel::Error,
             format_args!(
-                "leak guard: the response is not shared, because it contains the {what}{position}; send \"Cache-Control: private\"{remedy}"
+                "leak guard: the response is not shared, because it contains the {what}{position}; \
+                 send \"Cache-Control: private\"{remedy}"
             ),
         );
     }
+    if leaks.may_pass(&found, now) { StoreRefusal::Leak.hit_for_miss_ms() } else { 0 }
 }
 
-/// Records a confirmed leak. After two values, the page is not stored for the time of its validity, and its stored entries
-/// are removed.
-pub(super) fn confirm(request: &Request, cache: &CachePlace, value: &[u8], lifetime: &Lifetime) {
+/// Records a confirmed leak. After the values of two clients, the page is not stored for the time of its validity, and its
+/// stored entries are removed. `valid_ms` is the validity in milliseconds.
+pub(super) fn confirm(request: &Request, cache: &CachePlace, leak: &LeakedValue<'_>, valid_ms: u64) {
     let (least, most) = QUARANTINE_MS;
-    let until = myriad_net::clock::now_ms().saturating_add(lifetime.valid_ms.clamp(least, most));
-    if cache.zone.leaks.confirm(&request.cache.key, value, until) {
+    let now = myriad_net::clock::now_ms();
+    let until = now.saturating_add(valid_ms.clamp(least, most));
+    if cache.zone.leaks.confirm(leak, now, until) {
         for key in other_codings::keys_of_page(request) {
             cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);
         }
     }
-}
-
-/// Returns the name under which a value is recorded as a coincidence: in another page, it may be a leak.
-pub(super) fn name_in_page(request: &Request, kind: LeakKind, value: &[u8]) -> Vec<u8> {
-    [kind.as_str().as_bytes(), b" ", value, b" ", &request.cache.key].concat()
 }

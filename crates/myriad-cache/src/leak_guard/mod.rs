@@ -6,17 +6,24 @@
 //! body arrives    -> ResponseGuard::examine, piece by piece, before waiters get it
 //!                      a value is found: only the client whose request fetched it gets the response
 //! afterwards      -> Verification: the page is fetched without the cookies of the visitor; this response is not stored
-//!                      value missing: confirmed; after two values, the page is not stored for the time of its validity
+//!                      value missing: confirmed; after values of two clients, the page is not stored for a time
 //!                      value there:   coincidence, the value is not searched for in this page for an hour
+//!                      no comparable response: unverified
 //! ```
 
-mod excuses;
+use std::sync::LazyLock;
+
+use myriad_policy::PersonalCookies;
+
 mod fetch_guard;
 mod findings;
 mod response_guard;
 mod verification;
 
 pub(crate) use fetch_guard::FetchGuard;
-pub(crate) use findings::report;
-pub(crate) use response_guard::{LeakNotice, ResponseGuard};
-pub(crate) use verification::{Verification, anonymous_fields};
+pub(crate) use findings::{page_of, report};
+pub(crate) use response_guard::ResponseGuard;
+pub(crate) use verification::{Verification, VerificationSearch, anonymous_fields};
+
+/// Names of session cookies.
+static SESSIONS: LazyLock<PersonalCookies> = LazyLock::new(PersonalCookies::builtin_sessions);

@@ -1,67 +1,142 @@
 //! Verification of a leak: the page is fetched without the values of the visitor.
 
-use myriad_http::{Fields, Known};
-use myriad_policy::{Leak, LeakKind, Lifetime, PrivateValue, SharedFetchFields, VaryRule};
+use bytes::Bytes;
+use myriad_encode::StreamDecoder;
+use myriad_http::{Fields, Known, ResponseHead};
+use myriad_policy::{Leak, LeakKind, LeakScanner, PrivateValue, SentCookies, SharedFetchFields, VaryRule};
+use myriad_upstream::OriginRequest;
 
-use super::findings::{confirm, name_in_page};
+use super::SESSIONS;
+use super::findings::{confirm, leaked_value, what_of};
+use crate::{page, shared_fetch_headers};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
 
 /// Fetch of a page without the values of the visitor, to find out whether a leak is a coincidence.
 pub(crate) struct Verification {
-    pub(super) kind: LeakKind,
+    kind: LeakKind,
     /// Value; empty for a sign in HTML.
-    pub(super) value: Box<[u8]>,
-    /// The value to search for, if it is not a sign in HTML.
-    pub(super) values: Vec<PrivateValue>,
-    /// Status of the response with the leak.
-    pub(super) status: u16,
-    /// True if this response has the same status.
-    pub(super) is_comparable: bool,
-    /// True if this response has the value, too.
-    pub(super) is_coincidence: bool,
+    value: Box<[u8]>,
+    /// Name of the cookie; empty for other kinds.
+    name: Box<[u8]>,
+    /// Kind, name and place of the value.
+    what: String,
+    /// Status of the page with the leak.
+    status: u16,
+    /// Validity of the page in milliseconds.
+    valid_ms: u64,
 }
 
 impl Verification {
-    /// Returns the verification of a leak in a response with this status; `None` if no fetch could verify it, or if there
-    /// were too many recently.
+    /// Returns the verification of a leak in a page with this status and validity (in milliseconds); `None` if no fetch could
+    /// verify it, or if there were too many recently.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,
         leak: Leak,
-        lifetime: &Lifetime,
-        status: u16,
+        (status, valid_ms): (u16, u64),
     ) -> Option<Self> {
-        match leak.kind {
+        let what = what_of(&leak);
+        let Leak { kind, name, value, .. } = leak;
+        let found = leaked_value(request, kind, &value, &what);
+        match kind {
             LeakKind::Cookie | LeakKind::UserAgent | LeakKind::LoggedIn => {}
             // Each response has a new value.
             LeakKind::NewCookie | LeakKind::FormToken => {
-                confirm(request, cache, &leak.value, lifetime);
+                confirm(request, cache, &found, valid_ms);
                 return None;
             }
             // The request without the value would be for another page, or the configuration adds the value.
             LeakKind::Argument | LeakKind::Credentials | LeakKind::Address => return None,
         }
-        if !cache.zone.leaks.begin_verification(&request.cache.key, myriad_net::clock::now_ms()) {
+        // The request may change data.
+        if !shared_fetch_headers::is_repeatable(request)
+            || !cache.zone.leaks.begin_verification(&found, myriad_net::clock::now_ms())
+        {
             return None;
         }
-        let (kind, value) = (leak.kind, leak.value);
-        let private = PrivateValue { kind, name: leak.name, value: value.clone() };
-        let values = if value.is_empty() { Vec::new() } else { vec![private] };
-        Some(Self { kind, value, values, status, is_comparable: false, is_coincidence: false })
+        Some(Self { kind, value, name, what, status, valid_ms })
     }
 
-    /// Records the result, if the response can be compared.
-    pub(super) fn finish(&self, request: &Request, cache: &CachePlace, lifetime: &Lifetime) {
-        if !self.is_comparable {
-            return;
+    /// Returns whether the request that verifies the leak contains the value, because the configuration adds it.
+    pub(crate) fn is_vain(&self, sent: &OriginRequest) -> bool {
+        self.values().iter().any(|value| value.occurs_in(sent.head()))
+    }
+
+    /// Returns the search in the response; `None` if the response cannot be compared, because it has another status or a
+    /// content coding that cannot be decoded.
+    pub(crate) fn search(&self, head: &ResponseHead) -> Option<VerificationSearch<'_>> {
+        if head.status != self.status || page::is_opaque(&head.fields) {
+            return None;
         }
-        if self.is_coincidence {
-            let name = name_in_page(request, self.kind, &self.value);
-            cache.zone.leaks.excuse(&request.cache.key, &name, myriad_net::clock::now_ms());
-        } else {
-            confirm(request, cache, &self.value, lifetime);
+        let cookies = SentCookies { session: false, any: self.kind == LeakKind::LoggedIn };
+        let scanner = LeakScanner::new(self.values(), &head.fields, &SESSIONS, cookies);
+        let decoder = page::origin_coding(head).and_then(page::decoder);
+        let is_found = scanner.as_ref().is_some_and(|scanner| {
+            scanner.find_in_fields(&head.fields, |kind, value| self.is_other(kind, value)).is_some()
+        });
+        Some(VerificationSearch { verification: self, scanner, decoder, is_found })
+    }
+
+    /// Records the result: whether the response has the value, or `None` if it shows nothing.
+    pub(crate) fn record(&self, request: &Request, cache: &CachePlace, is_found: Option<bool>) {
+        let found = leaked_value(request, self.kind, &self.value, &self.what);
+        match is_found {
+            Some(true) => cache.zone.leaks.excuse(&found, myriad_net::clock::now_ms()),
+            Some(false) => confirm(request, cache, &found, self.valid_ms),
+            None => cache.zone.leaks.set_unverified(&found),
         }
+    }
+
+    /// Returns whether a value is not the one to verify.
+    fn is_other(&self, kind: LeakKind, value: &[u8]) -> bool {
+        kind != self.kind || *value != *self.value
+    }
+
+    /// Returns the value to search for; nothing for a sign in HTML.
+    fn values(&self) -> Vec<PrivateValue> {
+        let value = PrivateValue { kind: self.kind, name: self.name.clone(), value: self.value.clone() };
+        if self.value.is_empty() { Vec::new() } else { vec![value] }
+    }
+}
+
+/// Search for the value of a [`Verification`] in a response.
+pub(crate) struct VerificationSearch<'a> {
+    verification: &'a Verification,
+    /// Search; `None` for a media type that is not searched.
+    scanner: Option<LeakScanner>,
+    /// Decoder for the coding of the origin.
+    decoder: Option<StreamDecoder>,
+    is_found: bool,
+}
+
+impl VerificationSearch<'_> {
+    /// Returns whether the value was found so far.
+    pub(crate) fn is_found(&self) -> bool {
+        self.is_found
+    }
+
+    /// Searches the next piece of the body. Returns false if it cannot be decoded.
+    pub(crate) async fn push(&mut self, mut piece: Bytes) -> bool {
+        loop {
+            let Ok((window, is_drained)) = page::decoded(self.decoder.as_mut(), &mut piece) else {
+                return false;
+            };
+            if let Some(scanner) = &mut self.scanner {
+                let is_other = |kind, value: &[u8]| self.verification.is_other(kind, value);
+                self.is_found |= scanner.push(&window, is_other).is_some();
+            }
+            if self.is_found || is_drained {
+                return true;
+            }
+            // Decoding uses CPU time, so other tasks may run between two windows.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Returns whether the body is complete, after its last piece.
+    pub(crate) fn finish(self) -> bool {
+        self.decoder.is_none_or(|decoder| decoder.finish().is_ok())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Properties of the ESI markup in a response, as declared by its origin in header fields.
 
-/// Maximum length in bytes of a token, of the word of `compared`, and of the name of a query argument in
-/// `X-Myriad-ESI`.
+/// Maximum length of an ESI token and of the name of a query argument in `X-Myriad-ESI`, in bytes.
 const LONGEST: usize = 64;
 /// Minimum length of an ESI token in `X-Myriad-ESI`, in bytes. A shorter token could be guessed.
 const SHORTEST_TOKEN: usize = 8;
@@ -68,9 +67,9 @@ impl EsiDeclaration {
     }
 }
 
-/// Returns the reason in `X-Myriad-ESI` why known visitors may not get the page, or why it must be compared:
-/// `why="TEXT"`, without commas, cut to [`LONGEST_REASON`] bytes; `None` if it is absent or empty. Quotation marks,
-/// backslashes and bytes outside of printable ASCII become `_`.
+/// Returns the reason in `X-Myriad-ESI` why known visitors may not get the page, or why it must be compared: `why="TEXT"`,
+/// without commas, cut to [`LONGEST_REASON`] bytes; `None` if it is absent or empty. Quotation marks, backslashes and bytes
+/// outside of printable ASCII become `_`.
 pub fn reason<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     let text = words(own).find_map(|word| {
         let (name, value) = word.split_at_checked(4)?;
@@ -97,10 +96,10 @@ fn equals_ignoring_case(word: &[u8], name: &[u8]) -> bool {
 }
 
 /// Returns whether a word is `content="ESI/1.0"`, possibly among other values (Edge Architecture Specification section
-/// 2.2.4).
+/// 2.3).
 fn is_content(word: &[u8]) -> bool {
     let Some((name, value)) = word.split_at_checked(8) else { return false };
-    // After a semicolon follows the name of the target surrogate (section 2.3).
+    // After a semicolon follows the name of the target surrogate.
     let value = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
     equals_ignoring_case(name, b"content=")

@@ -92,7 +92,8 @@ pub enum Completed<M: Metadata> {
 /// Reason why a complete object was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotStored {
-    /// A purge that came after the start of the fetch covers the object.
+    /// A purge that came after the start of the fetch covers the object, or the response is for one client only
+    /// ([`crate::BodyWriter::withdraw`]).
     Purged,
     /// A fetch that started later has stored its object already.
     Superseded,
@@ -100,8 +101,6 @@ pub enum NotStored {
     Oversized,
     /// The zone's memory limit has not enough space.
     OverCap,
-    /// The response is for one client only ([`crate::BodyWriter::withdraw`]).
-    Private,
 }
 
 /// Way in which a body is received: for storage, or only passed on.

@@ -39,7 +39,7 @@ impl<M: Metadata> FlightReader<M> {
     ) -> Poll<FlightHead<M>> {
         let mut state = self.flight.state.lock();
         let head = match &state.phase {
-            _ if state.is_private && !self.is_leaders => FlightHead::Uncacheable,
+            _ if state.is_withdrawn && !self.is_leaders => FlightHead::Uncacheable,
             Phase::Waiting => {
                 state.wait(self.place, cx);
                 return Poll::Pending;
@@ -60,6 +60,12 @@ impl<M: Metadata> FlightReader<M> {
             Phase::Aborted(Abort::Dropped) => FlightHead::Aborted,
         };
         Poll::Ready(head)
+    }
+
+    /// Returns whether the response turned out to be for the request that started the fetch only
+    /// ([`crate::BodyWriter::withdraw`]).
+    pub fn is_withdrawn(&self) -> bool {
+        self.flight.state.lock().is_withdrawn
     }
 
     /// Returns the length of the whole body, in bytes: as the origin announced it, or of a complete object. `None`
@@ -86,7 +92,7 @@ impl<M: Metadata> FlightReader<M> {
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Abort>>> {
         let (chunk, writer) = {
             let mut state = self.flight.state.lock();
-            if state.is_private && !self.is_leaders {
+            if state.is_withdrawn && !self.is_leaders {
                 return Poll::Ready(Some(Err(Abort::Dropped)));
             }
             match state.read(self.place) {
@@ -112,7 +118,7 @@ impl<M: Metadata> FlightReader<M> {
     ) -> Poll<FlightEnd<M>> {
         let mut state = self.flight.state.lock();
         let end = match &state.phase {
-            _ if state.is_private && !self.is_leaders => FlightEnd::Uncacheable,
+            _ if state.is_withdrawn && !self.is_leaders => FlightEnd::Uncacheable,
             // A reader whose request the response does not match need not wait for the rest of the body.
             Phase::Streaming(stream) | Phase::Oversized(stream)
                 if !self.matches(stream.selection.as_ref(), &variant) =>

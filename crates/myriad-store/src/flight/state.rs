@@ -125,7 +125,7 @@ pub(crate) struct State<M: Metadata> {
     vacant: Vec<usize>,
     writer: Option<Waker>,
     /// True once the response turned out to be for the request that started the fetch only.
-    pub(crate) is_private: bool,
+    pub(crate) is_withdrawn: bool,
 }
 
 /// Result of an attempt to read the next piece of the body.
@@ -143,7 +143,7 @@ impl<M: Metadata> State<M> {
             positions: Vec::new(),
             vacant: Vec::new(),
             writer: None,
-            is_private: false,
+            is_withdrawn: false,
         }
     }
 
@@ -301,7 +301,7 @@ impl<M: Metadata> Flight<M> {
     pub(crate) fn withdraw(&self) {
         let wakers = {
             let mut state = self.state.lock();
-            state.is_private = true;
+            state.is_withdrawn = true;
             state.take_wakers()
         };
         wakers.into_iter().for_each(Waker::wake);

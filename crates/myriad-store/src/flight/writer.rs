@@ -82,7 +82,6 @@ impl<M: Metadata> FlightWriter<M> {
             whole: None,
             spill: None,
             waits_for_disk: false,
-            is_private: false,
         };
         if mode == CollectState::Oversized {
             writer.begin_spill(length.unwrap_or(0));
@@ -142,8 +141,6 @@ pub struct BodyWriter<M: Metadata> {
     spill: Option<Box<(SpillWriter, Xxh3Default)>>,
     /// Set if the last [`Self::poll_capacity`] found that the next piece must wait for the disk.
     waits_for_disk: bool,
-    /// Set by [`Self::withdraw`].
-    is_private: bool,
 }
 
 impl<M: Metadata> BodyWriter<M> {
@@ -216,7 +213,7 @@ impl<M: Metadata> BodyWriter<M> {
     /// Starts to write a body of at least `len` bytes to disk. Without a disk tier that can store it, the flight is
     /// marked as not storable.
     fn begin_spill(&mut self, len: u64) {
-        if self.is_private {
+        if self.lead.flight.state.lock().is_withdrawn {
             return;
         }
         self.spill = self.lead.zone.begin_spill(len).map(|spill| Box::new((spill, Xxh3Default::new())));
@@ -226,10 +223,10 @@ impl<M: Metadata> BodyWriter<M> {
     }
 
     /// Makes the response private to the request that started the fetch, because its body contains data of one client.
-    /// All other readers are excluded, whatever they have received, and [`Self::complete`] does not store the object. For
-    /// `pass_ms` milliseconds from `now`, claims of the key return [`crate::Claim::Pass`] (hit-for-miss).
+    /// All other readers are excluded, whatever they have received. The claim of the key ends, so that [`Self::complete`]
+    /// does not store the object. For `pass_ms` milliseconds from `now` (none if 0), claims of the key return
+    /// [`crate::Claim::Pass`] (hit-for-miss).
     pub fn withdraw(&mut self, now: u64, pass_ms: u64) {
-        self.is_private = true;
         self.spill = None;
         // No request joins the flight any more before its readers are woken and claim the key again.
         self.lead.zone.retire(&self.lead.flight, Some((now, pass_ms)));
@@ -342,10 +339,6 @@ impl<M: Metadata> BodyWriter<M> {
     /// Completes the flight after the last push: stores the object, unless [`Self::withdraw`] was called, or a purge, a
     /// later fetch or the memory limit prevents it, and wakes all readers.
     pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
-        if self.is_private {
-            self.discard(completion);
-            return Completed::Unstored(NotStored::Private);
-        }
         self.compact();
         let Some(body) = self.whole.take() else {
             if let Some(spill) = self.spill.take().filter(|spill| spill.0.is_alive()) {

@@ -37,7 +37,7 @@ mod zone_counts;
 pub use counter::Counter;
 pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
 pub use folder_creator::FolderCreator;
-pub use leaks::{LeakFinding, LeakRecords, LeakState};
+pub use leaks::{LeakFinding, LeakRecords, LeakState, LeakedPage, LeakedValue};
 pub use marks::PageMarks;
 pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};

@@ -151,7 +151,7 @@ fn withdrawn_body_is_read_by_the_leader_alone_and_not_stored() {
     assert!(matches!(chunk(&mut early, &bell), Poll::Ready(Some(Err(Abort::Dropped)))));
     assert!(matches!(head(&mut late, &bell), Poll::Ready(FlightHead::Uncacheable)));
     assert!(matches!(claim(&zone, b"/", 21), Claim::Pass));
-    assert!(matches!(body.complete(completion(1, 30, 900)), Completed::Unstored(NotStored::Private)));
+    assert!(matches!(body.complete(completion(1, 30, 900)), Completed::Unstored(NotStored::Purged)));
     assert_eq!(drain(&mut leader).unwrap(), content(1, 10));
     assert!(matches!(claim(&zone, b"/", 119), Claim::Pass));
     lead(claim(&zone, b"/", 120));

@@ -79,7 +79,6 @@ impl Model {
             }
             Completed::Unstored(NotStored::Purged) => assert!(covered),
             Completed::Unstored(NotStored::Superseded) => self.seen.overtaken += 1,
-            Completed::Unstored(NotStored::Private) => panic!("the body was not withdrawn"),
             Completed::Unstored(NotStored::Oversized | NotStored::OverCap) | Completed::Spilled => {}
         }
     }

@@ -1,0 +1,185 @@
+//! Findings of the leak guard, as administrators see them.
+
+use std::collections::VecDeque;
+
+/// Maximum number of findings that are listed.
+const MAX_FINDINGS: usize = 256;
+
+/// State of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeakState {
+    /// The response was not stored. The value was not verified yet, or cannot be verified.
+    Suspected,
+    /// The response to a request without the value was not complete, or had another status: it shows nothing.
+    Unverified,
+    /// A response to a request without the value lacks the value.
+    Confirmed,
+    /// A response to a request without the value has the value too.
+    Coincidence,
+}
+
+impl LeakState {
+    /// Returns the name of the state.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Suspected => "suspected",
+            Self::Unverified => "unverified",
+            Self::Confirmed => "confirmed",
+            Self::Coincidence => "coincidence",
+        }
+    }
+}
+
+/// Finding of the leak guard: values of one kind, name and place in a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeakFinding {
+    /// Time of the last such response, in milliseconds of the process clock.
+    pub at_ms: u64,
+    /// Host and path of the page.
+    pub page: String,
+    /// Kind, name and place of the value; never the value.
+    pub what: String,
+    /// State of the last value. Once a value is confirmed, the finding remains confirmed.
+    pub state: LeakState,
+    /// Time until which the page is not stored, in milliseconds of the process clock; 0 if it is not quarantined.
+    pub until_ms: u64,
+    /// Number of such responses.
+    pub count: u64,
+    /// Hashes by which the page is quarantined: of its key and of its URL.
+    pub(super) names: [u64; 2],
+    /// Hash of the last value.
+    value: u64,
+}
+
+/// Value in a page, by hashes.
+#[derive(Clone, Copy)]
+pub(super) struct FindingId<'a> {
+    /// Hashes of the page's key and URL.
+    pub names: [u64; 2],
+    /// Hash of the value.
+    pub value: u64,
+    /// Kind, name and place of the value.
+    pub what: &'a str,
+}
+
+/// List of findings.
+#[derive(Debug, Default)]
+pub(super) struct Findings(VecDeque<LeakFinding>);
+
+impl Findings {
+    /// Adds a finding in `page` (host and path), or counts it if it is known.
+    pub(super) fn add(&mut self, id: FindingId<'_>, page: &str, now: u64) {
+        if let Some(known) = self.find(id) {
+            (known.at_ms, known.value) = (now, id.value);
+            known.count += 1;
+            if known.state != LeakState::Confirmed {
+                known.state = LeakState::Suspected;
+            }
+            return;
+        }
+        if self.0.len() >= MAX_FINDINGS {
+            // Clients can cause any number of coincidences: confirmed findings are dropped last.
+            let dropped = self.0.iter().position(|finding| finding.state != LeakState::Confirmed);
+            self.0.remove(dropped.unwrap_or(0));
+        }
+        self.0.push_back(LeakFinding {
+            at_ms: now,
+            page: page.to_owned(),
+            what: id.what.to_owned(),
+            state: LeakState::Suspected,
+            until_ms: 0,
+            count: 1,
+            names: id.names,
+            value: id.value,
+        });
+    }
+
+    /// Sets the state of a finding, if it is about this value and not confirmed.
+    pub(super) fn set_state(&mut self, id: FindingId<'_>, state: LeakState) {
+        if let Some(known) = self.find(id)
+            && (state == LeakState::Confirmed
+                || known.value == id.value && known.state != LeakState::Confirmed)
+        {
+            known.state = state;
+        }
+    }
+
+    /// Sets the time until which a page is not stored in its confirmed findings.
+    pub(super) fn set_quarantine(&mut self, names: [u64; 2], until: u64) {
+        let is_concerned =
+            |known: &&mut LeakFinding| known.names == names && known.state == LeakState::Confirmed;
+        self.0.iter_mut().filter(is_concerned).for_each(|known| known.until_ms = until);
+    }
+
+    /// Removes and returns the findings in `page` (host and path); all if it is `None`.
+    pub(super) fn take(&mut self, page: Option<&str>) -> Vec<LeakFinding> {
+        let (taken, rest) =
+            self.0.drain(..).partition(|finding| page.is_none_or(|page| finding.page == page));
+        self.0 = rest;
+        taken.into()
+    }
+
+    /// Returns the findings, latest first.
+    pub(super) fn list(&self) -> Vec<LeakFinding> {
+        let mut findings: Vec<LeakFinding> = self.0.iter().cloned().collect();
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.at_ms));
+        findings
+    }
+
+    fn find(&mut self, id: FindingId<'_>) -> Option<&mut LeakFinding> {
+        self.0.iter_mut().find(|known| known.names[0] == id.names[0] && known.what == id.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(page: u64, value: u64, what: &str) -> FindingId<'_> {
+        FindingId { names: [page, 0], value, what }
+    }
+
+    #[test]
+    fn state_is_that_of_the_last_value_unless_one_was_confirmed() {
+        let mut findings = Findings::default();
+        let (ann, bob) = (id(1, 10, "cookie \"name\""), id(1, 11, "cookie \"name\""));
+        let state = |findings: &Findings| findings.0[0].state;
+        findings.add(ann, "a", 0);
+        findings.add(bob, "a", 1);
+        findings.set_state(ann, LeakState::Coincidence);
+        assert_eq!(state(&findings), LeakState::Suspected, "of the other value");
+        findings.set_state(bob, LeakState::Unverified);
+        assert_eq!(state(&findings), LeakState::Unverified);
+        findings.add(ann, "a", 2);
+        assert_eq!(state(&findings), LeakState::Suspected);
+        findings.set_state(bob, LeakState::Confirmed);
+        findings.set_state(ann, LeakState::Coincidence);
+        findings.add(ann, "a", 3);
+        assert_eq!((state(&findings), findings.0[0].count), (LeakState::Confirmed, 4));
+    }
+
+    #[test]
+    fn states_of_other_values_in_the_page_remain() {
+        let mut findings = Findings::default();
+        let (name, cart) = (id(1, 10, "cookie \"name\""), id(1, 11, "cookie \"cart\""));
+        findings.add(name, "a", 0);
+        findings.add(cart, "a", 1);
+        findings.set_state(name, LeakState::Confirmed);
+        findings.set_state(cart, LeakState::Coincidence);
+        findings.set_quarantine([1, 0], 100);
+        let states: Vec<_> = findings.list().into_iter().map(|found| (found.state, found.until_ms)).collect();
+        assert_eq!(states, [(LeakState::Coincidence, 0), (LeakState::Confirmed, 100)]);
+    }
+
+    #[test]
+    fn findings_are_bounded_and_confirmed_ones_remain() {
+        let mut findings = Findings::default();
+        findings.add(id(1000, 1, "cookie"), "page", 0);
+        findings.set_state(id(1000, 1, "cookie"), LeakState::Confirmed);
+        for number in 1..400 {
+            findings.add(id(number, 1, "cookie"), "page", number);
+        }
+        let list = findings.list();
+        assert_eq!((list.len(), list[0].at_ms, list[MAX_FINDINGS - 1].at_ms), (MAX_FINDINGS, 399, 0));
+    }
+}
