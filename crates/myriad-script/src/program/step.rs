@@ -48,14 +48,14 @@ pub enum ProgramAction {
     UriChanged,
     /// `break`: continue with the next phase in this location, even if the URI changed.
     Break,
-    /// `return status [text]`. The text, if any, is in [`Frame::output`].
+    /// `return status [text]`. The text, if any, is in [`Frame::output`](crate::Frame::output).
     Return {
         /// Status of the response; 444 closes the connection.
         status: u16,
         /// True if there is a text.
         text: bool,
     },
-    /// Redirect to the URL (or path) in [`Frame::output`], whose control characters are escaped.
+    /// Redirect to the URL (or path) in [`Frame::output`](crate::Frame::output), whose control characters are escaped.
     Redirect {
         /// Status of the redirect: 301, 302, 303, 307 or 308.
         status: u16,

@@ -1,4 +1,4 @@
-//! DER reader (ITU-T X.690), used by the whole workspace. The writer is [`crate::x509::write`].
+//! DER reader (ITU-T X.690). Public for the fuzz test. The writer is [`crate::x509::write`].
 //!
 //! As in OpenSSL, lengths may be encoded with more bytes than necessary, because some CAs do this.
 

@@ -4,9 +4,9 @@
 //! Private CAs issue certificates that the public web no longer allows: version 1, without a subject alternative name,
 //! or a root used as a server certificate. nginx accepts them, because OpenSSL does. This module therefore builds and
 //! checks paths by the rules of RFC 5280 section 6 as implemented by OpenSSL, with OpenSSL's error texts. Signatures
-//! are verified by the algorithms of `rustls-pki-types`. Decisions 027 and 102 list what rustls-webpki lacks.
+//! are verified by the algorithms of the rustls provider. Decisions 027 and 102 list what rustls-webpki lacks.
 //!
-//! [`der`] and [`pem`] are also used by other crates of the workspace.
+//! [`pem`] is also used by other crates of the workspace.
 //!
 //! ```text
 //! DER -> Certificate -> TrustStore::verify(chain, purpose, now_s, algorithms) -> Ok(valid until) | VerifyError

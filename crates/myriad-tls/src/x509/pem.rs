@@ -1,5 +1,5 @@
-//! PEM reader and writer (RFC 7468), used by the whole workspace. Blocks may have header lines (RFC 1421), as encrypted
-//! keys do.
+//! PEM reader and writer (RFC 7468), also used by other crates of the workspace. Blocks may have header lines (RFC
+//! 1421), as encrypted keys do.
 //!
 //! Text outside of blocks is skipped, as in OpenSSL. Base64 is decoded in constant time, because it may contain keys.
 

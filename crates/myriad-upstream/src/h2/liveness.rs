@@ -105,7 +105,7 @@ impl Liveness {
         self.dead = true;
     }
 
-    /// Returns the next action of the liveness check at `now`, in the units of [`clock::now`].
+    /// Returns the next action of the liveness check at `now`, in the units of [`clock::now`](crate::clock::now).
     pub(super) fn next(&self, now: u64) -> LivenessAction {
         if self.dead {
             return LivenessAction::Nothing;
