@@ -129,7 +129,7 @@ def walk(server, options, order, first, count):
 
 
 def hit_us(server, options, pages):
-    """Returns the CPU time of a hit on one of `count` pages, in µs."""
+    """Returns the CPU time of a hit on one of the first `pages` pages, in µs."""
     before = server.cpu()
     seen = walk(server, options, "at-random", pages, options.requests)
     if seen["hits"] < seen["answers"]:

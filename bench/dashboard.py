@@ -92,7 +92,7 @@ def load(port, seconds):
 
 
 def measured(ports, rounds, seconds):
-    """Yields pairs of hits per second, with the dashboard closed and open; the order alternates."""
+    """Returns pairs of hits per second, with the dashboard closed and open, and prints each; the order alternates."""
     pairs = []
     for number in range(rounds):
         pair = {}

@@ -6,7 +6,7 @@
 
 Each figure is the difference between a run with FEW and a run with MANY requests, divided by the difference in requests. So the cost
 of starting, warming up and stopping, which is part of both, does not count. Only the thread with the greatest difference counts, so
-background compression does not. The result is the minimum of RUNS, because a page that is fetched again only adds instructions.
+background compression does not. Each count is the minimum of RUNS runs, because a page that is fetched again only adds instructions.
 Instructions of the kernel are not counted.
 """
 

@@ -62,7 +62,7 @@ def fetch(port, path, fields=(), timeout=30):
 
 
 def curl(url, fields, *options):
-    """Runs curl with exactly these headers; without `Accept-Encoding` in `fields`, none is sent."""
+    """Runs curl with these headers and its own `User-Agent` and `Accept`; without `Accept-Encoding` in `fields`, none is sent."""
     command = ["curl", "-sS", "--max-time", "30", *options, url]
     if not any(name == "Accept-Encoding" for name, _ in fields):
         command += ["-H", "Accept-Encoding:"]

@@ -3,9 +3,9 @@
 
     bench/many_clients.py [--clients 10000] [--idle 50000] [--seconds 10] [--binary FILE]
 
-The limit of open files (ulimit -Hn) must be above the number of idle connections; otherwise fewer are opened. Each server serves a small
+Fewer idle connections are opened if they would need more than six tenths of the limit of open files (ulimit -Hn). Each server serves a small
 page over keep-alive connections to `ab -k`, then to wrk. Then it holds idle connections from several loopback addresses; each of them
-sends one more request at last. The exit status is 1 if a response fails or Myriad's 99th percentile is above nginx's.
+sends one more request at last. The exit status is 1 if a response of Myriad fails or its 99th percentile is above nginx's.
 """
 
 import argparse

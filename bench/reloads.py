@@ -131,7 +131,7 @@ class Visitor(threading.Thread):
 
 
 class Repeated(threading.Thread):
-    """Runs a load program for a second repeatedly; `read` parses (requests, failures, repeated requests) from its output."""
+    """Runs a load program repeatedly; `read` parses (requests, failures, repeated requests) from its output."""
 
     def __init__(self, command, read):
         super().__init__(daemon=True)

@@ -22,7 +22,7 @@ class Row:
     path: str = "/"
     fields: tuple = ()
     servers: tuple = tuple(CANDIDATES)
-    kind: str = "hit"           # hit | tls | h2 | handshake | idle-tls | revalidate | miss | crowd | idle
+    kind: str = "hit"           # hit | tls | h2 | h3 | handshake | idle-tls | revalidate | miss | crowd | idle
     codings: tuple = ("",)
     cached: bool = True         # an X-Cache other than HIT is an error
     close: bool = False

@@ -22,7 +22,7 @@ import time
 
 from servers import MYRIAD, free_port, program, proportional_bytes, wait_until
 
-# Limits: seconds, seconds, milliseconds, MB.
+# Limits in seconds, milliseconds and MB.
 BOUNDS = {"check_s": 2, "reload_s": 3, "slowest_ms": 50, "memory_mb": 200, "reloaded_mb": 200}
 RELOADS = 3
 # Seconds between two checks for the new configuration: the precision of the times.
@@ -112,7 +112,7 @@ http {{
 
 
 class Visitor(threading.Thread):
-    """Requests a page of the last server repeatedly, and records the time and duration of each response.
+    """Requests a page of the last server repeatedly, and records the duration of each response.
 
     It reuses its connection while the server allows it, as browsers do."""
 
@@ -195,7 +195,7 @@ def measured(name, binary, folder, options):
         assert certificate_of(tls_port, last) == expected, "wrong certificate"
         time.sleep(1)
         found["memory_mb"] = proportional_bytes(process.pid) / 2**20
-        reloads, memory, slowest, median = [], [], 0, []
+        reloads, memory, slowest, p99 = [], [], 0, []
         for number in range(RELOADS):
             label = f"new{number}"
             path.write_text(path.read_text().replace(
@@ -213,10 +213,10 @@ def measured(name, binary, folder, options):
             if visitor.wrong or not visitor.asked:
                 raise SystemExit(f"{name}: requests failed during the reload: {visitor.wrong[:3]}")
             slowest = max(slowest, visitor.slowest_ms)
-            median.append(sorted(visitor.times)[len(visitor.times) * 99 // 100])
+            p99.append(sorted(visitor.times)[len(visitor.times) * 99 // 100])
             time.sleep(1.5)
             memory.append(proportional_bytes(process.pid) / 2**20)
-        found.update(reload_s=max(reloads), slowest_ms=slowest, p99_ms=max(median), reloaded_mb=memory[-1])
+        found.update(reload_s=max(reloads), slowest_ms=slowest, p99_ms=max(p99), reloaded_mb=memory[-1])
     finally:
         process.terminate()
         process.wait(30)

@@ -45,7 +45,7 @@ def wait_until(true, what, seconds=60, pause=0.01):
 
 
 def fill(template, values):
-    """Returns the text of `template` (a path) with every {{word}} replaced; an unknown word is an error."""
+    """Returns the text of `template` (a path) with every {{word}} replaced; an unknown word after `http {` is an error."""
     text = template.read_text()
     for word, value in values.items():
         text = text.replace("{{" + word + "}}", str(value))

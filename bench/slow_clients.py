@@ -9,7 +9,8 @@ a long file per second; an attacker with a closed connection opens another. The 
 visitors have a real-time priority there (needs root); otherwise they would also wait for the attackers on that core.
 
 The 99th percentile of the visitors' latency is measured before the attack, in its first three seconds, and when all attackers are
-connected. The exit status is 1 if a visitor gets no response, or if the latency with Myriad more than doubles.
+connected. The exit status is 1 if a visitor gets no complete response from Myriad, or if the latency with
+Myriad more than doubles.
 """
 
 import argparse

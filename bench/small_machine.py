@@ -83,7 +83,7 @@ def wrong(kind, name, status, body):
 
 
 async def visit(port, client, pages, until, out):
-    """One client with one connection, which is reopened if the server has closed it between two requests."""
+    """One client with one connection, which is reopened after an error or if the server has closed it between two requests."""
     kind, name, cookie = client
     streams, fields = None, f"Cookie: {cookie}\r\n" if cookie else ""
     await asyncio.sleep(random.random() * PAUSE)
@@ -212,7 +212,7 @@ def under_load(stand, clients, seconds, meanwhile=lambda: None):
 
 
 def counts(results):
-    """Returns requests and failures for the table; prints the first failures."""
+    """Returns the numbers of requests and failures for the table, and whether there are no failures; prints the first failures."""
     failures = [problem for _, _, problem in results if problem and problem != LATE]
     for problem in failures[:10]:
         print(f"small_machine: {problem}", file=sys.stderr)

@@ -21,7 +21,7 @@ def build():
 
 
 def starter(command):
-    """Starts nginx, Myriad or the minimal server for `full` or `resumed` handshakes."""
+    """Returns a function that starts nginx, Myriad or the minimal server for `full` or `resumed` handshakes."""
     def start(stand, server, mode="full"):
         certificate = stand.certificate()
         if command == "bare":
@@ -83,7 +83,7 @@ def measured(bench, server, mode):
 
 
 def idle(bench, row, running):
-    """Returns the memory of an idle connection that had one response."""
+    """Measures the memory of an idle connection that had one response, into results[row][server]."""
     count = min(bench.options.idle, IDLE_CONNECTIONS)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

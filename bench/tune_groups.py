@@ -117,7 +117,7 @@ class Stack:
             time.sleep(0.05)
 
     def families(self, name):
-        """Returns the processes of a program: its main process and the children."""
+        """Yields the process IDs of a program: that of its main process, then those of the children."""
         for known, child in self.children:
             if known == name:
                 children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
@@ -161,7 +161,7 @@ class Stack:
         return answer
 
     def load(self, targets, seconds):
-        """Requests pages from all clients until the time is over; returns the number of pages and their durations."""
+        """Requests pages from all clients until the time is over; returns the durations of the responses."""
         taken, until = [], time.perf_counter() + seconds
 
         def client(number):
@@ -208,7 +208,7 @@ def fpm():
 
 
 def prepare(site, megabytes):
-    """Creates a site; returns it with the number of rows of its large table."""
+    """Creates a site; returns the targets of its pages and the number of rows of its large table."""
     subprocess.run([PROJECT / "scripts/site", "create", site], check=True, stdout=subprocess.DEVNULL)
     (site / "wordpress/wp-content/mu-plugins/reads.php").write_text(READS)
     code = "$_SERVER += ['HTTP_HOST' => 'localhost', 'REQUEST_URI' => '/', 'SERVER_NAME' => 'localhost']; require $argv[1]; "

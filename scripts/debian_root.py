@@ -1,4 +1,4 @@
-"""Runs a command in a root file system of a Debian release, without access to the network, the services and the files of the machine.
+"""Runs a command in a root file system of a Debian release, without access to the network, the services and other files of the machine than given folders.
 
 The root is created once with mmdebstrap, in target/roots, with the packages that scripts/packages lists for `debian-root`. A run does not change it:
 changed files are stored in memory until the command exits. The command has separate network, mount and process namespaces. When it exits or is killed,
@@ -23,7 +23,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class NoRoot(Exception):
-    """Raised if a root cannot be created, with the command that failed."""
+    """Raised with the reason if a root cannot be created."""
 
 
 def _packages():

@@ -112,7 +112,7 @@ def answered(answers):
 
 
 def report(results):
-    """Returns counts and the grouped differences in Markdown, the most frequent first."""
+    """Yields counts and the grouped differences in Markdown, the most frequent first."""
     tested = [one for one in results if "differs" in one]
     requests, equal = sum(one["asked"] for one in tested), sum(not one["differs"] for one in tested)
     silent = [one for one in results if "silent" in one]
@@ -199,7 +199,7 @@ def respond(connection):
 
 
 def parameters(file):
-    """Reads a FastCGI request including its body; returns its parameters."""
+    """Reads a FastCGI request including its body; yields its parameters."""
     block, over = b"", False
     while not over:
         _, kind, _, length, padding, _ = struct.unpack(">BBHHBB", file.read(8))

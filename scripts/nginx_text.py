@@ -3,7 +3,7 @@
 `directives(text)` parses the text as nginx does. `Rewriting` changes the text that every server gets:
 
 - paths of files that a configuration test opens are moved below a folder; `root`, `alias` and files that only requests open stay,
-- hosts that would have to be resolved, and listen addresses of another machine, become addresses in 127.0.0.0/8,
+- hosts that would have to be resolved, and listen addresses of another machine, become addresses in 127.0.0.0/8 or [::1],
 - `user` and `load_module` are removed: the user is from another machine, and the test loads the modules.
 """
 

@@ -18,7 +18,7 @@ STATISTICS = re.compile(r"var WP_Statistics_Tracker_Object = (\{.*?\});\s*\n")
 RATING = re.compile(r'id="wp-postratings-(\d+)"[^>]*data-nonce="([0-9a-zA-Z]+)"')
 COMMENTED_POST = re.compile(r"name='comment_post_ID' value='(\d+)'")
 THREADS, LIMIT = 6, 98
-# A vote after this number of views, in the first crawl and later. Myriad's plugin ignores writes of counters after ten requests of scripts.
+# Mean number of views per vote, in the first crawl and later, and per comment. Myriad's plugin ignores writes of counters after ten requests of scripts.
 VIEWS_PER_FIRST_VOTE, VIEWS_PER_VOTE, VIEWS_PER_COMMENT = 10, 100, 40
 SET_UP = """
 foreach (array('post-views-counter/post-views-counter.php', 'wp-statistics/wp-statistics.php', 'wp-postratings/wp-postratings.php') as $plugin) {

@@ -44,7 +44,7 @@ class Desk:
             self.failures.append(f"{name}: {type(error).__name__}: {error}"[:300])
 
     def choose_post(self, rng):
-        """Returns a post to update: a recent one as often as any other."""
+        """Returns a post to update: one of the 20 newest in half of the calls, otherwise any of the posts at the start."""
         with self.lock:
             return rng.choice(self.posts[:20] if rng.random() < 0.5 else self.posts)
 

@@ -48,7 +48,7 @@ class Purges:
             self.seen.update((purge["number"], purge) for purge in found)
 
     def of_page(self, path, since, until):
-        """Returns the purges between two times that covered a stored page by its tags or its address."""
+        """Returns the purges between two times that covered a stored page by its tags or its address, or all pages."""
         self.update()
         tags = {entry["tag"] for entry in self._get(f"api/tags?limit=1000&page={urllib.parse.quote(self.base + path)}")["tags"]}
         with self.lock:

@@ -144,7 +144,7 @@ def _leaves(data):
 
 
 def submit_forms(trial):
-    """Submits the forms on the pages of the plugin as an anonymous visitor."""
+    """Submits the forms on all pages as an anonymous visitor, except those of WordPress; each form only once."""
     seen = set()
     for page in list(trial.pages.values()):
         for index, form in enumerate(forms.parse(page.answer.text)[0]):

@@ -33,7 +33,7 @@ def new_names(trial, key):
 
 
 def create_entries(trial):
-    """Creates two entries of each type of posts that the plugin adds."""
+    """Creates two entries of each of the first types of posts that the plugin adds, as far as possible."""
     kinds = [kind for kind in new_names(trial, "types") if trial.after["types"][kind]["ui"]]
     for kind in kinds[:MOST_TYPES]:
         trial.entries[kind] = []
@@ -60,7 +60,7 @@ def write_page(trial, name, content, kind="page"):
 
 
 def write_shortcodes(trial):
-    """Writes a page for each shortcode, without arguments and with the numbers of entries."""
+    """Writes a page for each of the first shortcodes, without arguments and with the numbers of entries, and pages for groups of the others."""
     names = new_names(trial, "shortcodes")
     numbers = [entry[0] for entry in trial.entries.values() if entry]
     for name in names[:MOST_SHORTCODES]:
@@ -72,7 +72,7 @@ def write_shortcodes(trial):
 
 
 def write_blocks(trial):
-    """Writes a page for each dynamic block of the plugin, and one for all others."""
+    """Writes a page for each of the first dynamic blocks of the plugin, and one for all others; blocks that need a parent are omitted."""
     blocks = [name for name in new_names(trial, "blocks") if not trial.after["blocks"][name]["parent"]]
     dynamic = [name for name in blocks if trial.after["blocks"][name]["dynamic"]]
     for name in dynamic[:MOST_BLOCKS]:
@@ -110,7 +110,7 @@ def add_widgets(trial):
 
 
 def add_pages_of_plugin(trial):
-    """Adds the public pages that the plugin has created."""
+    """Adds the public pages that the plugin has created, except personal ones such as a cart or an account."""
     for number, url in trial.after["pages"].items():
         if number not in trial.before["pages"] and not PERSONAL.search(url):
             trial.add_page(url, f"page {number} of the plugin")

@@ -111,7 +111,7 @@ def changed_value(field):
 
 
 def box_changes(fields):
-    """Returns changed values for the fields of meta boxes: all texts and selections, and the first checkbox."""
+    """Returns changed values for the fields of meta boxes: texts, selections and the first checkbox, at most 25."""
     changes, boxes = {}, 0
     for field in fields:
         if not field.name or KEEP.search(field.name) or field.kind in ("hidden", "submit", "file", "radio", "email", "url", "date", "password"):

@@ -62,7 +62,7 @@ def of_trial(trial, version, seconds):
 
 
 def is_failed(report):
-    """Returns True if a report has a stale or private page, or an error of Myriad's plugin."""
+    """Returns True if a trial failed, or found a stale or private page, an error of a page, or an error of Myriad's plugin in the log."""
     return bool(report.get("failure") or report["stale"] or report["private"] or report["errors"] or report["log_of_myriad"])
 
 

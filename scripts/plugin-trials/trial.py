@@ -81,7 +81,7 @@ class Trial:
         return visitor.post(form.target(page.url), form.pairs(changes, pressed), form.is_multipart())
 
     def warm(self):
-        """Requests all pages twice, and stores the cache status of the last response. A first view that writes data of the page purges it: such a
+        """Requests all pages twice, and stores the last response of each. A first view that writes data of the page purges it: such a
         page is requested a third time.
         """
         for page in self.pages.values():

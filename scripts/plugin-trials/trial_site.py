@@ -157,7 +157,7 @@ class Site:
         self.own(self.root / "wp-content/plugins" / folder.name)
 
     def remove(self):
-        """Stops all processes and removes the folder."""
+        """Stops all processes and removes the folder, unless the option to keep it is set."""
         if self.server is not None:
             self.server.terminate()
             try:

@@ -48,7 +48,7 @@ def _difference(shop, expected, answer, others):
 
 
 def warm(shop, shopper, url, views):
-    """Requests a page until it comes from the cache, at most `views` times; returns the last response.
+    """Requests a page until Myriad's plugin has compared it, at most `views` times; returns the last response.
 
     Pages for known visitors are first compared with PHP's by Myriad's plugin, while they are fresh: only requests of anonymous visitors renew
     them. A page with "not cut: the ..." is not compared.

@@ -66,7 +66,10 @@ def _guarded(shop, shopper, seed):
 
 
 def run(shop, sessions):
-    """Runs the sessions at once, while a shop manager changes a price every two seconds; returns the number of orders of each."""
+    """Runs the sessions at once, while a shop manager changes a price every two seconds; returns figures.
+
+    A visitor without exactly one order is recorded.
+    """
     shoppers = shop.add_shoppers([KINDS[number % len(KINDS)] for number in range(sessions)])
     begun, done = time.monotonic(), []
     with concurrent.futures.ThreadPoolExecutor(sessions + 1) as pool:

@@ -1,5 +1,5 @@
-// Creates the visitors of scripts/try-shop. $people: name, password, role, country and marks of each.
-// Each gets a hidden product and a coupon with its mark. Returns the numbers of the products by mark.
+// Creates the visitors of scripts/try-shop. $people: mark, role, password, country and postcode of each.
+// Each gets a hidden product and a coupon with its mark, and a user account if it has a role. Returns the numbers of the products by mark.
 $products = array();
 foreach ($people as $person) {
     $mark = $person['mark'];

@@ -55,7 +55,10 @@ def decode(image):
 
 
 def differing_pixels(one, other):
-    """Returns the number of pixels that differ, and the first one as (x, y); (0, (0, 0)) for equal images."""
+    """Returns the number of pixels that differ, and the first one as (x, y); (0, (0, 0)) for equal images.
+
+    If the sizes differ, all pixels of the higher image count.
+    """
     if one == other:
         return 0, (0, 0)
     (width, channels, left), (width_of_other, _, right) = decode(one), decode(other)

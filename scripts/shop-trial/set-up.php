@@ -1,4 +1,4 @@
-// Creates the shop of scripts/try-shop: products, coupons, taxes and pages. Returns the paths of its pages and the numbers of its products.
+// Creates the shop of scripts/try-shop: products, a shipping method, taxes and pages. Returns the paths of its pages and the numbers of its products.
 foreach (array(
     'woocommerce_coming_soon' => 'no', 'woocommerce_store_pages_only' => 'no', 'woocommerce_store_address' => 'Lane 1', 'woocommerce_store_city' => 'Leeds',
     'woocommerce_default_country' => 'GB', 'woocommerce_currency' => 'GBP', 'woocommerce_enable_guest_checkout' => 'yes',

@@ -50,7 +50,7 @@ function excerpt() {
     return implode(' ', array_map(__NAMESPACE__ . '\sentence', range(1, 3)));
 }
 
-// Gutenberg blocks, as the editor saves them: paragraphs, a heading now and then, a list, a quotation.
+// Gutenberg blocks, as the editor saves them: paragraphs, headings and quotations.
 function blocks($count) {
     $html = '';
     for ($block = 1; $block <= $count; $block++) {

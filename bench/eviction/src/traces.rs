@@ -44,8 +44,8 @@ impl Zipf {
     }
 }
 
-/// Zipf distribution with scans: with a probability of 1 in `apart` requests, a crawler requests as many unpopular pages as a
-/// tenth of the set, each once.
+/// Zipf distribution with scans: with a probability of 1 in `apart` requests, a crawler requests pages that no other request
+/// names, as many as a tenth of the set, each once.
 fn with_scans(power: f64, apart: usize, seed: u64) -> Vec<u32> {
     let (mut rng, zipf) = (fastrand::Rng::with_seed(seed), Zipf::new(power));
     let mut trace = Vec::with_capacity(REQUESTS + SET);

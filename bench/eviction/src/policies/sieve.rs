@@ -1,4 +1,5 @@
-//! SIEVE (Zhang et al., NSDI 2024): one queue, one bit, a hand. A list as a vector: slow, but short.
+//! SIEVE (Zhang et al., NSDI 2024): one queue, one bit per page, and a hand. The queue is a
+//! doubly linked list in a vector.
 
 use std::collections::HashMap;
 

@@ -4,7 +4,7 @@ use myriad_encode::Coding;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_serve::testing::{TestFolder, TestSite, immediate_answer, send_request};
 
-/// Site whose root contains files with these names; the contents of each file is its name.
+/// Site whose root contains files with these names; each file contains its own name.
 struct PrecompressedSite(TestSite, TestFolder);
 
 impl PrecompressedSite {
@@ -17,7 +17,7 @@ impl PrecompressedSite {
         Self(TestSite::in_folder(&folder.0, http, rules), folder)
     }
 
-    /// Returns the status and the name of the file that was sent.
+    /// Returns the status and the name of the file that was sent; an empty name unless the status is 200.
     fn sent(&self, target: &str, accepted: &str) -> (u16, String) {
         let reached = send_request(&self.0, &format!("GET {target}"), &[("Accept-Encoding", accepted)]);
         let sent = if reached.status == 200 { reached.text } else { String::new() };
