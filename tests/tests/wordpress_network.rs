@@ -111,6 +111,14 @@ fn subfolder_sites_are_isolated_and_share_one_wordpress_installation() {
     assert_eq!(fetch(&server, HOST, "/second/files/2012/old.txt").text(), "an upload of old");
     assert_eq!(fetch(&server, HOST, "/files/2012/old.txt").status, 404, "the first site has no such file");
     sites_are_apart(&site, &server, &first, &second);
+    // A plugin that is activated for the network makes the comparisons of all sites invalid.
+    let differs =
+        "echo (int) Myriad_Cache_Callers::is_different(Myriad_Cache_Visitor::class_of(['a']), ['first']);";
+    in_second(&site, "Myriad_Cache_Callers::add_different(['a'], ['first'], 'text');");
+    site.run_php(HOST, "do_action('activated_plugin', 'of-the-first.php', false);");
+    assert_eq!(in_second(&site, differs), "1");
+    site.run_php(HOST, "do_action('activated_plugin', 'of-all.php', true);");
+    assert_eq!(in_second(&site, differs), "0");
 }
 
 #[test]

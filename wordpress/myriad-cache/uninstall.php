@@ -13,7 +13,7 @@ if ( ! defined( 'WP_UNINSTALL_PLUGIN' ) ) {
  * Deletes the options of the current site.
  */
 function myriad_cache_forget() {
-	foreach ( array( 'myriad_cache_hours', 'myriad_cache_mode', 'myriad_cache_pending', 'myriad_cache_last', 'myriad_cache_noise', 'myriad_cache_options_read', 'myriad_cache_options_pages', 'myriad_cache_times', 'myriad_cache_jobs', 'myriad_cache_warm', 'myriad_cache_callers', 'myriad_cache_equal', 'myriad_cache_different', 'myriad_cache_epoch' ) as $myriad_cache_option ) {
+	foreach ( array( 'myriad_cache_hours', 'myriad_cache_mode', 'myriad_cache_pending', 'myriad_cache_last', 'myriad_cache_noise', 'myriad_cache_options_read', 'myriad_cache_options_pages', 'myriad_cache_times', 'myriad_cache_jobs', 'myriad_cache_warm', 'myriad_cache_callers', 'myriad_cache_equal', 'myriad_cache_different', 'myriad_cache_epoch', 'myriad_cache_revoked' ) as $myriad_cache_option ) {
 		delete_option( $myriad_cache_option );
 	}
 	global $wpdb;
@@ -22,6 +22,8 @@ function myriad_cache_forget() {
 
 delete_site_option( 'myriad_cache_noise' );
 delete_site_option( 'myriad_cache_installed' );
+delete_site_option( 'myriad_cache_code' );
+wp_unschedule_hook( 'myriad_cache_revoke' );
 if ( is_multisite() ) {
 	foreach ( get_sites( array( 'fields' => 'ids', 'number' => 0 ) ) as $myriad_cache_site ) { // phpcs:ignore WordPress.Arrays.ArrayDeclarationSpacing.AssociativeArrayFound
 		switch_to_blog( $myriad_cache_site );

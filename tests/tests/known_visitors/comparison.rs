@@ -17,6 +17,7 @@ add_action('wp_footer', function () { if (is_page('greeting') && is_user_logged_
 add_action('wp_footer', function () { if (is_page('link') && is_user_logged_in()) wp_loginout(); });
 add_action('wp_footer', function () { if (is_singular('page') && in_array('patron', wp_get_current_user()->roles)) echo '<p>For patrons</p>'; });
 add_action('wp_footer', function () { if (is_home() && is_user_logged_in() && file_exists(__DIR__ . '/later')) echo '<p>Members</p>'; });
+add_action('wp', function () { if (isset($_COOKIE['refused'])) { status_header((int) $_COOKIE['refused']); exit; } });
 add_action('template_redirect', function () { if (is_page('closed') && is_user_logged_in()) { wp_redirect(home_url('/')); exit; } });
 ";
 
@@ -113,4 +114,85 @@ fn read_that_gets_an_effect_later_is_found_by_a_sample() {
     assert_eq!(views[109], "BYPASS", "{views:?}");
     assert_eq!(all.views("/", 30), ["BYPASS"; 30]);
     assert!(served(&all.server, &all.readers[0], "/").text().contains("<p>Members</p>"));
+}
+
+#[test]
+fn refusals_of_a_client_are_no_differences_of_the_page() {
+    let all = Comparing::new();
+    let refuse = |target: &str, status: u16| {
+        let answer = served(&all.server, &format!("{}; refused={status}", all.readers[0]), target);
+        assert_eq!(answer.status, status, "{target}: {} {}", answer.cache(), answer.text());
+    };
+    all.anonymous("/plain/");
+    for status in [401, 403, 429] {
+        refuse("/plain/", status);
+    }
+    assert_eq!(all.views("/plain/", 8)[7], "HIT");
+    all.anonymous("/");
+    refuse("/", 410);
+    assert_eq!(all.views("/", 20), ["BYPASS"; 20]);
+}
+
+/// Functions for the results of comparisons of visitors with different roles.
+const RESULTS: &str = "$facts = function ($role) { return ['in' => true, 'roles' => [$role]]; }; \
+    $differs = function ($role) use ($facts) { return Myriad_Cache_Callers::add_different($facts($role), ['first'], 'text'); }; \
+    $epoch = function () { wp_cache_flush(); return get_option('myriad_cache_epoch'); }; ";
+
+#[test]
+fn differences_purge_pages_at_most_each_minute() {
+    let (site, server) = site();
+    let run = |code: &str| site.run_php(&host(&server), &[RESULTS, code].concat());
+    let code = "$differs('a'); $first = $epoch(); $differs('b'); echo $first === $epoch() ? 'same ' : 'other ', \
+        wp_next_scheduled('myriad_cache_revoke') ? 'scheduled ' : 'not scheduled ', \
+        count(array_filter(array_map($differs, range(1, 20)))), ' ', count(get_option('myriad_cache_different'));";
+    assert_eq!(run(code), "same scheduled 8 10");
+    // Callers that were without effect are recorded always, and their pages are purged within a minute.
+    let code = "for ($n = 0; $n < 10; $n++) Myriad_Cache_Callers::add_equal($facts('c'), ['first'], 'visitor'); \
+        $before = $epoch(); echo (int) $differs('c'), implode(get_option('myriad_cache_revoked')); \
+        Myriad_Cache_Callers::revoke(); echo $before === $epoch() ? ' same' : ' other', get_option('myriad_cache_revoked') ? 1 : 0;";
+    assert_eq!(run(code), "1first other0");
+    let code = "$old = time() - 61 . 'abcdefgh'; update_option('myriad_cache_epoch', $old); delete_option('myriad_cache_different'); \
+        $differs('d'); echo $epoch() === $old ? 'same' : 'other';";
+    assert_eq!(run(code), "other");
+}
+
+#[test]
+fn results_of_concurrent_requests_are_all_recorded() {
+    let (site, server) = site();
+    std::thread::scope(|scope| {
+        for role in 0..4 {
+            let (site, host) = (&site, host(&server));
+            scope.spawn(move || {
+                let code = format!(
+                    "for ($n = 0; $n < 25; $n++) Myriad_Cache_Callers::add_equal($facts('{role}'), [\"caller$n\"], 'visitor');"
+                );
+                site.run_php(&host, &[RESULTS, &code].concat());
+            });
+        }
+    });
+    let code = "echo implode(' ', array_map(function ($found) { return count($found['callers']); }, get_option('myriad_cache_equal')));";
+    assert_eq!(site.run_php(&host(&server), code), "25 25 25 25");
+}
+
+/// Substitute for WooCommerce: a cart that contains an item if the session states it.
+const CART: &str = r"<?php
+class Case_Cart { public function is_empty() { return ($_COOKIE['wp_woocommerce_session_0'] ?? '') !== 'full'; } }
+function WC() { static $shop; return $shop ??= (object) ['cart' => new Case_Cart(), 'session' => null, 'customer' => null]; }
+";
+
+#[test]
+fn visitors_with_a_forged_cookie_of_a_cart_are_not_compared() {
+    let all = Comparing::new();
+    fs::write(all.site.root().join("wp-content/mu-plugins/cart.php"), CART).expect("a plugin");
+    all.anonymous("/plain/");
+    let last = |session: &str| {
+        let cookie = format!("woocommerce_items_in_cart=1; wp_woocommerce_session_0={session}");
+        let views: Vec<_> =
+            (0..16).map(|_| served(&all.server, &cookie, "/plain/").cache().to_owned()).collect();
+        views[15].clone()
+    };
+    assert_eq!(last("forged"), "BYPASS");
+    assert_eq!(last("full"), "HIT");
+    let results = all.site.run_php(&host(&all.server), "echo count(get_option('myriad_cache_equal'));");
+    assert_eq!(results, "1");
 }

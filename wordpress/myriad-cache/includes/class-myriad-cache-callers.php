@@ -26,9 +26,31 @@ class Myriad_Cache_Callers {
 	const DIFFERENT = 'myriad_cache_different';
 
 	/**
-	 * Option: a word that changes when earlier comparisons become invalid.
+	 * Option: a word that changes when earlier comparisons become invalid. Of a network, it ends with the word of NETWORK at that time.
 	 */
 	const EPOCH = 'myriad_cache_epoch';
+
+	/**
+	 * Option of the network: a word that changes when the code of all sites changes.
+	 */
+	const NETWORK = 'myriad_cache_code';
+
+	/**
+	 * Option: callers whose pages must be purged, because they have an effect. Name of the scheduled event that purges them.
+	 */
+	const REVOKED = 'myriad_cache_revoked';
+	const REVOKE  = 'myriad_cache_revoke';
+
+	/**
+	 * Maximum number of differences that are recorded in a minute, unless pages must be purged because of them. Visitors can choose many classes, by
+	 * the addresses of their carts.
+	 */
+	const MOST_EACH_MINUTE = 10;
+
+	/**
+	 * Maximum number of seconds for which a request waits for another one that changes these options.
+	 */
+	const LOCK_TIMEOUT = 2;
 
 	/**
 	 * Number of comparisons without a difference, and of visitors, after which a caller is without effect.
@@ -50,20 +72,65 @@ class Myriad_Cache_Callers {
 	const MOST_DIFFERENT = 500;
 
 	/**
-	 * Deletes all results.
+	 * Deletes all results of the site.
 	 */
 	public static function reset() {
 		self::begin_epoch();
-		foreach ( array( self::NAMES, self::EQUAL, self::DIFFERENT ) as $option ) {
+		foreach ( array( self::NAMES, self::EQUAL, self::DIFFERENT, self::REVOKED ) as $option ) {
 			delete_option( $option );
 		}
+	}
+
+	/**
+	 * Makes the results of all sites invalid. Each site of a network deletes its own when it records the next one.
+	 */
+	public static function reset_network() {
+		if ( is_multisite() ) {
+			update_site_option( self::NETWORK, bin2hex( random_bytes( 4 ) ) );
+		} else {
+			self::reset();
+		}
+	}
+
+	/**
+	 * Makes results invalid after a plugin was activated or deactivated.
+	 *
+	 * @param string $plugin     Plugin.
+	 * @param bool   $is_network True for all sites of the network.
+	 */
+	public static function reset_after_plugin( $plugin, $is_network = false ) {
+		if ( $is_network ) {
+			self::reset_network();
+		} else {
+			self::reset();
+		}
+	}
+
+	/**
+	 * Returns the word of the network.
+	 *
+	 * @return string Empty without a network.
+	 */
+	private static function network() {
+		return is_multisite() ? (string) get_site_option( self::NETWORK, '' ) : '';
+	}
+
+	/**
+	 * Returns whether the results of the site are of the present code of the network.
+	 *
+	 * @return bool
+	 */
+	private static function is_current() {
+		$parts = explode( '-', (string) Myriad_Cache_Options::stored( self::EPOCH ) );
+		return ( isset( $parts[1] ) ? $parts[1] : '' ) === self::network();
 	}
 
 	/**
 	 * Makes earlier comparisons invalid for pages that are generated from now on.
 	 */
 	private static function begin_epoch() {
-		update_option( self::EPOCH, time() . bin2hex( random_bytes( 4 ) ), true );
+		$network = self::network();
+		update_option( self::EPOCH, time() . bin2hex( random_bytes( 4 ) ) . ( '' === $network ? '' : '-' . $network ), true );
 	}
 
 	/**
@@ -72,21 +139,55 @@ class Myriad_Cache_Callers {
 	 * @return bool False if it is not.
 	 */
 	public static function begin_epoch_at_most_each_minute() {
-		if ( time() - (int) substr( (string) Myriad_Cache_Options::stored( self::EPOCH ), 0, 10 ) < MINUTE_IN_SECONDS ) {
-			return false;
+		return self::locked(
+			static function ( $is_locked ) {
+				global $wpdb;
+				// phpcs:ignore WordPress.DB -- another request may have changed it.
+				$epoch = (string) $wpdb->get_var( $wpdb->prepare( "SELECT option_value FROM {$wpdb->options} WHERE option_name = %s", self::EPOCH ) );
+				if ( ! $is_locked || time() - (int) substr( $epoch, 0, 10 ) < MINUTE_IN_SECONDS ) {
+					return false;
+				}
+				self::begin_epoch();
+				return true;
+			}
+		);
+	}
+
+	/**
+	 * Runs a function while no other request changes the options of this class.
+	 *
+	 * @param callable(bool): mixed $run Function; its argument is false if the database has not granted the lock.
+	 * @return mixed Result of the function.
+	 */
+	private static function locked( $run ) {
+		global $wpdb;
+		$lock    = 'myriad-' . md5( DB_NAME . $wpdb->prefix );
+		$noting  = Myriad_Cache_Reads::pause_noting();
+		$granted = '1' === (string) $wpdb->get_var( $wpdb->prepare( 'SELECT GET_LOCK(%s, %d)', $lock, self::LOCK_TIMEOUT ) ); // phpcs:ignore WordPress.DB -- there is no function for it.
+		try {
+			foreach ( array( self::EQUAL, self::DIFFERENT, self::REVOKED, 'notoptions' ) as $option ) {
+				wp_cache_delete( $option, 'options' );
+			}
+			if ( ! self::is_current() ) {
+				self::reset();
+			}
+			return $run( $granted );
+		} finally {
+			if ( $granted ) {
+				$wpdb->get_var( $wpdb->prepare( 'SELECT RELEASE_LOCK(%s)', $lock ) ); // phpcs:ignore WordPress.DB -- as above.
+			}
+			Myriad_Cache_Reads::continue_noting( $noting );
 		}
-		self::begin_epoch();
-		return true;
 	}
 
 	/**
 	 * Returns the value of an option, which is an array.
 	 *
 	 * @param string $name Name.
-	 * @return array
+	 * @return array Empty also if its results are of an earlier code of the network.
 	 */
 	private static function stored( $name ) {
-		$value = Myriad_Cache_Options::stored( $name );
+		$value = self::is_current() ? Myriad_Cache_Options::stored( $name ) : null;
 		return is_array( $value ) ? $value : array();
 	}
 
@@ -118,7 +219,7 @@ class Myriad_Cache_Callers {
 			update_option( self::NAMES, array_slice( $names + $new, -self::MOST_NAMES, null, true ), false );
 		}
 		sort( $ids );
-		return substr( md5( implode( $ids ) . (string) Myriad_Cache_Options::stored( self::EPOCH ) ), 0, 16 );
+		return substr( md5( implode( $ids ) . (string) Myriad_Cache_Options::stored( self::EPOCH ) . self::network() ), 0, 16 );
 	}
 
 	/**
@@ -184,6 +285,29 @@ class Myriad_Cache_Callers {
 	 * @return bool True if all of them are without effect for the class of the visitor.
 	 */
 	public static function add_equal( $facts, $callers, $visitor ) {
+		$class = Myriad_Cache_Visitor::class_of( $facts );
+		$equal = self::stored( self::EQUAL );
+		foreach ( $callers as $caller ) {
+			if ( ! self::is_done( $equal, $class, $caller ) ) {
+				return self::locked(
+					static function ( $is_locked ) use ( $facts, $callers, $visitor ) {
+						return $is_locked && self::store_equal( $facts, $callers, $visitor );
+					}
+				);
+			}
+		}
+		return true;
+	}
+
+	/**
+	 * Stores a page without a difference; see add_equal().
+	 *
+	 * @param array    $facts   Properties of the visitor.
+	 * @param string[] $callers Callers of the page.
+	 * @param string   $visitor Number of the visitor.
+	 * @return bool
+	 */
+	private static function store_equal( $facts, $callers, $visitor ) {
 		$class   = Myriad_Cache_Visitor::class_of( $facts );
 		$equal   = self::stored( self::EQUAL );
 		$before  = isset( $equal[ $class ] ) ? $equal[ $class ] : array(
@@ -233,15 +357,40 @@ class Myriad_Cache_Callers {
 	}
 
 	/**
-	 * Records a page with a difference, which must be purged. If all of its callers were without effect, other pages were permitted
-	 * because of that: these are purged, too, and the comparisons start again.
+	 * Records a page with a difference. If all of its callers were without effect, other pages were permitted because of that: these are purged,
+	 * too, and the comparisons start again. Both happens at most each minute, because visitors can cause differences.
 	 *
 	 * @param array    $facts   Properties of the visitor.
 	 * @param string[] $callers Callers of the page.
 	 * @param string   $text    Text of the stored page at the difference.
+	 * @return bool True if the page must be purged; false if too many differences were recorded within the last minute.
 	 */
 	public static function add_different( $facts, $callers, $text ) {
-		wp_cache_delete( self::DIFFERENT, 'options' );
+		$is_added = self::locked(
+			static function () use ( $facts, $callers, $text ) {
+				return self::store_different( $facts, $callers, $text );
+			}
+		);
+		if ( ! $is_added ) {
+			return false;
+		}
+		if ( self::begin_epoch_at_most_each_minute() ) {
+			self::purge_revoked();
+		} elseif ( ! wp_next_scheduled( self::REVOKE ) ) {
+			wp_schedule_single_event( time() + MINUTE_IN_SECONDS, self::REVOKE );
+		}
+		return true;
+	}
+
+	/**
+	 * Stores a page with a difference.
+	 *
+	 * @param array    $facts   Properties of the visitor.
+	 * @param string[] $callers Callers of the page.
+	 * @param string   $text    Text of the stored page at the difference.
+	 * @return bool False if too many differences were recorded within the last minute.
+	 */
+	private static function store_different( $facts, $callers, $text ) {
 		$class     = Myriad_Cache_Visitor::class_of( $facts );
 		$different = self::stored( self::DIFFERENT );
 		$equal     = self::stored( self::EQUAL );
@@ -251,6 +400,15 @@ class Myriad_Cache_Callers {
 				$unknown[] = $caller;
 			}
 		}
+		$recent = array_filter(
+			$different,
+			static function ( $found ) {
+				return isset( $found['at'] ) && time() - $found['at'] < MINUTE_IN_SECONDS;
+			}
+		);
+		if ( $unknown && count( $recent ) >= self::MOST_EACH_MINUTE ) {
+			return false;
+		}
 		sort( $callers );
 		$different[ md5( $class . implode( $callers ) ) ] = array(
 			'class'   => $class,
@@ -258,15 +416,39 @@ class Myriad_Cache_Callers {
 			'callers' => $callers,
 			'shown'   => array_slice( $unknown ? $unknown : $callers, 0, 3 ),
 			'text'    => $text,
+			'at'      => time(),
 		);
 		update_option( self::DIFFERENT, $different, false );
-		self::begin_epoch();
 		if ( ! $unknown ) {
 			$equal[ $class ]['callers'] = array_diff_key( $equal[ $class ]['callers'], array_flip( $callers ) );
 			update_option( self::EQUAL, $equal, false );
-			foreach ( $callers as $caller ) {
-				Myriad_Cache_Queue::add( 'ask.' . $caller );
+			update_option( self::REVOKED, array_values( array_unique( array_merge( self::stored( self::REVOKED ), $callers ) ) ), false );
+		}
+		return true;
+	}
+
+	/**
+	 * Purges the pages with callers that have an effect, and makes earlier comparisons invalid: a scheduled event, if this happened less than a
+	 * minute before the difference.
+	 */
+	public static function revoke() {
+		self::begin_epoch();
+		self::purge_revoked();
+	}
+
+	/**
+	 * Purges the pages with callers that have an effect.
+	 */
+	private static function purge_revoked() {
+		$callers = self::locked(
+			static function () {
+				$revoked = self::stored( self::REVOKED );
+				delete_option( self::REVOKED );
+				return $revoked;
 			}
+		);
+		foreach ( $callers as $caller ) {
+			Myriad_Cache_Queue::add( 'ask.' . $caller );
 		}
 	}
 

@@ -79,6 +79,7 @@ class Myriad_Cache_Changes {
 		if ( wp_doing_cron() ) {
 			Myriad_Cache_Hooks::add( 'init', array( 'Myriad_Cache_Queue', 'retry' ) );
 			register_shutdown_function( array( 'Myriad_Cache_Warm', 'work' ) );
+			Myriad_Cache_Hooks::add( 'myriad_cache_revoke', array( 'Myriad_Cache_Callers', 'revoke' ), 10, 0 );
 			Myriad_Cache_Hooks::add( 'pre_unschedule_event', array( 'Myriad_Cache_Queue', 'before_job' ) );
 		}
 	}
@@ -111,7 +112,9 @@ class Myriad_Cache_Changes {
 		Myriad_Cache_Hooks::add( array( 'upgrader_process_complete', '_core_updated_successfully' ), array( 'Myriad_Cache_Queue', 'add_network' ), 10, 0 );
 		Myriad_Cache_Hooks::add( array( 'activated_plugin', 'deactivated_plugin' ), array( __CLASS__, 'plugin' ), 10, 2 );
 		// The code of the site may have changed. Registered here, so that page views do not load the class.
-		Myriad_Cache_Hooks::add( array( 'upgrader_process_complete', '_core_updated_successfully', 'activated_plugin', 'deactivated_plugin', 'switch_theme' ), array( 'Myriad_Cache_Callers', 'reset' ), 10, 0 );
+		Myriad_Cache_Hooks::add( 'switch_theme', array( 'Myriad_Cache_Callers', 'reset' ), 10, 0 );
+		Myriad_Cache_Hooks::add( array( 'upgrader_process_complete', '_core_updated_successfully' ), array( 'Myriad_Cache_Callers', 'reset_network' ), 10, 0 );
+		Myriad_Cache_Hooks::add( array( 'activated_plugin', 'deactivated_plugin' ), array( 'Myriad_Cache_Callers', 'reset_after_plugin' ), 10, 2 );
 		Myriad_Cache_Hooks::add( array( 'add_site_option', 'update_site_option', 'delete_site_option' ), array( __CLASS__, 'network_option' ) );
 	}
 

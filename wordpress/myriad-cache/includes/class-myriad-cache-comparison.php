@@ -128,12 +128,12 @@ class Myriad_Cache_Comparison {
 	}
 
 	/**
-	 * Returns whether the visitor is a reader, or is not logged in.
+	 * Returns whether the visitor is a reader, or is not logged in, and has no forged cookie of a cart.
 	 *
 	 * @return bool
 	 */
 	private static function is_reader() {
-		return ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() );
+		return Myriad_Cache_Visitor::has_stated_cart() && ( ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() ) );
 	}
 
 	/**
@@ -292,8 +292,8 @@ class Myriad_Cache_Comparison {
 			if ( ! Myriad_Cache_Callers::begin_epoch_at_most_each_minute() ) {
 				return false; // Visitors must not purge pages as fast as they request them.
 			}
-		} else {
-			Myriad_Cache_Callers::add_different( $facts, $callers, $place );
+		} elseif ( ! Myriad_Cache_Callers::add_different( $facts, $callers, $place ) ) {
+			return false;
 		}
 		// The page that is generated next is another version, which must be compared first.
 		Myriad_Cache_Queue::add_url( self::url() );

@@ -72,10 +72,34 @@ class Myriad_Cache_Visitor {
 	 */
 	public static function number() {
 		$user = get_current_user_id();
+		if ( ! $user && function_exists( 'WC' ) && isset( WC()->session ) && is_callable( array( WC()->session, 'has_session' ) ) && WC()->session->has_session() ) {
+			$user = 'session ' . WC()->session->get_customer_id();
+		}
 		if ( ! $user ) {
-			$user = wp_json_encode( array_intersect_key( $_COOKIE, array_flip( Myriad_Cache_Page::cookies( '/^(?:wp_woocommerce_session_|comment_author_)/' ) ) ) );
+			// Cookies of commenters have no signature, so that one visitor could be many.
+			$user = 'address ' . ( isset( $_SERVER['REMOTE_ADDR'] ) ? (string) $_SERVER['REMOTE_ADDR'] : '' ); // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is hashed only.
 		}
 		return substr( hash_hmac( 'sha256', (string) $user, wp_salt( 'auth' ) . 'myriad-visitor' ), 0, 8 );
+	}
+
+	/**
+	 * Returns whether the cart of the visitor contains an item.
+	 *
+	 * @return bool
+	 */
+	private static function has_cart() {
+		$cart = function_exists( 'WC' ) && isset( WC()->cart ) ? WC()->cart : null;
+		return is_object( $cart ) && is_callable( array( $cart, 'is_empty' ) ) && ! $cart->is_empty();
+	}
+
+	/**
+	 * Returns whether the visitor has a cart if a cookie states it. Anybody can send the cookie, which has no signature, and code that reads it
+	 * would show another page than to customers.
+	 *
+	 * @return bool
+	 */
+	public static function has_stated_cart() {
+		return empty( $_COOKIE['woocommerce_items_in_cart'] ) || self::has_cart();
 	}
 
 	/**
@@ -89,7 +113,7 @@ class Myriad_Cache_Visitor {
 		}
 		$customer = WC()->customer;
 		return array(
-			'cart'     => ! empty( $_COOKIE['woocommerce_items_in_cart'] ),
+			'cart'     => self::has_cart(),
 			'exempt'   => $customer->is_vat_exempt(),
 			'taxes'    => wc_tax_enabled() ? Myriad_Cache_Shop::all_rates( array_values( $customer->get_taxable_address() ) ) : array(),
 			'place'    => method_exists( $customer, 'get_shipping_country' ) ? array( $customer->get_shipping_country(), $customer->get_shipping_state(), $customer->get_billing_country() ) : array(),
