@@ -122,7 +122,8 @@ fn values_that_scripts_compute_from_the_cart_may_differ_and_others_may_not() {
 #[test]
 fn notices_of_a_shop_keep_their_place_among_callbacks_of_the_same_priority() {
     let (_site, server, readers) = shop(&[("loop", "[loop]")]);
-    let (page, own, _) = last_view(&server, &readers, "/loop/");
+    let (page, own, cache) = last_view(&server, &readers, "/loop/");
+    assert_eq!(cache, "HIT");
     for page in [page, own] {
         let wrapper = page.find("woocommerce-notices-wrapper").expect("notices");
         assert!(wrapper < page.find("class=\"ordering\"").expect("the form"), "{page}");

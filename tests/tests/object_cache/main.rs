@@ -345,13 +345,15 @@ add_shortcode('value', function ($words) {
             return $text;
         case 'unknown':
             return wp_cache_get('unknown', 'case');
+        case 'objects':
+            return 'objects ' . implode(',', get_objects_in_term((int) get_option('default_category'), 'category')) . '.';
     }
 });
 "#;
 
 const PREPARE_VALUES: &str = "global $wpdb; $wpdb->query(\"CREATE TABLE {$wpdb->prefix}case_texts (text TEXT)\"); \
     $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_texts VALUES ('first')\"); \
-    foreach (['group', 'transient', 'late', 'unknown'] as $name) foreach (['one', 'two'] as $number) \
+    foreach (['group', 'transient', 'late', 'unknown', 'objects'] as $name) foreach (['one', 'two'] as $number) \
     wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_title' => 'Value', 'post_name' => \"$name-$number\", \
     'post_content' => \"[value $name]\"]); wp_cache_set('unknown', 'x', 'case');";
 
@@ -394,6 +396,19 @@ fn pages_depend_on_the_data_from_which_their_cached_values_were_computed() {
         assert!(page(two).text().contains("third"), "{name}: a new value");
         assert_eq!(page(other).cache(), "HIT", "{name}");
     }
+    // WordPress stores the numbers of a term's posts, and reports their reading only to the database.
+    for target in ["objects-one", "objects-two", "about"] {
+        store(target);
+    }
+    let code = "$id = get_posts(['category__not_in' => [get_option('default_category')]])[0]->ID; \
+        wp_set_object_terms($id, (int) get_option('default_category'), 'category', true); echo $id;";
+    let id = site.run_php(&host, code);
+    for target in ["objects-one", "objects-two"] {
+        let text = page(target).text();
+        let numbers = text.split("objects ").nth(1).and_then(|rest| rest.split('.').next()).expect("numbers");
+        assert!(numbers.split(',').any(|number| number == id), "{target}: {id} is not in {numbers}");
+    }
+    assert_eq!(page("about").cache(), "HIT");
     let answer = page("unknown-one");
     assert!(
         answer.field("cache-status").is_some_and(|status| status.contains("ttl=3600")),

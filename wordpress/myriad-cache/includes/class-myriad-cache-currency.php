@@ -122,7 +122,8 @@ class Myriad_Cache_Currency {
 		if ( ( self::is_stored_by_address() && ! self::use_default_currency() ) || ( '' !== $cookie && ! isset( $_COOKIE[ $cookie ] ) ) ) {
 			add_filter( 'woocommerce_currency', array( __CLASS__, 'note_currency' ), PHP_INT_MAX );
 		}
-		if ( 'geolocation' === get_option( 'woocommerce_default_customer_address' ) && ! self::has_keyed_country() ) {
+		// Without a shop, the option does not exist, so that each page would query it.
+		if ( function_exists( 'WC' ) && 'geolocation' === get_option( 'woocommerce_default_customer_address' ) && ! self::has_keyed_country() ) {
 			add_filter( 'woocommerce_get_tax_location', array( __CLASS__, 'note_taxes' ), PHP_INT_MAX );
 			add_filter( 'woocommerce_customer_get_billing_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );
 			add_filter( 'woocommerce_customer_get_shipping_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );

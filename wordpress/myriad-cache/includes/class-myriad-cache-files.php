@@ -23,7 +23,7 @@ class Myriad_Cache_Files {
 	const BODY_IN_MEMORY = 16384;
 
 	/**
-	 * Number of blocks (512 bytes) that this process had written before the request, or at the last look; null if the request is not observed.
+	 * Number of blocks (512 bytes) that this process had written before the request, or before the last check; null if the request is not observed.
 	 *
 	 * @var int|null
 	 */
@@ -37,11 +37,11 @@ class Myriad_Cache_Files {
 	private static $log = 0;
 
 	/**
-	 * True if the files were looked at before the end of the script. php-fpm writes its access log afterwards, before functions that run at shutdown.
+	 * True if the written files were checked before the end of the script. php-fpm writes its access log afterwards, before functions that run at shutdown.
 	 *
 	 * @var bool
 	 */
-	private static $has_looked = false;
+	private static $is_checked = false;
 
 	/**
 	 * True if the request stores an upload.
@@ -66,24 +66,24 @@ class Myriad_Cache_Files {
 	}
 
 	/**
-	 * Registers the purges of a request of staff that changes settings, and looks at the files before its response.
+	 * Registers purges after a request of staff that changes settings, and checks of the written files before its response.
 	 */
 	public static function arrange() {
 		if ( self::is_changing() ) {
 			Myriad_Cache_Queue::arrange();
 			foreach ( array( 'wp_redirect', 'rest_pre_echo_response', 'wp_die_ajax_handler', 'wp_die_json_handler' ) as $filter ) {
-				add_filter( $filter, array( __CLASS__, 'look' ), PHP_INT_MAX );
+				add_filter( $filter, array( __CLASS__, 'check_before_response' ), PHP_INT_MAX );
 			}
 		}
 	}
 
 	/**
-	 * Looks at the files before the response.
+	 * Checks before the response which files the request has written.
 	 *
 	 * @param mixed $value Value of the filter.
 	 * @return mixed
 	 */
-	public static function look( $value ) {
+	public static function check_before_response( $value ) {
 		self::resolve();
 		return $value;
 	}
@@ -152,10 +152,10 @@ class Myriad_Cache_Files {
 		$length  = isset( $_SERVER['CONTENT_LENGTH'] ) ? (int) $_SERVER['CONTENT_LENGTH'] : 0;
 		$allowed = self::blocks( self::log_length() - self::$log ) + self::blocks( $length > self::BODY_IN_MEMORY ? $length : 0 );
 		// A line of php-fpm's access log.
-		$allowed += self::$has_looked && 'fpm-fcgi' === PHP_SAPI ? self::blocks( 1 ) : 0;
+		$allowed += self::$is_checked && 'fpm-fcgi' === PHP_SAPI ? self::blocks( 1 ) : 0;
 		$before   = self::$written;
 
-		self::$has_looked = true;
+		self::$is_checked = true;
 		self::$written    = self::written();
 		self::$log        = self::log_length();
 		if ( self::$written > $before + $allowed ) {

@@ -198,7 +198,7 @@ class Myriad_Cache_Known {
 		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 4 );
 		$at     = isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ? 2 : 1;
 		$caller = isset( $frames[ $at + 1 ]['function'] ) ? $frames[ $at + 1 ]['function'] : '';
-		if ( ! isset( Myriad_Cache_Shop::HARMLESS_FUNCTIONS[ $caller ] ) ) {
+		if ( ! isset( $frames[ $at ]['file'], self::$harmless[ $frames[ $at ]['file'] ] ) && ! isset( Myriad_Cache_Shop::HARMLESS_FUNCTIONS[ $caller ] ) ) {
 			self::note( $frames[ $at ], $frames[ $at ]['function'] );
 		}
 	}
@@ -475,29 +475,26 @@ class Myriad_Cache_Known {
 		foreach ( array_keys( self::$values ) as $mark ) {
 			$page = str_replace( '"' . $mark . '"', (string) $mark, $page );
 		}
-		self::check( $page );
-		$names    = self::nonce_names( $page );
-		$words    = self::is_page( $page ) ? self::permission() : '';
-		$is_known = '' !== $words;
-		$token    = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
-		$whole = '';
-		$done  = 0;
-		foreach ( self::places_in( $page ) as $start => $number ) {
+		$places = self::places_in( $page );
+		$nonces = Myriad_Cache_Nonces::positions( $page );
+		self::check( $page, $places );
+		$names = self::nonce_names( $page, $nonces );
+		$words = self::is_page( $page ) ? self::permission() : '';
+		$token = '' === $words ? '' : bin2hex( random_bytes( 8 ) );
+		$texts = array();
+		foreach ( $places as $start => $number ) {
 			list( $name, $text ) = self::$places[ $number ];
 
-			$text   = Myriad_Cache_Nonces::settle( $text );
-			$whole .= substr( $page, $done, $start - $done ) . ( '' === $token || self::NOTHING === $name ? $text : self::tag( $name, $text, $token ) );
-			$done   = $start + strlen( self::$mark . $number . 'z' );
+			$text            = Myriad_Cache_Nonces::settle( $text );
+			$texts[ $start ] = array( strlen( self::$mark . $number . 'z' ), '' === $token || self::NOTHING === $name ? $text : self::tag( $name, $text, $token ) );
 		}
-		$whole .= substr( $page, $done );
-		if ( ! $is_known ) {
-			foreach ( array_keys( $names ) as $mark ) {
-				$whole = str_replace( (string) $mark, Myriad_Cache_Nonces::nonce( $mark ), $whole );
-			}
+		foreach ( $nonces as $start => $mark ) {
+			$nonce           = Myriad_Cache_Nonces::nonce( $mark );
+			$texts[ $start ] = array( strlen( $mark ), '' === $token ? $nonce : self::tag( $names[ $mark ], $nonce, $token ) );
+		}
+		$whole = Myriad_Cache_Nonces::with_texts( $page, $texts );
+		if ( '' === $token ) {
 			return array( $whole, '' === self::$reason ? array() : array( 'X-Myriad-ESI: why="' . self::printable( self::$reason ) . '"' ) );
-		}
-		foreach ( $names as $mark => $name ) {
-			$whole = str_replace( (string) $mark, self::tag( $name, Myriad_Cache_Nonces::nonce( $mark ), $token ), $whole );
 		}
 		return array( $whole, array( 'Surrogate-Control: content="ESI/1.0"', 'X-Myriad-ESI: ' . $words . ', joint=' . self::ARGUMENT . ', token=' . $token ) );
 	}
@@ -590,12 +587,13 @@ class Myriad_Cache_Known {
 	/**
 	 * Searches the page for content that excludes known visitors from the stored page.
 	 *
-	 * @param string $page Page.
+	 * @param string          $page   Page.
+	 * @param array<int, int> $places Numbers of places, by position in the page.
 	 */
-	private static function check( $page ) {
+	private static function check( $page, $places ) {
 		$here = array();
 		$at   = array(); // First position of each place.
-		foreach ( self::places_in( $page ) as $start => $number ) {
+		foreach ( $places as $start => $number ) {
 			if ( ! isset( $at[ $number ] ) ) {
 				$at[ $number ] = $start;
 				$here[]        = self::$places[ $number ][0];
@@ -640,17 +638,21 @@ class Myriad_Cache_Known {
 	/**
 	 * Returns the names of the parts for the nonces of a page.
 	 *
-	 * @param string $page Page.
+	 * @param string             $page   Page.
+	 * @param array<int, string> $nonces Marks of nonces by position.
 	 * @return array<string, string> By mark.
 	 */
-	private static function nonce_names( $page ) {
+	private static function nonce_names( $page, $nonces ) {
 		$names = array();
-		foreach ( Myriad_Cache_Nonces::in_page( $page ) as $mark => $action ) {
-			$names[ $mark ] = self::nonce_name( $action );
-			if ( strlen( $names[ $mark ] ) > self::MOST_NAME ) {
-				self::refuse( 'a nonce with a long name: ' . $action );
+		foreach ( $nonces as $at => $mark ) {
+			$action = Myriad_Cache_Nonces::action( $mark );
+			if ( ! isset( $names[ $mark ] ) ) {
+				$names[ $mark ] = self::nonce_name( $action );
+				if ( strlen( $names[ $mark ] ) > self::MOST_NAME ) {
+					self::refuse( 'a nonce with a long name: ' . $action );
+				}
 			}
-			if ( ! Myriad_Cache_Nonces::is_safe( $page, (string) $mark ) ) {
+			if ( ! Myriad_Cache_Nonces::is_safe( $page, $at ) ) {
 				self::refuse( 'a nonce outside of scripts, attributes and links of the site: ' . $action );
 			}
 		}

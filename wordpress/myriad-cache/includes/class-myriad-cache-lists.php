@@ -48,9 +48,22 @@ class Myriad_Cache_Lists {
 	);
 
 	/**
-	 * Orders that depend on no additional field.
+	 * Orders that depend on no additional field, as keys.
 	 */
-	const PLAIN_ORDERS = array( '', 'none', 'rand', 'id', 'date', 'author', 'type', 'post__in', 'post_name__in', 'post_parent__in', 'relevance' );
+	const PLAIN_ORDERS = array(
+		''                => true,
+		'none'            => true,
+		'rand'            => true,
+		'id'              => true,
+		'date'            => true,
+		'post_date'       => true,
+		'author'          => true,
+		'type'            => true,
+		'post__in'        => true,
+		'post_name__in'   => true,
+		'post_parent__in' => true,
+		'relevance'       => true,
+	);
 
 	/**
 	 * Orders of WooCommerce, and the fields of `wp_postmeta` on which they depend.
@@ -119,16 +132,23 @@ class Myriad_Cache_Lists {
 		if ( ( $query->is_singular() && ! $query->is_posts_page ) || $query->is_comment_feed() ) {
 			return array();
 		}
-		$types = array_filter( (array) $query->get( 'post_type' ) );
-		$types = $types ? $types : array( 'post' );
+		$types = self::types( $query );
 		if ( array_intersect( $types, Myriad_Cache_Tags::INNER_TYPES ) ) {
 			return array();
 		}
-		list( $lists, $tags ) = self::selected( $query, $types );
-
-		$pages  = self::pages( $query, $types );
-		$fields = self::fields( $query );
+		$selection = Myriad_Cache_Selections::tax_query( $query );
+		$lists     = $selection ? self::lists_of_terms( $selection ) : array();
+		list( $tags, $has_others ) = $selection ? Myriad_Cache_Selections::tags( $selection ) : array( array(), false );
+		if ( ! $lists || $has_others ) {
+			$lists = array_merge( $lists, self::without_terms( $query, $types ) );
+		}
+		$has_types = array( 'post' ) !== $types || $query->is_tax();
+		$pages     = self::pages( $query, $types );
+		$fields    = self::fields( $query );
 		foreach ( $lists as $list ) {
+			if ( $has_types && isset( $list[2] ) && ctype_digit( $list[2] ) && false !== strpos( 'tad', $list[1] ) ) {
+				$list .= '-any';
+			}
 			foreach ( $fields as $field ) {
 				$tags[] = $list . '.by-' . $field;
 			}
@@ -143,21 +163,36 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
+	 * Returns the types of posts that a query selects.
+	 *
+	 * @param WP_Query $query Query.
+	 * @return string[]
+	 */
+	private static function types( $query ) {
+		$type = isset( $query->query_vars['post_type'] ) ? $query->query_vars['post_type'] : '';
+		if ( is_string( $type ) ) {
+			return array( '' === $type ? 'post' : $type );
+		}
+		$types = array_filter( (array) $type );
+		return $types ? $types : array( 'post' );
+	}
+
+	/**
 	 * Returns the tags of the lists of types that a query reads, with fields that are not in its arguments.
 	 *
 	 * @param WP_Query $query  Query.
 	 * @param string[] $fields Fields, by their names in tags.
 	 * @return string[]
 	 */
-	public static function with_fields( $query, $fields ) {
-		$types = array_filter( (array) $query->get( 'post_type' ) );
-		$types = $types ? $types : array( 'post' );
+	public static function tags_of_fields( $query, $fields ) {
+		$types = self::types( $query );
 		if ( $query->is_singular() || array_intersect( $types, Myriad_Cache_Tags::INNER_TYPES ) ) {
 			return array();
 		}
-		$tags = array();
+		$tags   = array();
+		$fields = array_diff( $fields, self::fields( $query ) );
 		foreach ( $types as $type ) {
-			foreach ( array_diff( $fields, self::fields( $query ) ) as $field ) {
+			foreach ( $fields as $field ) {
 				$tags[] = 'l' . $type . '.by-' . $field;
 			}
 		}
@@ -181,11 +216,16 @@ class Myriad_Cache_Lists {
 		if ( '' !== (string) $query->get( 's' ) ) {
 			array_push( $fields, 'title', 'excerpt', 'content' );
 		}
-		if ( false !== strpos( (string) wp_json_encode( $query->get( 'date_query' ) ), 'post_modified' ) ) {
+		$dates = $query->get( 'date_query' );
+		if ( $dates && false !== strpos( (string) wp_json_encode( $dates ), 'post_modified' ) ) {
 			$fields[] = 'modified';
 		}
-		$meta = self::meta_fields( $query->query_vars );
-		return array_unique( array_merge( $fields, array_values( $meta ), self::order_fields( $query->get( 'orderby' ), $meta ) ) );
+		$meta  = self::meta_fields( $query->query_vars );
+		$order = $query->get( 'orderby' );
+		if ( ! $fields && ! $meta && is_string( $order ) && isset( self::PLAIN_ORDERS[ strtolower( $order ) ] ) ) {
+			return array();
+		}
+		return array_unique( array_merge( $fields, array_values( $meta ), self::order_fields( $order, $meta ) ) );
 	}
 
 	/**
@@ -263,13 +303,17 @@ class Myriad_Cache_Lists {
 		}
 		$orders = is_array( $orderby ) ? array_keys( $orderby ) : preg_split( '/[\s,]+/', (string) $orderby );
 		$fields = array();
+		$names  = $meta ? array_change_key_case( $meta ) : array();
 		foreach ( $orders as $order ) {
 			$order = strtolower( (string) $order );
-			$plain = preg_replace( '/^(?:\w+\.)?post_(?!_|parent__|name__)/', '', $order );
-			if ( in_array( $order, self::PLAIN_ORDERS, true ) || in_array( $plain, self::PLAIN_ORDERS, true ) || 0 === strpos( $order, 'rand(' ) || ctype_digit( $order ) ) {
+			if ( isset( self::PLAIN_ORDERS[ $order ] ) || 0 === strpos( $order, 'rand(' ) || ctype_digit( $order ) ) {
 				continue;
 			}
-			if ( 0 === strpos( $order, 'meta_value' ) || in_array( $order, array_map( 'strtolower', array_map( 'strval', array_keys( $meta ) ) ), true ) ) {
+			$plain = (string) preg_replace( '/^(?:\w+\.)?post_(?!_|parent__|name__)/', '', $order );
+			if ( isset( self::PLAIN_ORDERS[ $plain ] ) ) {
+				continue;
+			}
+			if ( 0 === strpos( $order, 'meta_value' ) || isset( $names[ $order ] ) ) {
 				$fields = array_merge( $fields, $meta ? array_values( $meta ) : array( 'meta' ) );
 			} elseif ( isset( self::SHOP_ORDERS[ $order ] ) ) {
 				$fields[] = self::SHOP_ORDERS[ $order ];
@@ -326,30 +370,19 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Returns the names of the lists, and tags of terms by which posts are excluded.
+	 * Returns the names of the lists of the terms that a query selects.
 	 *
-	 * @param WP_Query $query Query.
-	 * @param string[] $types Post types.
-	 * @return array{0: string[], 1: string[]}
+	 * @param WP_Tax_Query $selection Selection.
+	 * @return string[]
 	 */
-	private static function selected( $query, $types ) {
-		$terms = Myriad_Cache_Selections::of_terms( $query );
+	private static function lists_of_terms( $selection ) {
 		$lists = array();
-		foreach ( $terms->queried_terms as $taxonomy => $asked ) {
-			foreach ( array_filter( Myriad_Cache_Selections::terms( $asked, $taxonomy ) ) as $term ) {
+		foreach ( $selection->queried_terms as $taxonomy => $clause ) {
+			foreach ( array_filter( Myriad_Cache_Selections::terms( $clause, $taxonomy ) ) as $term ) {
 				$lists[] = 'lt' . $term->term_id;
 			}
 		}
-		list( $tags, $has_others ) = Myriad_Cache_Selections::tags( $terms );
-		if ( ! $lists || $has_others ) {
-			$lists = array_merge( $lists, self::without_terms( $query, $types ) );
-		}
-		if ( array( 'post' ) !== $types || $query->is_tax() ) {
-			foreach ( $lists as $number => $list ) {
-				$lists[ $number ] = preg_match( '/^l[tad][0-9]/', $list ) ? $list . '-any' : $list;
-			}
-		}
-		return array( $lists, $tags );
+		return $lists;
 	}
 
 	/**

@@ -29,6 +29,11 @@ class Myriad_Cache_Nonces {
 	const ADDRESSES = array( 'action', 'archive', 'background', 'cite', 'classid', 'codebase', 'data', 'formaction', 'href', 'imagesrcset', 'longdesc', 'manifest', 'ping', 'poster', 'src', 'srcset', 'xlink:href' );
 
 	/**
+	 * Maximum length of an attribute with a nonce, in bytes. A nonce in a longer one counts as unsafe.
+	 */
+	const MOST_ATTRIBUTE = 20000;
+
+	/**
 	 * User to create marks for; empty while marks are off.
 	 *
 	 * @var string
@@ -57,9 +62,9 @@ class Myriad_Cache_Nonces {
 	private static $computing = array();
 
 	/**
-	 * Longest text that was searched, the number of marks at that time, and the marks in it.
+	 * Longest text that was searched, the number of marks at that time, and the marks in it by their positions.
 	 *
-	 * @var array{0: string, 1: int, 2: array<string, string>}
+	 * @var array{0: string, 1: int, 2: array<int, string>}
 	 */
 	private static $searched = array( '', 0, array() );
 
@@ -156,26 +161,56 @@ class Myriad_Cache_Nonces {
 	}
 
 	/**
-	 * Returns the marks in a page, with the action of each.
+	 * Returns the marks in a page by their positions. A page is searched once.
 	 *
 	 * @param string $page Page.
-	 * @return array<string, string>
+	 * @return array<int, string>
 	 */
-	public static function in_page( $page ) {
+	public static function positions( $page ) {
 		$count = count( self::$marks );
 		if ( $count === self::$searched[1] && $page === self::$searched[0] ) {
 			return self::$searched[2];
 		}
 		$found = array();
-		foreach ( self::$marks as $mark => $made ) {
-			if ( false !== strpos( $page, (string) $mark ) ) {
-				$found[ (string) $mark ] = $made[0];
+		foreach ( self::marks() as $mark ) {
+			for ( $at = strpos( $page, $mark ); false !== $at; $at = strpos( $page, $mark, $at + self::LENGTH ) ) {
+				$found[ $at ] = $mark;
 			}
 		}
 		if ( strlen( $page ) >= strlen( self::$searched[0] ) ) {
 			self::$searched = array( $page, $count, $found );
 		}
 		return $found;
+	}
+
+	/**
+	 * Returns a page with texts in place of marks.
+	 *
+	 * @param string                               $page  Page.
+	 * @param array<int, array{0: int, 1: string}> $texts Length of the mark, and text, by position of the mark.
+	 * @return string
+	 */
+	public static function with_texts( $page, $texts ) {
+		$pieces = array();
+		$done   = 0;
+		ksort( $texts );
+		foreach ( $texts as $start => list( $length, $text ) ) {
+			$pieces[] = substr( $page, $done, $start - $done );
+			$pieces[] = $text;
+			$done     = $start + $length;
+		}
+		$pieces[] = substr( $page, $done );
+		return implode( '', $pieces );
+	}
+
+	/**
+	 * Returns the action of the nonce that a mark represents.
+	 *
+	 * @param string $mark Mark.
+	 * @return string
+	 */
+	public static function action( $mark ) {
+		return self::$marks[ $mark ][0];
 	}
 
 	/**
@@ -208,10 +243,11 @@ class Myriad_Cache_Nonces {
 			return $text;
 		}
 		// Faster than strtr(), which tests each byte of a long page for all marks.
-		foreach ( array_keys( self::in_page( $text ) ) as $mark ) {
-			$text = str_replace( (string) $mark, self::$marks[ $mark ][1], $text );
+		$nonces = array();
+		foreach ( self::positions( $text ) as $at => $mark ) {
+			$nonces[ $at ] = array( self::LENGTH, self::$marks[ $mark ][1] );
 		}
-		return $text;
+		return $nonces ? self::with_texts( $text, $nonces ) : $text;
 	}
 
 	/**
@@ -230,7 +266,7 @@ class Myriad_Cache_Nonces {
 		}
 		try {
 			$text = serialize( $value ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- it is not stored.
-			return self::in_page( $text ) ? unserialize( self::settle( $text ) ) : $value; // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- marks and nonces have the same length.
+			return self::positions( $text ) ? unserialize( self::settle( $text ) ) : $value; // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- marks and nonces have the same length.
 		} catch ( Throwable $error ) {
 			return $value; // A value that cannot be serialized cannot be stored either.
 		}
@@ -390,31 +426,26 @@ class Myriad_Cache_Nonces {
 	}
 
 	/**
-	 * Returns whether each occurrence of a mark is in a script or in an attribute that sends nothing to another host.
+	 * Returns whether a mark is in a script or in an attribute that sends nothing to another host.
 	 *
 	 * Elsewhere the nonce of a known visitor could leave the site, for example in a plugin's link to another host.
 	 *
 	 * @param string $page Page.
-	 * @param string $mark Mark.
+	 * @param int    $at   Position of the mark.
 	 * @return bool
 	 */
-	public static function is_safe( $page, $mark ) {
-		$lower = strtolower( $page );
-		for ( $at = strpos( $page, $mark ); false !== $at; $at = strpos( $page, $mark, $at + 1 ) ) {
-			$script = strrpos( $lower, '<script', $at - strlen( $page ) );
-			$code   = false === $script ? '' : substr( $lower, $script, $at - $script );
-			$is_in  = false !== strpos( $code, '>' ) && false === strpos( $code, '</script' );
-			if ( ! $is_in && ! self::is_safe_attribute( substr( $page, 0, $at ) ) ) {
-				return false;
-			}
-		}
-		return true;
+	public static function is_safe( $page, $at ) {
+		$script = strrpos( $page, '<script', $at - strlen( $page ) );
+		$code   = false === $script ? '' : substr( $page, $script, $at - $script );
+		$is_in  = false !== strpos( $code, '>' ) && false === stripos( $code, '</script' );
+		$start  = max( 0, $at - self::MOST_ATTRIBUTE );
+		return $is_in || self::is_safe_attribute( substr( $page, $start, $at - $start ) );
 	}
 
 	/**
 	 * Returns whether the byte after a text belongs to an attribute that sends nothing to another host.
 	 *
-	 * @param string $before Page up to a mark.
+	 * @param string $before Part of the page up to a mark.
 	 * @return bool
 	 */
 	private static function is_safe_attribute( $before ) {

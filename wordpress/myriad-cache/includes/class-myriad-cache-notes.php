@@ -107,7 +107,7 @@ class Myriad_Cache_Notes {
 			}
 		);
 		Myriad_Cache_Hooks::add( 'get_block_templates', array( __CLASS__, 'note_templates' ), PHP_INT_MAX, 3 );
-		Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( self::prefixed( 'render_block_core/', array( 'template-part', 'navigation', 'block', 'image', 'legacy-widget' ) ), array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( array( 'get_previous_post_where', 'get_next_post_where' ), array( __CLASS__, 'note_neighbour' ), PHP_INT_MAX, 5 );
 		Myriad_Cache_Hooks::add( 'paginate_links', array( 'Myriad_Cache_Tags', 'note_page_count' ), PHP_INT_MAX );
 		Myriad_Cache_Hooks::add( 'get_lastpostmodified', array( __CLASS__, 'note_last_change' ), PHP_INT_MAX );
@@ -121,11 +121,12 @@ class Myriad_Cache_Notes {
 	 */
 	public static function note_query( $query ) {
 		Myriad_Cache_Times::note_query( $query );
-		$tags = Myriad_Cache_Reads::unnoted(
-			static function () use ( $query ) {
-				return Myriad_Cache_Lists::of_query( $query );
-			}
-		);
+		$before = Myriad_Cache_Reads::pause_noting();
+		try {
+			$tags = Myriad_Cache_Lists::of_query( $query );
+		} finally {
+			Myriad_Cache_Reads::continue_noting( $before );
+		}
 		foreach ( $tags as $tag ) {
 			Myriad_Cache_Tags::add( $tag );
 		}
@@ -353,7 +354,7 @@ class Myriad_Cache_Notes {
 	public static function note_term_query( $terms, $query ) {
 		$args = $query->query_vars;
 		if ( ! empty( $args['object_ids'] ) ) {
-			Myriad_Cache_Reads::note_terms_of( (array) $args['object_ids'], (array) $args['taxonomy'] );
+			Myriad_Cache_Reads::note_terms_of( $args );
 		} elseif ( empty( $args['include'] ) && empty( $args['slug'] ) && empty( $args['name'] ) && empty( $args['term_taxonomy_id'] ) ) {
 			$fields = Myriad_Cache_Lists::fields_of_terms( $args );
 			foreach ( (array) $args['taxonomy'] as $taxonomy ) {
@@ -548,22 +549,15 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Tags the page with an object that a block shows, and records the moments in its attributes.
+	 * Tags the page with an object that a block shows.
 	 *
-	 * @param array $block  Block.
-	 * @param array $source The same before plugins changed it.
-	 * @return array
+	 * @param string $content Content of the block.
+	 * @param array  $block   Block.
+	 * @return string
 	 */
-	public static function note_block( $block, $source = array() ) {
-		if ( ! empty( $source['attrs'] ) && ( ! isset( $block['attrs'] ) || $source['attrs'] !== $block['attrs'] ) ) {
-			Myriad_Cache_Times::note_block( $source );
-		}
-		if ( empty( $block['attrs'] ) ) {
-			return $block;
-		}
-		Myriad_Cache_Times::note_block( $block );
+	public static function note_block( $content, $block ) {
 		$name = isset( $block['blockName'] ) ? $block['blockName'] : '';
-		$args = $block['attrs'];
+		$args = isset( $block['attrs'] ) ? $block['attrs'] : array();
 		if ( 'core/template-part' === $name && isset( $args['slug'] ) ) {
 			Myriad_Cache_Tags::add( 'part' . $args['slug'] );
 		} elseif ( ( 'core/navigation' === $name || 'core/block' === $name ) && isset( $args['ref'] ) ) {
@@ -573,7 +567,7 @@ class Myriad_Cache_Notes {
 		} elseif ( 'core/legacy-widget' === $name && isset( $args['idBase'] ) ) {
 			Myriad_Cache_Tags::add( 'w' . $args['idBase'] );
 		}
-		return $block;
+		return $content;
 	}
 
 	/**

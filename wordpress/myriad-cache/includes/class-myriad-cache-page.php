@@ -296,7 +296,7 @@ class Myriad_Cache_Page {
 			header( $field, false );
 		}
 		if ( self::send_tags() && 200 === http_response_code() ) {
-			self::$has_nonce = (bool) Myriad_Cache_Nonces::in_page( self::$made );
+			self::$has_nonce = (bool) Myriad_Cache_Nonces::positions( self::$made );
 			self::send_validity();
 			// Plugins with an outer buffer add their header fields later.
 			Myriad_Cache_Header::before( array( __CLASS__, 'send_validity' ) );

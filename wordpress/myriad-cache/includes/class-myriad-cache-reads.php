@@ -43,6 +43,12 @@ class Myriad_Cache_Reads {
 	const NEAR  = 8;
 
 	/**
+	 * Number of functions between a method that is called by a filter and the function that applies it: the method that determines the caller,
+	 * the method, and two of WordPress.
+	 */
+	const OWN_FRAMES = 4;
+
+	/**
 	 * Maximum number of reads of a page whose callers are determined. Later reads count as reads by a plugin.
 	 */
 	const MOST_TRACES = 500;
@@ -89,7 +95,7 @@ class Myriad_Cache_Reads {
 	const MOST_SHAPE = 2000;
 
 	/**
-	 * Maximum length of SQL that is searched for names of tables.
+	 * Maximum length of SQL that is searched for single objects and types. Longer SQL counts as reading all objects of its tables.
 	 */
 	const MOST_SQL = 10000;
 
@@ -195,6 +201,26 @@ class Myriad_Cache_Reads {
 		} finally {
 			self::$is_noting = $before;
 		}
+	}
+
+	/**
+	 * Stops noting for a moment.
+	 *
+	 * @return bool Value for continue_noting().
+	 */
+	public static function pause_noting() {
+		$before          = self::$is_noting;
+		self::$is_noting = false;
+		return $before;
+	}
+
+	/**
+	 * Continues noting if it was active before pause_noting().
+	 *
+	 * @param bool $before Value from pause_noting().
+	 */
+	public static function continue_noting( $before ) {
+		self::$is_noting = $before;
 	}
 
 	/**
@@ -319,6 +345,27 @@ class Myriad_Cache_Reads {
 			$groups = preg_replace( '/^' . preg_quote( $found[1], '/' ) . '(?:[0-9]+:)?([^:]*):.*$/s', '$1', $groups );
 		}
 		return (bool) preg_grep( $core, $groups, PREG_GREP_INVERT );
+	}
+
+	/**
+	 * Returns whether the memory of the object cache contains a value whose key contains a text.
+	 *
+	 * @param string[] $groups Groups with such keys.
+	 * @param string   $text   Text.
+	 * @return bool
+	 */
+	public static function holds_key( $groups, $text ) {
+		$values = self::memory();
+		$keys   = array( array_keys( $values ) );
+		if ( isset( $values['options'] ) ) {
+			$keys = array_map( 'array_keys', array_filter( array_intersect_key( $values, array_flip( $groups ) ), 'is_array' ) );
+		}
+		foreach ( $keys as $of_group ) {
+			if ( false !== strpos( implode( "\n", $of_group ), $text ) ) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	/**
@@ -468,14 +515,16 @@ class Myriad_Cache_Reads {
 	/**
 	 * Notes objects whose terms are read, unless WordPress reads them in advance for all posts of a list.
 	 *
-	 * @param int[]    $ids        Objects.
-	 * @param string[] $taxonomies Taxonomies.
+	 * @param array $args Arguments of the query for terms, with `object_ids`.
 	 */
-	public static function note_terms_of( $ids, $taxonomies ) {
-		if ( self::$is_noting && ! self::is_read_by( array( 'update_object_term_cache' => true ) ) ) {
-			foreach ( Myriad_Cache_Selections::objects( $ids, $taxonomies ) as $tag ) {
-				Myriad_Cache_Tags::add( $tag );
-			}
+	public static function note_terms_of( $args ) {
+		// WordPress reads terms in advance only with this value.
+		if ( ! self::$is_noting || ( 'all_with_object_id' === $args['fields'] && self::is_read_by( array( 'update_object_term_cache' => true ) ) ) ) {
+			return;
+		}
+		$taxonomies = array_filter( (array) $args['taxonomy'] );
+		foreach ( Myriad_Cache_Selections::tags_of_objects( (array) $args['object_ids'], $taxonomies ? $taxonomies : get_taxonomies() ) as $tag ) {
+			Myriad_Cache_Tags::add( $tag );
 		}
 	}
 
@@ -488,15 +537,20 @@ class Myriad_Cache_Reads {
 	private static function reader_of_term() {
 		foreach ( array( self::NEAR, self::DEPTH ) as $depth ) {
 			$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
-			foreach ( $frames as $at => $frame ) {
+			$count  = count( $frames );
+			for ( $at = self::OWN_FRAMES; $at < $count; $at++ ) {
+				$function = $frames[ $at ]['function'];
+				if ( 'get_the_terms' !== $function && ! isset( self::TERMS[ $function ] ) ) {
+					continue;
+				}
 				$caller = isset( $frames[ $at + 1 ] ) ? $frames[ $at + 1 ]['function'] : '';
 				if ( '' === $caller && self::NEAR === $depth ) {
 					break;
 				}
-				if ( 'get_the_terms' === $frame['function'] ) {
+				if ( 'get_the_terms' === $function ) {
 					return 'get_post_class' === $caller ? $caller : '';
 				}
-				if ( isset( self::TERMS[ $frame['function'] ] ) && 'get_the_terms' !== $caller && 'wp_get_object_terms' !== $caller ) {
+				if ( 'get_the_terms' !== $caller && 'wp_get_object_terms' !== $caller ) {
 					return 'get_terms';
 				}
 			}
@@ -557,7 +611,10 @@ class Myriad_Cache_Reads {
 			list( $tags, $has_core ) = self::$heads[ $wpdb->prefix ][ $key ];
 		} else {
 			$tags     = Myriad_Cache_Tables::tags( $head );
-			$has_core = (bool) preg_match( self::pattern(), substr( $head, 0, self::MOST_SQL ) );
+			if ( strlen( $head ) > Myriad_Cache_Sql::MOST_READ ) {
+				Myriad_Cache_Page::limit( Myriad_Cache_Value_Tags::UNTAGGED_VALIDITY );
+			}
+			$has_core = (bool) preg_match( self::pattern(), $head );
 
 			self::$heads[ $wpdb->prefix ][ $key ] = array( $tags, $has_core );
 		}
@@ -611,7 +668,7 @@ class Myriad_Cache_Reads {
 		if ( isset( self::$inner[ $wpdb->prefix ][ $shape ] ) ) {
 			return;
 		}
-		preg_match_all( self::pattern(), substr( $sql, 0, self::MOST_SQL ), $tables );
+		preg_match_all( self::pattern(), $sql, $tables );
 		if ( self::selects_inner_posts( $sql, $tables[1] ) ) {
 			self::$inner[ $wpdb->prefix ][ $shape ] = true;
 			return;
@@ -656,9 +713,12 @@ class Myriad_Cache_Reads {
 	private static function is_own_sql() {
 		$file = '';
 		foreach ( array( self::NEAR, self::DEPTH ) as $depth ) {
-			foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not name the caller.
-				if ( isset( $frame['class'], $frame['file'] ) && ( 'wpdb' === $frame['class'] || is_subclass_of( $frame['class'], 'wpdb' ) ) ) {
-					$file = $frame['file'];
+			$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not name the caller.
+			$count  = count( $frames );
+			for ( $at = self::OWN_FRAMES; $at < $count; $at++ ) {
+				$class = isset( $frames[ $at ]['class'] ) ? $frames[ $at ]['class'] : '';
+				if ( '' !== $class && isset( $frames[ $at ]['file'] ) && ( 'wpdb' === $class || is_subclass_of( $class, 'wpdb' ) ) ) {
+					$file = $frames[ $at ]['file'];
 				} elseif ( '' !== $file ) {
 					break 2;
 				}

@@ -18,9 +18,39 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Selections {
 
 	/**
-	 * Maximum length of SQL that is searched for tables and columns.
+	 * Arguments of queries that select posts by terms, besides the names of taxonomies.
 	 */
-	const MOST_SQL = 10000;
+	const ARGUMENTS = array( 'tax_query', 'taxonomy', 'cat', 'category__in', 'category__not_in', 'category__and', 'tag', 'tag_id', 'tag__in', 'tag__not_in', 'tag__and', 'tag_slug__in', 'tag_slug__and' );
+
+	/**
+	 * Filters with which plugins change the SQL of queries, as keys.
+	 */
+	const SQL_FILTERS = array(
+		'posts_search'            => true,
+		'posts_where'             => true,
+		'posts_join'              => true,
+		'posts_where_paged'       => true,
+		'posts_join_paged'        => true,
+		'posts_groupby'           => true,
+		'posts_orderby'           => true,
+		'posts_search_orderby'    => true,
+		'posts_distinct'          => true,
+		'posts_fields'            => true,
+		'posts_clauses'           => true,
+		'posts_where_request'     => true,
+		'posts_join_request'      => true,
+		'posts_groupby_request'   => true,
+		'posts_orderby_request'   => true,
+		'posts_distinct_request'  => true,
+		'posts_fields_request'    => true,
+		'posts_clauses_request'   => true,
+		'get_meta_sql'            => true,
+	);
+
+	/**
+	 * Columns of `Myriad_Cache_Lists::COLUMNS` in SQL.
+	 */
+	const COLUMNS = '/\b(?:post_(?:title|name|content|excerpt|modified|parent|password|mime_type)|menu_order|comment_count|comment_status|ping_status)\b/';
 
 	/**
 	 * Taxonomies of WordPress whose terms do not appear on pages as terms of their posts.
@@ -28,16 +58,47 @@ class Myriad_Cache_Selections {
 	const INNER_TAXONOMIES = array( 'nav_menu', 'wp_theme', 'wp_template_part_area', 'wp_pattern_category' );
 
 	/**
+	 * Terms that were found, by site, taxonomy, field and value; false for a term that does not exist.
+	 *
+	 * @var array<string, WP_Term|false>
+	 */
+	private static $found = array();
+
+	/**
 	 * Returns the selection of terms with which a query runs. WordPress determines it again after the filters that have changed the arguments
 	 * of the query, which is now.
 	 *
 	 * @param WP_Query $query Query that is about to run.
-	 * @return WP_Tax_Query
+	 * @return WP_Tax_Query|null Null if the query selects no terms.
 	 */
-	public static function of_terms( $query ) {
+	public static function tax_query( $query ) {
+		if ( ! self::may_select_terms( $query->query_vars ) ) {
+			return null;
+		}
 		$copy = clone $query;
 		$copy->parse_tax_query( $copy->query_vars );
 		return $copy->tax_query;
+	}
+
+	/**
+	 * Returns whether the arguments of a query may select terms.
+	 *
+	 * @param array $arguments Arguments.
+	 * @return bool
+	 */
+	private static function may_select_terms( $arguments ) {
+		global $wp_filter, $wp_taxonomies;
+		foreach ( self::ARGUMENTS as $name ) {
+			if ( ! empty( $arguments[ $name ] ) ) {
+				return true;
+			}
+		}
+		foreach ( $wp_taxonomies as $taxonomy ) {
+			if ( $taxonomy->query_var && ! empty( $arguments[ $taxonomy->query_var ] ) ) {
+				return true;
+			}
+		}
+		return isset( $wp_filter['parse_tax_query'] );
 	}
 
 	/**
@@ -49,8 +110,16 @@ class Myriad_Cache_Selections {
 	 */
 	public static function terms( $clause, $taxonomy ) {
 		$terms = array();
+		$field = isset( $clause['field'] ) ? (string) $clause['field'] : 'term_id';
 		foreach ( isset( $clause['terms'] ) ? (array) $clause['terms'] : array() as $term ) {
-			$terms[] = get_term_by( isset( $clause['field'] ) ? $clause['field'] : 'term_id', $term, $taxonomy );
+			if ( ! is_scalar( $term ) ) {
+				continue;
+			}
+			$key = get_current_blog_id() . ' ' . $taxonomy . ' ' . $field . ' ' . $term;
+			if ( ! isset( self::$found[ $key ] ) ) {
+				self::$found[ $key ] = get_term_by( $field, $term, $taxonomy );
+			}
+			$terms[] = self::$found[ $key ];
 		}
 		return $terms;
 	}
@@ -109,7 +178,7 @@ class Myriad_Cache_Selections {
 	private static function tags_of_clause( $clause ) {
 		$taxonomy = (string) $clause['taxonomy'];
 		$operator = isset( $clause['operator'] ) ? strtoupper( (string) $clause['operator'] ) : 'IN';
-		$any      = '' === $taxonomy ? array() : array( self::posts_of( $taxonomy ) );
+		$any      = '' === $taxonomy ? array() : array( self::tag_of_posts( $taxonomy ) );
 		$terms    = self::terms( $clause, $taxonomy );
 		if ( ! $terms || ! in_array( $operator, array( 'IN', 'NOT IN', 'AND' ), true ) ) {
 			return $any;
@@ -127,7 +196,7 @@ class Myriad_Cache_Selections {
 	 * @param string $taxonomy Taxonomy.
 	 * @return string
 	 */
-	public static function posts_of( $taxonomy ) {
+	public static function tag_of_posts( $taxonomy ) {
 		return 'tx' . $taxonomy . '.by-posts';
 	}
 
@@ -139,30 +208,78 @@ class Myriad_Cache_Selections {
 	 * @return string
 	 */
 	public static function note_sql( $sql, $query ) {
-		global $wpdb;
-		if ( ! $query instanceof WP_Query ) {
-			return $sql;
-		}
-		// WordPress separates clauses by spaces, or by tabs in older versions.
-		$parts  = preg_split( '/\sFROM\s/i', (string) $sql, 2 );
-		$from   = (string) substr( (string) end( $parts ), 0, self::MOST_SQL );
-		$fields = array();
-		$found  = array();
-		if ( preg_match_all( '/\b(' . implode( '|', array_keys( Myriad_Cache_Lists::COLUMNS ) ) . ')\b/', $from, $found ) ) {
-			$fields = array_values( array_intersect_key( Myriad_Cache_Lists::COLUMNS, array_flip( $found[1] ) ) );
-		}
-		if ( false !== strpos( $from, $wpdb->postmeta ) && empty( $query->meta_query->queries ) ) {
-			$fields[] = 'meta';
-		}
-		if ( false !== strpos( $from, $wpdb->term_relationships ) && empty( $query->tax_query->queries ) ) {
-			$fields[] = 'terms';
-		}
-		if ( $fields ) {
-			foreach ( Myriad_Cache_Lists::with_fields( $query, $fields ) as $tag ) {
+		global $wp_filter;
+		// Without such a filter, the SQL depends on the arguments only, which `Myriad_Cache_Lists` reads.
+		if ( $query instanceof WP_Query && ( array_intersect_key( self::SQL_FILTERS, $wp_filter ) || count( $wp_filter['posts_request']->callbacks ) > 1 ) ) {
+			$fields = self::fields_of_sql( (string) $sql, $query );
+			foreach ( $fields ? Myriad_Cache_Lists::tags_of_fields( $query, $fields ) : array() as $tag ) {
 				Myriad_Cache_Tags::add( $tag );
 			}
 		}
 		return $sql;
+	}
+
+	/**
+	 * Returns the fields of posts in the tables and conditions of SQL.
+	 *
+	 * @param string   $sql   SQL.
+	 * @param WP_Query $query Query.
+	 * @return string[] Names as in tags.
+	 */
+	private static function fields_of_sql( $sql, $query ) {
+		global $wpdb;
+		// The columns before do not select posts.
+		$from  = substr( $sql, (int) strpos( $sql, 'FROM ' ) );
+		$found = array();
+		preg_match_all( self::COLUMNS, $from, $found );
+		$fields = array_values( array_intersect_key( Myriad_Cache_Lists::COLUMNS, array_flip( $found[0] ) ) );
+		foreach ( array( 'meta', 'terms' ) as $kind ) {
+			$table = 'meta' === $kind ? $wpdb->postmeta : $wpdb->term_relationships;
+			if ( false !== strpos( $from, $table ) && self::uses( $table, $from ) > self::own_uses( $table, $kind, $query ) ) {
+				$fields[] = $kind;
+			}
+		}
+		return $fields;
+	}
+
+	/**
+	 * Returns how often SQL names a table as the source of rows.
+	 *
+	 * @param string $table Name of the table.
+	 * @param string $sql   SQL.
+	 * @return int
+	 */
+	private static function uses( $table, $sql ) {
+		return (int) preg_match_all( '/(?:\bFROM|\bJOIN|,)[\s(]+`?' . preg_quote( $table, '/' ) . '\b/i', $sql );
+	}
+
+	/**
+	 * Returns how often the SQL that WordPress generates from the arguments of a query names a table as the source of rows.
+	 *
+	 * @param string   $table Name of the table.
+	 * @param string   $kind  `meta` or `terms`.
+	 * @param WP_Query $query Query.
+	 * @return int
+	 */
+	private static function own_uses( $table, $kind, $query ) {
+		global $wpdb, $wp_filter;
+		$selection = 'meta' === $kind ? $query->meta_query : $query->tax_query;
+		if ( empty( $selection->queries ) ) {
+			return 0;
+		}
+		// Filters of plugins that add to this SQL must not be counted.
+		$filters = isset( $wp_filter['get_meta_sql'] ) ? $wp_filter['get_meta_sql'] : null;
+		unset( $wp_filter['get_meta_sql'] );
+		$parts = Myriad_Cache_Reads::unnoted(
+			static function () use ( $wpdb, $kind, $selection ) {
+				$copy = clone $selection;
+				return 'meta' === $kind ? $copy->get_sql( 'post', $wpdb->posts, 'ID' ) : $copy->get_sql( $wpdb->posts, 'ID' );
+			}
+		);
+		if ( $filters ) {
+			$wp_filter['get_meta_sql'] = $filters; // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- it is restored.
+		}
+		return is_array( $parts ) ? self::uses( $table, implode( ' ', $parts ) ) : 0;
 	}
 
 	/**
@@ -182,13 +299,23 @@ class Myriad_Cache_Selections {
 	}
 
 	/**
+	 * Tags the page with the posts that have terms of any taxonomy: a persistent object cache has answered `get_objects_in_term()`, and its
+	 * key does not name the terms.
+	 */
+	public static function note_cached_objects_in_terms() {
+		foreach ( array_diff( get_taxonomies(), self::INNER_TAXONOMIES ) as $taxonomy ) {
+			Myriad_Cache_Tags::add( self::tag_of_posts( $taxonomy ) );
+		}
+	}
+
+	/**
 	 * Returns the tags of objects whose terms are read, or have changed: posts, users, or terms.
 	 *
 	 * @param int[]    $ids        Objects.
 	 * @param string[] $taxonomies Taxonomies of the terms.
 	 * @return string[]
 	 */
-	public static function objects( $ids, $taxonomies ) {
+	public static function tags_of_objects( $ids, $taxonomies ) {
 		$kinds = array();
 		foreach ( array_diff( $taxonomies, self::INNER_TAXONOMIES ) as $name ) {
 			$taxonomy = get_taxonomy( $name );

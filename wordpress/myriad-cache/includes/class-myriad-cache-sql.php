@@ -13,14 +13,21 @@ if ( ! defined( 'ABSPATH' ) ) {
  * Finds the tables that a statement reads or writes, and the columns that it writes.
  *
  * It is no complete parser. Where it is uncertain, it returns too many tables, which costs a purge. It misses names after the
- * first MOST bytes.
+ * first MOST bytes of a statement that writes, and after the first MOST_READ bytes of one that reads.
  */
 class Myriad_Cache_Sql {
 
 	/**
-	 * Maximum number of bytes of a statement that are parsed. Names precede values in writes.
+	 * Maximum number of bytes of a statement that are parsed. Names precede values in writes. Of a longer statement that reads, lists of values are
+	 * removed first.
 	 */
-	const MOST = 10000;
+	const MOST      = 10000;
+	const MOST_READ = 200000;
+
+	/**
+	 * List of numbers and text literals, after these were replaced by question marks.
+	 */
+	const VALUES = '/(?:\?|[0-9]+)(?:\s*,\s*(?:\?|[0-9]+))++/';
 
 	/**
 	 * Statements that change data. A procedure (`CALL`) and a prepared statement (`EXECUTE`) may change any table.
@@ -48,11 +55,12 @@ class Myriad_Cache_Sql {
 	const JOINED = '~\b(?:FROM|JOIN|STRAIGHT_JOIN)\s+([\w$.]*)~i';
 
 	/**
-	 * In place of columns: all columns of deleted rows, unknown columns, and a changed or emptied table.
+	 * In place of columns: all columns of deleted rows, unknown columns, and a changed or emptied table; besides columns: new rows.
 	 */
-	const ROWS    = '-';
-	const UNKNOWN = '*';
-	const TABLE   = '!';
+	const ROWS     = '-';
+	const UNKNOWN  = '*';
+	const TABLE    = '!';
+	const NEW_ROWS = '+';
 
 	/**
 	 * Text literals and comments. The last literal may be cut off.
@@ -118,7 +126,7 @@ class Myriad_Cache_Sql {
 	 * @return string[]
 	 */
 	private static function tokens( $sql ) {
-		$sql   = (string) preg_replace( self::LITERALS, ' ? ', substr( $sql, 0, self::MOST ) );
+		$sql   = (string) preg_replace( self::LITERALS, ' ? ', $sql );
 		$found = array();
 		preg_match_all( '/`[^`]+`|[\w$]+|[(),.=]/', $sql, $found );
 		return $found[0];
@@ -137,6 +145,9 @@ class Myriad_Cache_Sql {
 		}
 		if ( preg_match( self::ONE_TABLE, $sql, $found ) && ! isset( self::MODIFIERS[ strtoupper( $found[1] ) ] ) ) {
 			return array( $found[1] );
+		}
+		if ( strlen( $sql ) > self::MOST ) {
+			$sql = (string) preg_replace( array( self::LITERALS, self::VALUES ), array( '?', '?' ), substr( $sql, 0, self::MOST_READ ) );
 		}
 		return array_keys( self::tables_in( self::tokens( $sql ) ) );
 	}
@@ -240,19 +251,20 @@ class Myriad_Cache_Sql {
 	 * Returns the tables and columns that a statement writes.
 	 *
 	 * @param string $sql Statement.
-	 * @return array{tables: string[], columns: string[]}|null Null if it writes nothing; no tables if they are unknown. The only column is ROWS, UNKNOWN or TABLE if the
-	 *                                                         statement names none.
+	 * @return array{tables: string[], columns: string[], inserts: bool}|null Null if it writes nothing; no tables if they are unknown. The only
+	 *                                                                        column is ROWS, UNKNOWN or TABLE if the statement names none.
 	 */
 	public static function write( $sql ) {
 		$verb = array();
 		if ( ! preg_match( self::WRITE, $sql, $verb ) ) {
 			return null;
 		}
-		$tokens  = self::tokens( $sql );
+		$tokens  = self::tokens( substr( $sql, 0, self::MOST ) );
 		$columns = strlen( $sql ) > self::MOST ? array() : self::columns( strtoupper( $verb[1] ), $tokens );
 		return array(
 			'tables'  => in_array( strtoupper( $verb[1] ), array( 'CALL', 'EXECUTE' ), true ) ? array() : array_keys( self::tables_in( self::targets( strtoupper( $verb[1] ), $tokens ) ) ),
 			'columns' => $columns ? $columns : array( self::UNKNOWN ),
+			'inserts' => in_array( strtoupper( $verb[1] ), array( 'INSERT', 'REPLACE', 'LOAD' ), true ),
 		);
 	}
 

@@ -143,9 +143,8 @@ class Myriad_Cache_Tables {
 		$dated = array();
 		foreach ( $tags as $table => $tag ) {
 			Myriad_Cache_Tags::add_named( $tag );
-			if ( Myriad_Cache_Writes::is_noisy( (string) $table ) ) {
-				Myriad_Cache_Page::limit_for_counters();
-			} else {
+			Myriad_Cache_Writes::limit_for_columns( (string) $table, $sql );
+			if ( ! Myriad_Cache_Writes::is_noisy( (string) $table ) ) {
 				$dated[] = (string) $table;
 			}
 		}

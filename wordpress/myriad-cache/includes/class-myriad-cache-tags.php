@@ -254,7 +254,10 @@ class Myriad_Cache_Tags {
 			Myriad_Cache_Notes::finish();
 		}
 		self::fold();
-		$tags = array_map( array( __CLASS__, 'named' ), array_map( 'strval', array_keys( self::$tags ) ) );
+		$tags = array();
+		foreach ( self::$tags as $tag => $stage ) {
+			$tags[] = self::named( (string) $tag );
+		}
 		if ( is_multisite() ) {
 			array_unshift( $tags, self::NETWORK );
 		}

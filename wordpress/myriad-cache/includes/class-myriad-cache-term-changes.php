@@ -98,7 +98,7 @@ class Myriad_Cache_Term_Changes {
 		if ( $is_post ) {
 			Myriad_Cache_Queue::add( 'p' . $post->ID, 'l' . $post->post_type . '.by-terms', 'lany.by-terms' );
 		}
-		Myriad_Cache_Queue::add( Myriad_Cache_Selections::posts_of( $taxonomy ) );
+		Myriad_Cache_Queue::add( Myriad_Cache_Selections::tag_of_posts( $taxonomy ) );
 		foreach ( $terms as $term_id ) {
 			Myriad_Cache_Queue::add( 'lt' . $term_id, 'lt' . $term_id . '.x', 'lt' . $term_id . '-any' );
 			foreach ( get_ancestors( $term_id, $taxonomy, 'taxonomy' ) as $above ) {
@@ -114,7 +114,7 @@ class Myriad_Cache_Term_Changes {
 	 * @param string $taxonomy  Taxonomy of the terms.
 	 */
 	private static function terms_of_other( $object_id, $taxonomy ) {
-		foreach ( Myriad_Cache_Selections::objects( array( $object_id ), array( $taxonomy ) ) as $tag ) {
+		foreach ( Myriad_Cache_Selections::tags_of_objects( array( $object_id ), array( $taxonomy ) ) as $tag ) {
 			Myriad_Cache_Queue::add( $tag );
 			$term = 't' === $tag[0] ? get_term( (int) $object_id ) : null;
 			if ( $term instanceof WP_Term ) {

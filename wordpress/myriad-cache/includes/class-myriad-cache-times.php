@@ -31,6 +31,40 @@ class Myriad_Cache_Times {
 	const NAMES = '/(?:^|[^a-z])(?:(?:start|begin|end|event|sale|open|close|valid|expir(?:y|ation|e)|publish)?(?:dates?|times?|datetime|timestamp)(?:gmt|utc)?|from|to|until|till|expir\w*|ends?|ended|ending|starts?|starting|begins?|deadline|schedul\w*|unpublish\w*|countdown|due)(?:$|[^a-z])/i';
 
 	/**
+	 * Frequent names of attributes of blocks, and of fields of products and pictures, which are not those of dates: the expressions in
+	 * is_name() would be evaluated for each of them on each page.
+	 */
+	const OTHER_NAMES = array(
+		'_backorders' => false, '_crosssell_ids' => false, '_default_attributes' => false, '_download_limit' => false, '_downloadable' => false,
+		'_edit_last' => false, '_edit_lock' => false, '_featured' => false, '_height' => false, '_length' => false, '_low_stock_amount' => false,
+		'_manage_stock' => false, '_menu_item_classes' => false, '_menu_item_menu_item_parent' => false, '_menu_item_object' => false,
+		'_menu_item_object_id' => false, '_menu_item_target' => false, '_menu_item_type' => false, '_menu_item_url' => false,
+		'_menu_item_xfn' => false, '_price' => false, '_product_attributes' => false, '_product_image_gallery' => false, '_product_url' => false,
+		'_product_version' => false, '_purchase_note' => false, '_regular_price' => false, '_sale_price' => false, '_sku' => false,
+		'_sold_individually' => false, '_stock' => false, '_stock_status' => false, '_tax_class' => false, '_tax_status' => false,
+		'_thumbnail_id' => false, '_upsell_ids' => false, '_virtual' => false, '_wc_average_rating' => false, '_wc_rating_count' => false,
+		'_wc_review_count' => false, '_weight' => false, '_width' => false, '_wp_attached_file' => false, '_wp_attachment_image_alt' => false,
+		'_wp_attachment_metadata' => false, '_wp_old_slug' => false, '_wp_page_template' => false, 'align' => false, 'alignment' => false,
+		'allowedBlocks' => false, 'alt' => false, 'anchor' => false, 'aspectRatio' => false, 'backgroundColor' => false, 'blockGap' => false,
+		'border' => false, 'bottom' => false, 'categories' => false, 'className' => false, 'color' => false, 'columns' => false,
+		'content' => false, 'contentSize' => false, 'default' => false, 'description' => false, 'displayLayout' => false,
+		'display_type' => false, 'elements' => false, 'exclude' => false, 'filter' => false, 'flexWrap' => false, 'fontFamily' => false,
+		'fontSize' => false, 'fontStyle' => false, 'fontWeight' => false, 'format' => false, 'gradient' => false, 'height' => false,
+		'href' => false, 'icon' => false, 'id' => false, 'inherit' => false, 'isLink' => false, 'isStackedOnMobile' => false,
+		'justifyContent' => false, 'label' => false, 'lastItem' => false, 'layout' => false, 'left' => false, 'letterSpacing' => false,
+		'level' => false, 'lineHeight' => false, 'link' => false, 'linkTarget' => false, 'lock' => false, 'margin' => false, 'metadata' => false,
+		'minHeight' => false, 'moreText' => false, 'name' => false, 'navigation' => false, 'offset' => false, 'openSubmenusOnClick' => false,
+		'opensInNewTab' => false, 'order' => false, 'orderBy' => false, 'orientation' => false, 'overlayMenu' => false,
+		'overlayTextColor' => false, 'padding' => false, 'pages' => false, 'parents' => false, 'patternName' => false, 'perPage' => false,
+		'placeholder' => false, 'postType' => false, 'productId' => false, 'query' => false, 'queryId' => false, 'radius' => false,
+		'right' => false, 'search' => false, 'selfAlign' => false, 'showAuthor' => false, 'showLabel' => false, 'size' => false,
+		'sizeSlug' => false, 'slug' => false, 'sort' => false, 'spacing' => false, 'sticky' => false, 'style' => false, 'tagName' => false,
+		'taxQuery' => false, 'term' => false, 'textAlign' => false, 'textColor' => false, 'textDecoration' => false, 'textTransform' => false,
+		'theme' => false, 'thumbnail_id' => false, 'title' => false, 'top' => false, 'total_sales' => false, 'type' => false,
+		'typography' => false, 'underline' => false, 'url' => false, 'verticalAlign' => false, 'width' => false,
+	);
+
+	/**
 	 * Pairs of a name and a date in serialized arrays and in JSON.
 	 */
 	const PAIRS = '/"([A-Za-z_][\w-]{1,60})"\s*[:;]\s*(?:s:[0-9]+:)?(?:"([^"\\\\]{5,40})"|(?:i:)?([0-9]{10,13})\b)/';
@@ -39,6 +73,20 @@ class Myriad_Cache_Times {
 	 * Fields of products with the start and the finish of sales.
 	 */
 	const SALES = array( '_sale_price_dates_from', '_sale_price_dates_to' );
+
+	/**
+	 * Block whose attributes may contain a date or a time: digits that begin one.
+	 */
+	const DATED_BLOCK = '/<!-- wp:[^<>0-9]*+(?:(?!20[0-9]{2}|1[0-9]{9}|[0-9]{1,2}:[0-5][0-9])[0-9]++[^<>0-9]*+)*+[0-9]/';
+
+	/**
+	 * Taxonomies of products, as keys.
+	 */
+	const SHOP_TAXONOMIES = array(
+		'product_cat'   => true,
+		'product_tag'   => true,
+		'product_brand' => true,
+	);
 
 	/**
 	 * Fields without dates that affect pages.
@@ -87,11 +135,11 @@ class Myriad_Cache_Times {
 	private static $moments = array();
 
 	/**
-	 * Whether names are those of dates.
+	 * True for names of dates, by name.
 	 *
 	 * @var array<string, bool>
 	 */
-	private static $names = array();
+	private static $names = self::OTHER_NAMES;
 
 	/**
 	 * Next moment of parsed texts; 0 for none.
@@ -99,6 +147,13 @@ class Myriad_Cache_Times {
 	 * @var array<string, int>
 	 */
 	private static $parsed = array();
+
+	/**
+	 * True if moments in all blocks are recorded.
+	 *
+	 * @var bool
+	 */
+	private static $notes_blocks = false;
 
 	/**
 	 * True if moments in blocks that plugins hide are recorded.
@@ -126,10 +181,61 @@ class Myriad_Cache_Times {
 	 */
 	public static function start() {
 		Myriad_Cache_Hooks::add( 'wp', array( __CLASS__, 'start_hidden_blocks' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'block_parser_class', array( __CLASS__, 'parser' ), PHP_INT_MAX );
 	}
 
 	/**
-	 * Starts to record moments in blocks that plugins hide, if a plugin may hide any: Myriad_Cache_Notes::note_block() handles visible blocks.
+	 * Replaces the parser of blocks by one that searches them for dates: a filter of all blocks would be called hundreds of times for a page.
+	 *
+	 * @param string $name Class of the parser.
+	 * @return string
+	 */
+	public static function parser( $name ) {
+		if ( 'WP_Block_Parser' === $name ) {
+			return 'Myriad_Cache_Block_Parser';
+		}
+		self::start_blocks();
+		return $name;
+	}
+
+	/**
+	 * Begins to record moments in attributes of blocks if a text may contain any.
+	 *
+	 * @param mixed $document Text with blocks.
+	 */
+	public static function note_document( $document ) {
+		if ( ! self::$notes_blocks && is_string( $document ) && preg_match( self::DATED_BLOCK, $document ) ) {
+			self::start_blocks();
+		}
+	}
+
+	/**
+	 * Begins to record moments in the attributes of all blocks.
+	 */
+	private static function start_blocks() {
+		if ( ! self::$notes_blocks ) {
+			self::$notes_blocks = true;
+			Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_visible_block' ), PHP_INT_MAX, 2 );
+		}
+	}
+
+	/**
+	 * Records the moments in the attributes of a block.
+	 *
+	 * @param array $block  Block.
+	 * @param array $source The same before plugins changed it.
+	 * @return array
+	 */
+	public static function note_visible_block( $block, $source = array() ) {
+		if ( ! empty( $source['attrs'] ) && ( ! isset( $block['attrs'] ) || $source['attrs'] !== $block['attrs'] ) ) {
+			self::note_block( $source );
+		}
+		self::note_block( $block );
+		return $block;
+	}
+
+	/**
+	 * Starts to record moments in blocks that plugins hide, if a plugin may hide any: note_visible_block() handles visible blocks.
 	 */
 	public static function start_hidden_blocks() {
 		if ( self::has_hidden_blocks() ) {
@@ -199,9 +305,9 @@ class Myriad_Cache_Times {
 				}
 			}
 		}
-		$types = isset( $vars['post_type'] ) ? (array) $vars['post_type'] : array();
-		$terms = isset( $query->tax_query->queried_terms ) ? array_keys( $query->tax_query->queried_terms ) : array();
-		if ( in_array( 'product', $types, true ) || preg_grep( '/^product_(?:cat|tag|brand)$/', $terms ) ) {
+		$types = isset( $vars['post_type'] ) ? $vars['post_type'] : '';
+		$terms = isset( $query->tax_query->queried_terms ) ? $query->tax_query->queried_terms : array();
+		if ( 'product' === $types || ( is_array( $types ) && in_array( 'product', $types, true ) ) || ( $terms && array_intersect_key( $terms, self::SHOP_TAXONOMIES ) ) ) {
 			self::$fields = array_fill_keys( self::SALES, Myriad_Cache_Tags::$stage ) + self::$fields;
 		}
 	}
@@ -214,7 +320,9 @@ class Myriad_Cache_Times {
 	 */
 	public static function is_name( $name ) {
 		if ( ! isset( self::$names[ $name ] ) ) {
-			self::$names[ $name ] = strlen( $name ) <= 100 && (bool) preg_match( self::NAMES, (string) preg_replace( '/(?<=[a-z])(?=[A-Z])/', '_', $name ) );
+			$words = strtolower( $name ) === $name ? $name : (string) preg_replace( '/(?<=[a-z])(?=[A-Z])/', '_', $name );
+
+			self::$names[ $name ] = strlen( $name ) <= 100 && (bool) preg_match( self::NAMES, $words );
 		}
 		return self::$names[ $name ];
 	}
@@ -235,7 +343,12 @@ class Myriad_Cache_Times {
 					break;
 				}
 				// Entries of lists have the name of the list.
-				$found = self::note( is_int( $key ) ? $name : (string) $key, $entry, $level + 1 ) || $found;
+				$key = is_int( $key ) ? $name : (string) $key;
+				// Most entries are short texts without a date, or no texts.
+				if ( is_string( $entry ) ? isset( self::$names[ $key ] ) && ! self::$names[ $key ] && ( ! isset( $entry[3] ) || ( '{' !== $entry[1] && ':' !== $entry[1] && '{' !== $entry[0] ) ) : is_bool( $entry ) ) {
+					continue;
+				}
+				$found = self::note( $key, $entry, $level + 1 ) || $found;
 			}
 			return $found;
 		}

@@ -65,12 +65,13 @@ class Myriad_Cache_Value_Tags {
 		global $wpdb;
 		$found = array();
 		if ( preg_match( '/-db\.(.+)$/', $tag, $found ) ) {
-			$is_noisy = Myriad_Cache_Writes::is_noisy( $wpdb->prefix . $found[1] ) || Myriad_Cache_Writes::is_noisy( $wpdb->base_prefix . $found[1] ) || Myriad_Cache_Writes::is_noisy( $found[1] );
-		} else {
-			$is_noisy = preg_match( '/\.by-meta-(.+)$/', $tag, $found ) && Myriad_Cache_Writes::is_noisy_field( $found[1] );
-		}
-		if ( $is_noisy ) {
-			Myriad_Cache_Page::limit_for_counters();
+			foreach ( array( $wpdb->prefix, $wpdb->base_prefix, '' ) as $prefix ) {
+				if ( Myriad_Cache_Writes::is_noisy( $prefix . $found[1] ) ) {
+					Myriad_Cache_Page::limit_for_counters(); // The columns are unknown.
+				}
+			}
+		} elseif ( preg_match( '/\.by-meta-(.+)$/', $tag, $found ) && Myriad_Cache_Writes::is_noisy_field( $found[1] ) ) {
+			Myriad_Cache_Page::limit( Myriad_Cache_Writes::NOISY_VALIDITY ); // Visits change the order of a list, but no text.
 		}
 	}
 }

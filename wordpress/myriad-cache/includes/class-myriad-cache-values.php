@@ -42,6 +42,15 @@ class Myriad_Cache_Values {
 	const TAGS = 'myriad_tags';
 
 	/**
+	 * Groups with the results of `get_objects_in_term()`, as keys, and the start of the keys of these results.
+	 */
+	const TERMS   = array(
+		'terms'        => true,
+		'term-queries' => true,
+	);
+	const OBJECTS = 'get_objects_in_term:';
+
+	/**
 	 * Maximum validity of a page with an object cache that reports nothing, in seconds.
 	 */
 	const UNOBSERVED_VALIDITY = 300;
@@ -134,6 +143,9 @@ class Myriad_Cache_Values {
 			self::$groups[ $group ] = ! preg_match( self::CORE, $group );
 		}
 		if ( ! self::$groups[ $group ] ) {
+			if ( 'get' === $what && self::$is_page && isset( self::TERMS[ $group ] ) ) {
+				self::note_objects_in_terms( $ids );
+			}
 			return;
 		}
 		foreach ( $ids as $id => $is_set ) {
@@ -157,6 +169,19 @@ class Myriad_Cache_Values {
 				Myriad_Cache_Queue::arrange();
 			} else {
 				self::$read[ $group ][ $id ] = null; // A later replacement of a value that was missing is a change.
+			}
+		}
+	}
+
+	/**
+	 * Tags the page with the posts of terms, if the object cache has answered `get_objects_in_term()`, which WordPress does not report.
+	 *
+	 * @param array<string, bool> $ids Keys, as for note().
+	 */
+	private static function note_objects_in_terms( $ids ) {
+		foreach ( $ids as $id => $is_set ) {
+			if ( $is_set && false !== strpos( (string) $id, self::OBJECTS ) ) {
+				Myriad_Cache_Selections::note_cached_objects_in_terms();
 			}
 		}
 	}
@@ -235,6 +260,9 @@ class Myriad_Cache_Values {
 		if ( ! self::$is_observed ) {
 			if ( Myriad_Cache_Reads::holds_groups_other_than( self::CORE ) ) {
 				Myriad_Cache_Page::limit( self::UNOBSERVED_VALIDITY );
+			}
+			if ( Myriad_Cache_Reads::holds_key( array_keys( self::TERMS ), self::OBJECTS ) ) {
+				Myriad_Cache_Selections::note_cached_objects_in_terms();
 			}
 			return;
 		}

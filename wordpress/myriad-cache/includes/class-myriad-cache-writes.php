@@ -67,9 +67,9 @@ class Myriad_Cache_Writes {
 	private static $is_unknown = false;
 
 	/**
-	 * Tables with learned columns, as keys.
+	 * Learned columns, as keys, by table; fields of posts without columns.
 	 *
-	 * @var array<string, true>|null
+	 * @var array<string, array<string, true>>|null
 	 */
 	private static $noisy = null;
 
@@ -117,7 +117,7 @@ class Myriad_Cache_Writes {
 				if ( '' !== Myriad_Cache_Tables::tag( (string) $table ) ) {
 					$known = isset( self::$written[ $table ] ) ? self::$written[ $table ] : array();
 
-					self::$written[ $table ] = $known + array_fill_keys( $write['columns'], true );
+					self::$written[ $table ] = $known + array_fill_keys( $write['columns'], true ) + ( $write['inserts'] ? array( Myriad_Cache_Sql::NEW_ROWS => true ) : array() );
 					Myriad_Cache_Queue::arrange();
 				} else {
 					self::note_core( $sql, (string) $table, $write['columns'] );
@@ -152,13 +152,39 @@ class Myriad_Cache_Writes {
 			self::$noisy = array();
 			foreach ( self::noise() as $column => $count ) {
 				if ( $count >= self::LEARNED ) {
-					$is_field = 0 === strpos( $column, self::FIELD );
+					$end = 0 === strpos( $column, self::FIELD ) ? strlen( $column ) : (int) strrpos( $column, '.' );
 
-					self::$noisy[ $is_field ? $column : substr( $column, 0, (int) strrpos( $column, '.' ) ) ] = true;
+					self::$noisy[ substr( $column, 0, $end ) ][ substr( $column, $end + 1 ) ] = true;
 				}
 			}
 		}
 		return isset( self::$noisy[ $table ] );
+	}
+
+	/**
+	 * Limits the validity of the page if its SQL reads a column that visits write. Numbers in the page count as counters only if the SQL selects
+	 * the column, and not if it only sorts or compares by it.
+	 *
+	 * @param string $table Name in the database.
+	 * @param string $sql   SQL that reads the table.
+	 */
+	public static function limit_for_columns( $table, $sql ) {
+		if ( ! self::is_noisy( $table ) ) {
+			return;
+		}
+		$columns = self::$noisy[ $table ];
+		// New and deleted rows change results whatever columns they have.
+		$is_any  = isset( $columns[ Myriad_Cache_Sql::ROWS ] ) || isset( $columns[ Myriad_Cache_Sql::NEW_ROWS ] ) || isset( $columns[ Myriad_Cache_Sql::UNKNOWN ] );
+		$pattern = $is_any ? '//' : '/\*|(?<![\w$])(?:' . implode( '|', array_map( 'preg_quote', array_map( 'strval', array_keys( $columns ) ) ) ) . ')(?![\w$])/i';
+		if ( ! preg_match( $pattern, $sql ) ) {
+			return;
+		}
+		$parts = preg_split( '/\bFROM\b/i', $sql, 2 );
+		if ( preg_match( $pattern, $parts[0] ) || ( isset( $parts[1] ) && preg_match( '/\bSELECT\b/i', $parts[1] ) ) ) {
+			Myriad_Cache_Page::limit_for_counters();
+		} else {
+			Myriad_Cache_Page::limit( self::NOISY_VALIDITY );
+		}
 	}
 
 	/**

@@ -46,6 +46,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-address.php",
     "includes/class-myriad-cache-admin.php",
     "includes/class-myriad-cache-bar.php",
+    "includes/class-myriad-cache-block-parser.php",
     "includes/class-myriad-cache-callers.php",
     "includes/class-myriad-cache-causes.php",
     "includes/class-myriad-cache-changes.php",
