@@ -1,5 +1,5 @@
-//! Fields of a request and a response in pieces. No input makes the search panic. A cookie that the response repeats as a
-//! separate word, and a sign of a login or session in HTML, are found wherever the response is divided.
+//! Fields of a request and a response in pieces. No input makes the search panic. A cookie that the response repeats as
+//! a separate word, and a sign of a login or session in HTML, are found wherever the response is divided.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,7 @@ fuzz_target!(|input: (&[u8], &[u8], &[u8], usize, u8)| {
     let sign = SIGNS[usize::from(sign) % SIGNS.len()];
     let fields: Fields = [(&b"Cookie"[..], cookie), (b"Authorization", arguments), (b"User-Agent", page)].into_iter().collect();
     let sent = [cookie, arguments, page].concat();
-    let values = private_values(&PrivateInput { fields: &fields, arguments, client: None, sent: &sent, key: b"" });
+    let values = private_values(&PrivateInput { fields: &fields, arguments, client: None, certificate: None, sent: &sent, key: b"" }).list;
     let word = values.iter().map(|value| value.value.clone()).find(|value| value.is_ascii());
     let sessions = PersonalCookies::builtin_sessions();
     let Some(mut scanner) = LeakScanner::new(values, &Fields::new(), &sessions, SentCookies { session: true, any: true }) else { return };

@@ -28,11 +28,12 @@ fn main() {
             fields: &fields,
             arguments: b"page=2",
             client: "192.0.2.7".parse().ok(),
+            certificate: None,
             sent: sent.as_bytes(),
             key: b"httpGETshop.test/?page=2",
         });
         let mut scanner =
-            LeakScanner::new(values, &response, &sessions, SentCookies { session: false, any: true })
+            LeakScanner::new(values.list, &response, &sessions, SentCookies { session: false, any: true })
                 .expect("HTML");
         for piece in page.as_bytes().chunks(16 << 10) {
             assert_eq!(scanner.push(black_box(piece), |_, _| false), None);

@@ -50,7 +50,10 @@ pub use early_links::{early_links, loads_early, page_assets};
 pub use early_refresh::refreshes_early;
 pub use freshness::freshness;
 pub use impersonal::ImpersonalCookies;
-pub use leak_guard::{Leak, LeakKind, LeakScanner, PrivateInput, PrivateValue, SentCookies, private_values};
+pub use leak_guard::{
+    CertificateSubject, Leak, LeakKind, LeakScanner, PrivateInput, PrivateValue, PrivateValues, SentCookies,
+    private_values,
+};
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};
 pub use page_comparison::{Difference, Noise};

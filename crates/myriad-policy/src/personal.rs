@@ -11,7 +11,8 @@ use crate::percent::percent_decoded;
 /// Built-in list of personal cookies (login, cart, comment author), one name pattern per line.
 const BUILTIN: &str = include_str!("personal.list");
 
-/// Built-in list of cookies with a choice of the visitor (currency, country), which is part of [`PersonalCookies::builtin`].
+/// Built-in list of cookies with a choice of the visitor (currency, country), which is part of
+/// [`PersonalCookies::builtin`].
 const CHOICES: &str = include_str!("choice_cookies.list");
 
 /// Built-in list of login and session cookies, one name pattern per line.
@@ -57,9 +58,9 @@ impl PersonalCookies {
         PersonalCookies::parse(&[SESSIONS, FRAMEWORKS].concat())
     }
 
-    /// Parses patterns in the format of the built-in lists: one per line, `#` starts a comment. One `*`, at the end of a name
-    /// or inside it, matches any text; a trailing `[a-f0-9]+` matches hexadecimal digits. After a pattern, ` !NAME` excludes
-    /// a name.
+    /// Parses patterns in the format of the built-in lists: one per line, `#` starts a comment. One `*`, at the end of
+    /// a name or inside it, matches any text; a trailing `[a-f0-9]+` matches hexadecimal digits. After a pattern, `
+    /// !NAME` excludes a name.
     pub fn parse(list: &str) -> PersonalCookies {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         PersonalCookies::from_patterns(lines.filter_map(CookiePattern::parse_line).collect())

@@ -119,16 +119,17 @@ impl SharedFetch {
         Some(SharedFetchFields { fields: sent, varies: by_variant })
     }
 
-    /// Returns whether a cookie (`name=value`, as sent) is part of the cache key with this value. Pages of visitors with
-    /// such a cookie are separate, so that the cookie does not prevent sharing.
+    /// Returns whether a cookie (`name=value`, as sent) is part of the cache key with this value. Pages of visitors
+    /// with such a cookie are separate, so that the cookie does not prevent sharing.
     pub fn has_in_key(&self, pair: &[u8]) -> bool {
         let Some(at) = memchr::memchr(b'=', pair) else { return false };
         let (name, value) = (&pair[..at], &pair[at + 1..]);
         self.keyed.iter().any(|keyed| keyed.cookie && *keyed.name == *name && keyed.accepted(value).is_some())
     }
 
-    /// Returns the cookies of a request that are part of the cache key ([`Self::has_in_key`]) as `name=value`, each once and
-    /// in the order of their names. Of cookies with the same name, the first remains the first: origins read that one.
+    /// Returns the cookies of a request that are part of the cache key ([`Self::has_in_key`]) as `name=value`, each
+    /// once and in the order of their names. Of cookies with the same name, the first remains the first: origins read
+    /// that one.
     pub fn keyed_pairs<'a>(&self, request: &'a Fields) -> Vec<&'a [u8]> {
         let mut pairs: Vec<&[u8]> = request.cookie_pairs().filter(|pair| self.has_in_key(pair)).collect();
         pairs.sort_by_key(|pair| pair.split(|byte| *byte == b'=').next());

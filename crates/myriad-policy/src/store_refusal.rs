@@ -51,6 +51,9 @@ pub enum StoreRefusal {
     /// The response contains data of the visitor, or a finding of the leak guard was confirmed for the page
     /// (`leak_guard`).
     Leak,
+    /// The response may contain data of the visitor, which cannot be searched for: the request has too many values, or the
+    /// body has a content coding that cannot be decoded (`leak_guard`).
+    Unsearched,
 }
 
 /// Time for which it is remembered that responses for a cache key are not stored (hit-for-miss), in ms.
@@ -86,6 +89,7 @@ impl StoreRefusal {
             StoreRefusal::MinUses => "min_uses",
             StoreRefusal::Unapproved => "unapproved",
             StoreRefusal::Leak => "leak",
+            StoreRefusal::Unsearched => "unsearched",
         }
     }
 
@@ -99,6 +103,7 @@ impl StoreRefusal {
                 | StoreRefusal::PersonalCookie
                 | StoreRefusal::SetCookie
                 | StoreRefusal::Leak
+                | StoreRefusal::Unsearched
         )
     }
 
@@ -134,14 +139,15 @@ impl StoreRefusal {
             | StoreRefusal::LargeRequest
             | StoreRefusal::MinUses
             | StoreRefusal::Unapproved
-            | StoreRefusal::Leak => false,
+            | StoreRefusal::Leak
+            | StoreRefusal::Unsearched => false,
         }
     }
 
     /// Returns whether the response concerns only the request sent to the origin and not the page. Each waiting request
     /// is then sent to the origin itself, and stored pages remain.
     pub const fn concerns_request(self) -> bool {
-        matches!(self, StoreRefusal::RequestError | StoreRefusal::LargeRequest)
+        matches!(self, StoreRefusal::RequestError | StoreRefusal::LargeRequest | StoreRefusal::Unsearched)
     }
 
     /// Returns for how long to remember that responses for the cache key are not stored, in ms. Returns 0 if the reason
@@ -155,7 +161,8 @@ impl StoreRefusal {
             | StoreRefusal::ServerError
             | StoreRefusal::RequestError
             | StoreRefusal::LargeRequest
-            | StoreRefusal::MinUses => 0,
+            | StoreRefusal::MinUses
+            | StoreRefusal::Unsearched => 0,
             _ => HIT_FOR_MISS_MS,
         }
     }

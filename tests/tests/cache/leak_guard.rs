@@ -9,7 +9,8 @@ use myriad_tests::{Answer, Cached, Call, Client, Gate, Origin, Request, Server, 
 
 use super::with;
 
-const RULES: &str = "fastcgi_cache_valid 1h; add_header Why $upstream_cache_reason always; location = /status { stub_status; } location /api/ { api; }";
+const RULES: &str = "fastcgi_cache_valid 1h; add_header Why $upstream_cache_reason always; \
+    location = /status { stub_status; } location /api/ { api; }";
 const COOKIE: &str = "name=Margarete; theme=dark";
 
 /// Returns the value of the cookie `name`; `nobody` without one.
@@ -226,6 +227,29 @@ fn client_that_copies_text_of_pages_keeps_few_of_them_out_of_the_cache() {
     }
     assert_eq!(why(&server.fetch(&known("/16"))), "leak");
     assert_eq!((server.get("/16").cache(), server.get("/16").cache()), ("MISS", "HIT"));
+}
+
+#[test]
+fn request_with_too_many_values_does_not_fill_the_cache() {
+    let page = |call: &mut Call| call.answer("Content-Type: text/html", "<body>page");
+    let (server, _origin) = with(RULES).start(page);
+    let cookies: Vec<String> = (0..100).map(|number| format!("c{number}=value-of-{number}")).collect();
+    let many = Request::get("/page").field("Cookie", &cookies.join("; "));
+    for _ in 0..2 {
+        let answer = server.fetch(&many);
+        assert_eq!((answer.cache(), why(&answer)), ("MISS", "unsearched"));
+    }
+    assert_eq!((server.get("/page").cache(), server.get("/page").cache()), ("MISS", "HIT"));
+    assert_eq!(server.fetch(&many).cache(), "HIT");
+}
+
+#[test]
+fn body_that_cannot_be_decoded_is_not_shared_if_the_request_has_values() {
+    let page = |call: &mut Call| call.answer("Content-Type: text/html\nContent-Encoding: unknown", "text");
+    let (server, _origin) = with(RULES).start(page);
+    let answer = server.fetch(&known("/page"));
+    assert_eq!((answer.cache(), why(&answer)), ("MISS", "unsearched"));
+    assert_eq!((server.get("/page").cache(), server.get("/page").cache()), ("MISS", "HIT"));
 }
 
 #[test]

@@ -141,6 +141,13 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
     for (name, leaks) in &leaks {
         family.line(&[("zone", name)], leaks.verifications());
     }
+    let mut family = page.counter(
+        "cache_leak_unsearched_total",
+        "Responses that were not shared because they could not be searched for data of the visitor",
+    );
+    for (name, leaks) in &leaks {
+        family.line(&[("zone", name)], leaks.unsearched());
+    }
     let mut family = page.counter("cache_purged_total", "Pages removed from memory by purges");
     for (name, stats) in &memory {
         family.line(&[("zone", name)], stats.purged);

@@ -14,7 +14,7 @@ use super::report::{FetchReport, Reporter, report};
 use super::store::{AdmittedResponse, store};
 use crate::arrival::Arrival;
 use crate::journey_step::CacheContext;
-use crate::leak_guard::{self, FetchGuard, ResponseGuard, Verification};
+use crate::leak_guard::{self, FetchGuard, ResponseGuard, Unshared, Verification};
 use crate::maintenance;
 use crate::other_codings;
 use crate::page;
@@ -127,7 +127,8 @@ struct GuardedAdmission {
     guard: ResponseGuard,
     /// Verification that a leak in a field needs.
     verification: Option<Verification>,
-    /// Time in milliseconds for which requests for the page do not wait for each other after a leak; `None` without one.
+    /// Time in milliseconds for which requests for the page do not wait for each other after a leak; `None` without
+    /// one.
     pass_ms: Option<u64>,
 }
 
@@ -152,7 +153,11 @@ fn guarded_admission(
     }
     match guard.examine(request, cache, head) {
         Ok(guard) => GuardedAdmission { guard, ..decided(admission) },
-        Err(leak) => {
+        Err(Unshared::Unsearched) => {
+            cache.zone.leaks.count_unsearched();
+            decided(Admission::Refuse(StoreRefusal::Unsearched))
+        }
+        Err(Unshared::Leak(leak)) => {
             let pass_ms = Some(leak_guard::report(request, cache, &leak));
             let facts = (head.status, lifetime.valid_ms);
             GuardedAdmission {
@@ -194,12 +199,11 @@ fn confirm(
     let cache = cached.cache;
     // The fields of the 304 replace those of the page.
     let examined = sought.guard.take().map(|guard| guard.examine(&exchange.request, cache, head));
-    if let Some(Err(leak)) = examined {
-        leak_guard::report(&exchange.request, cache, &leak);
+    if let Some(Err(why)) = examined {
         let stored = writer.previous().map(|page| (page.meta().status, page.meta().lifetime().valid_ms));
         writer.uncacheable(arrival.now, 0);
-        let facts = stored.filter(|_| !sought.own_request);
-        let verification = facts.and_then(|facts| Verification::of(&exchange.request, cache, leak, facts));
+        let verification =
+            unshared_confirmation(exchange, cache, why, stored.filter(|_| !sought.own_request));
         return (FetchReport::Unconfirmed, verification);
     }
     let stored = writer.previous().map_or(200, |page| page.meta().status);
@@ -215,6 +219,26 @@ fn confirm(
         }
     };
     (result, None)
+}
+
+/// Records why a 304 is not shared, and returns the verification that a leak needs. `stored` are status and validity of
+/// the page; `None` if it is not verified.
+fn unshared_confirmation(
+    exchange: &Exchange,
+    cache: &CachePlace,
+    why: Unshared,
+    stored: Option<(u16, u64)>,
+) -> Option<Verification> {
+    match why {
+        Unshared::Unsearched => {
+            cache.zone.leaks.count_unsearched();
+            None
+        }
+        Unshared::Leak(leak) => {
+            leak_guard::report(&exchange.request, cache, &leak);
+            Verification::of(&exchange.request, cache, leak, stored?)
+        }
+    }
 }
 
 /// Releases the waiters for a response that is not stored, and removes the stored page if the response shows that the

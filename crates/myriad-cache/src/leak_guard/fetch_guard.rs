@@ -3,8 +3,10 @@
 use memchr::memmem;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_policy::{
-    Leak, LeakKind, LeakScanner, PrivateInput, PrivateValue, SentCookies, VaryRule, private_values,
+    CertificateSubject, Leak, LeakKind, LeakScanner, PrivateInput, PrivateValues, SentCookies, VaryRule,
+    private_values,
 };
+use myriad_tls::x509::Certificate;
 use myriad_upstream::OriginRequest;
 
 use super::SESSIONS;
@@ -16,7 +18,7 @@ use myriad_exchange::runtime::CachePlace;
 
 /// Values of a visitor that the response to a fetch must not contain.
 pub(crate) struct FetchGuard {
-    values: Vec<PrivateValue>,
+    values: PrivateValues,
     /// Cookies that the origin receives.
     cookies: SentCookies,
 }
@@ -33,6 +35,7 @@ impl FetchGuard {
             fields,
             arguments: &request.route.args,
             client: request.client(),
+            certificate: certificate_subject(request).as_ref(),
             sent,
             key: &request.cache.key,
         });
@@ -46,27 +49,34 @@ impl FetchGuard {
         Some(Self { values, cookies })
     }
 
-    /// Searches the fields of a response, and returns the guard of its body; the leak if a field contains a value.
+    /// Searches the fields of a response, and returns the guard of its body. Fails if a field contains a value, or if
+    /// the response cannot be searched for all values.
     pub(crate) fn examine(
         mut self,
         request: &Request,
         cache: &CachePlace,
         head: &ResponseHead,
-    ) -> Result<ResponseGuard, Leak> {
+    ) -> Result<ResponseGuard, Unshared> {
+        if !self.values.is_complete {
+            return Err(Unshared::Unsearched);
+        }
         if !cache.rules.ignore.vary {
             self.remove_variants(&head.fields);
         }
-        let search = LeakScanner::new(self.values, &head.fields, &SESSIONS, self.cookies);
+        let search = LeakScanner::new(self.values.list, &head.fields, &SESSIONS, self.cookies);
         let in_field = search.as_ref().and_then(|search| {
             search.find_in_fields(&head.fields, |kind, value| is_coincidence(request, cache, kind, value))
         });
         if let Some(leak) = in_field {
-            return Err(leak);
+            return Err(Unshared::Leak(leak));
+        }
+        if page::is_opaque(&head.fields) && search.as_ref().is_some_and(LeakScanner::searches_body) {
+            return Err(Unshared::Unsearched);
         }
         // A body that is stored in the coding of the origin is decoded for the search only.
         let is_coded = page::removed_coding(request, head).is_none();
         let decoder = page::origin_coding(head).filter(|_| is_coded).and_then(page::decoder);
-        Ok(ResponseGuard { search, decoder, found: None })
+        Ok(ResponseGuard { search, decoder, found: None, is_unsearched: false })
     }
 
     /// Removes the values of fields by which the response varies: visitors with different values share no page.
@@ -75,11 +85,28 @@ impl FetchGuard {
         if rule.has(b"cookie") {
             self.cookies = SentCookies::default();
         }
-        self.values.retain(|value| match value.kind {
+        self.values.list.retain(|value| match value.kind {
             LeakKind::Cookie => !rule.has(b"cookie"),
             LeakKind::Credentials => !rule.has(b"authorization"),
             LeakKind::UserAgent => !rule.has(b"user-agent"),
             _ => true,
         });
     }
+}
+
+/// Returns the subject of the client's certificate; `None` without a valid one.
+fn certificate_subject(request: &Request) -> Option<CertificateSubject> {
+    let der = request.received.connection.tls()?.certificates.first()?;
+    let subject = Certificate::parse(der).ok()?.subject;
+    let emails = subject.email_addresses().into_iter().map(<[u8]>::to_vec);
+    let names = subject.common_name().map(String::into_bytes).into_iter().chain(emails).collect();
+    Some(CertificateSubject { names, texts: vec![subject.rfc2253(), subject.legacy()] })
+}
+
+/// Reason why a response is not shared.
+pub(crate) enum Unshared {
+    /// A field contains data of the visitor.
+    Leak(Leak),
+    /// The request has too many values, or the body has a content coding that cannot be decoded.
+    Unsearched,
 }

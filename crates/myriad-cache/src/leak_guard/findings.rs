@@ -49,8 +49,8 @@ fn shortened(text: &[u8]) -> String {
     escape_bytes(&text[..text.len().min(MAX_NAME)])
 }
 
-/// Records a leak, and logs it without the value. Returns the time in milliseconds for which requests for the page do not
-/// wait for each other (hit-for-miss).
+/// Records a leak, and logs it without the value. Returns the time in milliseconds for which requests for the page do
+/// not wait for each other (hit-for-miss).
 pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 {
     let now = myriad_net::clock::now_ms();
     let what = what_of(leak);
@@ -76,8 +76,8 @@ pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 
     if leaks.may_pass(&found, now) { StoreRefusal::Leak.hit_for_miss_ms() } else { 0 }
 }
 
-/// Records a confirmed leak. After the values of two clients, the page is not stored for the time of its validity, and its
-/// stored entries are removed. `valid_ms` is the validity in milliseconds.
+/// Records a confirmed leak. After the values of two clients, the page is not stored for the time of its validity, and
+/// its stored entries are removed. `valid_ms` is the validity in milliseconds.
 pub(super) fn confirm(request: &Request, cache: &CachePlace, leak: &LeakedValue<'_>, valid_ms: u64) {
     let (least, most) = QUARANTINE_MS;
     let now = myriad_net::clock::now_ms();

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! request is made -> FetchGuard: the visitor's values that the origin receives
-//! head arrives    -> FetchGuard::examine -> a field has a value: the response is refused
+//! head arrives    -> FetchGuard::examine -> a field has a value, or the body cannot be searched: response refused
 //! body arrives    -> ResponseGuard::examine, piece by piece, before waiters get it
 //!                      a value is found: only the client whose request fetched it gets the response
-//! afterwards      -> Verification: the page is fetched without the cookies of the visitor; this response is not stored
+//! afterwards      -> Verification: the page is fetched without the visitor's cookies; this response is not stored
 //!                      value missing: confirmed; after values of two clients, the page is not stored for a time
 //!                      value there:   coincidence, the value is not searched for in this page for an hour
 //!                      no comparable response: unverified
@@ -20,7 +20,7 @@ mod findings;
 mod response_guard;
 mod verification;
 
-pub(crate) use fetch_guard::FetchGuard;
+pub(crate) use fetch_guard::{FetchGuard, Unshared};
 pub(crate) use findings::{page_of, report};
 pub(crate) use response_guard::ResponseGuard;
 pub(crate) use verification::{Verification, VerificationSearch, anonymous_fields};

@@ -20,6 +20,8 @@ pub(crate) struct ResponseGuard {
     /// Decoder of the search, for a body that is stored in the coding of the origin.
     pub(super) decoder: Option<StreamDecoder>,
     pub(super) found: Option<Leak>,
+    /// True if a part of the body could not be decoded, and was not searched.
+    pub(super) is_unsearched: bool,
 }
 
 impl ResponseGuard {
@@ -35,21 +37,30 @@ impl ResponseGuard {
         let request = &exchange.request;
         let is_coincidence = |kind, value: &[u8]| is_coincidence(request, cache, kind, value);
         let found = search_piece(search, self.decoder.as_mut(), piece.clone(), is_coincidence).await;
-        if !matches!(found, Ok(None)) {
-            self.search = None;
-        }
-        if let Ok(Some(leak)) = found {
-            let pass_ms = report(request, cache, &leak);
-            writer.withdraw(myriad_net::clock::now_ms(), pass_ms);
-            self.found = Some(leak);
-        }
+        let pass_ms = match found {
+            Ok(None) => return,
+            Ok(Some(leak)) => {
+                let pass_ms = report(request, cache, &leak);
+                self.found = Some(leak);
+                pass_ms
+            }
+            // A client may be able to decode it, for example if it is longer than the limit of the search.
+            Err(_) => {
+                cache.zone.leaks.count_unsearched();
+                self.is_unsearched = true;
+                0
+            }
+        };
+        self.search = None;
+        writer.withdraw(myriad_net::clock::now_ms(), pass_ms);
     }
 
-    /// Returns whether the response must not be stored, after its last piece: it contains data of the visitor, or the page
-    /// was quarantined meanwhile.
+    /// Returns whether the response must not be stored, after its last piece: it contains data of the visitor, was not
+    /// searched completely, or the page was quarantined meanwhile.
     pub(crate) fn forbids_storing(&self, request: &Request, cache: &CachePlace) -> bool {
         let now = myriad_net::clock::now_ms();
         self.found.is_some()
+            || self.is_unsearched
             || cache.rules.leak_guard && cache.zone.leaks.is_quarantined(&page_of(request), now)
     }
 
@@ -65,8 +76,8 @@ impl ResponseGuard {
     }
 }
 
-/// Searches a piece of a body, which is decoded first if the search has a decoder. Fails at invalid data, which no client can
-/// decode either.
+/// Searches a piece of a body, which is decoded first if the search has a decoder. Fails at invalid data, and at more
+/// data than the decoder accepts.
 async fn search_piece(
     search: &mut LeakScanner,
     mut decoder: Option<&mut StreamDecoder>,

@@ -28,8 +28,8 @@ pub(crate) struct Verification {
 }
 
 impl Verification {
-    /// Returns the verification of a leak in a page with this status and validity (in milliseconds); `None` if no fetch could
-    /// verify it, or if there were too many recently.
+    /// Returns the verification of a leak in a page with this status and validity (in milliseconds); `None` if no fetch
+    /// could verify it, or if there were too many recently.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,
@@ -47,7 +47,9 @@ impl Verification {
                 return None;
             }
             // The request without the value would be for another page, or the configuration adds the value.
-            LeakKind::Argument | LeakKind::Credentials | LeakKind::Address => return None,
+            LeakKind::Argument | LeakKind::Credentials | LeakKind::Certificate | LeakKind::Address => {
+                return None;
+            }
         }
         // The request may change data.
         if !shared_fetch_headers::is_repeatable(request)
@@ -63,8 +65,8 @@ impl Verification {
         self.values().iter().any(|value| value.occurs_in(sent.head()))
     }
 
-    /// Returns the search in the response; `None` if the response cannot be compared, because it has another status or a
-    /// content coding that cannot be decoded.
+    /// Returns the search in the response; `None` if the response cannot be compared, because it has another status or
+    /// a content coding that cannot be decoded.
     pub(crate) fn search(&self, head: &ResponseHead) -> Option<VerificationSearch<'_>> {
         if head.status != self.status || page::is_opaque(&head.fields) {
             return None;
@@ -140,8 +142,8 @@ impl VerificationSearch<'_> {
     }
 }
 
-/// Returns the header fields of a request that verifies a leak: those of a shared fetch, or those of the client, without
-/// credentials, `User-Agent`, and cookies that are not in the cache key.
+/// Returns the header fields of a request that verifies a leak: those of a shared fetch, or those of the client,
+/// without credentials, `User-Agent`, and cookies that are not in the cache key.
 pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> SharedFetchFields {
     let fields = request.received.head.fields();
     let rules = &cache.rules.shared_fetch;

@@ -70,6 +70,11 @@ pub const REASONS: &[(&str, &str)] = &[
         "unapproved",
         "The request uses the cache because of *_cache_share, and the application did not set how long its response may be stored.",
     ),
+    (
+        "unsearched",
+        "The response could not be searched for data of the visitor: the request has more than 96 values, such as cookies, or the \
+             body has a content coding that Myriad cannot decode (leak_guard).",
+    ),
     ("upgrade", "The request asked for another protocol on its connection (Upgrade)."),
     ("use_stale", "The response was an error for which *_cache_use_stale serves the stored page."),
     (

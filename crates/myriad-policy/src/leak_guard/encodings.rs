@@ -112,8 +112,8 @@ fn json(value: &[u8]) -> Vec<u8> {
     encoded
 }
 
-/// Returns the base64 characters that depend on `value` alone, if `offset` bytes precede it in its group of three; `None`
-/// if they are too few to be recognized.
+/// Returns the base64 characters that depend on `value` alone, if `offset` bytes precede it in its group of three;
+/// `None` if they are too few to be recognized.
 fn base64(value: &[u8], offset: usize) -> Option<Vec<u8>> {
     let first = (offset * 8).div_ceil(6);
     let end = (offset + value.len()) * 8 / 6;

@@ -95,8 +95,8 @@ impl MarkupSearch {
         found
     }
 
-    /// Returns true if the tag of [`BODY`] is complete now and has [`CLASS`]. `joined` are the last `seen` bytes before the
-    /// piece, and its first bytes.
+    /// Returns true if the tag of [`BODY`] is complete now and has [`CLASS`]. `joined` are the last `seen` bytes before
+    /// the piece, and its first bytes.
     fn has_class(&mut self, joined: &[u8], seen: usize, piece: &[u8]) -> bool {
         let text = match &mut self.tag {
             BodyTag::Done => return false,

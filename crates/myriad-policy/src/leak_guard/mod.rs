@@ -12,5 +12,7 @@ mod private_values;
 mod scanner;
 
 pub use markup::SentCookies;
-pub use private_values::{LeakKind, PrivateInput, PrivateValue, private_values};
+pub use private_values::{
+    CertificateSubject, LeakKind, PrivateInput, PrivateValue, PrivateValues, private_values,
+};
 pub use scanner::{Leak, LeakScanner};

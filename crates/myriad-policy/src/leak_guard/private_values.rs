@@ -1,5 +1,6 @@
 //! Values of a request that belong to its visitor.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
@@ -11,8 +12,9 @@ use myriad_http::{Fields, Known};
 use super::encodings::{MAX_LENGTH, MIN_LENGTH, encoded_forms};
 use crate::percent::{form_decoded, percent_decoded};
 
-/// Maximum number of values of a request that are searched for.
-const MAX_VALUES: usize = 48;
+/// Maximum number of values of a request that are searched for. Browsers with the cookies of many services have some
+/// 30.
+const MAX_VALUES: usize = 96;
 /// Minimum length in bytes of a `User-Agent` that is searched for.
 const MIN_BROWSER_LENGTH: usize = 24;
 /// Parts of names of arguments whose values are secrets.
@@ -47,6 +49,8 @@ pub enum LeakKind {
     Credentials,
     /// Query argument with a secret or an email address.
     Argument,
+    /// Name in the subject of the client certificate.
+    Certificate,
     /// Address of the client.
     Address,
     /// `User-Agent` of the request.
@@ -66,6 +70,7 @@ impl LeakKind {
             Self::Cookie => "value of the request's cookie",
             Self::Credentials => "credentials of the request",
             Self::Argument => "value of the query argument",
+            Self::Certificate => "subject of the client certificate",
             Self::Address => "client address",
             Self::UserAgent => "User-Agent of the request",
             Self::NewCookie => "value of the new cookie",
@@ -96,6 +101,24 @@ impl PrivateValue {
     }
 }
 
+/// Subject of a client certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CertificateSubject {
+    /// Common name and email addresses.
+    pub names: Vec<Vec<u8>>,
+    /// Texts in which an origin may get the subject (`$ssl_client_s_dn`, `$ssl_client_s_dn_legacy`).
+    pub texts: Vec<String>,
+}
+
+/// Values of a request that must not occur in a shared page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateValues {
+    /// Values, at most 96.
+    pub list: Vec<PrivateValue>,
+    /// False if the request has more values. A search for those in the list then proves nothing.
+    pub is_complete: bool,
+}
+
 /// Request whose response may be stored and shared.
 #[derive(Clone, Copy, Debug)]
 pub struct PrivateInput<'a> {
@@ -105,17 +128,20 @@ pub struct PrivateInput<'a> {
     pub arguments: &'a [u8],
     /// Address of the client; `None` if it is unknown.
     pub client: Option<IpAddr>,
-    /// Request head as sent to the origin, in the encoding of its protocol: a value that it does not contain cannot be in
-    /// the response because of this request.
+    /// Subject of the client's certificate; `None` without one.
+    pub certificate: Option<&'a CertificateSubject>,
+    /// Request head as sent to the origin, in the encoding of its protocol: a value that it does not contain cannot be
+    /// in the response because of this request.
     pub sent: &'a [u8],
     /// Cache key: visitors with different values in the key share no page.
     pub key: &'a [u8],
 }
 
-/// Returns the values of a request that belong to its visitor, that the origin has received, and that the cache key does
-/// not contain; at most 48.
-pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
-    let mut values = PrivateValues { input, found: Vec::new() };
+/// Returns the values of a request that belong to its visitor, that the origin has received, and that the cache key
+/// does not contain.
+pub fn private_values(input: &PrivateInput<'_>) -> PrivateValues {
+    let found = PrivateValues { list: Vec::new(), is_complete: true };
+    let mut values = ValueCollector { input, key: form_decoded(input.key), found };
     for (name, value) in input.fields.cookie_pairs().filter_map(split_pair) {
         values.add_decoded(LeakKind::Cookie, name, value.trim_ascii(), true);
     }
@@ -125,6 +151,9 @@ pub fn private_values(input: &PrivateInput<'_>) -> Vec<PrivateValue> {
     }
     if let Some(credentials) = input.fields.known(Known::Authorization) {
         values.add_credentials(credentials);
+    }
+    if let Some(subject) = input.certificate {
+        values.add_certificate(subject);
     }
     if let Some(address) = input.client.filter(|address| is_public(*address)) {
         let text = address.to_string();
@@ -153,12 +182,14 @@ pub(super) fn new_cookie(field: &[u8]) -> Option<PrivateValue> {
 }
 
 /// Collector of the values of a request.
-struct PrivateValues<'a> {
+struct ValueCollector<'a> {
     input: &'a PrivateInput<'a>,
-    found: Vec<PrivateValue>,
+    /// Cache key, decoded.
+    key: Cow<'a, [u8]>,
+    found: PrivateValues,
 }
 
-impl PrivateValues<'_> {
+impl ValueCollector<'_> {
     /// Adds a URL-encoded value, and the email addresses in it. The value itself is left out if `is_private` is false.
     fn add_decoded(&mut self, kind: LeakKind, name: &[u8], value: &[u8], is_private: bool) {
         let decoded = form_decoded(value);
@@ -186,18 +217,48 @@ impl PrivateValues<'_> {
         }
     }
 
+    /// Adds the names in a subject, if the origin gets the subject, the name, or the certificate.
+    fn add_certificate(&mut self, subject: &CertificateSubject) {
+        let has = |text: &[u8]| memmem::find(self.input.sent, text).is_some();
+        let is_sent = subject.texts.iter().any(|text| !text.is_empty() && has(text.as_bytes()))
+            || [&b"BEGIN CERTIFICATE"[..], b"BEGIN%20CERTIFICATE"].into_iter().any(has);
+        for name in &subject.names {
+            let value = PrivateValue {
+                kind: LeakKind::Certificate,
+                name: Box::default(),
+                value: shortened(name).into(),
+            };
+            if is_sent || value.occurs_in(self.input.sent) {
+                self.push(value, name);
+            }
+        }
+    }
+
     /// Adds a value, which the request contains in the form `sent`.
     fn add(&mut self, kind: LeakKind, name: &[u8], sent: &[u8], value: &[u8]) {
-        let value = shortened(value);
-        let is_known = |known: &PrivateValue| *known.value == *value;
-        if value.len() < MIN_LENGTH || self.found.len() >= MAX_VALUES || self.found.iter().any(is_known) {
+        if memmem::find(self.input.sent, sent).is_some() {
+            self.push(PrivateValue { kind, name: name.into(), value: shortened(value).into() }, sent);
+        }
+    }
+
+    /// Adds a value that the origin receives, unless it is short, known, or in the key. `sent` is another form of it.
+    fn push(&mut self, value: PrivateValue, sent: &[u8]) {
+        let is_in_key = |text: &[u8]| {
+            [self.input.key, &self.key].into_iter().any(|key| memmem::find(key, text).is_some())
+        };
+        let is_known = |known: &PrivateValue| known.value == value.value;
+        if value.value.len() < MIN_LENGTH
+            || !self.found.is_complete
+            || self.found.list.iter().any(is_known)
+            || is_in_key(&value.value)
+            || is_in_key(sent)
+        {
             return;
         }
-        let key = form_decoded(self.input.key);
-        let is_in_key =
-            |text: &[u8]| memmem::find(self.input.key, text).or_else(|| memmem::find(&key, text)).is_some();
-        if memmem::find(self.input.sent, sent).is_some() && !is_in_key(value) && !is_in_key(sent) {
-            self.found.push(PrivateValue { kind, name: name.into(), value: value.into() });
+        if self.found.list.len() >= MAX_VALUES {
+            self.found.is_complete = false;
+        } else {
+            self.found.list.push(value);
         }
     }
 }
@@ -225,8 +286,8 @@ fn looks_like_secret(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'='))
 }
 
-/// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three bytes; a path or an
-/// URL; a date; or a number of up to ten digits.
+/// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three bytes; a path
+/// or an URL; a date; or a number of up to ten digits.
 fn is_public_text(text: &[u8]) -> bool {
     let is_path = text.starts_with(b"/")
         && (text.ends_with(b"/") || text[1..].contains(&b'/'))
@@ -327,12 +388,14 @@ mod tests {
             fields: &fields,
             arguments: arguments.as_bytes(),
             client,
+            certificate: None,
             sent: &sent,
             key: key.as_bytes(),
         };
         let values = private_values(&input);
+        assert!(values.is_complete);
+        let values = values.list.iter();
         values
-            .iter()
             .map(|value| {
                 format!("{}={}", String::from_utf8_lossy(&value.name), String::from_utf8_lossy(&value.value))
             })
@@ -406,10 +469,57 @@ mod tests {
             fields: &fields,
             arguments: b"",
             client: None,
+            certificate: None,
             sent: b"GET / HTTP/1.1\r\n\r\n",
             key: b"",
         };
-        assert_eq!(private_values(&input), []);
+        assert_eq!(private_values(&input).list, []);
+    }
+
+    #[test]
+    fn too_many_values_are_not_complete() {
+        for (count, expected) in [(96, true), (97, false)] {
+            let cookies: Vec<String> =
+                (0..count).map(|number| format!("c{number}=value-of-{number}")).collect();
+            let cookies = cookies.join("; ");
+            let fields: Fields = [("Cookie", &*cookies)].into_iter().collect();
+            let input = PrivateInput {
+                fields: &fields,
+                arguments: b"",
+                client: None,
+                certificate: None,
+                sent: cookies.as_bytes(),
+                key: b"",
+            };
+            let values = private_values(&input);
+            assert_eq!((values.list.len(), values.is_complete), (96, expected), "{count}");
+        }
+    }
+
+    #[test]
+    fn names_of_a_certificate_are_private_if_the_origin_gets_them() {
+        let subject = CertificateSubject {
+            names: vec![b"Margarete, Meier".to_vec(), b"ann@example.org".to_vec()],
+            texts: vec!["emailAddress=ann@example.org,CN=Margarete\\, Meier".to_owned()],
+        };
+        let names = |sent: &str, key: &str| {
+            let input = PrivateInput {
+                fields: &Fields::new(),
+                arguments: b"",
+                client: None,
+                certificate: Some(&subject),
+                sent: sent.as_bytes(),
+                key: key.as_bytes(),
+            };
+            let values = private_values(&input).list.into_iter();
+            values.map(|value| String::from_utf8_lossy(&value.value).into_owned()).collect::<Vec<_>>()
+        };
+        let both = ["Margarete, Meier", "ann@example.org"];
+        assert_eq!(names("emailAddress=ann@example.org,CN=Margarete\\, Meier", ""), both);
+        assert_eq!(names("-----BEGIN%20CERTIFICATE-----", ""), both);
+        assert_eq!(names("X-User: ann@example.org", ""), both[1..]);
+        assert_eq!(names("X-User: ann@example.org", "/ann@example.org"), both[..0]);
+        assert_eq!(names("GET / HTTP/1.1", ""), both[..0]);
     }
 
     #[test]

@@ -50,9 +50,9 @@ struct Forms {
 }
 
 impl LeakScanner {
-    /// Creates the search in a response with these fields, for the private values of its request. `sessions` are the names
-    /// of session cookies, and `cookies` those that the origin received. Returns `None` if there is
-    /// nothing to search for.
+    /// Creates the search in a response with these fields, for the private values of its request. `sessions` are the
+    /// names of session cookies, and `cookies` those that the origin received. Returns `None` if there is nothing to
+    /// search for.
     pub fn new(
         mut values: Vec<PrivateValue>,
         fields: &Fields,
@@ -75,6 +75,11 @@ impl LeakScanner {
             tail: Vec::new(),
             position: 0,
         })
+    }
+
+    /// Returns whether the body is searched: the response is text.
+    pub fn searches_body(&self) -> bool {
+        self.is_text
     }
 
     /// Searches the fields of a response that are stored and sent to other visitors. A value that `is_excused` returns
@@ -218,7 +223,8 @@ impl PatternSearch {
     }
 }
 
-/// Returns whether no letter or digit continues the text before or after a range. The ends of `text` count as ends of words.
+/// Returns whether no letter or digit continues the text before or after a range. The ends of `text` count as ends of
+/// words.
 fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
     let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
     let begins_inside = start > 0 && is_word(start - 1) && is_word(start);

@@ -24,8 +24,8 @@ enum NameRest {
 }
 
 impl CookiePattern {
-    /// Parses a line of a built-in list: a pattern, which exceptions may follow (`_*_session !_gd_session`); `None` if it is
-    /// empty.
+    /// Parses a line of a built-in list: a pattern, which exceptions may follow (`_*_session !_gd_session`); `None` if
+    /// it is empty.
     pub(super) fn parse_line(line: &str) -> Option<CookiePattern> {
         let mut words = line.split(" !");
         let pattern = CookiePattern::parse(words.next()?)?;

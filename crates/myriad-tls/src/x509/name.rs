@@ -116,7 +116,7 @@ impl<'a> X509Name<'a> {
     }
 
     /// Returns the e-mail addresses as bytes.
-    pub(crate) fn email_addresses(&self) -> Vec<&'a [u8]> {
+    pub fn email_addresses(&self) -> Vec<&'a [u8]> {
         let attributes = self.attributes().unwrap_or_default();
         let addresses = attributes.iter().flatten().filter(|attribute| *attribute.id == EMAIL);
         addresses.map(|attribute| attribute.value.content).collect()

@@ -124,11 +124,11 @@ pub struct PurgeEvent {
     pub at_ms: u64,
     /// Name of the cache zone.
     pub zone: String,
-    /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`; a purge of a host is also `all`. `changed` for a change without
-    /// a purge.
+    /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`; a purge of a host is also `all`. `changed` for a change
+    /// without a purge.
     pub kind: String,
-    /// Description of the purged pages, as in the error log, or of the change; if it is longer than 500 bytes, truncated
-    /// and marked with `...`.
+    /// Description of the purged pages, as in the error log, or of the change; if it is longer than 500 bytes,
+    /// truncated and marked with `...`.
     pub what: String,
     /// True for a soft purge: the pages become stale instead of being removed.
     pub soft: bool,
@@ -173,7 +173,8 @@ pub struct LeakReport {
     pub page: String,
     /// Kind, name and place of the data; never the data.
     pub what: String,
-    /// `suspected`, `confirmed` (the page differs without the data) or `coincidence` (the page is the same without it).
+    /// `suspected` (not verified), `unverified` (no comparable response), `confirmed` (the page differs without the
+    /// data) or `coincidence` (the page is the same without it).
     pub state: String,
     /// Time until which the page is not stored, in milliseconds since the epoch; 0 if the finding is not confirmed.
     pub until_ms: u64,

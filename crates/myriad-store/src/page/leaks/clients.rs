@@ -32,7 +32,8 @@ impl ClientEffect {
     }
 }
 
-/// Client as the leak guard counts it: an IPv4 address, or the /64 of an IPv6 address; `None` for a client without an address.
+/// Client as the leak guard counts it: an IPv4 address, or the /64 of an IPv6 address; `None` for a client without an
+/// address.
 pub(super) type ClientNetwork = Option<IpAddr>;
 
 /// Returns the network of a client.

@@ -58,6 +58,8 @@ pub struct LeakRecords {
     found: AtomicU64,
     /// Number of requests sent to verify findings.
     verifications: AtomicU64,
+    /// Number of responses that were not shared because they could not be searched.
+    unsearched: AtomicU64,
     /// Limits log messages about findings to one per second.
     pub log_limit: LogRateLimit,
 }
@@ -103,6 +105,7 @@ impl Default for LeakRecords {
             quarantined: AtomicUsize::new(0),
             found: AtomicU64::new(0),
             verifications: AtomicU64::new(0),
+            unsearched: AtomicU64::new(0),
             log_limit: LogRateLimit::default(),
         }
     }
@@ -115,9 +118,9 @@ impl LeakRecords {
         self.state.lock().findings.add(self.id(leak), page, now);
     }
 
-    /// Returns whether requests for the page may be sent without waiting for each other for some seconds (hit-for-miss),
-    /// because of this value. This is so if a leak in the page was confirmed. A client with other values causes it at most
-    /// 16 times in an hour.
+    /// Returns whether requests for the page may be sent without waiting for each other for some seconds
+    /// (hit-for-miss), because of this value. This is so if a leak in the page was confirmed. A client with other
+    /// values causes it at most 16 times in an hour.
     pub fn may_pass(&self, leak: &LeakedValue<'_>, now: u64) -> bool {
         let key = self.key(&leak.page);
         let mut state = self.state.lock();
@@ -125,8 +128,8 @@ impl LeakRecords {
             || state.clients.admit(network_of(leak.client), ClientEffect::HitForMiss, now)
     }
 
-    /// Returns true if a request may be sent now to verify a value: at most one in ten seconds for a value in a page, one per
-    /// second for a page, ten per second for the zone, and 32 in an hour for a client.
+    /// Returns true if a request may be sent now to verify a value: at most one in ten seconds for a value in a page,
+    /// one per second for a page, ten per second for the zone, and 32 in an hour for a client.
     pub fn begin_verification(&self, leak: &LeakedValue<'_>, now: u64) -> bool {
         let (page, value) = (self.key(&leak.page), self.value(leak));
         let mut state = self.state.lock();
@@ -156,10 +159,10 @@ impl LeakRecords {
         self.state.lock().findings.set_state(self.id(leak), LeakState::Unverified);
     }
 
-    /// Records that the leak of a value in a page is confirmed. After the values of two clients, the page is not stored until
-    /// `until`, in milliseconds of the process clock, and the method returns true. A single client that sends text of a page
-    /// which changes at each response cannot cause this, and several can only for four pages each in an hour. Signs in HTML
-    /// have no value, and do not count.
+    /// Records that the leak of a value in a page is confirmed. After the values of two clients, the page is not stored
+    /// until `until`, in milliseconds of the process clock, and the method returns true. A single client that sends
+    /// text of a page which changes at each response cannot cause this, and several can only for four pages each in an
+    /// hour. Signs in HTML have no value, and do not count.
     pub fn confirm(&self, leak: &LeakedValue<'_>, now: u64, until: u64) -> bool {
         let id = self.id(leak);
         let client = network_of(leak.client);
@@ -246,6 +249,16 @@ impl LeakRecords {
     /// Returns the number of requests sent to verify findings.
     pub fn verifications(&self) -> u64 {
         self.verifications.load(Relaxed)
+    }
+
+    /// Counts a response that is not shared because it could not be searched.
+    pub fn count_unsearched(&self) {
+        self.unsearched.fetch_add(1, Relaxed);
+    }
+
+    /// Returns the number of responses that were not shared because they could not be searched.
+    pub fn unsearched(&self) -> u64 {
+        self.unsearched.load(Relaxed)
     }
 
     fn id<'a>(&self, leak: &LeakedValue<'a>) -> FindingId<'a> {
