@@ -47,7 +47,7 @@ impl Answer {
             "gzip" => flate2::read::MultiGzDecoder::new(body).read_to_end(&mut content),
             "br" => brotli::Decompressor::new(body, 4096).read_to_end(&mut content),
             "zstd" => zstd::Decoder::new(body).and_then(|mut decoder| decoder.read_to_end(&mut content)),
-            coding => panic!("an unknown coding: {coding}"),
+            coding => panic!("unknown content coding: {coding}"),
         };
         read.unwrap_or_else(|error| panic!("{} does not decode: {error}", self.coding()));
         content

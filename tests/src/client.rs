@@ -114,7 +114,7 @@ impl Client {
         let mut read = Vec::new();
         while !is_enough(&read) {
             let piece = self.some();
-            assert!(!piece.is_empty(), "nothing more comes behind {} bytes", read.len());
+            assert!(!piece.is_empty(), "the stream ended after {} bytes", read.len());
             read.extend(piece);
         }
         read

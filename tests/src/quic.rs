@@ -42,7 +42,7 @@ impl QuicVisitor {
         let mut tls = trusting(&[&rustls::version::TLS13]);
         tls.alpn_protocols = vec![b"h3".to_vec()];
         tls.enable_early_data = true;
-        let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(tls).expect("a suite for QUIC");
+        let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(tls).expect("a cipher suite for QUIC");
         let mut config = quinn::ClientConfig::new(Arc::new(crypto));
         let mut transport = quinn::TransportConfig::default();
         transport.max_idle_timeout(Some(PATIENCE.try_into().expect("a time")));

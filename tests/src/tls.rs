@@ -57,7 +57,7 @@ pub(crate) fn trusting(versions: &[&'static SupportedProtocolVersion]) -> Client
     let provider = Arc::new(aws_lc_rs::default_provider());
     ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(versions)
-        .expect("versions that are there")
+        .expect("supported TLS versions")
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Trusting(provider)))
         .with_no_client_auth()

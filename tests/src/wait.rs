@@ -16,7 +16,7 @@ pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
 pub fn wait_patiently_for(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + patience;
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        assert!(Instant::now() < deadline, "timeout while waiting for {what}");
         sleep(Duration::from_millis(5));
     }
 }

@@ -178,7 +178,7 @@ fn a_password_file_is_read_as_it_is_now() {
     assert_eq!((with("Basic YW5uOm9uZQ=="), with("Basic YW5uOnR3bw==")), (200, 401));
     server.write("users", "ann:{PLAIN}two\n");
     assert_eq!((with("Basic YW5uOm9uZQ=="), with("Basic YW5uOnR3bw==")), (401, 200));
-    std::fs::remove_file(server.path("users")).expect("it was there");
+    std::fs::remove_file(server.path("users")).expect("the password file");
     assert_eq!(with("Basic YW5uOnR3bw=="), 403);
 }
 

@@ -294,7 +294,7 @@ fn resolver_of_the_configuration_looks_the_authority_up() {
     );
     let server = Server::start(place, &text);
     server.log_has("obtained the certificate for one.test");
-    assert!(state(&server).is_empty(), "nothing is kept with state_path off");
+    assert!(state(&server).is_empty(), "no state is stored with `state_path off`");
 }
 
 #[test]

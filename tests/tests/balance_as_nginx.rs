@@ -73,7 +73,7 @@ fn keys_and_clients_come_to_the_servers_that_nginx_chooses() {
     for folder in ["ring", "plain", "clients"] {
         let expected = chosen(&mut nginx.connect(), folder);
         for port in listening {
-            assert!(expected.contains(&port.to_string()), "{folder}: {port} is nobody's");
+            assert!(expected.contains(&port.to_string()), "{folder}: nginx chose port {port} for no request");
         }
         assert_eq!(chosen(&mut myriad.connect(), folder), expected, "{folder}");
     }

@@ -74,7 +74,7 @@ fn visit(server: &Server, protocol: &str, options: &[String]) {
         assert!(complaints.is_empty(), "{target}: {complaints:#?}");
         greetings += loaded.console.len();
     }
-    assert!(greetings > 0, "silence says something only where the console is heard");
+    assert!(greetings > 0, "no console message was recorded, not even the expected ones");
     wait_for("the log", || server.read("browser.log").lines().count() > 10);
     let log = server.read("browser.log");
     for line in log.lines() {

@@ -81,7 +81,7 @@ fn pass_opens_the_origin_to_its_bearer_alone() {
     let with = |address: &str, cookie: &str| server.fetch(&from(target, address).field("Cookie", cookie));
     let served = with("192.0.2.1", &pass);
     assert_eq!((served.status, served.field("X-Passed")), (200, Some("1")));
-    assert_eq!(with("192.0.2.99", &pass).status, 200, "his network has other addresses");
+    assert_eq!(with("192.0.2.99", &pass).status, 200, "a pass is valid for all addresses of the network");
     assert_eq!(origin.count(), 2);
     for (address, cookie) in [
         ("192.0.3.1", pass.as_str()),

@@ -63,7 +63,7 @@ struct Seen {
 }
 
 fn judge(uri: &str, answer: &Answer, seen: &Mutex<Seen>) {
-    let mut seen = seen.lock().expect("what was seen");
+    let mut seen = seen.lock().expect("the recorded responses");
     *seen.pages.entry(answer.status).or_default() += 1;
     for cookie in answer.all("Set-Cookie") {
         assert!(seen.cookies.insert(cookie.to_owned()), "{cookie} was given to two visitors");
@@ -72,13 +72,13 @@ fn judge(uri: &str, answer: &Answer, seen: &Mutex<Seen>) {
         200 => {
             let text = answer.text();
             if let Some(own) = text.strip_prefix("private ") {
-                let number =
-                    number_of(uri, own).unwrap_or_else(|| panic!("{uri}: no page of its own: {own}"));
+                let number = number_of(uri, own)
+                    .unwrap_or_else(|| panic!("{uri}: the private page is not of this URL: {own}"));
                 assert!(seen.private.insert(number), "{uri}: a private page was shown twice");
             } else {
                 assert!(
                     number_of(uri, &text).is_some(),
-                    "{uri}: not one whole page: {} {text}",
+                    "{uri}: not a complete page of this URL: {} {text}",
                     answer.cache()
                 );
             }
@@ -126,7 +126,7 @@ fn chaos(seed: u64, workers: usize) {
         thread::spawn(move || visit(port, seed * 1000 + number, &seen))
     });
     for visitor in visitors.collect::<Vec<_>>() {
-        visitor.join().expect("a visitor who saw what may be seen");
+        visitor.join().expect("a visitor without invalid responses");
     }
     assert_eq!(server.workers(), workers, "no worker has died");
     calm.store(true, Ordering::SeqCst);
@@ -137,7 +137,7 @@ fn chaos(seed: u64, workers: usize) {
             answer.status == 200 && number_of(&uri, &answer.text()).is_some()
         });
     }
-    let pages = &seen.lock().expect("what was seen").pages;
+    let pages = &seen.lock().expect("the recorded responses").pages;
     assert!(pages.get(&200).is_some_and(|&count| count > 50), "seed {seed}: {pages:?}");
     assert!(origin.count() > 60, "seed {seed}: {} requests at the origin", origin.count());
 }

@@ -27,11 +27,11 @@ impl Meeting {
 
     /// Waits for the other requests; returns false if they do not arrive, because they are queued.
     fn takes_place(&self) -> bool {
-        let mut come = self.come.lock().expect("nobody panics");
+        let mut come = self.come.lock().expect("no thread panicked");
         *come += 1;
         self.all.notify_all();
         let waited = self.all.wait_timeout_while(come, PATIENCE, |come| *come < self.expected);
-        !waited.expect("nobody panics").1.timed_out()
+        !waited.expect("no thread panicked").1.timed_out()
     }
 }
 
@@ -133,7 +133,11 @@ fn the_others_get_the_page_when_the_first_client_leaves() {
         let answers: Vec<_> = others.into_iter().map(|other| other.join().expect("an answer")).collect();
         all_are(&answers, "the whole page");
         assert_eq!(origin.count(), 1);
-        assert_eq!(server.get("/").cache(), "HIT", "the fetch belonged to nobody's connection");
+        assert_eq!(
+            server.get("/").cache(),
+            "HIT",
+            "the fetch continued after the first client had disconnected"
+        );
     }
 }
 
@@ -173,13 +177,16 @@ fn an_answer_that_cannot_be_shared_frees_the_waiters_at_once() {
     let mut texts: Vec<_> = answers.iter().map(Answer::text).collect();
     texts.sort();
     texts.dedup();
-    assert_eq!((texts.len(), origin.count()), (40, 40), "everyone gets a page of their own");
-    assert!(!texts.iter().any(|text| text == "queued"), "they do not queue behind each other");
+    assert_eq!((texts.len(), origin.count()), (40, 40), "each client gets its own page");
+    assert!(
+        !texts.iter().any(|text| text == "queued"),
+        "requests for a page that is not shareable do not queue"
+    );
     // Hit-for-miss: later requests do not wait.
     let answers = all_at_once(server.port, 10, &Request::get("/"));
     assert!(
         answers.iter().all(|answer| answer.text().ends_with(" alone")),
-        "that it cannot be shared is remembered"
+        "later requests did not wait for each other"
     );
 }
 
@@ -205,7 +212,7 @@ fn a_waiter_loses_patience_after_lock_timeout() {
     assert!(began.elapsed() >= Duration::from_millis(300) && began.elapsed() < PATIENCE);
     gate.open();
     assert_eq!(first.answer().text(), "page 1");
-    assert_eq!(server.get("/").text(), "page 1", "what was fetched beside the lock is not stored");
+    assert_eq!(server.get("/").text(), "page 1", "a response fetched without the cache lock is not stored");
 }
 
 #[test]
@@ -248,7 +255,11 @@ fn truncated_page_looks_complete_to_no_client() {
     for client in clients.collect::<Vec<_>>() {
         let answer = client.join().expect("a client");
         let fooled = answer.as_ref().is_ok_and(|answer| answer.status == 200);
-        assert!(!fooled, "{} bytes were taken for the page", answer.map_or(0, |answer| answer.body.len()));
+        assert!(
+            !fooled,
+            "a partial page of {} bytes was accepted",
+            answer.map_or(0, |answer| answer.body.len())
+        );
     }
 }
 

@@ -149,7 +149,7 @@ fn removal_of_page_file_removes_page_for_all_encodings() {
     fill(&server);
     let file = file_of(&server, "/page");
     wait_for("the file", || file.exists());
-    fs::remove_file(&file).expect("everybody's file");
+    fs::remove_file(&file).expect("the file of the page");
     wait_for("the page to go", || status(&server, "/page", "gzip") != "HIT");
     assert_eq!(origin.count(), 4);
     assert_eq!(see(&server, "/page", "deflate").2, "5 for 'deflate'");
@@ -175,7 +175,11 @@ fn a_flood_of_codings_makes_as_many_pages_as_variants_may_be() {
     assert_eq!(origin.count(), 17);
     assert_eq!(see(&server, "/page", "x3"), page("HIT", "identity", "5 for 'x3'"));
     assert_eq!(server.get("/page").cache(), "HIT");
-    assert_eq!(status(&server, "/page", &"x".repeat(100)), "HIT", "what is no coding is no variant");
+    assert_eq!(
+        status(&server, "/page", &"x".repeat(100)),
+        "HIT",
+        "an unknown coding does not select a variant"
+    );
     assert_eq!(origin.count(), 17);
     // The common page, the index of its variants, and sixteen variants.
     wait_for("no more files than variants may be", || files(&server.path("cache")) == 18);

@@ -87,7 +87,7 @@ fn oldest_idle_connections_give_way_and_a_request_under_way_does_not() {
     wait_for("the request at the origin", || !origin.calls().is_empty());
     let mut clients = idle_clients(server.port, 32);
     are_served(&server, 20);
-    assert!(clients[0].is_closed() && clients[1].is_closed(), "the oldest give way");
+    assert!(clients[0].is_closed() && clients[1].is_closed(), "the oldest idle connections are closed");
     let mut newest = server.connect();
     assert_eq!(newest.fetch(&Request::get("/")).text(), "here");
     assert_eq!(server.get("/").text(), "here");
@@ -148,7 +148,7 @@ fn one_visitor_of_many_large_files_leaves_descriptors_to_others() {
         assert_eq!((answer.status, answer.body.len()), (206, 1), "file {number}");
     }
     are_served(&server, 5);
-    assert!(!server.read("error.log").contains("open files of the process"), "there were enough");
+    assert!(!server.read("error.log").contains("open files of the process"), "the open files suffice");
 }
 
 /// Returns whether the fields begin with `:status: 200`, one byte (RFC 7541, appendix A), optionally after a table size
@@ -184,7 +184,7 @@ fn idle_clients_give_way_to_files_and_to_origins_that_need_a_descriptor() {
     }
     server.log_has("the open files of the process are exhausted");
     let gone = clients.iter_mut().map(Client::has_input).filter(|closed| *closed).count();
-    assert!((1..100).contains(&gone), "{gone} clients gave way");
+    assert!((1..100).contains(&gone), "{gone} connections were closed");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn idle_http2_connections_get_goaway_and_are_closed() {
         .collect();
     are_served(&server, 8);
     assert_eq!(hands[0].wait_for(GOAWAY).code(), 0);
-    assert!(hands[0].next().is_none(), "closed behind it");
+    assert!(hands[0].next().is_none(), "the connection is closed after GOAWAY");
 }
 
 #[test]

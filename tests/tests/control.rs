@@ -81,7 +81,7 @@ fn pages_are_listed_and_shown_as_they_are() {
     assert_eq!(server.get("/a").cache(), "HIT");
     assert!(
         told(&server, &["cache", "show", "httpGETlocalhost/a"]).contains("  hits      2"),
-        "looking is no hit"
+        "`cache show` does not count as a hit"
     );
     assert_eq!(refused(&server, &["cache", "show", "httpGETlocalhost/c"]).0, Some(2));
 }
@@ -106,7 +106,7 @@ fn pages_requested_with_port_are_listed_with_port() {
     server.restart(Signal::QUIT);
     wait_for("the port is known from the file", || named(&server, "http://localhost:8080/a") == 1);
     let purged = told(&server, &["purge", "http://localhost:8080/a"]);
-    assert!(purged.contains('3'), "a purge is of a page, whatever the port: {purged}");
+    assert!(purged.contains('3'), "a purge covers the page for all ports: {purged}");
     assert_eq!(refused(&server, &["cache", "ls"]).0, Some(2));
 }
 
@@ -184,7 +184,7 @@ fn requests_are_counted_by_what_the_cache_did() {
     let requests = |text: &str| {
         text.split("\"requests\":").nth(1).and_then(|rest| rest.split('}').next()).map(str::to_owned)
     };
-    assert_eq!(requests(&later), requests(&counts), "a reload keeps them");
+    assert_eq!(requests(&later), requests(&counts), "a reload preserves the counts");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn off_and_another_path_are_heeded() {
 fn a_crowd_of_commands_is_bounded_and_all_are_answered() {
     let (server, _origin) = SITE.start(|call| call.answer("", "page"));
     // Idle connections occupy the slots; each connection that is closed for this reason is replaced by another.
-    let sit = || UnixStream::connect(server.path("myriad.sock")).expect("a seat");
+    let sit = || UnixStream::connect(server.path("myriad.sock")).expect("a control connection");
     let mut silent: Vec<_> = (0..8).map(|_| sit()).collect();
     wait_for("all seats to be taken", || {
         silent.push(sit());

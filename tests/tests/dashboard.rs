@@ -34,10 +34,14 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     let seen = look(port, &secret, &page, None);
     let text = |name: &str| seen[name].as_str().unwrap_or_default().to_owned();
 
-    assert_eq!(seen["complaints"], Value::Array(Vec::new()), "the console");
-    assert_eq!(seen["elsewhere"], Value::Array(Vec::new()), "addresses of others");
+    assert_eq!(seen["complaints"], Value::Array(Vec::new()), "console messages");
+    assert_eq!(seen["elsewhere"], Value::Array(Vec::new()), "requests to other hosts");
     assert_eq!(seen["axe"], Value::Array(Vec::new()), "accessibility");
-    assert_eq!((seen["wide"].as_i64(), seen["narrow"].as_i64()), (Some(0), Some(0)), "nothing is cut off");
+    assert_eq!(
+        (seen["wide"].as_i64(), seen["narrow"].as_i64()),
+        (Some(0), Some(0)),
+        "nothing is wider than the window"
+    );
 
     // The counts equal the number of requests above.
     let top = rows(&seen, "top-pages");
@@ -45,7 +49,7 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     assert!(top[1][0].starts_with("/?page_id=2\n") && top[1][1] == (FEWER + 1).to_string(), "{top:?}");
     let misses = rows(&seen, "top-misses");
     let personal =
-        misses.iter().find(|row| row[0].starts_with("/?p=2\n")).expect("a page that was passed by");
+        misses.iter().find(|row| row[0].starts_with("/?p=2\n")).expect("the page that bypassed the cache");
     assert!(personal[1] == "5" && personal[2].starts_with("BYPASS"), "{personal:?}");
     let slow = rows(&seen, "top-slow");
     // The first page of a new site may take longer.
@@ -88,7 +92,7 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     assert_eq!(seen["refusals"].as_i64(), Some(2));
     assert_eq!(text("address"), format!("http://127.0.0.1:{port}/"));
 
-    assert_eq!(seen["purge_secret"].as_bool(), Some(false), "the page has it already");
+    assert_eq!(seen["purge_secret"].as_bool(), Some(false), "the page does not ask for the secret again");
     assert!(text("purged").starts_with("Done: ") && !text("purged").contains(" 0 "), "{}", text("purged"));
     assert!(
         text("purge_log").contains("127.0.0.1/") && text("purge_log").contains("by a"),

@@ -43,7 +43,7 @@ fn visitor_of_uncached_page_gets_early_hints_of_shared_page() {
     let (server, _origin) = start("proxy_cache_valid 200 1h;");
     let logged_in = "Cookie: wordpress_logged_in_1=x";
     let first = heads(&server, H2, &[NAVIGATES, logged_in]);
-    assert!(!first.contains("103"), "nothing is known: {first}");
+    assert!(!first.contains("103"), "no hints are stored yet: {first}");
     assert!(heads(&server, H2, &[]).contains("x-cache: miss"));
     let told = heads(&server, H2, &[NAVIGATES, logged_in]);
     assert!(told.starts_with(HINTS), "{told}");

@@ -304,7 +304,7 @@ fn fields_may_follow_the_body(transport: Transport) {
     assert_eq!((answer.text().as_str(), answer.field("X-Sent").is_some()), ("12345", true));
     let passed = reached.get("/origin");
     assert_eq!((passed.status, passed.text().as_str(), passed.field("X-Sum")), (200, "body", Some("7")));
-    assert_eq!(passed.field("Link"), None, "the hint is an answer of its own");
+    assert_eq!(passed.field("Link"), None, "fields of an interim response are not in the final response");
 }
 
 fn errors_have_their_pages(transport: Transport) {

@@ -63,7 +63,7 @@ fn what_has_come_passes_all_filters_while_the_origin_pauses() {
     assert_eq!(client.head().field("Content-Encoding"), Some("gzip"));
     let mut bytes = Vec::new();
     read_until(&mut client, &mut bytes, "one haystack, half a ");
-    assert!(!text_so_far(&bytes).contains("nee"), "what may become a match is held back");
+    assert!(!text_so_far(&bytes).contains("nee"), "bytes that may start a match are not sent yet");
     gate.open();
     read_until(&mut client, &mut bytes, "half a haystack, the end");
 }

@@ -320,5 +320,5 @@ fn requests_that_two_servers_pass_on_are_read_alike() {
     let differences = differences.into_inner().expect("differences");
     assert!(differences.is_empty(), "{} of {count}:\n{}", differences.len(), differences.join("\n"));
     let tried = tried.into_inner();
-    assert!(tried > count / 4, "only {tried} of {count} are passed on, too few to tell anything");
+    assert!(tried > count / 4, "only {tried} of {count} requests were forwarded, too few for a comparison");
 }

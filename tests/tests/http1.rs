@@ -109,10 +109,7 @@ fn a_request_may_come_a_byte_at_a_time() {
     for byte in b"POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;ext=1\r\nabc\r\n0\r\nT: v\r\n\r\n" {
         client.send([*byte]);
     }
-    assert!(
-        text(&client.answer()).ends_with("[3] abc"),
-        "the origin is told the length of what came in chunks"
-    );
+    assert!(text(&client.answer()).ends_with("[3] abc"), "a chunked body is forwarded with its length");
     assert_eq!(text(&client.fetch(&Request::get("/after"))), "uri=/after host=localhost");
 }
 
@@ -167,7 +164,7 @@ fn head_answers_like_get_without_the_body() {
     assert_eq!(
         text(&client.fetch(&Request::get("/last"))),
         "uri=/last host=localhost",
-        "no body was in the way"
+        "the response to HEAD has no body"
     );
 }
 
@@ -178,7 +175,7 @@ fn http_1_0_closes_unless_asked_to_stay() {
     client.send("GET /old HTTP/1.0\r\n\r\n");
     let answer = client.answer();
     assert_eq!(answer.status, 200);
-    assert_eq!(answer.field("Transfer-Encoding"), None, "HTTP/1.0 knows no chunks");
+    assert_eq!(answer.field("Transfer-Encoding"), None, "HTTP/1.0 has no chunked coding");
     assert!(client.is_closed());
     let mut client = server.connect();
     client.send("GET /old HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -203,7 +200,7 @@ fn the_whole_address_may_stand_in_the_request_line() {
     assert_eq!(
         text(&answer.expect("an answer")),
         "uri=/a?b host=example.test",
-        "the line wins over Host (RFC 9112, 3.2.2)"
+        "the request line takes precedence over Host (RFC 9112 section 3.2.2)"
     );
     assert!(!closed);
     let (answer, _) = exchange(&server, b"GET http://example.test HTTP/1.1\r\nHost: example.test\r\n\r\n");
@@ -238,7 +235,7 @@ fn a_head_that_never_ends_times_out() {
     let rest = String::from_utf8_lossy(&client.rest()).into_owned();
     assert!(rest.is_empty() || rest.starts_with("HTTP/1.1 408 "), "{rest}");
     let mut silent = server.connect();
-    assert!(silent.is_closed(), "a client that says nothing is told nothing");
+    assert!(silent.is_closed(), "a client that sends nothing gets no response");
 }
 
 #[test]
@@ -257,7 +254,11 @@ fn a_body_that_never_ends_times_out() {
 fn what_is_too_large_is_refused() {
     let (server, _origin) = start();
     let long = |length: usize| "x".repeat(length);
-    assert_eq!(server.get(&format!("/{}", long(1500))).status, 200, "a line that fits a large buffer");
+    assert_eq!(
+        server.get(&format!("/{}", long(1500))).status,
+        200,
+        "a request line that fits into a large buffer"
+    );
     assert_eq!(server.get(&format!("/{}", long(3000))).status, 414);
     assert_eq!(server.fetch(&Request::get("/").field("X", &long(1500))).status, 200);
     assert_eq!(server.fetch(&Request::get("/").field("X", &long(3000))).status, 400);

@@ -26,11 +26,11 @@ fn png(width: u32, height: u32, grain: u8) -> Vec<u8> {
         }
     }
     let mut packed = ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-    packed.write_all(&lines).expect("to memory");
+    packed.write_all(&lines).expect("compressed lines");
     let head = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in
-        [(b"IHDR", head), (b"IDAT", packed.finish().expect("to memory")), (b"IEND", Vec::new())]
+        [(b"IHDR", head), (b"IDAT", packed.finish().expect("compressed lines")), (b"IEND", Vec::new())]
     {
         let mut sum = Crc::new();
         sum.update(kind);
@@ -61,7 +61,7 @@ fn drawn(file: &[u8]) -> (usize, usize, Vec<Color>) {
         (8, 2) => 3,
         (8, 6) => 4,
         (_, 3) => 0,
-        other => panic!("colors of another kind: {other:?}"),
+        other => panic!("unexpected bit depth and color type: {other:?}"),
     };
     let (depth, mut lines) = (usize::from(file[24]), Vec::new());
     ZlibDecoder::new(&packed[..]).read_to_end(&mut lines).expect("packed lines");
@@ -170,7 +170,11 @@ fn browsers_get_the_formats_that_they_take_and_see_the_same() {
         let answer = server.fetch(&request);
         assert_eq!(answer.field("Content-Type"), Some(&*format!("image/{kind}")));
         let plain = server.get(&format!("/small/{kind}/grain.png"));
-        assert_eq!(plain.field("Content-Type"), Some("image/png"), "who does not say so keeps what it is");
+        assert_eq!(
+            plain.field("Content-Type"),
+            Some("image/png"),
+            "without the type in `Accept`, the format is kept"
+        );
         assert!(answer.body.len() < plain.body.len());
     }
     let asked = || server.read("access.log").lines().count();

@@ -68,7 +68,7 @@ fn file_that_a_stored_page_names_is_served_when_it_is_gone() {
     let (server, origin) = start("cache_keep_assets 1d;");
     server.get("/page");
     wait_for("both files", || kept(&server) == 2);
-    assert_eq!(origin.calls(), ["GET /page"], "nothing is asked of the origin to keep files");
+    assert_eq!(origin.calls(), ["GET /page"], "files are stored without a request to the origin");
     let mut shows = Command::new(binary());
     shows
         .args(["cache", "show", "http://localhost/css/style.css", "-c", "myriad.conf", "-p"])
@@ -109,7 +109,7 @@ fn only_public_files_referenced_by_page_are_retained() {
     for target in ["/closed/own.js", "/foreign.js", "/linked.txt", "/unnamed.css"] {
         wait_for("the file to be gone", || server.get(target).status == 404);
     }
-    assert_eq!(server.get("/made.css").text(), "made", "what the application makes is its own");
+    assert_eq!(server.get("/made.css").text(), "made", "the application still generates this file");
 }
 
 #[test]

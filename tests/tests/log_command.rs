@@ -44,7 +44,7 @@ fn a_running_servers_own_logs_are_found_and_read_by_its_formats() {
     });
     let configuration = server.path("myriad.conf");
     assert!(configuration.exists(), "{configuration:?}");
-    let output = command().arg("-c").arg(&configuration).output().expect("it runs");
+    let output = command().arg("-c").arg(&configuration).output().expect("the command runs");
     let (text, errors, status) = told(&output);
     assert_eq!((errors.as_str(), status), ("", Some(0)));
     for part in [
@@ -68,16 +68,25 @@ fn files_compressed_or_not_and_standard_input_are_read() {
     place.write("access.log", lines());
     let packed = Command::new("gzip").arg("-c").arg(place.path("access.log")).output().expect("gzip").stdout;
     place.write("access.log.1.gz", &packed);
-    let output =
-        command().args([place.path("access.log"), place.path("access.log.1.gz")]).output().expect("it runs");
+    let output = command()
+        .args([place.path("access.log"), place.path("access.log.1.gz")])
+        .output()
+        .expect("the command runs");
     let (text, errors, status) = told(&output);
     assert_eq!((errors.as_str(), status), ("", Some(0)));
     assert!(text.contains("22 requests") && text.contains("bad bot") && text.contains("90.9 %"), "{text}");
-    let rotated =
-        command().arg(place.path("access.log")).args(["--rotated", "--floods"]).output().expect("it runs");
+    let rotated = command()
+        .arg(place.path("access.log"))
+        .args(["--rotated", "--floods"])
+        .output()
+        .expect("the command runs");
     assert!(told(&rotated).0.contains("20  90.9 %"), "{}", told(&rotated).0);
-    let mut child =
-        command().arg("--json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut child = command()
+        .arg("--json")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
     child.stdin.take().expect("a pipe").write_all(&packed).expect("written");
     let (text, _, status) = told(&child.wait_with_output().expect("an end"));
     assert_eq!((text.lines().count(), status), (1, Some(0)));
@@ -97,7 +106,7 @@ fn times_and_questions_narrow_the_answer_and_nothing_found_is_status_two() {
                 .args(arguments)
                 .arg(place.path("access.log"))
                 .output()
-                .expect("it runs"),
+                .expect("the command runs"),
         )
     };
     let (text, _, status) = run(&["--pages", "--since", "2026-11-24 18:00", "--until", "2026-11-24 19:00"]);
@@ -105,10 +114,11 @@ fn times_and_questions_narrow_the_answer_and_nothing_found_is_status_two() {
     let (text, errors, status) = run(&["--since", "2026-11-25"]);
     assert_eq!((text.trim(), status), ("", Some(2)));
     assert!(errors.contains("no log line was found that matches the options"), "{errors}");
-    let (_, errors, status) = told(&command().arg(place.path("none.log")).output().expect("it runs"));
+    let (_, errors, status) =
+        told(&command().arg(place.path("none.log")).output().expect("the command runs"));
     assert!(errors.contains("none.log: 2: No such file or directory") && status == Some(1), "{errors}");
     place.write("odd.log", "what is this\nno log at all\n");
-    let (_, errors, status) = told(&command().arg(place.path("odd.log")).output().expect("it runs"));
+    let (_, errors, status) = told(&command().arg(place.path("odd.log")).output().expect("the command runs"));
     assert!(errors.contains("specify it with --format") && status == Some(1), "{errors}");
 }
 
@@ -122,7 +132,8 @@ fn error_logs_are_grouped_with_count_and_remedy() {
     };
     let repeated = "2026/11/24 17:07:10 [warn] 7#7: message repeated 1234 times: [upstream server temporarily disabled while connecting to upstream, client: ::1, server: a]\n";
     place.write("error.log", (0..200).map(line).collect::<String>() + repeated);
-    let (text, errors, status) = told(&command().arg(place.path("error.log")).output().expect("it runs"));
+    let (text, errors, status) =
+        told(&command().arg(place.path("error.log")).output().expect("the command runs"));
     assert_eq!((errors.as_str(), status), ("", Some(0)));
     assert!(text.contains("1,434 error log lines") && text.contains("1,234  [warn]"), "{text}");
     assert!(text.contains("200  [error] connect() failed (111: Connection refused)"), "{text}");
@@ -131,6 +142,6 @@ fn error_logs_are_grouped_with_count_and_remedy() {
 
 #[test]
 fn help_names_every_option() {
-    let (_, errors, status) = told(&command().arg("--help").output().expect("it runs"));
+    let (_, errors, status) = told(&command().arg("--help").output().expect("the command runs"));
     assert!(errors.contains("--since TIME") && status == Some(0), "{errors}");
 }

@@ -192,7 +192,7 @@ fn unwritable_log_delays_no_visitor_and_lost_lines_are_reported() {
         })
         .sum();
     let mut arrived = vec![0; (sent - lost) * (long.len() + 1)];
-    reader.read_exact(&mut arrived).expect("all that was not lost");
+    reader.read_exact(&mut arrived).expect("all lines that were not lost");
     assert!(arrived.split(|byte| *byte == b'\n').all(|line| line.is_empty() || line == long.as_bytes()));
     server.get("/full");
     server.log_has("write() to \"/dev/full\" failed (28: No space left on device), 1 line lost; free space");
@@ -368,7 +368,7 @@ fn error_log_of_a_rootless_container_leads_to_standard_error() {
         return;
     }
     if is_root {
-        chown(&root, Some(65_533), Some(65_533)).expect("root may");
+        chown(&root, Some(65_533), Some(65_533)).expect("root may change the owner");
     }
     let output = as_its_root()
         .args(["sh", "-ec", ROOTLESS, "sh"])

@@ -89,7 +89,7 @@ fn zone_fills_up_to_the_limit_and_what_is_hot_and_what_is_on_disk_is_served() {
         highest = highest.max(resident(&server));
     }
     assert!(highest < LIMIT, "{highest}");
-    assert_eq!(origin.count(), 700, "each page was asked for once");
+    assert_eq!(origin.count(), 700, "each page was fetched once");
     // Pages that were evicted from memory are on disk.
     assert!(client.fetch(&Request::get("/pages/1")).body == page(1));
     assert_eq!(origin.count(), 700);

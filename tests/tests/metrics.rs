@@ -381,8 +381,9 @@ fn promtool_finds_nothing_wrong_with_the_page() {
         eprintln!("promtool is not installed: the page was not checked by it");
         return;
     };
-    std::io::Write::write_all(&mut checking.stdin.take().expect("piped"), text.as_bytes()).expect("it reads");
-    let output = checking.wait_with_output().expect("it ends");
+    std::io::Write::write_all(&mut checking.stdin.take().expect("piped"), text.as_bytes())
+        .expect("promtool reads its input");
+    let output = checking.wait_with_output().expect("promtool exits");
     let told =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.trim().is_empty(), "{told}");

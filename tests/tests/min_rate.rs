@@ -134,7 +134,7 @@ fn slow_and_honest_clients_are_served_whole() {
     assert_eq!(sender.answer().text(), "30000 bytes");
     while read < LARGE {
         let count = reader.read_some().expect("more");
-        assert!(count > 0, "broken off after {read} bytes");
+        assert!(count > 0, "the response ended after {read} bytes");
         read += count;
     }
 }

@@ -96,7 +96,7 @@ impl Events {
                 return data;
             }
             let more = self.client.some();
-            assert!(!more.is_empty(), "the events end behind {}", self.read);
+            assert!(!more.is_empty(), "the events ended after {}", self.read);
             self.read.push_str(&String::from_utf8_lossy(&more));
         }
     }
@@ -237,7 +237,7 @@ fn live_readers_are_limited_and_unauthorized_clients_get_nothing() {
     assert_eq!(refused.status, 503, "{}", refused.text());
     assert!(refused.text().starts_with("{\"error\":\""));
     drop(readers);
-    wait_for("a seat that was left", || {
+    wait_for("a free connection slot", || {
         server.fetch(&Request::head("/api/live")).status == 200 && {
             let mut client = server.connect();
             client.send(Request::get("/api/live").bytes());
@@ -309,7 +309,7 @@ fn inspector_reports_request_handling_and_stored_page() {
     assert!(
         report.lines.iter().any(|line| line.at.as_deref().is_some_and(|at| at.starts_with("myriad.conf:")))
     );
-    assert_eq!(origin.count(), 0, "looking asks no origin");
+    assert_eq!(origin.count(), 0, "the explanation sends no request to the origin");
     server.get("/a");
     let before = tops(&server, "requests");
     let report = inspect(&url);
@@ -319,8 +319,8 @@ fn inspector_reports_request_handling_and_stored_page() {
         report.read.as_deref().is_some_and(|read| read.starts_with("no: the cookie wordpress_logged_in_1"))
     );
     assert_eq!(inspect("url=/pass/x").location.as_deref(), Some("location /pass/"));
-    assert_eq!(tops(&server, "requests").len(), before.len(), "looking is no request for the page");
+    assert_eq!(tops(&server, "requests").len(), before.len(), "the explanation does not count as a request");
     let zone = ask(&server, "/api/9/http/server_zones/seen");
-    assert!(zone.contains("\"processing\":1,"), "under way is this request alone: {zone}");
+    assert!(zone.contains("\"processing\":1,"), "only this request is in progress: {zone}");
     assert_eq!(server.get("/api/inspect?url=http://localhost:1/").status, 400);
 }

@@ -99,7 +99,11 @@ fn certificate_that_was_taken_back_is_refused_and_an_answer_holds_while_it_is_ca
     let server = Server::start(place, &config(&cached));
     assert_eq!(asked(&server, "client"), "200 SUCCESS");
     drop(responder);
-    assert_eq!(asked(&server, "client"), "200 SUCCESS", "nobody is asked while the answer holds");
+    assert_eq!(
+        asked(&server, "client"),
+        "200 SUCCESS",
+        "the responder is not asked while its response is valid"
+    );
     let responder = OcspResponder::start(&server, "@OCSP@", "revoked", "root");
     server.reload(&config(&cached));
     server.log_has("the new configuration is in effect");
@@ -178,7 +182,7 @@ fn silent_responder_delays_no_other_client_and_untrusted_client_triggers_no_quer
     let server = Server::start(place, &config("ssl_verify_client optional; ssl_ocsp on;"));
     silent.set_nonblocking(true).expect("a socket");
     assert_eq!(asked(&server, "stranger"), "400 FAILED:unable to verify the first certificate");
-    let nobody = silent.accept().expect_err("whom a stranger names is not asked");
+    let nobody = silent.accept().expect_err("the responder named by an untrusted certificate is not asked");
     assert_eq!(nobody.kind(), ErrorKind::WouldBlock);
     silent.set_nonblocking(false).expect("a socket");
     let waits = begin(&server, "client", &[]);

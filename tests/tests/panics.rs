@@ -42,7 +42,7 @@ fn another_process_serves(place: &str, task: &str, meanwhile: impl Fn(&Server)) 
     });
     server.log_has("[alert]");
     wait_for("another process", || server.workers().iter().any(|pid| !before.contains(pid)));
-    assert_eq!(server.get("/").text(), "here", "on the socket of before");
+    assert_eq!(server.get("/").text(), "here", "the new process uses the same socket");
     assert_eq!(QuicVisitor::new().connect(server.port).expect("a connection").get("/").text(), "here");
     let ended = server.read("error.log");
     assert!(ended.contains("exited with code 1"), "{ended}");

@@ -178,7 +178,11 @@ fn the_directive_ends_the_list_or_changes_it_in_both_directions() {
     let own = fastcgi("personal_cookies basket_*;");
     try_both_ways(&own, "a list of one's own", "basket_1=v", 0);
     own.server.get("/x");
-    assert_eq!(own.server.fetch(&with("/x", "PHPSESSID=v")).cache(), "HIT", "the default is not in it");
+    assert_eq!(
+        own.server.fetch(&with("/x", "PHPSESSID=v")).cache(),
+        "HIT",
+        "the configured list replaces the default"
+    );
 
     let more = fastcgi("personal_cookies default basket_*;");
     try_both_ways(&more, "the default and one more", "basket_1=v", 0);

@@ -137,7 +137,7 @@ fn a_wiki_is_served_from_the_cache_and_each_member_by_php() {
     assert!(seen.text().contains("pt-userpage"), "a member sees their own page");
     let stranger = wiki.page(main);
     assert_eq!(stranger.cache(), "HIT");
-    assert!(!stranger.text().contains("pt-userpage"), "and nobody else does");
+    assert!(!stranger.text().contains("pt-userpage"), "the member's page was sent to another visitor");
 }
 
 #[test]

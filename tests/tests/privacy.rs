@@ -239,7 +239,7 @@ fn a_session_does_not_wait_for_a_shared_fetch_nor_start_one() {
         let expected = if number % 2 == 0 { "hello []".to_owned() } else { format!("hello [{cookie}]") };
         assert!(answer.text().starts_with(&expected), "{number}: {}", answer.text());
     }
-    assert_eq!(origin.count(), 11, "one for all strangers, one for each session");
+    assert_eq!(origin.count(), 11, "one request for all anonymous visitors, one for each session");
 }
 
 #[test]

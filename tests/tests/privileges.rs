@@ -86,14 +86,14 @@ fn owner_of_worker(main: &str) -> u32 {
     let workers = children_of(server.id());
     let owner = fs::metadata(format!("/proc/{}/mem", workers[0])).expect("the worker process").uid();
     signal(server.id(), Signal::TERM);
-    server.wait().expect("its end");
+    server.wait().expect("the server exits");
     owner
 }
 
 #[test]
 fn memory_of_worker_started_as_its_user_is_inaccessible_unless_cores_are_enabled() {
     assert_eq!(owner_of_worker(""), 0);
-    assert_ne!(owner_of_worker("worker_rlimit_core 1m;"), 0, "cores are asked for");
+    assert_ne!(owner_of_worker("worker_rlimit_core 1m;"), 0, "core dumps are enabled");
 }
 
 #[test]

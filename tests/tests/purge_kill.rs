@@ -95,7 +95,7 @@ impl Known {
         let content = answer.content();
         let Some((number, _)) = content.split_first_chunk::<8>() else { panic!("a page cut short") };
         let number = u64::from_le_bytes(*number);
-        assert!(content == body(number), "page {page}: bytes of nobody, {}", answer.cache());
+        assert!(content == body(number), "page {page}: unexpected bytes, {}", answer.cache());
         let cache = answer.cache();
         assert!(number > hard, "page {page} of fetch {number} though {hard} was purged, {cache}");
         // A page after a soft purge may be served while it is refreshed.
@@ -152,7 +152,7 @@ fn round(server: &mut Server, known: &Arc<Known>, round: u64) {
     server.restart_after(Signal::KILL, || {
         known.stop.store(true, SeqCst);
         for thread in threads {
-            thread.join().expect("nothing but the kill ends a visit");
+            thread.join().expect("a visitor whose responses are valid");
         }
     });
     for page in 0..PAGES {
@@ -179,6 +179,6 @@ fn killed_at_any_moment_it_brings_nothing_back_that_was_purged() {
     for number in 0..kill_rounds() {
         round(&mut server, &known, number as u64);
     }
-    assert!(known.hits.load(SeqCst) > kill_rounds() * 5, "hardly a page was served from the cache");
+    assert!(known.hits.load(SeqCst) > kill_rounds() * 5, "too few pages were served from the cache");
     assert!(known.purges.lock().unwrap().len() >= kill_rounds() * 2);
 }

@@ -73,7 +73,7 @@ fn an_error_names_its_place_and_the_nearest_word() {
         "{said}"
     );
     assert!(said.contains("\"location\"") || said.contains("`location`"), "{said}");
-    assert!(said.contains("retrun"), "all errors of a file in one go\n{said}");
+    assert!(said.contains("retrun"), "not all errors of the file are reported\n{said}");
 }
 
 /// Starts a site with a cached page `/` whose response waits for the gate.

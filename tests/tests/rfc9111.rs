@@ -65,7 +65,11 @@ fn a_page_without_leave_to_be_reused_is_confirmed_each_time_and_takes_the_new_fi
         let again = server.get("/");
         assert_eq!((again.status, again.text().as_str(), again.cache()), (200, "page", "REVALIDATED"));
         assert_eq!((again.field("X-Seen"), again.field("X-Kept")), (Some("twice"), Some("yes")));
-        assert_eq!(again.field("Content-Type"), Some("text/plain"), "the bytes are those that were stored");
+        assert_eq!(
+            again.field("Content-Type"),
+            Some("text/plain"),
+            "the body is the stored one, so its type stays"
+        );
         assert_eq!(again.field("Content-Length"), Some("4"));
     }
     assert_eq!(origin.count(), 3);

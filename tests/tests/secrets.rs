@@ -143,14 +143,16 @@ fn no_secret_appears_in_logs_dumps_or_administrative_output() {
         for (what, text) in
             [("logs", &logs), ("answers to administrators", &told), ("what commands print", &printed)]
         {
-            assert!(!text.contains(secret), "{secret} stands in {what}: {text}");
+            assert!(!text.contains(secret), "{secret} is in {what}: {text}");
         }
     }
     for worker in server.workers() {
         let limits = fs::read_to_string(format!("/proc/{worker}/limits")).expect("a process");
-        let core =
-            limits.lines().find(|line| line.starts_with("Max core file size")).expect("the limit of cores");
-        assert_eq!(core.split_whitespace().nth(4), Some("0"), "no core is written: {core}");
+        let core = limits
+            .lines()
+            .find(|line| line.starts_with("Max core file size"))
+            .expect("the limit of core dumps");
+        assert_eq!(core.split_whitespace().nth(4), Some("0"), "core dumps are not disabled: {core}");
     }
 }
 

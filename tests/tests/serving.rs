@@ -153,7 +153,7 @@ fn files_come_from_root_alias_and_index() {
         redirect.field("Location"),
         Some(format!("http://here.test:{}/second/?x=1", server.port).as_str())
     );
-    assert_eq!(server.fetch(&Request::post("/plain.txt", "x")).status, 405, "a file takes no form");
+    assert_eq!(server.fetch(&Request::post("/plain.txt", "x")).status, 405, "POST to a file");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn return_answers_with_text_or_redirects() {
     assert_eq!(page(&server, "/text?x=1"), (200, "a 1".into()));
     let gone = server.get("/code");
     assert_eq!((gone.status, gone.field("Content-Type")), (410, Some("text/html")));
-    assert!(gone.text().contains("410 Gone"), "a plain page says what the status means");
+    assert!(gone.text().contains("410 Gone"), "the built-in page has the meaning of the status");
     let moved = server.get("/moved?a=b");
     let location = format!("http://localhost:{}/new?a=b", server.port);
     assert_eq!((moved.status, moved.field("Location")), (301, Some(location.as_str())));
@@ -238,8 +238,8 @@ fn rewrites_follow_their_flags() {
     assert_eq!((permanent.status, permanent.field("Location")), (301, Some(location.as_str())));
     let temporary = server.get("/temporary");
     assert_eq!((temporary.status, temporary.field("Location")), (302, Some("http://other.test/x")));
-    assert_eq!(server.get("/loop").status, 500, "ten rounds and no more");
-    assert_eq!(server.get("/stop/x").status, 404, "break leaves the rewrite program: a file is looked for");
+    assert_eq!(server.get("/loop").status, 500, "at most ten rewrite cycles");
+    assert_eq!(server.get("/stop/x").status, 404, "after `break`, the file is looked up");
 }
 
 #[test]
@@ -302,7 +302,11 @@ fn error_pages_replace_the_plain_ones() {
     );
     assert_eq!(page(&server, "/none"), (404, "not here".into()));
     assert_eq!(page(&server, "/gone"), (200, "was here".into()));
-    assert_eq!(page(&server, "/gone.html"), (404, "not here".into()), "internal: for error pages only");
+    assert_eq!(
+        page(&server, "/gone.html"),
+        (404, "not here".into()),
+        "an internal location is available to error pages only"
+    );
     assert_eq!(page(&server, "/secret/a.txt"), (404, "not here".into()));
     assert_eq!(page(&server, "/forbidden/x"), (200, "named-/forbidden/x".into()));
     let teapot = server.get("/teapot");
@@ -335,7 +339,7 @@ fn fields_are_added_where_nginx_adds_them() {
     assert_eq!(server.get("/inherits").field("X-Outer"), Some("outer"));
     let own = server.get("/own");
     assert_eq!(own.all("X-Own").collect::<Vec<_>>(), ["a /own", "second"]);
-    assert_eq!(own.field("X-Outer"), None, "a level with its own fields inherits none");
+    assert_eq!(own.field("X-Outer"), None, "a level with own `add_header` inherits none");
     assert_eq!(server.get("/empty").field("X-None"), None);
     let missing = server.get("/missing");
     assert_eq!((missing.field("X-Ok"), missing.field("X-Always")), (None, Some("always")));

@@ -165,7 +165,7 @@ fn servers_sharing_socket_are_distinguished_by_local_address() {
     let by = |address: &str| {
         let mut stream = TcpStream::connect((address, server.port)).expect("a connection");
         let asked = Request::get("/").host("site.test").field("Connection", "close");
-        stream.write_all(&asked.bytes()).expect("to send");
+        stream.write_all(&asked.bytes()).expect("the request is sent");
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("an answer");
         text

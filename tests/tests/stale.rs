@@ -100,7 +100,7 @@ fn a_stale_page_stands_in_for_every_failure_that_is_named() {
         mood.store(failure, Ordering::SeqCst);
         let uri = if failure == SILENT { "/impatient" } else { "/" };
         assert_eq!(see_at(&server, uri), stale(), "failure {failure}");
-        assert!(origin.count() >= number + 2, "the origin is asked each time");
+        assert!(origin.count() >= number + 2, "a request was sent to the origin each time");
     }
     mood.store(PAGE, Ordering::SeqCst);
     let (status, cache, text) = see(&server);
@@ -335,9 +335,13 @@ fn popular_page_is_refreshed_before_expiry() {
     let mut pages = ["/hot", "/hotter", "/hottest"].iter();
     assert!(
         pages.any(|uri| is_refreshed_in_time(&server, &origin, uri)),
-        "the machine stands still now and then"
+        "the test had pauses in all three attempts"
     );
-    assert_eq!(origin.calls().iter().filter(|uri| uri.contains("quiet")).count(), 1, "nobody asked for it");
+    assert_eq!(
+        origin.calls().iter().filter(|uri| uri.contains("quiet")).count(),
+        1,
+        "a page without requests is not refreshed"
+    );
 }
 
 /// Requests a page, with only hits, until the origin receives a second request. Returns false if the machine was
@@ -347,13 +351,13 @@ fn is_refreshed_in_time(server: &Server, origin: &Origin, uri: &str) -> bool {
     server.get(uri);
     let mut last = Instant::now();
     while origin.calls().iter().filter(|call| call.ends_with(uri)).count() < 2 {
-        assert!(begun.elapsed() < PATIENCE, "never refreshed");
+        assert!(begun.elapsed() < PATIENCE, "the page was not refreshed in time");
         thread::sleep(Duration::from_millis(50));
         let answer = server.get(uri);
         if last.elapsed() > Duration::from_millis(500) {
             return false;
         }
-        assert_eq!(answer.cache(), "HIT", "no answer is anything but a fresh page");
+        assert_eq!(answer.cache(), "HIT", "each response is a fresh page");
         last = Instant::now();
     }
     true

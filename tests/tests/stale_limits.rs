@@ -34,7 +34,7 @@ fn is_gone(server: &mut Server, origin: &Origin, what: &str) {
     }
     assert!(origin.count() >= 2);
     server.restart(Signal::QUIT);
-    assert_ne!(server.get("/").text(), "page 1", "{what}: it was on disk");
+    assert_ne!(server.get("/").text(), "page 1", "{what}: the page was loaded from disk");
 }
 
 const BACKGROUND: &str =

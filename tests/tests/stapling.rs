@@ -216,7 +216,7 @@ fn expired_ocsp_response_is_logged_and_not_stapled() {
 fn over(place: &Place) -> Vec<u8> {
     let mut answer = signed_answer(place, &["-nmin", "1"]);
     let times: Vec<usize> = (0..answer.len()).filter(|at| answer[*at..].starts_with(b"\x18\x0f20")).collect();
-    let [_made, this, next] = times[..] else { panic!("three times, not {times:?}") };
+    let [_made, this, next] = times[..] else { panic!("three dates expected, not {times:?}") };
     answer.copy_within(this..this + 17, next);
     std::thread::sleep(std::time::Duration::from_secs(2));
     answer
@@ -275,7 +275,7 @@ fn the_answer_of_a_file_is_looked_at_before_it_is_shown() {
         let said = String::from_utf8_lossy(&tested.stderr).into_owned();
         assert!(!tested.status.success() && said.contains(&told), "{said}");
         assert!(said.contains("ssl_stapling_file"), "{said}");
-        assert!(status(&server).contains(GOOD), "the old configuration runs on");
+        assert!(status(&server).contains(GOOD), "the old configuration remains in use");
     }
 }
 

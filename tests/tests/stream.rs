@@ -44,7 +44,7 @@ fn exchange(stream: &mut TcpStream, bytes: &[u8]) {
         scope.spawn(move || writer.write_all(bytes).expect("written"));
         let mut back = vec![0; bytes.len()];
         stream.read_exact(&mut back).expect("read");
-        assert!(back == bytes, "other bytes came back");
+        assert!(back == bytes, "the received bytes differ from the sent ones");
     });
 }
 
@@ -125,8 +125,8 @@ fn datagrams_of_a_client_are_a_session_until_its_answers_are_there() {
         String::from_utf8_lossy(&buffer[..length]).into_owned()
     };
     let (first, second, third) = (ask(), ask(), ask());
-    assert_eq!(first, second, "two datagrams are of one session");
-    assert_ne!(second, third, "the third begins another");
+    assert_eq!(first, second, "two datagrams belong to one session");
+    assert_ne!(second, third, "the third datagram starts another session");
     wait_for("the first session's line", || server.read("stream.log").contains("UDP 200 10\n"));
 }
 

@@ -70,7 +70,7 @@ fn text_goes_out_before_an_include_that_takes_its_time() {
 #[test]
 fn client_disconnect_aborts_pending_subrequest() {
     let origin = Origin::start(|call| {
-        assert!(call.wait_for_hang_up(), "the server keeps an origin busy for nobody");
+        assert!(call.wait_for_hang_up(), "the connection to the origin is not closed");
     });
     let server = pages(&origin, "a<!--#include virtual=\"/app/never\" -->", "");
     let mut client = server.connect();
@@ -98,7 +98,7 @@ fn one_origin_request_makes_a_fragment_for_all_pages_that_wait() {
         assert_eq!(answer.text(), "a[/app/part ]b");
     }
     assert_eq!(server.get("/app/part").text(), "[/app/part ]");
-    assert_eq!(origin.count(), 1, "asked for by itself it is the same page");
+    assert_eq!(origin.count(), 1, "a direct request uses the same page");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn fragment_for_personal_cookie_is_not_shared() {
     let own = Request::get("/page.html").field("Cookie", "wordpress_logged_in_x=ada");
     assert!(server.fetch(&own).text().contains("ada"));
     assert_eq!(server.get("/page.html").text(), "[/app/part ]");
-    assert!(server.fetch(&own).text().contains("ada"), "a shared fragment was read");
+    assert!(server.fetch(&own).text().contains("ada"), "the shared fragment was served");
     assert_eq!(server.get("/page.html").text(), "[/app/part ]");
 }
 
@@ -129,7 +129,7 @@ fn a_page_and_its_includes_have_keys_of_their_own_whatever_the_key() {
     for _ in 0..2 {
         assert_eq!(server.get("/page").text(), "page part /part.");
     }
-    assert_eq!(origin.count(), 2, "both are stored");
+    assert_eq!(origin.count(), 2, "page and fragment are stored");
 }
 
 #[test]
@@ -190,5 +190,5 @@ fn each_piece_of_a_sliced_answer_is_fetched_once_for_all_clients() {
     assert_eq!(origin.count(), 7);
     let other = server.fetch(&Request::get("/other").field("Range", "bytes=99999-"));
     assert_eq!((other.status, other.text().as_str()), (206, "v"));
-    assert_eq!(origin.count(), 8, "a part costs the pieces that it lies in");
+    assert_eq!(origin.count(), 8, "a range needs only the slices that contain it");
 }

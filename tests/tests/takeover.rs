@@ -251,7 +251,9 @@ fn manual_commands_are_printed_without_systemd() {
     for (end, start, server) in [(nginx_ends, myriad_starts, "myriad"), (myriad_ends, nginx_starts, "nginx")]
     {
         run(end);
-        wait_for("its end", || TcpStream::connect(("127.0.0.1", machine.place.port)).is_err());
+        wait_for("the end of the first server", || {
+            TcpStream::connect(("127.0.0.1", machine.place.port)).is_err()
+        });
         run(start);
         wait_for("the other", || TcpStream::connect(("127.0.0.1", machine.place.port)).is_ok());
         assert_eq!(machine.server(), server);

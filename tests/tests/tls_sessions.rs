@@ -392,7 +392,7 @@ fn numbers_of_sessions_stay_when_they_are_resumed() {
     let number = |options: &[&str]| {
         let said = openssl(&server, options, CLOSING);
         let from = said.find('<').expect("an answer");
-        said[from..].split('>').next().expect("its end").to_owned()
+        said[from..].split('>').next().expect("the end of the number").to_owned()
     };
     let first = number(&["-tls1_3", "-sess_out", saved]);
     let again = number(&["-tls1_3", "-sess_in", saved]);

@@ -59,7 +59,7 @@ fn the_terminal_is_given_back_by_a_signal_and_left_where_it_is_gone() {
     let text = String::from_utf8_lossy(&std::fs::read(&typed).expect("what was shown")).into_owned();
     let end = text.rfind("\u{1b}[?25h\u{1b}[?1049l").expect("the screen of the shell");
     assert!(!text[end + 1..].contains("\u{1b}[?1049h"), "{text}");
-    std::fs::remove_file(&typed).expect("no file");
+    std::fs::remove_file(&typed).expect("the file is removed");
     let (mut script, top) = start();
     // The terminal closes with `script`.
     script.kill().expect("an end");
@@ -76,7 +76,7 @@ fn a_snapshot_is_plain_text_that_no_visitor_steers() {
     let run = |socket: &str| {
         let mut command = Command::new(binary());
         command.args(["top", "--once", "--socket"]).arg(place.path(socket)).env("LANG", "C.UTF-8");
-        command.env("COLUMNS", "100").stdin(Stdio::null()).output().expect("it runs")
+        command.env("COLUMNS", "100").stdin(Stdio::null()).output().expect("the command runs")
     };
     let output = run("control.sock");
     let text = String::from_utf8(output.stdout).expect("text");
@@ -115,7 +115,7 @@ fn a_snapshot_shows_what_a_server_has_done() {
     wait_for("both pages in the files of the zone", || {
         let mut command = Command::new(binary());
         command.args(["top", "--once", "-c", "myriad.conf", "-p"]).arg(server.folder());
-        let output = command.env("COLUMNS", "100").env("LANG", "C.UTF-8").output().expect("it runs");
+        let output = command.env("COLUMNS", "100").env("LANG", "C.UTF-8").output().expect("the command runs");
         text = String::from_utf8(output.stdout).expect("text");
         let zone = text.lines().find(|line| line.starts_with("pages ")).unwrap_or_default();
         // Name, pages, bytes in memory, a bar, files.

@@ -120,7 +120,7 @@ fn map_selects_only_listed_tunnel_targets() {
     // The field differs from the request line, which takes precedence.
     let both = format!("CONNECT {address} HTTP/1.1\r\nHost: shop.test:443\r\n\r\n");
     assert_eq!(told(&server, &both).status, 403);
-    let nobody = forbidden.accept().expect_err("whom only requests name is not reached");
+    let nobody = forbidden.accept().expect_err("the address in `Host` is not contacted");
     assert_eq!(nobody.kind(), ErrorKind::WouldBlock);
 }
 
@@ -223,7 +223,7 @@ fn password_is_asked_for_as_by_a_proxy() {
     let mut client = server.connect();
     client.send(ask("Proxy-Authorization: Basic cGxhaW46cGFzc3dvcmQ=\r\n"));
     head_of_tunnel(&mut client);
-    assert_eq!(server.get("/").status, 401, "others are asked as ever");
+    assert_eq!(server.get("/").status, 401, "other requests need credentials");
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Up {
     }
 
     fn pid(&self, file: &str) -> u32 {
-        self.place.read(file).trim().parse().unwrap_or_else(|_| panic!("{file} holds no pid"))
+        self.place.read(file).trim().parse().unwrap_or_else(|_| panic!("{file} contains no process ID"))
     }
 }
 
@@ -84,7 +84,7 @@ fn up_serves_a_wordpress_and_leaves_nothing_running() {
     assert!(up.child.wait().expect("the end").success(), "{}", up.said());
     assert!(up.said().ends_with("stopped\n"), "{}", up.said());
     for pid in started {
-        assert!(!is_alive(pid), "process {pid} goes on:\n{}", up.said());
+        assert!(!is_alive(pid), "process {pid} has not exited:\n{}", up.said());
     }
     assert_eq!(sockets_in(&up.place.path("site/run")), [""; 0]);
     assert!(!up.place.path("site/myriad/myriad.pid").exists());

@@ -70,7 +70,7 @@ fn sitemap_is_warmed_in_each_encoding_and_fresh_pages_are_left_out() {
     assert_eq!(
         figure(&again, "asked"),
         figure(&again, "made"),
-        "only pages that the first did not reach: {}",
+        "only pages that the first run did not reach: {}",
         told(&again)
     );
     assert_eq!(ask(&server, &posts[3]).cache(), "HIT");

@@ -79,7 +79,7 @@ fn sites_are_apart(site: &WordPress, server: &Server, first: &[(&str, &str)], se
     warm(server, first);
     in_second(site, "Myriad_Cache_Queue::add('s');");
     assert!(are_stored(server, first), "the first site keeps its pages");
-    assert!(!are_stored(server, &second[..1]), "the second is made anew");
+    assert!(!are_stored(server, &second[..1]), "the page of the second site is purged");
     let schedules = "wp_schedule_single_event(time() - 5, 'due_in_a_test');";
     site.run_php(HOST, schedules);
     in_second(site, schedules);

@@ -118,7 +118,7 @@ fn prices_for_the_country_of_the_visitor_are_not_stored_for_others() {
     assert_eq!(
         seen(&server, "/case-price/", ["taxes of GB", "taxes of GB"]),
         "HIT",
-        "all pay the taxes of the shop's country"
+        "all visitors pay the taxes of the shop's country"
     );
 }
 

@@ -95,7 +95,7 @@ fn ordinary_plugin_is_activated_and_leaves_nothing_when_it_is_deleted() {
     left.retain(|path| !path.starts_with(content.join("uploads"))); // files of WordPress
     assert!(left.is_empty(), "{left:?}");
     let home = server.fetch(&Request::get("/").host(HOST).field("Cookie", "NO_CACHE=1"));
-    assert_eq!((home.status, home.cache()), (200, "BYPASS"), "the site lives");
+    assert_eq!((home.status, home.cache()), (200, "BYPASS"), "the site works");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn page_holds_no_longer_than_a_nonce_that_stands_in_it() {
     // WordPress accepts a nonce in its half day and in the next.
     let half_day = |seconds: u64| seconds.div_ceil(43_200);
     assert!(until - stored < 86_400 && half_day(until + 3_599) <= half_day(stored) + 1, "{stored} {until}");
-    assert!(until - stored >= 43_200 - 3_600, "and not much less");
+    assert!(until - stored >= 43_200 - 3_600, "the page is stored for at least half a day minus an hour");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn edits_of_one_page_leave_others_although_all_list_it() {
     let found = purged(&site, &server, &targets, &edit);
     assert!(found.contains(&path) && found.len() * 20 <= targets.len() + 40, "a post: {found:?}");
     let rename = "wp_update_post(['ID' => get_page_by_path('about')->ID, 'post_title' => 'About it']);";
-    assert_eq!(purged(&site, &server, &targets, rename).len(), targets.len(), "all show the title");
+    assert_eq!(purged(&site, &server, &targets, rename).len(), targets.len(), "all pages show the title");
 }
 
 /// Plugin that looks for its tasks and for orders in each request, as Action Scheduler and WooCommerce do, and pages with titles of posts.

@@ -104,7 +104,7 @@ fn maintenance_is_shown_on_every_url_and_a_failure_is_not() {
     fs::write(site.site.root().join(".maintenance"), "<?php $upgrading = time();").expect("a file");
     assert_eq!(site.get("/?page_id=999").status, 503);
     site.are(503, "Briefly unavailable");
-    fs::remove_file(site.site.root().join(".maintenance")).expect("no file");
+    fs::remove_file(site.site.root().join(".maintenance")).expect("the file is removed");
     site.are(200, "<html");
     // After "Purge all pages" no page can replace the response of PHP.
     site.warm();

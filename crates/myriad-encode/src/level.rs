@@ -45,12 +45,13 @@ impl CompressionLevel {
 
 /// Maximum length in bytes of a body that is compressed with gzip at its fast level while a client waits.
 const MAX_FAST: u64 = 256 << 10;
-/// Maximum length in bytes of a body that is compressed with gzip at its lowest level while a client waits, on the thread
-/// that serves other clients, too: 5 ms.
+/// Maximum length in bytes of a body that is compressed with gzip at its lowest level while a client waits. This takes
+/// 5 ms on the thread that also serves other clients.
 const MAX_LOWEST: u64 = 1 << 20;
 
-/// Returns the gzip level for a body of this length that no coding exists for yet, so that its first clients do not get it
-/// uncompressed; `None` if it is too long to be compressed while a client waits. A stronger coding replaces it later.
+/// Returns the gzip level for a body of this length that no coding exists for yet, so that its first clients do not get
+/// it uncompressed; `None` if it is empty, or too long to be compressed while a client waits. A stronger coding
+/// replaces it later.
 pub const fn first_gzip_level(length: u64) -> Option<CompressionLevel> {
     match length {
         0 => None,

@@ -48,7 +48,7 @@ pub enum SubmitResult {
     /// The queue is full; the job was dropped.
     Full,
     /// The pool is paused; the job was dropped.
-    Resting,
+    Paused,
     /// The pool is stopped; the job was dropped.
     Stopped,
 }
@@ -70,8 +70,8 @@ impl CompressionPool {
                 budget: CpuBudget::new(options.budget, options.burst, Instant::now()),
                 counters: PoolCounters::default(),
                 stopping: false,
-                resting: false,
-                take_ins: 0,
+                paused: false,
+                collections: 0,
             }),
             wake: Condvar::new(),
             capacity: options.queue,
@@ -94,9 +94,9 @@ impl CompressionPool {
         if state.stopping {
             return SubmitResult::Stopped;
         }
-        if state.resting {
+        if state.paused {
             state.counters.dropped += 1;
-            return SubmitResult::Resting;
+            return SubmitResult::Paused;
         }
         if state.running.contains(&key) || state.waiting.iter().any(|(waiting, _)| *waiting == key) {
             state.counters.duplicates += 1;
@@ -121,17 +121,17 @@ impl CompressionPool {
     /// Asks each thread to collect its memory blocks that other threads have freed (see
     /// [`myriad_base::memory::collect_freed_blocks`]).
     pub fn collect_freed_blocks(&self) {
-        self.shared.state.lock().take_ins += 1;
+        self.shared.state.lock().collections += 1;
         self.shared.wake.notify_all();
     }
 
     /// Pauses (`true`) or resumes the pool, for a shortage of memory. A paused pool drops queued and new jobs; running
     /// jobs continue.
-    pub fn set_paused(&self, rests: bool) {
+    pub fn set_paused(&self, paused: bool) {
         let dropped = {
             let mut state = self.shared.state.lock();
-            state.resting = rests;
-            if rests { std::mem::take(&mut state.waiting) } else { VecDeque::new() }
+            state.paused = paused;
+            if paused { std::mem::take(&mut state.waiting) } else { VecDeque::new() }
         };
         // Dropped without the lock, because jobs own whole pages.
         drop(dropped);

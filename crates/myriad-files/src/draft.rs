@@ -23,7 +23,9 @@ impl Draft {
     /// Creates the file in its destination folder. The temporary name starts with a dot and contains 64 random bits, so
     /// that it is neither listed nor guessed.
     ///
-    /// # Errors Errors of the system.
+    /// # Errors
+    ///
+    /// Errors of the system.
     pub fn begin(folder: &OwnedFd) -> io::Result<Self> {
         let name = format!(".myriad-{:016x}", RandomState::new().hash_one(0));
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -40,7 +42,9 @@ impl Draft {
     /// Sets the permissions and the modification time (if given), and renames the file to `name`, replacing an existing
     /// file.
     ///
-    /// # Errors Errors of the system; the file is then removed.
+    /// # Errors
+    ///
+    /// Errors of the system; the file is then removed.
     pub fn place(mut self, name: &[u8], mode: u32, modified: Option<Timespec>) -> io::Result<()> {
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         if let Some(modified) = modified {

@@ -76,7 +76,9 @@ impl PathResolution {
     /// Opens a folder as [`PathResolution::folder`] does. Creates up to `most` missing folders with the permissions
     /// `mode`.
     ///
-    /// # Errors Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects.
+    /// # Errors
+    ///
+    /// Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects.
     pub fn create_folders(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
@@ -96,7 +98,9 @@ impl PathResolution {
     /// The path is first resolved to an `O_PATH` descriptor, which has no effect on named pipes and devices. If it is a
     /// regular file, it is opened for reading through this descriptor, so that the file cannot be replaced in between.
     ///
-    /// # Errors Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects, `InvalidInput` if it is not
+    /// # Errors
+    ///
+    /// Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects, `InvalidInput` if it is not
     /// a regular file.
     pub fn open(self, path: &[u8]) -> io::Result<File> {
         let found = match self {
@@ -110,14 +114,18 @@ impl PathResolution {
 
     /// Opens a regular file as [`PathResolution::open`] does, and returns its contents.
     ///
-    /// # Errors Those of [`PathResolution::open`]; `FileTooLarge` if the file has more than `limit` bytes.
+    /// # Errors
+    ///
+    /// Those of [`PathResolution::open`]; `FileTooLarge` if the file has more than `limit` bytes.
     pub fn read(self, path: &[u8], limit: u64) -> io::Result<Vec<u8>> {
         read_limited(self.open(path)?, limit)
     }
 
     /// Returns the metadata of the file that `path` refers to, after following links.
     ///
-    /// # Errors Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects.
+    /// # Errors
+    ///
+    /// Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects.
     pub fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {
             Self::Free => std::fs::metadata(as_path(path)),
@@ -137,7 +145,9 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
 
 /// Returns the contents of a regular file in an open folder. A symbolic link is rejected.
 ///
-/// # Errors Those of [`PathResolution::read`].
+/// # Errors
+///
+/// Those of [`PathResolution::read`].
 pub fn read_at(folder: impl AsFd, name: &[u8], limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = File::from(openat(folder, as_path(name), flags, Mode::empty())?);

@@ -25,13 +25,13 @@ pub struct Compiler<C> {
     names: NameResolver<C>,
     lazies: HashMap<u32, Lazy>,
     /// Variables declared by `declare_lazy`, which must be defined before `finish`.
-    promised: Vec<Arc<Variable>>,
+    declared: Vec<Arc<Variable>>,
 }
 
 impl<C: Catalogue> Compiler<C> {
     /// Creates a compiler without any declared names.
     pub fn new(catalogue: C) -> Compiler<C> {
-        Compiler { names: NameResolver::new(catalogue), lazies: HashMap::new(), promised: Vec::new() }
+        Compiler { names: NameResolver::new(catalogue), lazies: HashMap::new(), declared: Vec::new() }
     }
 
     /// Returns the catalogue of the embedder's variables, which may have assigned identifiers to names during
@@ -67,7 +67,7 @@ impl<C: Catalogue> Compiler<C> {
     /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder; `name` may omit the `$`.
     pub fn declare_lazy(&mut self, name: &str) -> Result<(), ScriptError> {
         let variable = self.names.user_variable(name)?;
-        self.promised.push(variable);
+        self.declared.push(variable);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl<C: Catalogue> Compiler<C> {
     /// never defined.
     pub fn finish(mut self) -> Result<C, Vec<ScriptError>> {
         let mut errors = Vec::new();
-        for variable in &self.promised {
+        for variable in &self.declared {
             if !self.lazies.contains_key(&variable.slot()) {
                 errors.push(ScriptError::new(format!("variable \"{}\" is never defined", variable.name())));
             }

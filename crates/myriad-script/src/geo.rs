@@ -118,7 +118,7 @@ impl Geo {
             |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());
         let forwarded_address =
             forwarded_address(Some(peer), [list].into_iter(), trusted, self.proxy_recursive);
-        forwarded_address.map_or(peer, |told| told.ip().to_canonical())
+        forwarded_address.map_or(peer, |address| address.ip().to_canonical())
     }
 
     /// Returns whether the value is computed at every read (`volatile`) instead of once per request.

@@ -16,7 +16,7 @@ pub(crate) type SessionGuards = Vec<CountedRequest>;
 /// Admits a session and counts it for `limit_conn`. The error is the status to close the session with.
 pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
     let server = session.server();
-    let counted = hold(session)?;
+    let counted = count_session(session)?;
     let client = session.client();
     let rule = server.access.iter().find(|rule| rule.network.contains(client));
     if rule.is_some_and(|rule| !rule.allow) {
@@ -29,9 +29,9 @@ pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
 /// Counts a session in each zone of `limit_conn` whose key has 1 to 255 bytes. The error is the status to close the
 /// session with: 500 if a key cannot be evaluated, 503 if the limit of a zone is exceeded. With `limit_conn_dry_run`, a
 /// session above a limit is admitted and counted in no zone.
-fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
+fn count_session(session: &StreamSession) -> Result<SessionGuards, u16> {
     let SessionLimits { zones, level, dry_run } = &session.server().limits;
-    let mut held = Vec::with_capacity(zones.len());
+    let mut guards = Vec::with_capacity(zones.len());
     for (zone, most) in zones {
         let key = session.eval(&zone.key).map_err(|_| 500_u16)?;
         let name = &zone.name;
@@ -47,7 +47,7 @@ fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
         session.limited.set(Some(LimitStatus::Passed));
         if let Some(counted) = zone.table.try_count(&key, *most) {
             zone.counts.add(LimitDecision::Passed);
-            held.push(counted);
+            guards.push(counted);
             continue;
         }
         zone.counts.add(if *dry_run { LimitDecision::RejectedDryRun } else { LimitDecision::Rejected });
@@ -60,5 +60,5 @@ fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
         session.limited.set(Some(LimitStatus::RejectedDryRun));
         return Ok(Vec::new());
     }
-    Ok(held)
+    Ok(guards)
 }

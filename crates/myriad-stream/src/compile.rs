@@ -181,7 +181,7 @@ impl StreamCompiler<'_> {
             self.report(split.span, &spans, defined);
         }
         for TableVariable { variable, sources, table, .. } in tables {
-            // Marked as not changing: values are not cached between sessions, so it does not matter.
+            // `follows` is empty, because values are not cached between sessions.
             let texts: Vec<_> = sources.iter().map(Text::lossy).collect();
             let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
             let defined = self.scripts.define_table(&variable.lossy(), &texts, &[], table);

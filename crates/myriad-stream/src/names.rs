@@ -11,19 +11,19 @@ const TLV: &str = "proxy_protocol_tlv_";
 pub(crate) struct StreamNames {
     known: Vec<&'static str>,
     /// PROXY protocol values by name, in the order of their first use; `None` for an unknown name.
-    facts: Vec<(String, Option<Tlv>)>,
+    tlvs: Vec<(String, Option<Tlv>)>,
 }
 
 impl StreamNames {
     /// Creates the names from those of the fixed variables; the position in the list is the number of the variable.
     pub(crate) fn new(known: Vec<&'static str>) -> Self {
-        Self { known, facts: Vec::new() }
+        Self { known, tlvs: Vec::new() }
     }
 
     /// Returns the PROXY protocol value of a variable; `None` for fixed variables and unknown values.
     pub(crate) fn proxy_protocol_value(&self, id: Builtin) -> Option<Tlv> {
         let at = (id.0 as usize).checked_sub(self.known.len())?;
-        self.facts.get(at).and_then(|(_, fact)| *fact)
+        self.tlvs.get(at).and_then(|(_, tlv)| *tlv)
     }
 }
 
@@ -32,10 +32,10 @@ impl Catalogue for StreamNames {
         if let Some(at) = self.known.iter().position(|known| *known == name) {
             return Some((Builtin(at as u32), VariableRole::Fixed));
         }
-        let fact = name.strip_prefix(TLV)?;
-        let at = self.facts.iter().position(|(known, _)| known == fact).unwrap_or_else(|| {
-            self.facts.push((fact.to_owned(), Tlv::named(fact)));
-            self.facts.len() - 1
+        let tlv = name.strip_prefix(TLV)?;
+        let at = self.tlvs.iter().position(|(known, _)| known == tlv).unwrap_or_else(|| {
+            self.tlvs.push((tlv.to_owned(), Tlv::named(tlv)));
+            self.tlvs.len() - 1
         });
         Some((Builtin((self.known.len() + at) as u32), VariableRole::Fixed))
     }

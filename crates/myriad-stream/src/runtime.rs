@@ -143,10 +143,10 @@ impl StreamRuntime {
     }
 
     /// Starts to resolve the host names of groups periodically, unless another worker does. Failures are passed to
-    /// `tell`.
-    pub fn start_resolving(&self, tell: &UnresolvedLogger) {
+    /// `log_unresolved`.
+    pub fn start_resolving(&self, log_unresolved: &UnresolvedLogger) {
         for group in self.groups.values() {
-            group.group.follow_names(tell);
+            group.group.follow_names(log_unresolved);
         }
     }
 

@@ -64,7 +64,7 @@ pub(crate) struct StreamSettings {
     pub trusted: Vec<Network>,
 }
 
-// The directives that handle the connections of a server are not inherited.
+// `set` and the directives that handle the connections of a server are not inherited.
 myriad_conf::feature_settings!(StreamSettings, |around| Some(StreamSettings {
     pass: None,
     pass_to: None,

@@ -122,8 +122,9 @@ impl WorkerStreams {
         socket: OwnedFd,
     ) -> io::Result<Pin<Box<dyn Future<Output = ()>>>> {
         let socket = Rc::new(UdpSocket::new(socket)?);
-        let door = UdpListener { streams: Rc::clone(self), number, socket, open: OpenSessions::default() };
-        Ok(Box::pin(async move { door.serve().await }))
+        let listener =
+            UdpListener { streams: Rc::clone(self), number, socket, open: OpenSessions::default() };
+        Ok(Box::pin(async move { listener.serve().await }))
     }
 }
 
@@ -160,15 +161,15 @@ impl UdpListener {
         let Some(hosts) = listener.and_then(|listener| listener.hosts_at(|| Some(ends.local))) else {
             return;
         };
-        let Some(seat) = self.streams.worker.connection_limiter.take_slot() else { return };
+        let Some(slot) = self.streams.worker.connection_limiter.take_slot() else { return };
         let (sender, mut datagrams) = mpsc::channel(MOST_WAITING);
         let _ = sender.try_send(datagram);
         self.open.borrow_mut().insert(ends, sender.clone());
-        let (door, default) = (self.clone(), hosts.default);
+        let (listener, default) = (self.clone(), hosts.default);
         tokio::task::spawn_local(async move {
-            let _held = (seat, UdpSessionGuard::new());
-            door.run_session(ends, default, &mut datagrams).await;
-            door.remove_session(ends, &sender);
+            let _held = (slot, UdpSessionGuard::new());
+            listener.run_session(ends, default, &mut datagrams).await;
+            listener.remove_session(ends, &sender);
         });
     }
 

@@ -126,8 +126,8 @@ impl Environment for StreamSession {
         if let Some((_, value)) = ROWS.get(id.0 as usize) {
             return Ok(value(self, out));
         }
-        let fact = self.streams.runtime.names.proxy_protocol_value(id);
-        Ok(fact.zip(self.proxied()).is_some_and(|(fact, header)| header.tlv(fact, out)))
+        let tlv = self.streams.runtime.names.proxy_protocol_value(id);
+        Ok(tlv.zip(self.proxied()).is_some_and(|(tlv, header)| header.tlv(tlv, out)))
     }
 
     fn uri(&self) -> &[u8] {
@@ -172,7 +172,7 @@ fn proxied<T: std::fmt::Display>(
     out: &mut Vec<u8>,
     value_of: fn(&ProxyHeader) -> Option<T>,
 ) -> bool {
-    session.proxied().and_then(value_of).is_some_and(|told| show(out, told))
+    session.proxied().and_then(value_of).is_some_and(|value| show(out, value))
 }
 
 fn write_hello_value(session: &StreamSession, out: &mut Vec<u8>, part: fn(&PrereadHello) -> &[u8]) -> bool {

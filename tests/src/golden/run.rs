@@ -237,7 +237,7 @@ impl<'a> Talk<'a> {
             Connection::Last if self.client.is_some() => {}
             Connection::To(port) => {
                 let port = self.server.fill(port);
-                let port = port.parse().unwrap_or_else(|_| panic!("`{port}` is no port"));
+                let port = port.parse().unwrap_or_else(|_| panic!("`{port}` is not a port number"));
                 self.client = Some(Client::connect(port));
             }
             _ => self.client = Some(self.server.connect()),

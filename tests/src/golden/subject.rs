@@ -49,7 +49,7 @@ impl Subject {
             return Some(format!("Myriad only: {reason}"));
         }
         let since = case.since.as_deref()?;
-        let needed = numbers(since).unwrap_or_else(|| panic!("`{since}` is no version of nginx"));
+        let needed = numbers(since).unwrap_or_else(|| panic!("`{since}` is not a version of nginx"));
         (*version < needed).then(|| format!("needs nginx {since}"))
     }
 

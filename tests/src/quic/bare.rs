@@ -146,7 +146,7 @@ impl BareQuic {
             })?;
             self.one_way.push(taken);
         }
-        let at = self.one_way.iter().position(|(known, _)| *known == kind).expect("it is there");
+        let at = self.one_way.iter().position(|(known, _)| *known == kind).expect("a stream of this type");
         let (_, mut stream) = self.one_way.remove(at);
         let mut bytes = vec![0; count];
         let outcome = self.within(async { Ok(stream.read_exact(&mut bytes).await?) });

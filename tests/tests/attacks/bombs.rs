@@ -21,7 +21,7 @@ const LENGTH: usize = 48 << 20;
 fn memory_peak(server: &Server) -> usize {
     let worker = server.workers()[0];
     let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the peak memory");
     line.trim().trim_end_matches(" kB").parse::<usize>().expect("kilobytes") >> 10
 }
 

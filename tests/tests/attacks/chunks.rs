@@ -79,7 +79,10 @@ fn valid_chunks_are_decoded_and_framed_from_scratch() {
         assert!(!is_over, "{body:?}");
     }
     for head in site.origin.heads().iter().filter(|head| head.starts_with("POST")) {
-        assert!(!head.contains("other") && !head.contains("50"), "trailers are no fields: {head}");
+        assert!(
+            !head.contains("other") && !head.contains("50"),
+            "trailers were forwarded as header fields: {head}"
+        );
     }
     site.is_unharmed("good chunks");
 }

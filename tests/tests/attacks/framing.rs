@@ -178,7 +178,10 @@ fn a_body_that_waits_for_100_is_no_request_whatever_the_answer() {
             assert!(!rest.contains("/hidden"), "{target} {expects}: {rest}");
         }
     }
-    assert!(!site.origin.heads().iter().any(|head| head.contains("Expect:")), "no origin is told to wait");
+    assert!(
+        !site.origin.heads().iter().any(|head| head.contains("Expect:")),
+        "`Expect` is not forwarded to an origin"
+    );
     site.is_unharmed("bodies that wait");
 }
 

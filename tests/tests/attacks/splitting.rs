@@ -64,7 +64,11 @@ fn escaped_line_ends_write_no_field_no_answer_no_request_and_no_line_of_a_log() 
                 assert!(!is_injected && !value.contains(['\r', '\n', '\0']), "{target}: {name:?}: {value:?}");
             }
             let behind = client.rest();
-            assert!(behind.is_empty(), "{target}: a second answer: {}", String::from_utf8_lossy(&behind));
+            assert!(
+                behind.is_empty(),
+                "{target}: bytes after the response: {}",
+                String::from_utf8_lossy(&behind)
+            );
             asked += 1;
         }
     }

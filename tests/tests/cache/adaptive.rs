@@ -60,7 +60,7 @@ fn new_pages_are_valid_for_the_minimum_and_pages_after_a_purge_for_ten_seconds()
     server.get("/a");
     assert!(ttl(&server.get("/a")) <= 10);
     server.get("/b");
-    assert!(ttl(&server.get("/b")) > 500, "the purge did not concern this page");
+    assert!(ttl(&server.get("/b")) > 500, "this page was not purged");
     assert_eq!(origin.count(), 3);
 }
 

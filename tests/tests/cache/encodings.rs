@@ -65,7 +65,7 @@ fn a_page_is_stored_in_every_encoding_and_chosen_by_quality() {
     }
     let everything = server.fetch(&Request::get("/page").accepting("gzip, deflate, br, zstd"));
     assert_ne!(everything.coding(), "identity");
-    assert_eq!(origin.count(), 1, "encodings are made, not asked for");
+    assert_eq!(origin.count(), 1, "the server encodes the page itself");
 }
 
 #[test]

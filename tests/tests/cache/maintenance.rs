@@ -45,7 +45,7 @@ fn site_that_its_application_closed_is_closed_on_every_url_at_once() {
         shows(&server, target, 200, &format!("page {target}"));
     }
     state.store(CLOSED, Ordering::SeqCst);
-    assert_eq!(server.get("/a").cache(), "HIT", "nothing is known yet");
+    assert_eq!(server.get("/a").cache(), "HIT", "the maintenance has not been detected yet");
     // Any request that reaches the application reveals the state, including a request with a session.
     let session = Request::get("/else").field("Cookie", "PHPSESSID=1");
     assert_eq!(server.fetch(&session).status, 503);
@@ -100,7 +100,7 @@ fn file_shows_that_a_site_without_the_field_is_closed() {
     for target in ["/a", "/new", "/a"] {
         shows(&server, target, 503, "failed");
     }
-    std::fs::remove_file(&file).expect("no file");
+    std::fs::remove_file(&file).expect("the file is removed");
     state.store(OPEN, Ordering::SeqCst);
     shows(&server, "/a", 200, "page /a");
 }

@@ -277,9 +277,9 @@ fn memory_stays_within_its_cap_under_a_flood() {
     assert!(resident() < before + (16 << 20), "{} and then {} bytes for a zone of 1 MB", before, resident());
     let count = origin.count();
     flood(2990..3000);
-    assert_eq!(origin.count(), count, "the latest pages are still there");
+    assert_eq!(origin.count(), count, "the latest pages are still stored");
     flood(0..10);
-    assert_eq!(origin.count(), count + 10, "the first ones have gone");
+    assert_eq!(origin.count(), count + 10, "the first pages have been evicted");
 }
 
 #[test]

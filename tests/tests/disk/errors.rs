@@ -85,7 +85,7 @@ fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_lo
     // A file instead of the folder for temporary files prevents writing even for root.
     let aside = server.path("cache/.tmp");
     fs::remove_dir_all(&aside).ok();
-    fs::write(&aside, b"").expect("a file in the way");
+    fs::write(&aside, b"").expect("a file in place of the folder");
     for number in 0..50 {
         server.get(&format!("/{number}"));
         assert_eq!(server.get(&format!("/{number}")).cache(), "HIT");
@@ -93,7 +93,7 @@ fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_lo
     server.log_has("pages are stored only in memory until the disk works again");
     assert_eq!(server.read("error.log").matches("pages are stored only in memory").count(), 1);
     assert!(files(&server.path("cache")).is_empty());
-    fs::remove_file(&aside).expect("out of the way");
+    fs::remove_file(&aside).expect("the file is removed");
     let mut number = 50;
     wait_for("pages that are kept on disk again", || {
         number += 1;
@@ -151,7 +151,7 @@ fn full_disk_is_bypassed_reported_once_and_used_again_when_space_returns() {
     let lines = server.read("error.log").lines().count();
     assert_eq!(server.read("error.log").matches("No space left on device").count(), 1);
     assert_eq!(server.get("/before").cache(), "HIT");
-    fs::remove_file(&filler).expect("room again");
+    fs::remove_file(&filler).expect("the file that fills the disk is removed");
     let mut number = 1000;
     wait_for("pages that are kept on disk again", || {
         number += 1;

@@ -96,7 +96,7 @@ fn killed_at_any_moment_it_serves_no_corrupt_or_mixed_page() {
             assert!(is_whole(&answer.content()), "round {round}, page {number}: {}", answer.cache());
         }
     }
-    assert!(hits > kill_rounds() * 5, "only {hits} pages outlived the kills");
+    assert!(hits > kill_rounds() * 5, "only {hits} pages were served after the kills");
 }
 
 /// Upgrades the binary of a server; returns a client of the old process, a client of the new process, and the pid of
@@ -145,7 +145,7 @@ fn during_an_upgrade_the_new_process_writes_and_where_it_ends_first_the_old_one_
         old.fetch(&Request::get(&format!("/again{number}")));
         (1..=number).any(|number| file_of(&server, &format!("/again{number}")).exists())
     });
-    assert!(!file_of(&server, "/of-the-new").exists(), "the old one knows nothing of it");
+    assert!(!file_of(&server, "/of-the-new").exists(), "the old process does not have this page");
     let kept = old.fetch(&Request::get("/of-the-old"));
     assert_eq!(kept.cache(), "HIT");
 }

@@ -155,7 +155,11 @@ fn x_accel_redirect_hands_over_to_another_location() {
     assert_eq!(server.get("/named").text(), "named");
     assert_eq!(server.get("/arguments").text(), "/show?a=b");
     assert!(server.get("/climb").status >= 400);
-    assert_eq!(server.get("/private/report.txt").status, 404, "nobody gets there directly");
+    assert_eq!(
+        server.get("/private/report.txt").status,
+        404,
+        "an internal location cannot be requested directly"
+    );
 }
 
 #[test]

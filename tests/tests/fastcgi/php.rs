@@ -48,7 +48,7 @@ fn a_form_and_a_status_of_php_s_own_pass_through() {
     assert_eq!(answer.all("X-Own").collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(answer.field("Set-Cookie"), Some("c=1"));
     assert_eq!(answer.field("X-Powered-By"), None);
-    assert_eq!(answer.field("Status"), None, "Status is between the origin and the server");
+    assert_eq!(answer.field("Status"), None, "`Status` is not forwarded to the client");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn fifty_megabytes_go_up_and_come_down_unharmed() {
         let word = (number as u32).to_be_bytes();
         piece.chunks_exact(4).all(|bytes| bytes == word)
     });
-    assert!(right, "every piece stands in its place");
+    assert!(right, "the pieces are in order");
     let mut sum = flate2::Crc::new();
     sum.update(&down.body);
     let upload = Request::post("/take.php", down.body).field("Content-Type", "application/octet-stream");
@@ -169,7 +169,7 @@ fn php_fpm_may_be_restarted_between_two_requests() {
 fn disconnect_of_client_aborts_origin_request() {
     let (server, origin) = serve_origin("", |call| {
         if call.uri() == "/left" {
-            assert!(call.wait_for_hang_up(), "the origin is told that nobody waits");
+            assert!(call.wait_for_hang_up(), "the origin detects the disconnect");
         } else {
             call.answer("Content-Type: text/plain", "still here");
         }

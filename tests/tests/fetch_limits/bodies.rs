@@ -14,7 +14,7 @@ use super::{holding, one_child};
 fn memory_peak(server: &Server) -> usize {
     let worker = server.workers()[0];
     let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the peak memory");
     line.trim().trim_end_matches(" kB").parse::<usize>().expect("kilobytes") >> 10
 }
 
@@ -93,9 +93,9 @@ fn bodies_of_all_requests_in_files_are_bounded_together() {
     let mut held = server.connect();
     held.send(post("/held").bytes());
     origin.wait_for(1);
-    assert_eq!(server.fetch(&post("/second")).status, 503, "two are more than there may be");
+    assert_eq!(server.fetch(&post("/second")).status, 503, "two bodies exceed the limit");
     server.log_has("request bodies in temporary files are limited to 102400 bytes");
-    assert_eq!(server.get("/none").text(), "/none", "who sends no body is served");
+    assert_eq!(server.get("/none").text(), "/none", "a request without a body is served");
     gate.open();
     assert_eq!(held.answer().status, 200);
     wait_for("room for the next body", || server.fetch(&post("/third")).status == 200);

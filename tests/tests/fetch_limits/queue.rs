@@ -15,7 +15,7 @@ fn a_queue_holds_what_the_peer_cannot_take_and_refuses_the_rest() {
     let (server, origin, gate) = before_one_child("queue 2;", "");
     let mut held = hold(&server, &origin, "/held");
     let answers = ask_all(&server, &["/u1", "/u2", "/u3"]);
-    assert_eq!(answers.recv().expect("the first answer").status, 502, "only two may wait");
+    assert_eq!(answers.recv().expect("the first answer").status, 502, "only two requests may wait");
     assert_eq!(said(&server, "the queue of the upstream is full"), 1);
     assert_eq!(origin.count(), 1, "the peer takes one at a time");
     gate.open();
@@ -70,7 +70,7 @@ fn stale_page_stands_in_where_the_group_is_busy() {
     origin.wait_for(2);
     let stale = server.get("/page");
     assert_eq!((stale.status, stale.cache(), stale.text().as_str()), (200, "STALE", "/page"));
-    assert_eq!(server.get("/page/other").status, 502, "there is nothing to stand in");
+    assert_eq!(server.get("/page/other").status, 502, "there is no stale page");
     gate.open();
     assert_eq!(held.answer().status, 200);
     assert_eq!(server.get("/page").cache(), "EXPIRED");

@@ -107,13 +107,17 @@ fn rapid_resets_open_no_more_connections_than_the_bound() {
         let (server, origin, gate) = small_worker(rules);
         for connection in 0..15 {
             reset_all(server.port, connection, 100);
-            assert_eq!(server.get("/here").text(), "here", "who needs no origin is served meanwhile");
+            assert_eq!(
+                server.get("/here").text(),
+                "here",
+                "requests that need no origin are served meanwhile"
+            );
             let open = connections_to(&origin.address);
             assert!(open <= 64, "{open} connections to the origin");
         }
         gate.open();
         assert_eq!(server.get("/page/next").text(), "/page/next");
-        assert!(origin.count() <= 65, "{} of 1500 that nobody waits for were sent", origin.count());
+        assert!(origin.count() <= 65, "{} of 1500 abandoned requests were sent", origin.count());
     }
 }
 
@@ -128,7 +132,11 @@ fn resets_of_what_the_origin_was_sent_leave_it_half_of_the_connections() {
                 hand.get(stream, &format!("{path}/{connection}/{stream}"), &[]);
             }
             origin.wait_for(64);
-            assert_eq!(server.get("/here").text(), "here", "who needs no origin is served meanwhile");
+            assert_eq!(
+                server.get("/here").text(),
+                "here",
+                "requests that need no origin are served meanwhile"
+            );
             for stream in streams {
                 hand.send(RST_STREAM, 0, stream, &8u32.to_be_bytes());
             }

@@ -19,7 +19,7 @@ fn fetches_that_fill_a_zone_are_bounded_and_queue() {
     let (server, origin, gate) = bounded("max_fetches=1 fetch_queue=1", "fastcgi_cache_valid 1h;");
     let mut held = hold(&server, &origin, "/held");
     let answers = ask_all(&server, &["/a", "/b"]);
-    assert_eq!(answers.recv().expect("the first answer").status, 503, "only one may wait");
+    assert_eq!(answers.recv().expect("the first answer").status, 503, "only one request may wait");
     server.log_has("too many fetches in flight for zone \"pages\"");
     assert_eq!(origin.count(), 1);
     gate.open();
@@ -39,7 +39,7 @@ fn stale_page_stands_in_where_too_many_fetches_fill_the_zone() {
     origin.wait_for(2);
     let stale = server.get("/page");
     assert_eq!((stale.status, stale.cache(), stale.text().as_str()), (200, "STALE", "/page"));
-    assert_eq!(server.get("/other").status, 503, "there is nothing to stand in");
+    assert_eq!(server.get("/other").status, 503, "there is no stale page");
     gate.open();
     assert_eq!(held.answer().status, 200);
     wait_for("room for the next fetch", || server.get("/page").cache() == "EXPIRED");
@@ -65,7 +65,11 @@ fn background_refresh_of_stale_page_does_not_start_at_fetch_bound() {
             let stale = server.get("/page");
             assert_eq!((stale.status, stale.text().as_str()), (200, "/page"));
             // With a busy peer, a refresh began and failed immediately.
-            assert!(zone.is_empty() || stale.cache() == "STALE", "nobody updates it: {}", stale.cache());
+            assert!(
+                zone.is_empty() || stale.cache() == "STALE",
+                "the page is being updated: {}",
+                stale.cache()
+            );
         }
         gate.open();
         assert_eq!(held.answer().status, 200);

@@ -65,7 +65,11 @@ fn a_path_that_climbs_never_leaves_the_root() {
             assert!(!answer.starts_with("HTTP/1.1 5"), "{prefix}{path}\n{answer}");
         }
     }
-    assert_eq!(server.get("/a/../digits.txt").body, b"0123456789", "a path that stays inside is served");
+    assert_eq!(
+        server.get("/a/../digits.txt").body,
+        b"0123456789",
+        "a path that does not leave the root is served"
+    );
     assert_eq!(server.get("/a/%2e%2e/digits%2etxt").body, b"0123456789");
     assert_eq!(server.get("//a///inside.txt").body, b"inside");
 }
@@ -172,7 +176,10 @@ fn php_source_is_never_sent_as_text() {
         client.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
         let answer = String::from_utf8_lossy(&client.rest()).into_owned();
         assert!(!answer.contains("<?php") && !answer.contains("the source"), "{path}\n{answer}");
-        assert!(!answer.contains("ran from a picture"), "{path}: an upload was run\n{answer}");
+        assert!(!answer.contains("ran from a picture"), "{path}: an upload was executed\n{answer}");
     }
-    assert!(!server.get("/wp-content/uploads/evil.php").text().contains("ran"), "nothing in uploads is run");
+    assert!(
+        !server.get("/wp-content/uploads/evil.php").text().contains("ran"),
+        "no script in uploads is executed"
+    );
 }

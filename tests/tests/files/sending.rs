@@ -21,7 +21,7 @@ fn a_repeat_visitor_gets_304() {
     assert_eq!(
         not_modified.field("Content-Length").unwrap_or("0"),
         "0",
-        "no length that a client might wait for"
+        "no length, because a client could wait for a body"
     );
     assert_eq!(matching("If-None-Match", "*").status, 304);
     assert_eq!(
@@ -38,7 +38,11 @@ fn a_repeat_visitor_gets_304() {
     assert_eq!(matching("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT").status, 412);
     let both =
         Request::get("/digits.txt").field("If-None-Match", "\"other\"").field("If-Modified-Since", &date);
-    assert_eq!(server.fetch(&both).status, 200, "the tag wins over the date (RFC 9110, 13.2.2)");
+    assert_eq!(
+        server.fetch(&both).status,
+        200,
+        "If-None-Match takes precedence over the date (RFC 9110 section 13.2.2)"
+    );
 }
 
 #[test]
@@ -145,7 +149,7 @@ fn a_file_is_compressed_as_the_visitor_accepts_and_decodes_to_the_same() {
         let answer = server.fetch(&Request::get("/style.css").accepting(accepted));
         assert_eq!(answer.coding(), "identity", "{accepted}");
         assert!(content(&answer) == style(), "{accepted}");
-        assert_eq!(answer.field("Vary"), Some("Accept-Encoding"), "caches need it on every representation");
+        assert_eq!(answer.field("Vary"), Some("Accept-Encoding"), "every representation has `Vary`");
     }
     for target in ["/short.css", "/picture.png", "/digits.txt"] {
         assert_eq!(server.fetch(&Request::get(target).accepting("gzip")).coding(), "identity", "{target}");

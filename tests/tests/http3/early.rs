@@ -67,7 +67,7 @@ fn echo(server: &Server, flight: &[Vec<u8>]) -> usize {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_millis(1500))).expect("a time-out");
     for datagram in flight {
-        socket.send_to(datagram, ("127.0.0.1", server.port)).expect("it is sent");
+        socket.send_to(datagram, ("127.0.0.1", server.port)).expect("a datagram is sent");
     }
     let mut buffer = [0; 2048];
     std::iter::from_fn(|| socket.recv(&mut buffer).ok()).sum()
@@ -122,7 +122,7 @@ fn unvalidated_client_gets_at_most_three_times_what_it_sent() {
     // A forged packet with a handshake header must not validate the address, because any client can send it.
     for forged in [&[][..], &[0xe0, 0, 0, 0, 1, 0, 0, 2, 0, 0]] {
         wait_for("the certificates", || {
-            let mut flight = QuicVisitor::new().first_flight().expect("what a client says first");
+            let mut flight = QuicVisitor::new().first_flight().expect("the first datagrams of a client");
             for datagram in &mut flight {
                 datagram.extend(forged);
             }

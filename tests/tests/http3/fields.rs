@@ -22,9 +22,9 @@ fn requests_refer_to_fields_that_were_put_into_the_table_before_or_will_be() {
     // The server acknowledges the insertions once or twice, and then the section.
     let mut entries = 0;
     while entries < 2 {
-        entries += client.told(3, 1).expect("what the decoder says")[0];
+        entries += client.told(3, 1).expect("an instruction on the decoder stream")[0];
     }
-    assert_eq!((entries, client.told(3, 1).expect("what the decoder says")), (2, vec![0x80]));
+    assert_eq!((entries, client.told(3, 1).expect("an instruction on the decoder stream")), (2, vec![0x80]));
     // Sent after the entries.
     let late = client.open(false, &headers(&[b"\x03\x00", GET, b"\x81\x40\x06second"])).expect("a request");
     client.end(late);
@@ -71,12 +71,12 @@ fn request_that_waits_for_fields_may_be_given_up_or_takes_too_long() {
     let given_up = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
     round_trip(&mut client);
     client.reset(given_up, 0x10c);
-    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40]);
+    assert_eq!(client.told(3, 1).expect("an instruction on the decoder stream"), [0x40]);
     let waiting = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
     client.end(waiting);
-    let error = client.answer(waiting).expect_err("it took too long");
+    let error = client.answer(waiting).expect_err("the entry did not arrive in time");
     assert!(error.contains("Reset") && error.contains("269"), "{error}");
-    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x48]);
+    assert_eq!(client.told(3, 1).expect("an instruction on the decoder stream"), [0x48]);
     client.send(encoder, b"\x3f\xe1\x1f\xc1\x06/a.txt").expect("the entry");
     let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
     client.end(asked);
@@ -92,7 +92,7 @@ fn requests_that_are_broken_off_while_they_wait_for_fields_are_over_at_once() {
         let stream = client.open(false, &waiting).expect("a request");
         round_trip(&mut client);
         client.reset(stream, 0x10c);
-        assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40 + number * 8]);
+        assert_eq!(client.told(3, 1).expect("an instruction on the decoder stream"), [0x40 + number * 8]);
     }
     // The required entries follow immediately, but the request has been canceled.
     let late = client.open(false, &waiting).expect("a request");

@@ -32,7 +32,7 @@ fn tcp_clients_get_alt_svc_for_http3_unless_site_sends_its_own() {
     drop(server);
     let silent = start("", "http3 off;", "");
     assert_eq!(silent.read("error.log").matches("emerg").count(), 0);
-    let error = QuicVisitor::new().connect(silent.port).expect_err("nobody speaks HTTP/3");
+    let error = QuicVisitor::new().connect(silent.port).expect_err("the server does not support HTTP/3");
     assert!(error.contains("120") || error.contains("HTTP/3"), "{error}");
 }
 
@@ -109,7 +109,7 @@ fn certificate_follows_from_the_name_that_is_asked_for() {
     let [one, two] = ["one.test", "two.test"].map(shown);
     assert_ne!(one, two);
     assert_eq!(shown("one.test"), one);
-    let error = visitor.connect_as(server.port, "three.test").expect_err("there is none");
+    let error = visitor.connect_as(server.port, "three.test").expect_err("no server for this name");
     assert!(error.contains("80") || error.contains("certificate"), "{error}");
     wait_for("the log", || server.read("error.log").contains("three.test.crt"));
 }
@@ -124,7 +124,7 @@ fn requests_from_an_address_that_the_handshake_did_not_prove_are_not_taken() {
     // A large request: to an unvalidated address the server sends at most three times the number of bytes received from
     // it.
     let large = Request::get("/a.txt").field("x-padding", &"x".repeat(1000));
-    client.fetch(&large).expect_err("it has to prove its new address");
+    client.fetch(&large).expect_err("the new address is not validated");
     let why = format!("{:?}", client.ended());
     assert!(why.contains("ApplicationClosed") && why.contains("256"), "{why}");
     let mut again = QuicVisitor::new().connect(network.port).expect("a connection");
@@ -164,7 +164,7 @@ fn unvalidated_new_address_gets_at_most_three_times_what_was_received_from_it() 
     ask(&mut client);
     client.wait_until("an answer", || network.since_moved().1 > 100_000);
     let (sent, came) = network.since_moved();
-    assert!(came > 6 * sent, "{came} for {sent}: the test tells nothing");
+    assert!(came > 6 * sent, "{came} bytes for {sent} bytes: the responses are too small for this test");
     // The new address never responds, like the victim of an amplification attack.
     network.lose_answers(true);
     network.move_to(2);
@@ -223,7 +223,7 @@ fn configuration_that_makes_no_sense_is_refused_with_the_place() {
             .arg(place.folder())
             .args(["-c", "myriad.conf"])
             .output()
-            .expect("it runs");
+            .expect("the program starts");
         assert!(!output.status.success(), "{directives}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };

@@ -36,7 +36,7 @@ fn reload_sends_clients_away_when_what_they_asked_is_answered() {
     assert_eq!(client.told(0, 3).expect("a GOAWAY"), [7, 1, 4]);
     let late = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a stream");
     client.end(late);
-    let error = client.answer(late).expect_err("it is not taken");
+    let error = client.answer(late).expect_err("the late request is rejected");
     assert!(error.contains("Reset") && error.contains(&0x10b.to_string()), "{error}");
     gate.open();
     let answer = client.answer(slow).expect("an answer");

@@ -102,7 +102,7 @@ fn connections_go_on_over_an_upgrade_and_new_ones_are_the_new_binarys() {
 
     let (old, new) = upgrade(&server);
     for client in &mut idle {
-        assert_eq!(client.get("/pid").text(), old_worker, "both serve, each its own connections");
+        assert_eq!(client.get("/pid").text(), old_worker, "each process serves its own connections");
     }
     // The clients must be polled, because a suspended client receives a reset when its connection has closed.
     let ends = idle.into_iter().map(|client| std::thread::spawn(move || format!("{:?}", client.ended())));
@@ -112,7 +112,7 @@ fn connections_go_on_over_an_upgrade_and_new_ones_are_the_new_binarys() {
     assert_eq!(waiting.told(0, 3).expect("a GOAWAY"), [7, 1, 4]);
     let late = waiting.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a stream");
     waiting.end(late);
-    let error = waiting.answer(late).expect_err("it is not taken");
+    let error = waiting.answer(late).expect_err("the late request is rejected");
     assert!(error.contains("Reset") && error.contains(&0x10b.to_string()), "{error}");
     for end in ends {
         let why = end.join().expect("an end");

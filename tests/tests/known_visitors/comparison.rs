@@ -77,7 +77,7 @@ fn read_without_effect_is_learned_and_a_greeting_never_is() {
     assert_eq!(all.views("/greeting/", 30), ["BYPASS"; 30]);
     let page = served(&all.server, &all.readers[0], "/greeting/");
     assert!(page.text().contains("Hello, The reader number 100"), "{}", page.text());
-    assert_eq!(page.field("X-Myriad-Visitor"), None, "not for clients");
+    assert_eq!(page.field("X-Myriad-Visitor"), None, "the field is not sent to clients");
     let told = all.site.run_php(&host(&all.server), "echo Myriad_Cache_Health::known()['description'];");
     assert!(told.contains("mu-plugins/reads.php:4 (page): the page differs for subscriber"), "{told}");
     assert_eq!(all.views("/link/", 20), ["BYPASS"; 20]);

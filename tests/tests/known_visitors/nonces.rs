@@ -62,7 +62,7 @@ fn nonce_in_a_comments_link_stays_the_anonymous_one_on_a_readers_page() {
         let page = answer.text();
         assert_eq!(answer.cache(), "HIT", "{:?}", answer.fields);
         let own = after(&page, "data-vote=\"");
-        assert_ne!(own, vote, "a reader has a nonce of their own");
+        assert_ne!(own, vote, "each reader has a different nonce");
         assert_eq!(page.matches(&own).count(), 1, "{page}");
         for link in
             [format!("https://evil.example/collect?n={vote}"), format!("https://evil.example/by-{vote}")]

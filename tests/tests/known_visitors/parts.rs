@@ -17,7 +17,7 @@ fn site() -> (WordPress, Server) {
         let told = preset
             .replace("Surrogate/1.0 tags/1", "Surrogate/1.0 ESI/1.0 tags/1")
             .replace("esi on;", "esi off;");
-        assert!(told.contains("ESI/1.0"), "the preset says what Myriad can");
+        assert!(told.contains("ESI/1.0"), "the preset sends the capabilities of Myriad");
         told
     });
     assert_eq!(site.run_php(&host(&server), PREPARE), "done");
@@ -75,7 +75,7 @@ fn filled(page: &str, parts: &BTreeMap<String, String>) -> String {
             rest = rest
                 .split_once("</esi:include token=\"")
                 .and_then(|(_, end)| end.split_once("\">"))
-                .expect("its end")
+                .expect("the end of the token")
                 .1;
         }
         whole.push_str(rest);
@@ -213,7 +213,7 @@ fn editors_and_authors_of_waiting_comments_get_their_pages_from_php() {
     let link = parts(&mut reader, &names)["log-out-back"].clone();
     let link = link.split("href=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a link");
     let target = link.replace("&#038;", "&").replace("&amp;", "&");
-    let target = target.strip_prefix(&format!("http://{}", host(&server))).expect("of this site");
+    let target = target.strip_prefix(&format!("http://{}", host(&server))).expect("a link of this site");
     let page = format!("http://{}/about/", host(&server));
     let out = reader.fetch(Request::get(target).field("Referer", &page));
     assert_eq!((out.status, out.field("Location")), (302, Some(page.as_str())));
@@ -250,7 +250,7 @@ fn parts_are_of_those_that_pages_name_and_escaped() {
     let found = parts(&mut reader, &asked);
     assert_eq!(found.keys().collect::<Vec<_>>(), [&nonce]);
     let mut nobody = Visitor::new(server.port);
-    assert_ne!(parts(&mut nobody, &asked)[&nonce], found[&nonce], "a nonce is of a session");
+    assert_ne!(parts(&mut nobody, &asked)[&nonce], found[&nonce], "sessions have different nonces");
     let hash = site.run_php(&host(&server), "echo COOKIEHASH;");
     let answer = server.fetch(&Request::get("/?myriad-esi=commenter-name").host(&host(&server)).field(
         "Cookie",

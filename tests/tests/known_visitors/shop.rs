@@ -83,13 +83,13 @@ fn customers_with_other_taxes_get_pages_from_php() {
         answer.all("Set-Cookie").find(|value| value.starts_with("wordpress_no_cache=")).map(str::to_owned)
     };
     let notice = served(&server, "wp_woocommerce_session_0=DE; NO_CACHE=1", "/about/?notice=1");
-    assert_eq!(notice.field("X-Myriad-Private-Purge"), None, "not for clients");
+    assert_eq!(notice.field("X-Myriad-Private-Purge"), None, "the field is not sent to clients");
     for same in ["wp_woocommerce_session_0=DE", "wp_woocommerce_session_0=AT", "other=1"] {
         assert_eq!(set(same), None, "{same}");
     }
     let cookie = set("wp_woocommerce_session_0=CH").expect("a cookie");
     assert!(cookie.starts_with("wordpress_no_cache=tax;"), "{cookie}");
-    assert_eq!(set("wp_woocommerce_session_0=CH; wordpress_no_cache=tax"), None, "it is set already");
+    assert_eq!(set("wp_woocommerce_session_0=CH; wordpress_no_cache=tax"), None, "the cookie is already set");
     let cookie = set("wp_woocommerce_session_0=DE; wordpress_no_cache=tax").expect("a cookie");
     assert!(cookie.starts_with("wordpress_no_cache=deleted;"), "{cookie}");
     assert_eq!(set("wp_woocommerce_session_0=DE; wordpress_no_cache=1"), None, "the cookie of staff stays");

@@ -111,7 +111,11 @@ fn values_that_scripts_compute_from_the_cart_may_differ_and_others_may_not() {
     let expected = data(&made(&server, &readers[0], "/small-cart/").text());
     assert_ne!(expected, data(&page));
     assert_eq!(data(&own), expected, "{own}");
-    assert_ne!(data(&served(&server, &readers[1], "/small-cart/").text()), expected, "each reader's own");
+    assert_ne!(
+        data(&served(&server, &readers[1], "/small-cart/").text()),
+        expected,
+        "each reader has a different cart"
+    );
     assert_eq!(
         last_view(&server, &readers, "/titled-cart/").2,
         "BYPASS",

@@ -124,7 +124,10 @@ fn fifty_sessions_at_once_see_nothing_of_each_other() {
                             found.extend(key(&page));
                         }
                         let nobody = server.fetch(&Request::get(&targets[round]).host(&host(server)));
-                        assert!(!nobody.text().contains("The reader number"), "a stranger sees a reader");
+                        assert!(
+                            !nobody.text().contains("The reader number"),
+                            "an anonymous visitor got a page with a reader's name"
+                        );
                     }
                     found.dedup();
                     found
@@ -137,7 +140,7 @@ fn fifty_sessions_at_once_see_nothing_of_each_other() {
     assert!(keys.iter().all(|own| own.len() == 1), "a session has one nonce");
     all.sort();
     all.dedup();
-    assert_eq!(all.len(), SESSIONS, "each has another");
+    assert_eq!(all.len(), SESSIONS, "sessions have different nonces");
 }
 
 #[test]

@@ -40,7 +40,11 @@ fn check(site: &Site, wire: &Wire) {
         let answer = post(site);
         assert!(answer.starts_with("HTTP/1.1 413 ") && answer.ends_with("\r\n\r\nno"), "{answer}");
         assert_eq!(site.server.get("/good").text(), "good");
-        assert_eq!(wire.connections(), connections, "the rest of a request is on the connection");
+        assert_eq!(
+            wire.connections(),
+            connections,
+            "the connection was reused although a request was not sent completely"
+        );
     }
 }
 
@@ -87,5 +91,5 @@ fn over_http_2_it_is_passed_on_and_the_rest_is_not_sent() {
         assert!(answer.starts_with("HTTP/1.1 413 ") && answer.ends_with("no"), "{answer}");
     }
     assert_eq!(site.server.get("/good").text(), "good");
-    assert_eq!(wire.connections(), 1, "what is left of a request over HTTP/2 does not spoil the connection");
+    assert_eq!(wire.connections(), 1, "an HTTP/2 connection is reused after an incomplete request");
 }

@@ -316,7 +316,7 @@ fn sites_see_nothing_of_each_other() {
     let mode = fs::metadata(site.root().join("wp-content/myriad-object-cache/connection.php"))
         .expect("file")
         .permissions();
-    assert_eq!(mode.mode() & 0o007, 0, "who knows the server of others");
+    assert_eq!(mode.mode() & 0o007, 0, "other users cannot read the address of the server");
     assert!(drop_in(&site).is_file());
 }
 

@@ -288,7 +288,7 @@ fn batch_waits_for_a_collector_that_is_away_and_what_has_no_room_is_counted() {
     server.log_has("is available again");
     server.log_has("OTel dropped records: ");
     let log = server.read("error.log");
-    assert_eq!(log.matches("is unavailable (").count(), 1, "told once:\n{log}");
+    assert_eq!(log.matches("is unavailable (").count(), 1, "the message is logged once:\n{log}");
     server.get("/last");
     wait_for("the last", || {
         collector.spans().iter().any(|span| span["attributes"]["http.target"] == "/last")
@@ -297,7 +297,7 @@ fn batch_waits_for_a_collector_that_is_away_and_what_has_no_room_is_counted() {
     // occupies one of the slots.
     let (last, others): (Vec<_>, Vec<_>) =
         collector.spans().into_iter().partition(|span| span["attributes"]["http.target"] == "/last");
-    assert_eq!((last.len(), others.len()), (1, 1 + 8), "as many as there is room for");
+    assert_eq!((last.len(), others.len()), (1, 1 + 8), "only the spans that fit into the queue");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn sampled_flag_is_propagated_and_unchanged_by_internal_redirect() {
     assert_eq!(flags(&Request::get("/sampled").field("traceparent", &sent("00"))), "00");
     assert_eq!(flags(&Request::get("/sampled")), "00");
     assert_eq!(flags(&traced("/off")), "00");
-    assert_eq!(flags(&traced("/again")), "00", "the first location has the say");
+    assert_eq!(flags(&traced("/again")), "00", "the first location decides");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn fastcgi_application_gets_trace_parameter_that_client_cannot_forge() {
     for _ in 0..3 {
         let hit = server.fetch(&traced("/cached"));
         assert_eq!((hit.field("X-Cache"), hit.text()), (Some("HIT"), first.text()));
-        assert_ne!(hit.field("X-Id"), Some(&*id), "a hit has a span of its own");
+        assert_ne!(hit.field("X-Id"), Some(&*id), "a hit has its own span");
     }
     assert_eq!(origin.count(), 2);
 }
@@ -235,6 +235,6 @@ fn tracing_without_exporter_is_error_with_remedy() {
         let output = server.test_configuration();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains(expected), "{http}: {said}");
-        assert_eq!(said.matches("[emerg]").count(), 1, "told once: {said}");
+        assert_eq!(said.matches("[emerg]").count(), 1, "the error is reported once: {said}");
     }
 }

@@ -39,7 +39,7 @@ fn grpc_servers_get_trace_context_and_their_calls_are_spans() {
     writeln!(input, "{}", server.port).expect("the client reads");
     let told = line();
     drop(input);
-    assert!(python.wait().expect("it ends").success());
+    assert!(python.wait().expect("the client exits").success());
     let span = &collector.servers(1)[0];
     assert_eq!(told, format!("00-{TRACE}-{}-01", span["span"].as_str().expect("an id")));
     assert_eq!(span["parent"], PARENT);

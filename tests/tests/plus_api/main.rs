@@ -208,7 +208,7 @@ fn sessions_of_streams_are_counted_by_the_zones_of_their_servers() {
     assert_eq!(
         told.as_object().map(serde_json::Map::len),
         Some(4),
-        "a server without a zone has none: {told}"
+        "a server without a zone has no statistics: {told}"
     );
     let sessions = |passed: u64, refused: u64, failed: u64| json!({ "2xx": passed, "4xx": refused, "5xx": failed, "total": passed + refused + failed });
     assert_eq!((&told["passed"]["sessions"], &told["passed"]["sent"]), (&sessions(2, 0, 0), &json!(8)));
@@ -222,7 +222,7 @@ fn sessions_of_streams_are_counted_by_the_zones_of_their_servers() {
     );
     let tls = &told["secure"]["ssl"];
     assert_eq!((&tls["handshakes"], &tls["handshakes_failed"]), (&json!(1), &json!(1)), "{tls}");
-    assert!(told["passed"]["ssl"].is_null(), "no TLS was spoken there");
+    assert!(told["passed"]["ssl"].is_null(), "the port does not use TLS");
     let all: Value = serde_json::from_str(&server.get("/api/9/ssl").text()).expect("JSON");
     assert_eq!((&all["handshakes"], &all["handshakes_failed"]), (&json!(1), &json!(1)), "{all}");
     drop(waiting);
@@ -358,7 +358,7 @@ fn changes_that_make_no_sense_are_refused_by_their_codes() {
     let foreign = with_secret(foreign.field("Origin", "http://evil.test"));
     assert_eq!(site.server.fetch(&foreign).status, 403, "the request originates from a page of another site");
     let renamed = Request::get("/seen/9/nginx").host("evil.test");
-    assert_eq!(site.server.fetch(&renamed).status, 403, "by a name that is not the server's");
+    assert_eq!(site.server.fetch(&renamed).status, 403, "the host name is not one of the server");
     assert_eq!(site.answering(), (8, 0));
 }
 
@@ -420,7 +420,7 @@ fn state_file_preserves_servers_across_restarts() {
     let http =
         SITE.replace("server 127.0.0.1:@ONE@; server 127.0.0.1:@GONE@ down;", "state @DIR@/kept/shop.state;");
     let mut site = Site::start_in(&http, "kept");
-    assert_eq!(site.server.get("/").status, 502, "there are no servers yet");
+    assert_eq!(site.server.get("/").status, 502, "the state file has no servers yet");
     let servers = "9/http/upstreams/shop/servers";
     let body = format!("{{\"server\":\"{}\",\"max_conns\":7,\"slow_start\":\"0s\"}}", site.two);
     assert_eq!(site.send("POST", servers, &body).status, 201);

@@ -145,12 +145,12 @@ fn passwords_are_not_guessed_faster_than_people_type() {
     // The zone admits 20 further attempts per minute: on a slow machine one or two more are admitted before the
     // rejection.
     let refused = (0..40).find(|_| visitor.post("/wp-login.php", &form).status == 429);
-    assert!(refused.is_some(), "guessing goes on without end");
-    assert_eq!(visitor.get("/wp-login.php").status, 200, "the page itself is not counted");
+    assert!(refused.is_some(), "no attempt was rejected");
+    assert_eq!(visitor.get("/wp-login.php").status, 200, "requests for the log-in page are not counted");
     let call =
         Request::post("/xmlrpc.php", "<methodCall><methodName>demo.sayHello</methodName></methodCall>");
-    assert_ne!(server.fetch(&call).status, 429, "counted apart from the log-in page");
+    assert_ne!(server.fetch(&call).status, 429, "XML-RPC is counted separately");
     // Concurrently: on a slow machine, sequential requests would not exceed the rate.
     let answers = all_at_once(server.port, 100, &call);
-    assert!(answers.iter().any(|answer| answer.status == 429), "XML-RPC is a way to guess, too");
+    assert!(answers.iter().any(|answer| answer.status == 429), "XML-RPC is limited too");
 }

@@ -34,7 +34,11 @@ fn cookie_set_on_every_page_prevents_no_caching() {
         let request = browser(&server, &target(&server, names));
         let first = server.fetch(&request);
         assert_eq!(first.cache(), "MISS", "{names}");
-        assert_eq!(cookies(&first), names.split('/').collect::<Vec<_>>(), "who caused the fetch gets it");
+        assert_eq!(
+            cookies(&first),
+            names.split('/').collect::<Vec<_>>(),
+            "the visitor that caused the fetch gets its cookies"
+        );
         for _ in 0..2 {
             let hit = server.fetch(&request);
             assert_eq!((hit.cache(), hit.body == first.body), ("HIT", true), "{names}");
@@ -75,13 +79,13 @@ fn existing_cookie_is_preserved_and_other_cookies_create_no_variant() {
     let first = server.fetch(&with(&request, "cookie_notice_accepted=true; theme=dark"));
     assert_eq!(first.cache(), "MISS");
     assert!(first.text().starts_with("told: nothing "), "{}", first.text());
-    assert_eq!(cookies(&first), ["pll_language"], "a consent that was given is not taken back");
+    assert_eq!(cookies(&first), ["pll_language"], "the consent cookie is not reset");
     assert_eq!(server.fetch(&with(&request, "theme=light")).cache(), "HIT");
     let own = server.fetch(&with(&request, "PHPSESSID=1; cookie_notice_accepted=true"));
     assert_eq!(own.cache(), "BYPASS");
     assert_eq!(
         cookies(&own),
         ["cookie_notice_accepted", "pll_language"],
-        "a page of one's own is PHP's own answer"
+        "a page that is not shared keeps all cookies of PHP"
     );
 }

@@ -22,7 +22,7 @@ fn logged_in_user_gets_own_page_and_others_do_not() {
     assert_eq!((dashboard.status, dashboard.cache()), (200, "BYPASS"));
     assert!(dashboard.text().contains("Dashboard"));
     let stranger = page(&server, "/wp-admin/");
-    assert_eq!(stranger.status, 302, "a stranger is sent to the log-in page");
+    assert_eq!(stranger.status, 302, "anonymous visitors are redirected to the log-in page");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn the_log_in_page_is_never_cached() {
     let mut visitor = Visitor::new(server.port);
     visitor.get("/wp-login.php");
     page(&server, "/");
-    assert_eq!(visitor.get("/").cache(), "HIT", "the test cookie alone is nobody's");
+    assert_eq!(visitor.get("/").cache(), "HIT", "the test cookie does not identify a visitor");
     let refused = visitor.post("/wp-login.php", &[("log", "admin"), ("pwd", "wrong"), ("testcookie", "1")]);
     assert_eq!(refused.status, 200);
     assert!(!visitor.has_cookie("wordpress_logged_in_"));
@@ -74,7 +74,7 @@ fn a_visitor_may_comment_and_sees_the_comment() {
     assert_eq!(answer.status, 302, "{}", answer.text());
     assert!(visitor.has_cookie("comment_author_"));
     let own = visitor.get(&post);
-    assert_eq!(own.cache(), "BYPASS", "who has commented gets pages with their name in the form");
+    assert_eq!(own.cache(), "BYPASS", "visitors who have commented get pages with their name");
     assert!(own.text().contains(&words));
     // A URL that has not been requested: the response to a known visitor must not be stored as the shared page.
     let target = format!("{post}?again={}", server.port);
@@ -90,11 +90,11 @@ fn a_visitor_may_comment_and_sees_the_comment() {
         assert_eq!(stranger.cache(), status, "{target}");
         assert!(
             !stranger.text().contains("ada@example.org"),
-            "the form of a stranger knows nobody's address"
+            "the form of an anonymous visitor contains an address"
         );
         assert!(
             !stranger.text().contains("value=\"Ada Example\""),
-            "the form of a stranger knows nobody's name"
+            "the form of an anonymous visitor contains a name"
         );
     }
 }
@@ -128,7 +128,7 @@ fn permalinks_are_saved_without_a_script_in_them() {
     let mut admin = site.log_in(&server);
     let settings = admin.get("/wp-admin/options-permalink.php").text();
     assert!(settings.contains("permalink_structure"), "{settings}");
-    assert!(!settings.contains("/index.php/"), "WordPress offers links with the script in them");
+    assert!(!settings.contains("/index.php/"), "WordPress offers only permalinks with /index.php/");
 }
 
 /// Creates a post for one test; returns its id and its path.
@@ -200,7 +200,7 @@ fn commenter_without_cookie_sees_new_comment() {
     assert!(answer.all("Set-Cookie").all(|cookie| cookie.contains("Max-Age=0")), "{:?}", answer.text());
     let back = answer.field("Location").expect("a way back");
     let target = back.splitn(4, '/').nth(3).and_then(|rest| rest.split('#').next()).expect("a path");
-    assert_eq!(format!("/{target}"), post, "approved at once");
+    assert_eq!(format!("/{target}"), post, "the comment is approved immediately");
     let own = page(&server, &post);
     assert_eq!(own.cache(), "EXPIRED");
     assert!(own.text().contains(&words));

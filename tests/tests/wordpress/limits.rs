@@ -78,7 +78,7 @@ fn passwords_guessed_from_one_ipv6_network_are_counted_together() {
         server.fetch(&form.field("X-Real-IP", client)).status
     };
     let network = (0..21).map(|host| guess(&format!("2001:db8:a:b:{host:x}::1")));
-    assert_eq!(network.filter(|status| *status == 200).count(), 21, "the burst and one more");
+    assert_eq!(network.filter(|status| *status == 200).count(), 21, "the burst and one further request");
     assert_eq!(guess("2001:db8:a:b:ffff:1::2"), 429);
     assert_eq!(guess("2001:db8:a:c::1"), 200, "another network");
     assert_eq!(guess("192.0.2.1"), 200);
@@ -145,7 +145,7 @@ fn padding_hides_no_password_from_the_limit() {
     assert_ne!(
         send("/echo.php", 59_000, "192.0.2.1"),
         429,
-        "short enough to be searched: limited as a login"
+        "a body of this length is searched, so only the limit for logins applies"
     );
     assert_ne!(send("/echo.php", 70_000, "192.0.2.2"), 429, "another client");
 }

@@ -48,7 +48,7 @@ fn requests_of_disconnected_visitors_use_no_php_child() {
     drop(gone);
     let ended = || server.read("said.log").matches("no client is waiting").count();
     wait_for("the fetches to end", || ended() == 200 - children);
-    assert_eq!(php.count(), children, "what PHP was told it does");
+    assert_eq!(php.count(), children, "an abandoned request was sent to PHP");
     gate.open();
     assert_eq!(page(&server, "/next/").text(), "/next/");
     assert_eq!(php.count(), children + 1);

@@ -20,11 +20,11 @@ fn the_home_page_comes_from_the_cache_the_second_time() {
     let tag = page(&server, "/").field("ETag").expect("a tag").to_owned();
     let repeat = server.fetch(&browser(&server, "/").field("If-None-Match", &tag));
     assert_eq!((repeat.status, repeat.body.len()), (304, 0));
-    assert!(site.php_requests() > before, "PHP's log tells what reached it");
+    assert!(site.php_requests() > before, "the log of PHP contains the requests");
     assert_eq!(
         page(&server, "/?utm_source=letter&fbclid=abc").cache(),
         "HIT",
-        "tracking arguments are no page of their own"
+        "tracking arguments are not part of the key"
     );
 }
 
@@ -71,7 +71,7 @@ fn not_found_page_is_cached_briefly_despite_no_cache() {
     let (site, server) = start();
     let missing = page(&server, "/no-such-page-at-all/");
     assert_eq!((missing.status, missing.cache()), (404, "MISS"));
-    let said = missing.field("Cache-Control").expect("WordPress forbids to store it");
+    let said = missing.field("Cache-Control").expect("a `Cache-Control` of WordPress");
     assert!(said.contains("no-cache") && missing.text().contains("<html"), "WordPress's own 404 page");
     if !said.contains("private") {
         assert_eq!(page(&server, "/no-such-page-at-all/").cache(), "HIT");

@@ -71,7 +71,7 @@ fn what_must_not_be_cached_is_not() {
     let script = browser(&server, "/").field("X-Requested-With", "XMLHttpRequest");
     assert_eq!(server.fetch(&script).cache(), "BYPASS");
     let posted = Visitor::new(server.port).post("/", &[("a", "b")]);
-    assert_eq!(posted.status, 200, "shops post to the front page: POST /?wc-ajax=...");
+    assert_eq!(posted.status, 200, "POST to the front page is allowed, because shops use POST /?wc-ajax=...");
     assert_ne!(posted.cache(), "HIT");
 }
 
@@ -124,7 +124,7 @@ fn client_proxy_and_method_override_fields_do_not_affect_shared_page() {
     let text = server.fetch(&changing).text();
     assert!(
         text.contains("HTTP_X_HTTP_METHOD_OVERRIDE=DELETE"),
-        "WordPress's editor deletes like that: {text}"
+        "the editor of WordPress deletes with this field: {text}"
     );
 }
 

@@ -166,7 +166,11 @@ fn sites_of_a_network_in_folders_share_the_files_of_one_wordpress() {
     assert_eq!(slash.status, 301);
     assert!(slash.field("Location").is_some_and(|to| to.ends_with("/blog-2/wp-admin/")));
     let admin = page(&server, "/blog-2/wp-admin/");
-    assert_eq!((admin.status, admin.cache()), (302, "BYPASS"), "a stranger is sent to the log-in page");
+    assert_eq!(
+        (admin.status, admin.cache()),
+        (302, "BYPASS"),
+        "anonymous visitors are redirected to the log-in page"
+    );
     for closed in [
         format!("/blog-2/wp-content/uploads/{evil}"),
         "/blog-2/wp-config.php".to_owned(),

@@ -53,7 +53,7 @@ pub trait LimitTable {
     /// Creates an empty table of at most `bytes` bytes.
     fn new(bytes: u64) -> Self;
 
-    /// Changes the maximum size in bytes; evicts the oldest entries beyond it.
+    /// Changes the maximum size in bytes; evicts the least recently used entries beyond it.
     fn resize(&self, bytes: u64);
 }
 

@@ -5,10 +5,11 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
-/// Maximum number of admitted items (queries or challenge passes) that a table remembers; the oldest are evicted. They
-/// occupy some megabytes.
+/// Maximum number of admitted items (queries or challenge passes) that a table remembers; the least recently used are
+/// evicted. They occupy some megabytes.
 const ADMITTED: u64 = 65_536;
-/// Maximum number of clients that a table counts; the oldest are evicted. They occupy less than two megabytes.
+/// Maximum number of clients that a table counts; the least recently used are evicted. They occupy less than two
+/// megabytes.
 const CLIENTS: u64 = 16_384;
 
 /// Rate at which new items (queries or challenge passes) of one client are admitted.

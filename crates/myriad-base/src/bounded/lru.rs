@@ -51,7 +51,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         }
     }
 
-    /// Changes the maximum weight and evicts the oldest entries beyond it.
+    /// Changes the maximum weight and evicts the least recently used entries beyond it.
     pub fn set_max_weight(&mut self, most: u64) {
         self.most = most;
         self.make_room(0);
@@ -78,8 +78,9 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.slots[at as usize].entry.as_mut().map(|(_, value)| value)
     }
 
-    /// Inserts an entry as the most recently used. Replaces an entry of the same key and evicts the oldest entries as
-    /// necessary. Returns false if `weight` exceeds the maximum; an entry of the same key is removed even then.
+    /// Inserts an entry as the most recently used. Replaces an entry of the same key and evicts the least recently
+    /// used entries as necessary. Returns false if `weight` exceeds the maximum; an entry of the same key is removed even
+    /// then.
     pub fn insert(&mut self, key: K, value: V, weight: u32) -> bool {
         let hash = self.hasher.hash_one(&key);
         if let Some(at) = self.find_slot(hash, &key) {

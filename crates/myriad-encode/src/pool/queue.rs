@@ -46,8 +46,8 @@ pub(super) struct PoolState {
     pub(super) counters: PoolCounters,
     pub(super) stopping: bool,
     /// Set while the pool is paused: no job is accepted.
-    pub(super) resting: bool,
+    pub(super) paused: bool,
     /// Number of requests to collect freed memory blocks; each thread compares it with the last number that it has
     /// seen.
-    pub(super) take_ins: u64,
+    pub(super) collections: u64,
 }

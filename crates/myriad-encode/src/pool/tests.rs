@@ -188,7 +188,7 @@ fn pool_that_rests_drops_what_waits_and_what_comes_until_it_goes_on() {
     assert_eq!(pool.submit(2, || panic!("dropped")), SubmitResult::Queued);
     pool.set_paused(true);
     assert_eq!(pool.counters().waiting, 0);
-    assert_eq!(pool.submit(3, || panic!("not taken")), SubmitResult::Resting);
+    assert_eq!(pool.submit(3, || panic!("not taken")), SubmitResult::Paused);
     end.send(()).unwrap();
     pool.set_paused(false);
     let (ran, has_run) = channel();

@@ -12,8 +12,8 @@ use super::queue::{CompressionJob, PoolShared, PoolState};
 /// Runs jobs until the pool stops.
 pub(super) fn run(shared: &PoolShared, niceness: i32) {
     lower_priority(niceness);
-    let mut take_ins = 0;
-    while let Some((key, job)) = next(shared, &mut take_ins) {
+    let mut collections = 0;
+    while let Some((key, job)) = next(shared, &mut collections) {
         let before = thread_cpu();
         let succeeded = catch_unwind(AssertUnwindSafe(job)).is_ok();
         let spent = thread_cpu().saturating_sub(before);
@@ -30,14 +30,14 @@ pub(super) fn run(shared: &PoolShared, niceness: i32) {
 }
 
 /// Waits for a job that the budget allows; `None` once the pool is stopped.
-fn next(shared: &PoolShared, take_ins: &mut u64) -> Option<(u64, CompressionJob)> {
+fn next(shared: &PoolShared, collections: &mut u64) -> Option<(u64, CompressionJob)> {
     let mut state: MutexGuard<'_, PoolState> = shared.state.lock();
     loop {
         if state.stopping {
             return None;
         }
-        if state.take_ins != *take_ins {
-            *take_ins = state.take_ins;
+        if state.collections != *collections {
+            *collections = state.collections;
             MutexGuard::unlocked(&mut state, myriad_base::memory::collect_freed_blocks);
             continue;
         }

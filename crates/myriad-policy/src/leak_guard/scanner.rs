@@ -227,9 +227,20 @@ impl PatternSearch {
 /// words.
 fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
     let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    let begins_inside = start > 0 && is_word(start - 1) && is_word(start);
+    let begins_inside =
+        start > 0 && is_word(start - 1) && is_word(start) && !ends_with_escape(&text[..start]);
     let ends_inside = is_word(end) && is_word(end - 1);
     !begins_inside && !ends_inside
+}
+
+/// Returns whether a text ends with a percent-encoded byte or an escaped character of JSON, such as `%3D`, `\u0026` or `\n`.
+/// Its letters and digits are no part of the word that follows.
+fn ends_with_escape(text: &[u8]) -> bool {
+    let has_digits = |prefix: &[u8], count: usize| {
+        let escape = text.len().checked_sub(prefix.len() + count).map_or(&b""[..], |at| &text[at..]);
+        escape.strip_prefix(prefix).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    has_digits(b"%", 2) || has_digits(b"\\u", 4) || matches!(text, [.., b'\\', b'n' | b'r' | b't'])
 }
 
 /// Returns whether a field is about the response in general, so that a value in it is a coincidence, or not stored.
@@ -307,6 +318,18 @@ mod tests {
         let mut scanner = scanner(&["20260017"]);
         assert_eq!(position(&mut scanner, &[b"id=1202600179 id=2026001", b"8 x20260017x"]), None);
         assert_eq!(position(&mut scanner, &[b" 20260017;"]), Some(37));
+    }
+
+    #[test]
+    fn word_begins_after_an_encoded_character() {
+        for text in
+            ["%2Fout%3Fsid%3D20260017", "%3d20260017", "{\"url\":\"/?a\\u002620260017", "line\\n20260017"]
+        {
+            assert!(position(&mut scanner(&["20260017"]), &[text.as_bytes()]).is_some(), "{text}");
+        }
+        for text in ["3D20260017", "n20260017", "u002620260017", "%3G20260017"] {
+            assert_eq!(position(&mut scanner(&["20260017"]), &[text.as_bytes()]), None, "{text}");
+        }
     }
 
     #[test]

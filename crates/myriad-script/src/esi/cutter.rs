@@ -95,10 +95,10 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Creates the parser of a page with the ESI properties that its origin declared (`said`).
-    pub fn new(said: &EsiDeclaration, limits: EsiLimits) -> Self {
+    /// Creates the parser of a page with the ESI properties that its origin declared.
+    pub fn new(declaration: &EsiDeclaration, limits: EsiLimits) -> Self {
         Self {
-            token: said.token.clone(),
+            token: declaration.token.clone(),
             limits,
             mode: CutterMode::Outside,
             in_comment: false,
@@ -225,9 +225,9 @@ impl Cutter {
     /// Returns whether a well-formed tag is markup in the current state. It must contain the token of the page, if
     /// there is one.
     fn is_markup(&self, tag: &EsiTag<'_>) -> bool {
-        let bears =
+        let has_token =
             self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
-        bears
+        has_token
             && match self.mode {
                 CutterMode::Inside(_) => tag.closes && tag.name == EsiTagName::Include,
                 CutterMode::Dropping(name) => tag.closes && tag.name == name,

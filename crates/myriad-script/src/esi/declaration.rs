@@ -1,6 +1,7 @@
 //! Properties of the ESI markup in a response, as declared by its origin in header fields.
 
-/// Maximum length of an ESI token and of the name of a query argument in `X-Myriad-ESI`, in bytes.
+/// Maximum length in bytes of a token, of the word of `compared`, and of the name of a query argument in
+/// `X-Myriad-ESI`.
 const LONGEST: usize = 64;
 /// Minimum length of an ESI token in `X-Myriad-ESI`, in bytes. A shorter token could be guessed.
 const SHORTEST_TOKEN: usize = 8;
@@ -67,9 +68,9 @@ impl EsiDeclaration {
     }
 }
 
-/// Returns the reason in `X-Myriad-ESI` why known visitors may not get the page, or why it must be compared: `why="TEXT"`,
-/// without commas, cut to [`LONGEST_REASON`] bytes; `None` if it is absent or empty. Quotation marks, backslashes and bytes
-/// outside of printable ASCII become `_`.
+/// Returns the reason in `X-Myriad-ESI` why known visitors may not get the page, or why it must be compared:
+/// `why="TEXT"`, without commas, cut to [`LONGEST_REASON`] bytes; `None` if it is absent or empty. Quotation marks,
+/// backslashes and bytes outside of printable ASCII become `_`.
 pub fn reason<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     let text = words(own).find_map(|word| {
         let (name, value) = word.split_at_checked(4)?;
@@ -96,10 +97,10 @@ fn equals_ignoring_case(word: &[u8], name: &[u8]) -> bool {
 }
 
 /// Returns whether a word is `content="ESI/1.0"`, possibly among other values (Edge Architecture Specification section
-/// 2.3).
+/// 2.2.4).
 fn is_content(word: &[u8]) -> bool {
     let Some((name, value)) = word.split_at_checked(8) else { return false };
-    // After a semicolon follows the name of the target surrogate.
+    // After a semicolon follows the name of the target surrogate (section 2.3).
     let value = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
     equals_ignoring_case(name, b"content=")

@@ -41,8 +41,8 @@ fn formatted(
     offset: ZoneOffset<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), FunctionError> {
-    // A conversion produces at least half of its length, so a longer format is rejected without formatting.
-    if format.len() > 2 * LONGEST {
+    // A conversion produces at least a third of its length (`%Eu`), so a longer format is rejected without formatting.
+    if format.len() > 3 * LONGEST {
         return Err(FunctionError::new("the time is longer than 255 bytes"));
     }
     let start = out.len();
@@ -92,6 +92,7 @@ mod tests {
         let shown = |format: &str| shown_in(&Function::of_varying(gmt), &[format], &around);
         assert_eq!(shown(&"%Y".repeat(63)).len(), 252);
         assert_eq!(shown(&"%Y".repeat(64)), "!the time is longer than 255 bytes");
+        assert_eq!(shown(&"%Eu".repeat(255)), "4".repeat(255));
         assert_eq!(shown(&"%%".repeat(4000)), "!the time is longer than 255 bytes");
     }
 }

@@ -26,8 +26,8 @@ const NO_CLIENT: &[u8] = b"PROXY UNKNOWN\r\n";
 
 impl WorkerStreams {
     /// Starts the configured health checks of groups, unless another worker has started them. Changes of health are
-    /// passed to `tell`. Groups without a check discard earlier results.
-    pub fn begin_checks(self: &Rc<Self>, tell: &HealthLogger) {
+    /// passed to `log_health`. Groups without a check discard earlier results.
+    pub fn begin_checks(self: &Rc<Self>, log_health: &HealthLogger) {
         for group in self.runtime.groups.values() {
             let servers = self.runtime.servers.iter().enumerate();
             let own: Vec<_> =
@@ -39,7 +39,7 @@ impl WorkerStreams {
             }
             for (rules, (server, _)) in rules.into_iter().zip(own) {
                 let probe = StreamProbe { streams: Rc::downgrade(self), server };
-                group.group.check(rules, Rc::new(probe), tell);
+                group.group.check(rules, Rc::new(probe), log_health);
             }
         }
     }

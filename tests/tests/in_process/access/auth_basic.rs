@@ -91,7 +91,7 @@ fn realm_of_variables_may_ask_for_nothing() {
     let exchange = closed.exchange("/", None);
     let identifies =
         |exchange: &Exchange| exchange.request.place().entry.gate.as_ref().expect("a gate").identifies();
-    assert!(!identifies(&exchange), "it may be off for some");
+    assert!(!identifies(&exchange), "the realm may evaluate to `off`");
     let exchange = ProtectedSite::new("named", RULES).exchange("/", None);
     assert!(identifies(&exchange));
 }
@@ -113,9 +113,13 @@ fn unreadable_password_file_admits_no_client() {
     let rules = "auth_basic x; auth_basic_user_file $arg_file;";
     let closed = ProtectedSite::new("missing", rules);
     assert_eq!(closed.ask("/?file=users", PLAIN).result, GateResult::Admitted);
-    assert_eq!(closed.ask("/?file=nothing", PLAIN).result, GateResult::out(403), "as nginx does");
+    assert_eq!(
+        closed.ask("/?file=nothing", PLAIN).result,
+        GateResult::out(403),
+        "a missing file, as in nginx"
+    );
     assert_eq!(closed.ask("/?file=.", PLAIN).result, GateResult::out(500), "a folder");
-    assert_eq!(closed.ask("/?file=users\0", PLAIN).result, GateResult::out(500), "no name of a file");
+    assert_eq!(closed.ask("/?file=users\0", PLAIN).result, GateResult::out(500), "not a file name");
 }
 
 #[test]

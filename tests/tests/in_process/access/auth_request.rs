@@ -27,7 +27,7 @@ fn only_the_two_statuses_of_refusal_keep_out_by_themselves() {
         assert_eq!(
             came(&format!("return {status} /x;")),
             GateResult::out(500),
-            "{status} is an error of the site"
+            "{status} counts as an error of the subrequest"
         );
     }
 }
@@ -48,11 +48,7 @@ fn subrequest_of_a_subrequest_is_not_asked_again() {
     let site = site("return 403;");
     let mut parent = site.exchange("/", &[]);
     let mut child = parent.child(b"/", b"").expect("the first subrequest");
-    assert_eq!(
-        ask(&mut child).result,
-        GateResult::Admitted,
-        "access is judged for the request that it belongs to"
-    );
+    assert_eq!(ask(&mut child).result, GateResult::Admitted, "access is checked only for the parent request");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn country_is_looked_up_for_client_or_address_from_trusted_proxy() {
     assert_eq!(shown(http, &folder, text, &[]), "GB GBR United Kingdom");
     assert_eq!(shown(http, &folder, text, &[("X-Forwarded-For", "8.8.8.8")]), "  ");
     assert_eq!(shown(http, &folder, text, &[("X-Forwarded-For", "2001:db8::1")]), "  ");
-    assert_eq!(shown("", &folder, text, &[]), "  ", "as with nginx, the variables are always there");
+    assert_eq!(shown("", &folder, text, &[]), "  ", "the variables exist without a database, as in nginx");
 }
 
 #[test]

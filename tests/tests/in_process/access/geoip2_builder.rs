@@ -19,7 +19,7 @@ pub(super) enum TestValue {
 
 /// Writes the control bytes of a value: its type and size.
 fn begin(out: &mut Vec<u8>, kind: u8, size: usize) {
-    assert!(size < 29, "values of tests are short");
+    assert!(size < 29, "larger values need another size encoding");
     if kind < 8 {
         out.push(kind << 5 | size as u8);
     } else {

@@ -38,11 +38,7 @@ fn what_is_held_outlives_the_request_in_its_subrequests() {
     let (mut parent, _) = asked(&site, "/?key=a");
     let mut child = parent.child(b"/", b"key=a").expect("the first subrequest");
     drop(parent);
-    assert_eq!(
-        ask(&mut child).result,
-        GateResult::Admitted,
-        "it was counted with the request that it belongs to"
-    );
+    assert_eq!(ask(&mut child).result, GateResult::Admitted, "a subrequest is counted with its parent");
     assert_eq!(asked(&site, "/?key=a").1, GateResult::out(503));
     drop(child);
     assert_eq!(asked(&site, "/?key=a").1, GateResult::Admitted);
@@ -56,7 +52,7 @@ fn full_zone_gives_back_what_the_other_zones_had_counted() {
     assert_eq!(came, GateResult::Admitted);
     let (_refused, came) = asked(&site, "/?a=1&b=1");
     assert_eq!(came, GateResult::out(503));
-    assert_eq!(asked(&site, "/?a=1").1, GateResult::Admitted, "the refused request counts nowhere");
+    assert_eq!(asked(&site, "/?a=1").1, GateResult::Admitted, "a rejected request is counted in no zone");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn request_is_asked_once_wherever_it_is_redirected_to() {
     assert_eq!(ask(&mut exchange).result, GateResult::Admitted);
     assert_eq!(ask(&mut exchange).result, GateResult::Admitted);
     let mut child = exchange.child(b"/", b"key=a").expect("the first subrequest");
-    assert_eq!(ask(&mut child).result, GateResult::Admitted, "a subrequest shares what was found out");
+    assert_eq!(ask(&mut child).result, GateResult::Admitted, "a subrequest shares the result of its parent");
     assert_eq!(ask(&mut site.exchange("/?key=a", &[])).result, GateResult::out(503));
 }
 

@@ -8,7 +8,7 @@ use myriad_serve::testing::TestSite;
 fn changed(directives: &str, fields: &[(&str, &str)]) -> Box<Exchange> {
     let site = TestSite::new("", &format!("location / {{ {directives} }}"));
     let mut exchange = site.exchange("/", fields);
-    assert!(ask(&mut exchange).result == GateResult::Admitted, "everybody may come in");
+    assert!(ask(&mut exchange).result == GateResult::Admitted, "all clients are admitted");
     exchange
 }
 

@@ -17,7 +17,7 @@ use myriad_upstream::{ErrorKind, OriginResponse, PeerAddress};
 /// Returns a request that has reached a location with an origin.
 fn begun(site: &TestSite, target: &str) -> Box<Exchange> {
     let mut exchange = site.exchange(target, &[]);
-    assert!(immediate_answer(&mut exchange).is_none(), "{target} came to no origin");
+    assert!(immediate_answer(&mut exchange).is_none(), "{target} was answered without an origin");
     exchange
 }
 
@@ -86,7 +86,7 @@ fn part_of_a_page_does_not_wait_for_the_page_around_it() {
     let mut part = page.child(b"/part", b"").expect("a subrequest");
     assert!(immediate_answer(&mut part).is_none());
     assert!(block_on(admit_to_origin(&mut part, true)).is_ok());
-    assert!(asked(&site, "/").is_err(), "others find the slot taken");
+    assert!(asked(&site, "/").is_err(), "the slot is not available for other requests");
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn mirrored_request_comes_last_and_takes_a_slot_of_its_own() {
     let mut permit = Some(permit);
     let came = block_on(poll_fn(|cx| {
         if permit.is_some() {
-            assert!(waiting.as_mut().poll(cx).is_pending(), "the page that it mirrors has the slot");
+            assert!(waiting.as_mut().poll(cx).is_pending(), "the request of the mirrored page has the slot");
             assert!(asking.as_mut().poll(cx).is_pending());
             let Poll::Ready(Err(error)) = waiting.as_mut().poll(cx) else {
-                panic!("a visitor needs the place")
+                panic!("the background request must yield to a visitor")
             };
             assert_eq!(error.kind(), &ErrorKind::NotSent(503));
             permit = None;
@@ -118,7 +118,7 @@ fn mirrored_request_comes_last_and_takes_a_slot_of_its_own() {
         asking.as_mut().poll(cx)
     }));
     drop(came.expect("the slot"));
-    assert!(block_on(admit_to_origin(&mut second, true)).is_ok(), "there is room again");
+    assert!(block_on(admit_to_origin(&mut second, true)).is_ok(), "a slot is available again");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn slot_is_free_when_the_last_byte_of_the_answer_has_come() {
     assert!(asked(&site, "/").is_err());
     let piece = block_on(poll_fn(|cx| response.body.as_mut().poll_data(cx)));
     assert!(matches!(piece, Some(Ok(piece)) if &piece[..] == b"page"));
-    assert!(asked(&site, "/").is_ok(), "though nobody has asked for more");
+    assert!(asked(&site, "/").is_ok(), "the slot is released without another read");
 }
 
 #[test]
@@ -191,10 +191,10 @@ fn limit_of_requests_under_way_counts_while_the_origin_is_asked() {
     let refused = block_on(admit_to_origin(&mut second, true)).err().expect("one at once");
     assert_eq!(refused.kind(), &ErrorKind::Limited(429));
     assert!(block_on(admit_to_origin(&mut begun(&site, "/?who=b"), true)).is_ok());
-    assert!(block_on(admit_to_origin(&mut second, false)).is_ok(), "a refresh counts against nobody");
+    assert!(block_on(admit_to_origin(&mut second, false)).is_ok(), "a refresh is not counted");
     let mut part = exchange.child(b"/part", b"who=a").expect("a subrequest");
     assert!(immediate_answer(&mut part).is_none());
-    assert!(block_on(admit_to_origin(&mut part, true)).is_ok(), "it was counted with its page");
+    assert!(block_on(admit_to_origin(&mut part, true)).is_ok(), "a subrequest is counted with its page");
     drop(permit);
     assert!(block_on(admit_to_origin(&mut second, true)).is_ok());
 }

@@ -27,7 +27,7 @@ pub(super) struct GateRun {
 
 /// Runs the gate of the exchange's location.
 pub(super) fn ask(exchange: &mut Exchange) -> GateRun {
-    let gate = exchange.request.place().entry.gate.clone().expect("the place has a gate");
+    let gate = exchange.request.place().entry.gate.clone().expect("the location has a gate");
     finish(exchange, |exchange| myriad_access::begin(exchange, &gate))
 }
 
@@ -47,7 +47,7 @@ pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) 
                 let lines = exchange.request.errors.carried.take().map(|carried| carried.lines);
                 GateResult::Rejected(status, String::from_utf8(lines.unwrap_or_default()).expect("text"))
             }
-            _ => panic!("a gate lets in or keeps out"),
+            _ => panic!("a gate admits or rejects"),
         };
         return GateRun { result: came, waits };
     }

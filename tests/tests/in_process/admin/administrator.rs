@@ -107,7 +107,7 @@ fn list_stops_when_reader_needs_no_more() {
         received += 1;
         received > 1
     });
-    assert_eq!(received, 2, "the first page, and the end");
+    assert_eq!(received, 2, "the list stops after the first page and the end");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn page_is_shown_by_its_url_and_by_its_key() {
         let replies = asked(&administrator, &AdminRequest::Page(request));
         keys(&replies).join(" ")
     };
-    assert_eq!(shown("http://a.test/a"), "/a", "not that of its query");
+    assert_eq!(shown("http://a.test/a"), "/a", "pages with a query are not included");
     assert_eq!(shown("http://a.test/a?b"), "/a?b");
     assert_eq!(shown("/c"), "/c");
     assert_eq!(shown("http://d.test/a"), "");

@@ -36,7 +36,7 @@ fn read(text: &str, form: MetricsFormat) -> HashMap<String, f64> {
         if let Some(head) = line.strip_prefix("# TYPE ") {
             let (name, kind) = head.split_once(' ').expect("a kind");
             assert!(matches!(kind, "counter" | "gauge" | "histogram"), "{line}");
-            assert!(kinds.insert(name.to_owned()), "a family stands once: {name}");
+            assert!(kinds.insert(name.to_owned()), "duplicate family: {name}");
             family = if form == MetricsFormat::OpenMetrics && kind == "counter" {
                 format!("{name}_total")
             } else {
@@ -49,7 +49,7 @@ fn read(text: &str, form: MetricsFormat) -> HashMap<String, f64> {
                 || name.strip_prefix(&family).is_some_and(|end| matches!(end, "_bucket" | "_sum" | "_count"));
             assert!(is_of, "{line} within {family}");
             let value: f64 = value.parse().expect("a number");
-            assert!(values.insert(series.to_owned(), value).is_none(), "a series stands once: {series}");
+            assert!(values.insert(series.to_owned(), value).is_none(), "duplicate series: {series}");
         }
     }
     assert_eq!(text.ends_with("# EOF\n"), form == MetricsFormat::OpenMetrics);

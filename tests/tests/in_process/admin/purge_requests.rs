@@ -36,7 +36,7 @@ fn purge_removes_page_of_its_url_once() {
     assert_eq!((purged.status, result(&purged)), (200, Some("url; count=1")));
     assert!(purged.text.contains("<p>Key: /a?b</p>"), "{}", purged.text);
     assert!(!is_stored(&zone, "/a?b") && is_stored(&zone, "/a"));
-    assert_eq!(local(&site, "PURGE /a?b", &[]).status, 412, "nothing is there any more");
+    assert_eq!(local(&site, "PURGE /a?b", &[]).status, 412, "the page has been purged already");
 }
 
 #[test]
@@ -134,11 +134,15 @@ fn unauthorized_clients_may_not_purge() {
     let (loopback, zone) = site("proxy_cache_purge PURGE;");
     store(&zone, "/a", ("localhost", "/a"), "");
     let passed_on = local(&loopback, "PURGE /a", &[("X-Forwarded-For", "192.0.2.1")]);
-    assert_eq!(passed_on.status, 403, "it came through a proxy");
+    assert_eq!(passed_on.status, 403, "a proxy on the same machine is not trusted by default");
     let (elsewhere, _) = site("proxy_cache_purge PURGE from 192.0.2.0/24;");
     assert_eq!(local(&elsewhere, "PURGE /a", &[]).status, 403);
     let (named, _) = site("proxy_cache_purge PURGE from 127.0.0.0/8;");
-    assert_eq!(local(&named, "PURGE /a", &[("X-Forwarded-For", "192.0.2.1")]).status, 412, "it may");
+    assert_eq!(
+        local(&named, "PURGE /a", &[("X-Forwarded-For", "192.0.2.1")]).status,
+        412,
+        "an explicit address is trusted"
+    );
     assert!(is_stored(&zone, "/a"));
 }
 
@@ -156,7 +160,7 @@ fn page_of_another_site_may_not_have_a_browser_purge() {
         assert_eq!(local(&site, "PURGE /a", &[field]).status, 403, "{field:?}");
     }
     let rebound = send_request(&site, "PURGE /a", &[("Host", "evil.test"), ("Origin", "http://evil.test")]);
-    assert_eq!(rebound.status, 403, "a name that leads here from elsewhere");
+    assert_eq!(rebound.status, 403, "a foreign host name that resolves to this server (DNS rebinding)");
     let own = [("Sec-Fetch-Site", "same-origin"), ("Origin", "http://localhost")];
     assert_eq!(local(&site, "PURGE /a", &own).status, 200);
 }
@@ -171,9 +175,17 @@ fn link_on_another_site_purges_nothing() {
     let status = |line: &str, fields: &[(&str, &str)]| send_request(&site, line, fields).status;
     assert_eq!(status("GET /key?k=x", &[("Host", "own.test"), ("Referer", "http://evil.test/")]), 403);
     assert_eq!(status("GET /key?k=x", &[("Host", "own.test"), ("Referer", "http://own.test/p")]), 404);
-    assert_eq!(status("GET /key?k=x", &[("Host", "evil.test")]), 403, "any key, by a name of somebody's");
+    assert_eq!(
+        status("GET /key?k=x", &[("Host", "evil.test")]),
+        403,
+        "arbitrary keys are refused for unknown host names"
+    );
     assert_eq!(status("GET /url", &[("Host", "evil.test")]), 404, "a URL of that name has no pages");
-    assert_eq!(status("DELETE /key?k=x", &[("Host", "evil.test")]), 404, "no link has a browser send it");
+    assert_eq!(
+        status("DELETE /key?k=x", &[("Host", "evil.test")]),
+        404,
+        "a link cannot make a browser send DELETE"
+    );
 }
 
 #[test]

@@ -106,9 +106,17 @@ fn filters_count_by_texts_in_groups() {
     }
     let status = get(&site, "/status");
     let filters = &status["filterZones"];
-    assert_eq!(filters["of::a.test"]["x"]["requestCounter"], json!(2), "the second line counts nothing");
+    assert_eq!(
+        filters["of::a.test"]["x"]["requestCounter"],
+        json!(2),
+        "the duplicate directive counts nothing"
+    );
     assert_eq!(filters["all::*"]["x"]["requestCounter"], json!(2));
-    assert_eq!(filters["all::*"]["k"]["requestCounter"], json!(1), "that of http counts everywhere");
+    assert_eq!(
+        filters["all::*"]["k"]["requestCounter"],
+        json!(1),
+        "the directive of `http` also applies to levels with their own"
+    );
     assert_eq!(filters["of::a.test"]["%22%3Cb%3E"]["requestCounter"], json!(1));
     assert_eq!(status["serverZones"]["k"]["requestCounter"], json!(1));
     assert_eq!(status["serverZones"]["a.test"]["requestCounter"], json!(6));
@@ -160,7 +168,7 @@ fn prometheus_gets_each_metric_in_one_piece_and_labels_that_hold_nothing_else() 
     let mut seen: Vec<&str> = Vec::new();
     for line in text.lines().filter(|line| line.starts_with("# TYPE")) {
         let name = line.split(' ').nth(2).expect("a name");
-        assert!(!seen.contains(&name), "{name} stands twice");
+        assert!(!seen.contains(&name), "{name} occurs twice");
         seen.push(name);
     }
 }

@@ -15,7 +15,7 @@ fn http(inside: &str) -> HttpConf {
     let path = Path::new("/conf/nginx.conf");
     let loader = MemoryLoader::with(path, format!("http {{ {inside} }}"));
     let parsed = registry().parse(&loader, path, b"");
-    build(&parsed, registry()).expect("a sound configuration").http.expect("a block")
+    build(&parsed, registry()).expect("a valid configuration").http.expect("a block")
 }
 
 /// Returns the settings of a location with these directives.
@@ -128,5 +128,9 @@ fn shared_fetch_headers_are_inherited_and_replaced_as_list() {
     let keyed = inside("cache_key_field Accept-Language en de;", "");
     assert_eq!(texts(&keyed.keyed[0].values), ["en", "de"]);
     let replaced = inside("cache_key_field Accept-Language;", "cache_key_cookie currency EUR;");
-    assert_eq!((replaced.keyed.len(), replaced.keyed[0].cookie), (1, true), "they are one list");
+    assert_eq!(
+        (replaced.keyed.len(), replaced.keyed[0].cookie),
+        (1, true),
+        "both directives add to one list"
+    );
 }

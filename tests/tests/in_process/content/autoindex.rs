@@ -44,7 +44,11 @@ fn function_that_is_called_is_a_name_or_the_request_is_refused() {
     // Of several arguments `callback`, the first is used and checked.
     assert_eq!(status("?callback=alert(1)&callback=a"), 400);
     assert!(listed("first", &[], "jsonp", "?callback=a&callback=b").text.contains("\na("));
-    assert_eq!(listed("none", &[], "json", "?callback=alert(1)").status, 200, "nothing is called");
+    assert_eq!(
+        listed("none", &[], "json", "?callback=alert(1)").status,
+        200,
+        "without JSONP, `callback` is ignored"
+    );
 }
 
 #[test]
@@ -55,7 +59,7 @@ fn folder_without_index_is_listed_for_get_and_head_only() {
     let site = TestSite::in_folder(&folder.0, "root .;", rules);
     let status = |line: &str| send_request(&site, line, &[]).status;
     assert_eq!((status("GET /"), status("HEAD /")), (200, 200));
-    assert_eq!(status("POST /"), 403, "as in nginx, whose list is for GET and HEAD");
+    assert_eq!(status("POST /"), 403, "only GET and HEAD are supported, as in nginx");
     assert_eq!(status("DELETE /"), 405);
     assert_eq!((status("GET /closed/"), status("GET /none/")), (403, 404));
     folder.write("index.html", "index");

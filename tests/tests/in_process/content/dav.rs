@@ -47,7 +47,11 @@ fn file_is_written_replaced_and_deleted_and_each_time_seen_at_once() {
     assert_eq!(send_request(&site, "GET /a%20b.txt", &[]).text, "two");
     assert_eq!(status(&site, "DELETE /a%20b.txt", &[]), 204);
     assert_eq!(status(&site, "GET /a%20b.txt", &[]), 404);
-    assert_eq!(std::fs::read_dir(folder.0.join("html")).expect("the root").count(), 0, "no draft is left");
+    assert_eq!(
+        std::fs::read_dir(folder.0.join("html")).expect("the root").count(),
+        0,
+        "no temporary file is left"
+    );
 }
 
 #[test]
@@ -63,7 +67,7 @@ fn what_cannot_be_written_is_refused() {
     let mode = |path: &str| std::fs::metadata(folder.0.join(path)).expect("it").permissions().mode() & 0o777;
     assert_eq!((mode("html/full/a/b/c"), mode("html/full/a")), (0o644, 0o755));
     let deep = format!("/full/{}c", "d/".repeat(40));
-    assert_eq!(put(&site, &deep, "x", &[]).status, 409, "more folders than one file may have made");
+    assert_eq!(put(&site, &deep, "x", &[]).status, 409, "more missing folders than the limit");
     assert_eq!(status(&site, "PROPFIND /there/", &[]), 405);
 }
 
@@ -94,7 +98,7 @@ fn folder_is_deleted_whole_and_by_its_own_name_alone() {
     assert_eq!(status(&site, "DELETE /a/", &[("Depth", "infinity")]), 204);
     assert!(!folder.0.join("html/a").exists() && folder.0.join("outside.txt").exists());
     assert_eq!(status(&site, "DELETE /a/", &[]), 404);
-    assert_eq!(status(&site, "DELETE /", &[]), 403, "the root is the configuration's");
+    assert_eq!(status(&site, "DELETE /", &[]), 403, "the root cannot be deleted");
     std::fs::create_dir_all(folder.0.join("html/min/a")).expect("folders");
     folder.write("html/min/a/b", "x");
     assert_eq!(status(&site, "DELETE /min/a/", &[]), 409);
@@ -170,7 +174,11 @@ fn destination_stays_below_the_root_and_out_of_its_source() {
     assert_eq!(copy(&site, "COPY /in/", "/in/d/e/"), 403);
     assert_eq!(copy(&site, "MOVE /in/d/", "/in/"), 403);
     assert_eq!(copy(&site, "MOVE /in/", "/"), 403);
-    assert_eq!(copy(&site, "COPY /i/f", "/f"), 400, "an alias is its location's alone");
+    assert_eq!(
+        copy(&site, "COPY /i/f", "/f"),
+        400,
+        "with `alias`, the destination must be in the same location"
+    );
     assert_eq!(copy(&site, "COPY /i/f", "/i/g"), 204);
     assert!(folder.0.join("html/in/g").exists());
     let names: Vec<_> =
@@ -197,7 +205,7 @@ fn symlinks_in_dav_paths_obey_disable_symlinks() {
     assert_eq!(copy(&site, "MOVE /f", "/link/a"), 409);
     assert_eq!(copy(&site, "COPY /alias", "/shown"), 403);
     assert_eq!(std::fs::read_dir(folder.0.join("out")).expect("it").count(), 1);
-    assert_eq!(put(&site, "/alias", "new", &[]).status, 204, "the link goes, not what it leads to");
+    assert_eq!(put(&site, "/alias", "new", &[]).status, 204, "the link is replaced, not its target");
     assert_eq!(std::fs::read(folder.0.join("out/secret")).expect("it"), b"secret");
     assert_eq!(put(&site, "/free/a", "x", &[]).status, 201);
     assert!(folder.0.join("out/a").exists());
@@ -244,7 +252,7 @@ const LOCK: &str = "<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><l
 /// Returns the token in a response to LOCK.
 fn token(answer: &PhaseResult) -> String {
     let (_, rest) = answer.text.split_once("<D:locktoken><D:href>").expect("a token");
-    rest.split_once('<').expect("its end").0.to_owned()
+    rest.split_once('<').expect("the end of the token").0.to_owned()
 }
 
 #[test]
@@ -299,7 +307,7 @@ fn answer_to_a_long_list_of_properties_is_bounded() {
     assert_eq!(propfind("0", &space).status, 207);
     assert_eq!(propfind("1", &space.repeat(2)).status, 207);
     assert_eq!(propfind("1", &space.repeat(4)).status, 507);
-    assert_eq!(propfind("0", &space.repeat(5)).status, 400, "a namespace that is said 256 times");
+    assert_eq!(propfind("0", &space.repeat(5)).status, 400, "a namespace of more than 256 bytes");
 }
 
 #[test]
@@ -312,7 +320,7 @@ fn locked_resource_is_changed_only_with_its_lock_token() {
     let token = token(&locked);
     let (held, other) = (format!("(<{token}>)"), "(<urn:uuid:other>)");
     assert_eq!(sent(&site, "LOCK", "/dir/a.txt", LOCK, &[]).status, 423);
-    assert_eq!(sent(&site, "LOCK", "/dir/", LOCK, &[]).status, 423, "what is in it is locked");
+    assert_eq!(sent(&site, "LOCK", "/dir/", LOCK, &[]).status, 423, "the folder contains a locked file");
     assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
     assert_eq!(put(&site, "/dir/a.txt", "x", &[("If", other)]).status, 423);
     assert_eq!(put(&site, "/dir/b.txt", "x", &[]).status, 201);
@@ -349,7 +357,7 @@ fn lock_stays_where_its_holder_fails_to_delete_or_to_move() {
     assert_eq!(status(&site, "MOVE /dir/a.txt", &without_overwrite), 412);
     assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
     assert_eq!(status(&site, "MOVE /dir/a.txt", &without_overwrite[..2]), 204);
-    assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 201, "nothing is locked where nothing is");
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 201, "the lock ended with the file");
 }
 
 #[test]

@@ -37,7 +37,11 @@ fn names_are_text_in_a_page_and_not_markup() {
 fn query_of_client_sets_sort_order_only() {
     let page = listed("order", &["b", "aaa"], "", "?C=S&O=D");
     assert_eq!(names(&page), ["inner", "aaa", "b"]);
-    assert!(page.text.contains("<a href=\"inner/?C=S&amp;O=D\""), "folders keep it: {}", page.text);
+    assert!(
+        page.text.contains("<a href=\"inner/?C=S&amp;O=D\""),
+        "links to folders keep the order: {}",
+        page.text
+    );
     assert!(page.text.contains("<a href=\"../?C=S&amp;O=D\""), "{}", page.text);
     let usual = listed("order-usual", &["b", "aaa"], "", "?C=N&O=%22%3E");
     assert_eq!(names(&usual), ["inner", "aaa", "b"]);
@@ -74,8 +78,11 @@ fn header_and_footer_are_files_or_answers() {
     let site = TestSite::in_folder(&folder.0, "root .; fancyindex on;", &rules);
     let text = send_request(&site, "GET /", &[]).text;
     assert!(text.starts_with("<p>local</p><table"), "{text}");
-    assert!(text.ends_with("</body>\n</html>\n"), "what is not there leaves the page its own: {text}");
-    assert!(!text.contains("Parent"), "nothing is above the root: {text}");
+    assert!(
+        text.ends_with("</body>\n</html>\n"),
+        "if the footer cannot be loaded, the default footer is sent: {text}"
+    );
+    assert!(!text.contains("Parent"), "the root has no parent link: {text}");
 }
 
 #[test]
@@ -89,7 +96,7 @@ fn fancyindex_goes_before_autoindex_and_after_an_index() {
     let folder = TestFolder::new("fancyindex-both");
     let site = TestSite::in_folder(&folder.0, "root .; autoindex on; fancyindex on;", "");
     assert!(send_request(&site, "GET /", &[]).text.contains("id=\"list\""));
-    assert_eq!(send_request(&site, "POST /", &[]).status, 403, "lists are for GET and HEAD");
+    assert_eq!(send_request(&site, "POST /", &[]).status, 403, "only GET and HEAD are supported");
     folder.write("index.html", "index");
     assert_eq!(send_request(&site, "GET /", &[]).text, "index");
 }

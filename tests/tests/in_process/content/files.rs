@@ -93,6 +93,6 @@ fn purge_of_a_file_is_for_the_zones_of_its_server() {
     assert_eq!(
         send_request(&site, "DELETE /without/", &[("Host", "localhost")]).status,
         404,
-        "the index is sought"
+        "the index file is looked up"
     );
 }

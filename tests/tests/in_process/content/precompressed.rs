@@ -78,7 +78,11 @@ fn gzip_static_always_sends_copy_to_every_client() {
         PrecompressedSite::new("always", &["a.txt", "a.txt.gz"], "gzip_static always; gzip_vary on;");
     assert_eq!(packed.sent("/a.txt", "identity").1, "a.txt.gz");
     let answer = packed.answer("/a.txt", "br");
-    assert_eq!((answer.coding, answer.varies_by_encoding), (Coding::Gzip, false), "nobody gets another");
+    assert_eq!(
+        (answer.coding, answer.varies_by_encoding),
+        (Coding::Gzip, false),
+        "all clients get the same representation"
+    );
 }
 
 #[test]
@@ -109,5 +113,5 @@ fn vary_is_sent_to_clients_without_the_compressed_copy() {
     let packed = PrecompressedSite::new("varies", &files, "gzip_static on; gzip_vary on;");
     assert!(packed.answer("/a.txt", "identity").varies_by_encoding);
     assert!(packed.answer("/a.txt", "gzip").varies_by_encoding);
-    assert!(!packed.answer("/b.txt", "gzip").varies_by_encoding, "there is no copy");
+    assert!(!packed.answer("/b.txt", "gzip").varies_by_encoding, "there is no compressed file");
 }

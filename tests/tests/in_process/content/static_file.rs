@@ -61,7 +61,7 @@ fn name_that_no_file_can_have_is_not_found() {
     folder.write("a.txt", "a");
     let long = format!("GET /{}", "a".repeat(300));
     assert_eq!(send_request(&site, &long, &[]).status, 404);
-    assert_eq!(send_request(&site, "GET /a.txt/b.txt", &[]).status, 404, "a file is no folder");
+    assert_eq!(send_request(&site, "GET /a.txt/b.txt", &[]).status, 404, "a file in place of a folder");
     assert_eq!(send_request(&site, "GET /a.txt%2fb.txt", &[]).status, 404);
 }
 

@@ -61,7 +61,11 @@ fn redirect_names_the_host_that_was_asked_for_in_one_spelling() {
         assert_eq!(led(host).as_deref(), Some(location), "{host}");
     }
     let unnamed = send_request_in(HttpVersion::Http10, &site, "GET /", &[]);
-    assert_eq!(unnamed.location(), Some("http://127.0.0.1:8080/x"), "no host was named");
+    assert_eq!(
+        unnamed.location(),
+        Some("http://127.0.0.1:8080/x"),
+        "without `Host`, the address of the server is used"
+    );
 }
 
 #[test]
@@ -83,7 +87,7 @@ fn external_redirect_retains_its_spelling() {
     let led = |target: &str| {
         send_request(&site, &format!("GET {target}"), &[("Host", "b.test")]).location().map(str::to_owned)
     };
-    assert_eq!(led("/b").as_deref(), Some("x/y"), "a browser resolves it");
+    assert_eq!(led("/b").as_deref(), Some("x/y"), "a relative URL is sent unchanged");
     assert_eq!(led("/c").as_deref(), Some("HTTPS://a.test"));
-    assert_eq!(led("/a").as_deref(), Some("http://b.test:8080//a.test/"), "a path, as in nginx");
+    assert_eq!(led("/a").as_deref(), Some("http://b.test:8080//a.test/"), "`//` starts a path, as in nginx");
 }

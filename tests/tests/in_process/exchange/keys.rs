@@ -10,7 +10,7 @@ fn key(rules: &str, target: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     // The fetch is a spawned task, which never runs here.
     let tasks = tokio::task::LocalSet::new();
     let _spawned_there = tasks.enter();
-    assert!(immediate_answer(&mut exchange).is_none(), "{target} came to no origin");
+    assert!(immediate_answer(&mut exchange).is_none(), "{target} was answered without an origin");
     std::mem::take(&mut exchange.request.cache.key)
 }
 
@@ -29,7 +29,7 @@ fn host_in_any_spelling_is_one_page_and_its_port_another() {
     // Applications generate links with the port that they receive.
     assert_ne!(of("a.test:8080"), of("a.test"));
     assert_ne!(of("a.test:8080"), of("a.test:8081"));
-    assert!(of("a.test:8080").starts_with(b"a.test/\0"), "the key of nginx, and a part behind it");
+    assert!(of("a.test:8080").starts_with(b"a.test/\0"), "the key of nginx, followed by a further part");
 }
 
 #[test]

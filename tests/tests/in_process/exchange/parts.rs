@@ -40,8 +40,8 @@ fn part_of_a_page_is_asked_for_by_get_whole_and_without_the_body() {
         (&part.route.uri[..], &part.route.args[..], &part.route.host[..]),
         (&b"/part"[..], &b"b"[..], &b"a.test"[..])
     );
-    assert!(part.route.internal, "it may be of a location that is internal");
-    assert_eq!(whole.request.received.head.method(), Method::Post, "the page itself stays what it is");
+    assert!(part.route.internal, "a subrequest may reach an internal location");
+    assert_eq!(whole.request.received.head.method(), Method::Post, "the parent request is unchanged");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn address_that_a_proxy_gave_has_to_be_covered_and_the_proxys_own_too() {
     assert_eq!(
         among(&[office], Some("192.0.2.7")),
         Err(AdminDenied::NotInAllowList),
-        "nobody vouches for the proxy"
+        "a client behind an untrusted proxy is not admitted"
     );
     assert_eq!(among(&[near, office], Some("192.0.2.7")), Ok(()));
     // An IPv4-mapped IPv6 address is treated like the IPv4 address.

@@ -27,7 +27,7 @@ fn framed(
 ) -> Result<Vec<u8>, MakeError> {
     let server = format!("location / {{ {rules} }}");
     let request = OriginTrial::of(&server, &format!("POST {target}"), fields).build_request(payload)?;
-    let Protocol::Cgi { head } = request.protocol else { panic!("the origin is told no environment") };
+    let Protocol::Cgi { head } = request.protocol else { panic!("the protocol has no environment") };
     Ok(head.to_vec())
 }
 
@@ -36,7 +36,11 @@ fn no_field_of_a_client_poses_as_a_parameter() {
     let rules = "fastcgi_param HTTP_X_USER $arg_user; fastcgi_param HTTP_X_GONE \"\" if_not_empty;";
     let fields = [("X-User", "root"), ("x-user", "root"), ("X_User", "root"), ("X-GONE", "1")];
     assert_eq!(sent_environment(rules, "GET /?user=guest", &fields), ["HTTP_X_USER=guest"]);
-    assert_eq!(sent_environment(rules, "GET /", &fields), ["HTTP_X_USER="], "an empty one stands as well");
+    assert_eq!(
+        sent_environment(rules, "GET /", &fields),
+        ["HTTP_X_USER="],
+        "an empty parameter also replaces the field"
+    );
 }
 
 #[test]

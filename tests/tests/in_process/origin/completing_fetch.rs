@@ -49,13 +49,13 @@ fn fetch_goes_on_without_its_client_to_the_last_byte() {
         {
             let mut fetching = pin!(fetch_to_completion(&mut trial.0, &origin, &group, request));
             let until_asked = poll_fn(|cx| {
-                assert!(fetching.as_mut().poll(cx).is_pending(), "nothing was answered");
+                assert!(fetching.as_mut().poll(cx).is_pending(), "the origin has not responded");
                 pin!(&mut is_asked).poll(cx)
             });
             until_asked.await.expect("a request");
         }
         gone.send(()).expect("a peer");
         let answered = tokio::task::spawn_blocking(|| answering.join().expect("a peer")).await;
-        answered.expect("a thread").expect("all of it is read");
+        answered.expect("a thread").expect("the response is read to its end");
     });
 }

@@ -41,7 +41,7 @@ fn connection_takes_away_no_field_that_the_configuration_writes() {
     assert_eq!(head.all("X-Real-IP"), ["127.0.0.1"]);
     assert_eq!(head.all("Host"), ["visited.test"]);
     assert_eq!(head.all("Content-Length"), ["4"]);
-    assert!(head.all("X-Own").is_empty(), "it was for this hop alone (RFC 9110 section 7.6.1)");
+    assert!(head.all("X-Own").is_empty(), "a hop-by-hop field is not forwarded (RFC 9110 section 7.6.1)");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn written_method_stays_one_word() {
     let line = |rules: &str, target: &str| trial(rules, &format!("POST {target}"), &[]).line();
     let rules = "set $method $uri; rewrite ^ /x break; proxy_method $method;";
     assert_eq!(line(rules, "/%20HTTP/1.1%0d%0aX:%201"), "/HTTP/1.1X:1 /x HTTP/1.1");
-    assert_eq!(line("proxy_method $arg_none;", "/"), "POST / HTTP/1.1", "an empty one is none");
+    assert_eq!(line("proxy_method $arg_none;", "/"), "POST / HTTP/1.1", "an empty method is ignored");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn protocol_is_switched_only_for_a_client_that_can_switch() {
     assert_eq!(
         asked(HttpVersion::Http11, unasked, &[]),
         upgrade_pair("", "websocket"),
-        "the client asked for nothing"
+        "the client requested no upgrade"
     );
 }
 
@@ -189,7 +189,7 @@ fn page_to_be_stored_is_asked_for_whole_and_on_no_condition() {
     assert_eq!(
         trial.sent_head(RequestPayload::Empty).all("Range"),
         ["bytes=0-1"],
-        "a visitor's own request keeps it"
+        "a request that is not cached keeps `Range`"
     );
 }
 

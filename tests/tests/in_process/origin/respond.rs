@@ -27,7 +27,7 @@ fn trial(rules: &str, line: &str) -> OriginTrial {
 fn passed(rules: &str, line: &str, status: u16, fields: &[(&str, &str)]) -> ContentResponse {
     match step(&mut trial(rules, line), status, fields) {
         PhaseStep::Answer(answer) => answer,
-        _ => panic!("the answer goes on"),
+        _ => panic!("the response is not passed to the client"),
     }
 }
 
@@ -42,7 +42,7 @@ fn accelerator_is_led_to_a_path_that_is_decoded_once_and_asked_by_get() {
         ("/files/a%20b?c".into(), "d=%20".into())
     );
     assert!(request.route.as_get);
-    assert_eq!(request.upload.length, Some(0), "what was posted was for the application");
+    assert_eq!(request.upload.length, Some(0), "the request body is not sent to the redirect target");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn parts_are_cut_here_where_they_are_forced_and_the_length_is_known() {
     let fields = [("Content-Length", "6"), ("Accept-Ranges", "none"), ("X-Kept", "1")];
     let forced = passed(rules, "GET /", 200, &fields);
     assert_eq!((forced.ranges, text(&forced.lines)), (true, "X-Kept: 1\r\n".into()));
-    assert!(!passed(rules, "GET /", 200, &fields[1..]).ranges, "no length");
-    assert!(!passed(rules, "GET /", 206, &fields).ranges, "a part already");
+    assert!(!passed(rules, "GET /", 200, &fields[1..]).ranges, "the length is unknown");
+    assert!(!passed(rules, "GET /", 206, &fields).ranges, "the response is a range already");
     assert!(!passed("", "GET /", 200, &fields).ranges);
 }

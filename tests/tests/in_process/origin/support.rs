@@ -55,13 +55,13 @@ impl OriginTrial {
         let line = line.split_once(' ').expect("a method and a target");
         let mut exchange = TestSite::new("", server).received_request(version, line, &fields);
         let answer = immediate_answer(&mut exchange);
-        assert!(answer.is_none(), "{line:?} came to no origin");
+        assert!(answer.is_none(), "{line:?} was answered without an origin");
         Self(exchange)
     }
 
     /// Returns the origin settings of the location.
     pub(super) fn origin(&self) -> Arc<OriginPlace> {
-        Arc::clone(self.0.request.place().handler.origin().expect("the place asks an origin"))
+        Arc::clone(self.0.request.place().handler.origin().expect("the location has an origin"))
     }
 
     /// Returns the request to the origin for a client request with this body.
@@ -88,7 +88,10 @@ impl OriginTrial {
         let text = std::str::from_utf8(&head).expect("text").to_owned();
         let (line, rest) = text.split_once("\r\n").expect("a request line");
         let end = rest.strip_suffix("\r\n").expect("an empty line at the end");
-        assert!(!end.contains("\r\n\r\n") && !end.starts_with("\r\n"), "the head ends once: {text:?}");
+        assert!(
+            !end.contains("\r\n\r\n") && !end.starts_with("\r\n"),
+            "an empty line within the head: {text:?}"
+        );
         SentRequestHead { line: line.to_owned(), fields: end.to_owned(), keep_alive, upgrade }
     }
 

@@ -72,6 +72,9 @@ fn body_that_still_comes_is_sent_as_it_comes_where_that_is_wanted() {
         let mut reading = pin!(payload(&mut trial.0, &origin));
         block_on(poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))))
     };
-    assert!(matches!(&payload, Poll::Ready(Ok(RequestPayload::Stream(_, Some(6))))), "nothing is waited for");
+    assert!(
+        matches!(&payload, Poll::Ready(Ok(RequestPayload::Stream(_, Some(6))))),
+        "the body is passed on without buffering"
+    );
     assert!(trial.0.request.upload.buffered.is_none());
 }

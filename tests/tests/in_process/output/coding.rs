@@ -82,7 +82,10 @@ fn request_that_came_by_a_proxy_gets_what_gzip_proxied_allows() {
     assert!(of("private", private) && !of("no-store", private) && !of("no_etag", private));
     assert!(of("no_etag", none) && !of("no_etag", ProxiedFacts { has_etag: true, ..none }));
     let tagged = ProxiedFacts { has_etag: true, ..private };
-    assert!(of("auth", none) && !of("auth", tagged), "what may be cached is shared by a proxy as it is");
+    assert!(
+        of("auth", none) && !of("auth", tagged),
+        "a response with `Cache-Control` needs a parameter that it matches"
+    );
 }
 
 /// Returns a page that may be compressed.
@@ -154,7 +157,7 @@ fn stream_is_compressed_as_it_passes_and_counted() {
     };
     let answer = gzipped(&trial, "GET /", streamed());
     assert_eq!(gunzip(&answer.body), whole(page().body));
-    let tally = answer.response.ticket.request.outcome.head.encoding_sizes.clone().expect("a tally");
+    let tally = answer.response.ticket.request.outcome.head.encoding_sizes.clone().expect("counted sizes");
     assert_eq!((tally.taken.get(), tally.given.get()), (46, answer.body.len() as u64));
     let head = gzipped(&trial, "HEAD /", streamed());
     assert!(head.head.contains("Content-Encoding: gzip\r\n"), "{}", head.head);

@@ -70,7 +70,7 @@ fn failed_precondition_is_detected_early_only_with_error_page() {
     let asked = paged.asked("GET /", &fields).0;
     assert_eq!(conditional_rejection(&asked.request, &dated()).map(|refusal| refusal.status), Some(412));
     let asked = paged.asked("GET /", &[("If-Modified-Since", "Tue, 01 Nov 1994 12:00:00 GMT")]).0;
-    assert!(conditional_rejection(&asked.request, &dated()).is_none(), "a confirmation is no refusal");
+    assert!(conditional_rejection(&asked.request, &dated()).is_none(), "status 304 is not a rejection");
 }
 
 #[test]

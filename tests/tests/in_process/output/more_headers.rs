@@ -29,7 +29,7 @@ fn field_without_a_value_is_taken_out() {
         assert_eq!(values(&sent(&format!("{directive};"), "text/html"), "Server"), [""; 0], "{directive}");
     }
     let sent = sent("more_set_headers \"Server: $arg_none\";", "text/html");
-    assert_eq!(values(&sent, "Server"), [""; 0], "a value that comes to nothing");
+    assert_eq!(values(&sent, "Server"), [""; 0], "an empty value removes the field");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn value_may_read_the_field_that_it_takes_the_place_of() {
 #[test]
 fn added_fields_come_after() {
     let sent = sent("add_header X-A added; more_clear_headers X-A;", "text/html");
-    assert_eq!(values(&sent, "X-A"), ["added"], "as with nginx, whose add_header works later");
+    assert_eq!(values(&sent, "X-A"), ["added"], "`add_header` is applied later, as in nginx");
 }
 
 #[test]

@@ -55,7 +55,8 @@ impl OutputTestSite {
         fields.push(("Host", "localhost"));
         let mut exchange = self.0.received_request(version, line, &fields);
         exchange.request.received.at_ms = NOW_MS;
-        let answer = immediate_answer(&mut exchange).unwrap_or_else(|| panic!("{request} has to wait"));
+        let answer = immediate_answer(&mut exchange)
+            .unwrap_or_else(|| panic!("{request} is not answered immediately"));
         (exchange, answer)
     }
 
@@ -99,7 +100,7 @@ pub(super) fn whole(body: ResponseBody) -> Vec<u8> {
         match body.as_mut().poll_data(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Some(piece)) => all.extend_from_slice(&piece.expect("a whole body")),
             Poll::Ready(None) => return all,
-            Poll::Pending => panic!("the body has to be waited for"),
+            Poll::Pending => panic!("the body is not available immediately"),
         }
     }
 }

@@ -18,7 +18,7 @@ fn parent_is_shown_where_it_is_taken_over() {
     );
     let span = variable_value(&mut exchange, "otel_span_id").expect("a span");
     assert!(span.len() == 16 && span != "b9c7c989f97918e1", "{span}");
-    assert_eq!(variable_value(&mut exchange, "otel_span_id"), Some(span), "it stays the same");
+    assert_eq!(variable_value(&mut exchange, "otel_span_id"), Some(span), "the identifier does not change");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::directives::BackoffRules;
 
-/// Maximum number of pages in the table; the oldest are evicted. They occupy less than a megabyte.
+/// Maximum number of pages in the table; the least recently used are evicted. They occupy less than a megabyte.
 const PAGES: u64 = 16_384;
 
 /// Pauses of pages after failed fetches (`origin_backoff`). All workers share this table, and it survives reloads.
