@@ -15,6 +15,7 @@ use crate::hidden_fields::hides_fields;
 use crate::journey_step::{CacheContext, JourneyStep, PassReason, RefreshReason};
 use crate::origin_protection;
 use crate::other_codings;
+use crate::refresh;
 use crate::share;
 use crate::shared_fetch_headers;
 use myriad_admin::purge::request as purge;
@@ -90,6 +91,9 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
     }
     request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
     page_key::write(request, frame, cache)?;
+    if let Some(page) = request.cache.lookup.refreshed_ahead.take() {
+        return refresh::run_ahead(exchange, cached, &page);
+    }
     if let Some(reason) = reason {
         return fetch_unread(exchange, cached, reason);
     }

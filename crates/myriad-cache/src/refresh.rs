@@ -1,16 +1,20 @@
-//! Start of a refresh in the background, for a page that is served as it is.
+//! Start of a refresh in the background: for a page that is served as it is, or without a request of a client.
 
 use std::rc::Rc;
 
+use bytes::Bytes;
+use myriad_net::ResponseBody;
 use myriad_policy::CacheStatus;
+use myriad_script::EvalError;
 
 use crate::early_refresh;
 use crate::fetch;
 use crate::journey_step::{CacheContext, JourneyStep, RefreshReason};
 use crate::origin_protection;
 use crate::page;
-use myriad_exchange::exchange::Exchange;
-use myriad_store::page::Page;
+use crate::shared_fetch_headers;
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
+use myriad_store::page::{Page, write_variant};
 
 /// Starts the refresh and returns the step that serves the page. Nothing is started if the page is being refreshed
 /// already; nor if too many fetches are in progress or the origin is failing, when a later request refreshes the page.
@@ -32,6 +36,37 @@ pub(crate) fn run(
         RefreshReason::Stale => start_in_background(exchange, cached, &page),
     };
     JourneyStep::Serve(page, status)
+}
+
+/// Starts the refresh of a page that no client has requested now, for a request that this server has made itself. The step
+/// ends that request without a page. Nothing is started if the request selects another page, for example after a change of the
+/// configuration; if its response would not be stored; or if the origin is failing.
+pub(crate) fn run_ahead(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    page: &Page,
+) -> Result<JourneyStep, EvalError> {
+    let rules = &cached.cache.rules;
+    let is_wanted = rules.background_update
+        && rules.adaptive_min_ms.is_some()
+        && is_selected(&exchange.request, page)
+        && !cached.cache.zone.leaks.is_quarantined(page.key(), exchange.request.received.at_ms)
+        && !origin_protection::defers_refresh(&exchange.request, cached);
+    if is_wanted && !shared_fetch_headers::is_fetched_alone(exchange, cached.cache)? {
+        start_in_background(exchange, cached, page);
+    }
+    let nothing = ContentResponse::new(204, ResponseBody::Full(Bytes::new()));
+    Ok(JourneyStep::Done(PhaseStep::Answer(nothing)))
+}
+
+/// Returns whether a request has the key and the variant of a stored page.
+fn is_selected(request: &Request, page: &Page) -> bool {
+    *page.key() == *request.cache.key
+        && page.selection().is_none_or(|selection| {
+            let mut variant = Vec::new();
+            write_variant(&selection.selector, request.received.head.fields(), &mut variant);
+            *variant == *selection.variant
+        })
 }
 
 fn start_early(exchange: &mut Exchange, cached: CacheContext<'_>, page: &Page) {

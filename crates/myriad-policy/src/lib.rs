@@ -27,6 +27,7 @@ mod page_history;
 mod percent;
 mod personal;
 mod purge;
+mod refresh_ahead;
 mod request_errors;
 mod request_status;
 mod reuse;
@@ -62,6 +63,7 @@ pub use personal::PersonalCookies;
 pub use purge::{
     PurgeCommand, PurgeSubject, PurgeTarget, Tags, Wildcard, is_forwarded, litespeed, parse_purge,
 };
+pub use refresh_ahead::{InspectedPage, RefreshAhead};
 pub use request_errors::is_large_request;
 pub use reuse::{RefreshFailure, Reuse, StoredFacts, reuse};
 pub use rfc9111::{Invalidated, invalidates, wants_stored_only};

@@ -197,6 +197,11 @@ impl PageHistory {
         out
     }
 
+    /// Returns only [`Self::equal_since`] of the form that [`PageHistory::encode`] returns; `None` for shorter bytes.
+    pub fn decode_equal_since(bytes: &[u8]) -> Option<u64> {
+        bytes.first_chunk().map(|time| u64::from_le_bytes(*time))
+    }
+
     /// Parses the form that [`PageHistory::encode`] returns; `None` for other bytes.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (time, rest) = bytes.split_first_chunk()?;
@@ -283,6 +288,8 @@ mod tests {
         let history = PageHistory { equal_since: NOW, noise, is_noise_known: true };
         assert_eq!(PageHistory::decode(&history.encode()), Some(history.clone()));
         assert_eq!(PageHistory::decode(&history.encode()[..12]), None);
+        assert_eq!(PageHistory::decode_equal_since(&history.encode()), Some(NOW));
+        assert_eq!(PageHistory::decode_equal_since(b""), None);
         assert_eq!(history.shifted(-5).equal_since, NOW - 5);
     }
 }

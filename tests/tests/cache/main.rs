@@ -5,6 +5,7 @@ mod encodings;
 mod fatal_errors;
 mod leak_guard;
 mod maintenance;
+mod refresh_ahead;
 mod storing;
 
 use myriad_tests::{Answer, Cached, Call, Origin, Request, Server};

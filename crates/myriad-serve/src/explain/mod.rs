@@ -21,8 +21,8 @@ use crate::phases::Phases;
 use crate::site::StartError;
 use myriad_exchange::exchange::{DecisionSink, ExplainedDecision, ExplainedRequest};
 use myriad_exchange::worker::{Generation, WorkerState};
-pub(crate) use run::explain_running;
 use run::{ExplainedLines, listener_for, plain_name, run_phases};
+pub(crate) use run::{explain_running, internal_connection};
 
 /// Processes the request with the configuration that the model describes, without a running server. Returns the routing
 /// and cache decisions in order.

@@ -32,6 +32,25 @@ pub(crate) fn explain_running(
     runtime: &Arc<Runtime>,
     question: &ExplainedRequest,
 ) -> Result<Vec<ExplainedDecision>, String> {
+    let Some(connection) = internal_connection(runtime, question) else {
+        return Err("no server has a TCP listener for this URL".to_owned());
+    };
+    let worker = WorkerState::detached().map_err(|error| error.to_string())?;
+    let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));
+    let lines = Rc::new(ExplainedLines::default());
+    let sink: Rc<dyn DecisionSink> = Rc::clone(&lines) as _;
+    let mut question = question.clone();
+    question.host.get_or_insert_with(|| {
+        let name = runtime.servers.first().map(|server| String::from_utf8_lossy(&server.name).into_owned());
+        plain_name(name.unwrap_or_default())
+    });
+    run_phases(&site, &connection, &question, &sink);
+    Ok(lines.0.take())
+}
+
+/// Returns a connection for a request that this server makes itself, to the listener that a request for this URL would
+/// reach; `None` if there is none.
+pub(crate) fn internal_connection(runtime: &Runtime, question: &ExplainedRequest) -> Option<Rc<Connection>> {
     let listeners = runtime.listeners.iter().enumerate();
     let addresses: Vec<_> = listeners
         .filter_map(|(number, listener)| {
@@ -40,21 +59,8 @@ pub(crate) fn explain_running(
             Some((number as u32, ListenAddress::Ip(address), listener.secure))
         })
         .collect();
-    let Some((listener, local, secure)) = listener_for(&addresses, question) else {
-        return Err("no server has a TCP listener for this URL".to_owned());
-    };
-    let worker = WorkerState::detached().map_err(|error| error.to_string())?;
-    let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));
-    let lines = Rc::new(ExplainedLines::default());
-    let sink: Rc<dyn DecisionSink> = Rc::clone(&lines) as _;
-    let connection = Connection::for_internal_request(listener, local, secure.then(TlsFacts::typical));
-    let mut question = question.clone();
-    question.host.get_or_insert_with(|| {
-        let name = runtime.servers.first().map(|server| String::from_utf8_lossy(&server.name).into_owned());
-        plain_name(name.unwrap_or_default())
-    });
-    run_phases(&site, &connection, &question, &sink);
-    Ok(lines.0.take())
+    let (listener, local, secure) = listener_for(&addresses, question)?;
+    Some(Connection::for_internal_request(listener, local, secure.then(TlsFacts::typical)))
 }
 
 /// Returns the name if it is a plain host name; otherwise (a wildcard, a regex, or empty) `localhost`.

@@ -26,6 +26,18 @@ pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     }
     let chosen = choose_server(exchange);
     counting::begin(&exchange.request);
+    run_server(exchange, chosen)
+}
+
+/// Runs the processing phases for a request that this server has made itself. It is not counted, and does not use the
+/// shortcut.
+pub(crate) fn begin_internal(exchange: &mut Exchange) -> PhaseDecision {
+    let chosen = choose_server(exchange);
+    run_server(exchange, chosen)
+}
+
+/// Runs the processing phases from the checks of the selected server on. `chosen` is the result of its selection.
+fn run_server(exchange: &mut Exchange, chosen: Result<(), u16>) -> PhaseDecision {
     let entry = match chosen {
         Ok(()) if is_never_allowed(exchange) => {
             exchange.request.errors.supported = SERVER_METHODS;

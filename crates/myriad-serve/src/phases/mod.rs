@@ -23,6 +23,6 @@ mod shortcut;
 mod tests;
 mod try_files;
 
-pub(crate) use begin::{begin, reject};
+pub(crate) use begin::{begin, begin_internal, reject};
 pub(crate) use engine::{Phases, wait};
 pub(crate) use run::PhaseDecision;

@@ -4,6 +4,7 @@ mod history_file;
 mod inherited_resources;
 mod memory;
 mod observer;
+mod refresh_ahead;
 mod reload;
 mod replaced_configs;
 mod running;

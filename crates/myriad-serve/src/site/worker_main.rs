@@ -15,6 +15,7 @@ use tokio::sync::mpsc as channel;
 use tokio::task::JoinHandle;
 
 use super::memory;
+use super::refresh_ahead::refresh_ahead;
 use super::worker_command::{ListenSocket, WorkerCommand, WorkerQuicSockets};
 use crate::phases::Phases;
 use crate::service::SiteService;
@@ -61,8 +62,8 @@ pub(super) async fn run_worker(
     let state = worker_state(&shared, counters);
     let mut running: Option<(Rc<SiteService>, ConnectionWorker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();
-    let mut receivers: Vec<DatagramReceiver> = Vec::new();
-    let mut limit = None;
+    let mut receivers: Vec<WorkerTask> = Vec::new();
+    let (mut limit, mut refreshing) = (None, None);
     while let Some(order) = inbox.recv().await {
         let Some(order) = handle_command(order, &state, running.as_ref().map(|(service, _)| &**service))
         else {
@@ -92,7 +93,11 @@ pub(super) async fn run_worker(
                         myriad_net::deadline::start_epoch();
                         (service, worker)
                     }
-                    None => start_service(site, streams.clone(), shared.capacity, &shared.logs),
+                    None => {
+                        let started = start_service(site, streams.clone(), shared.capacity, &shared.logs);
+                        refreshing = start_refreshing(&started.0, &state);
+                        started
+                    }
                 };
                 let accepted = accept(&worker, sockets, quic);
                 let received = receive_datagrams(&service, streams.as_ref(), datagrams);
@@ -107,7 +112,7 @@ pub(super) async fn run_worker(
             WorkerCommand::FreeMemory(_) | WorkerCommand::Reopen | WorkerCommand::FlushLogs(_) => {}
         }
     }
-    drop((acceptors, receivers));
+    drop((acceptors, receivers, refreshing));
     if let Some((service, worker)) = &running {
         // Commands are executed until the shutdown is complete, because exchanges may last for hours.
         let attending = tokio::task::spawn_local(handle_commands_during_shutdown(
@@ -166,6 +171,12 @@ fn start_service(
     (Rc::clone(&service), ConnectionWorker::new(service, state.connection_limiter.clone()))
 }
 
+/// Starts the task that refreshes pages without a request, on the first worker only.
+fn start_refreshing(service: &Rc<SiteService>, state: &WorkerState) -> Option<WorkerTask> {
+    let refreshed = || myriad_net::spawn_vital(service, "refresh", refresh_ahead(Rc::clone(service)));
+    (state.number == 0).then(|| WorkerTask(refreshed()))
+}
+
 /// Waits until the exchanges in progress and their post-actions have finished. After `limit`, aborts the remaining
 /// exchanges, which are then logged.
 async fn finish_exchanges(worker: &ConnectionWorker<SiteService>, limit: Option<Duration>) {
@@ -218,10 +229,10 @@ fn handle_command(
     None
 }
 
-/// Task that receives datagrams of a UDP socket. Dropping this handle aborts the task.
-struct DatagramReceiver(JoinHandle<()>);
+/// Task of a worker that ends when the worker shuts down. Dropping this handle aborts the task.
+struct WorkerTask(JoinHandle<()>);
 
-impl Drop for DatagramReceiver {
+impl Drop for WorkerTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -232,11 +243,11 @@ fn receive_datagrams(
     service: &Rc<SiteService>,
     streams: Option<&Rc<WorkerStreams>>,
     sockets: Vec<ListenSocket>,
-) -> std::io::Result<Vec<DatagramReceiver>> {
+) -> std::io::Result<Vec<WorkerTask>> {
     let Some(streams) = streams else { return Ok(Vec::new()) };
     let begin = |socket: ListenSocket| {
         let received = streams.receive(socket.number, socket.descriptor)?;
-        Ok(DatagramReceiver(myriad_net::spawn_vital(service, "datagrams", received)))
+        Ok(WorkerTask(myriad_net::spawn_vital(service, "datagrams", received)))
     };
     sockets.into_iter().map(begin).collect()
 }

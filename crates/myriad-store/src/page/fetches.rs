@@ -54,6 +54,11 @@ impl FetchLimiter {
         if self.waiters.is_empty() { self.admit() } else { None }
     }
 
+    /// Returns whether a fetch is in progress.
+    pub fn is_busy(&self) -> bool {
+        self.running.load(Relaxed) > 0
+    }
+
     /// Returns permission for a fetch, or a place in the queue of fetches; `None` if the queue is full.
     pub fn begin_or_queue(self: &Arc<Self>) -> Option<FetchAdmission> {
         if let Some(fetching) = self.try_begin() {

@@ -154,6 +154,12 @@ impl<'a> PageView<'a> {
         PageHistory::decode(self.texts().history())
     }
 
+    /// Returns the time since which the content is known to be equal, in milliseconds since the epoch; `None` if no results of
+    /// earlier renderings are stored.
+    pub fn equal_since(self) -> Option<u64> {
+        PageHistory::decode_equal_since(self.texts().history())
+    }
+
     /// Returns a text that identifies the content of the page: it changes if other text than noise has changed, or `word`.
     /// For a page without history (`*_cache_adaptive`), it changes each time that the page is stored: `stored_at` is that
     /// time, in milliseconds.
