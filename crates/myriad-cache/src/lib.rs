@@ -52,6 +52,8 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
+pub use refresh::REFRESH_CLIENT;
+
 /// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
     .and_of_origins(directives::OF_ORIGINS)

@@ -141,7 +141,17 @@ impl Connection {
     /// Creates a connection without a client, for an internal request. It is treated as a TLS connection if `tls` is
     /// given.
     pub fn for_internal_request(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {
-        let peer = ClientAddress::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        Self::for_internal_request_of(Ipv4Addr::LOCALHOST.into(), listener, local, tls)
+    }
+
+    /// Same as [`Self::for_internal_request`], with `peer` as the address of the client.
+    pub fn for_internal_request_of(
+        peer: IpAddr,
+        listener: u32,
+        local: SocketAddr,
+        tls: Option<TlsFacts>,
+    ) -> Rc<Self> {
+        let peer = ClientAddress::Inet(SocketAddr::from((peer, 0)));
         Self::without_socket(0, listener, (peer, local), tls)
     }
 

@@ -27,7 +27,10 @@ fn request_often(server: &Server, target: &str) {
 fn page_that_is_requested_often_is_refreshed_before_it_expires_without_a_visitor() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let calls = Arc::clone(&seen);
-    let (server, origin) = with(&format!("{RULES} shared_fetch_headers on;")).start(move |call| {
+    let (server, origin) = with(&format!(
+        "{RULES} shared_fetch_headers on; fastcgi_param REMOTE_ADDR $remote_addr;"
+    ))
+    .start(move |call| {
         calls.lock().unwrap().push(call.all_params());
         answer(call);
     });
@@ -36,6 +39,8 @@ fn page_that_is_requested_often_is_refreshed_before_it_expires_without_a_visitor
     wait_for("the refresh", || origin.count() >= 3);
     assert_eq!(origin.calls(), ["GET /often?a=1", "GET /seldom", "GET /often?a=1"]);
     let params = seen.lock().unwrap()[2].clone();
+    // No application trusts an address that is reserved for documentation.
+    assert!(params.contains("192.0.2.1"), "{params}");
     for absent in ["HTTP_COOKIE", "Visitor/1.0"] {
         assert!(!params.contains(absent), "{params}");
     }
@@ -78,6 +83,31 @@ fn page_that_a_visitor_without_cookies_does_not_get_is_not_refreshed() {
     request_often(&server, "/b");
     wait_for("the refresh of the other page", || origin.count() >= 3);
     assert_eq!(origin.calls(), ["GET /a", "GET /b", "GET /b"]);
+}
+
+#[test]
+fn page_of_a_location_with_restricted_access_is_not_refreshed() {
+    let rules =
+        format!("{RULES} allow 127.0.0.1; deny all; location /open {{ allow all; fastcgi_pass @ORIGIN@; }}");
+    let (server, origin) = with(&rules).start(answer);
+    request_often(&server, "/restricted");
+    request_often(&server, "/open");
+    wait_for("the refresh of the other page", || origin.count() >= 3);
+    assert_eq!(origin.calls(), ["GET /restricted", "GET /open", "GET /open"]);
+}
+
+#[test]
+fn page_behind_a_proxy_that_terminates_tls_is_refreshed() {
+    let http =
+        "forwarded_scheme_from 127.0.0.0/8; set_real_ip_from 127.0.0.0/8; real_ip_header X-Forwarded-For;";
+    let (server, origin) = Cached { http, server: RULES, ..Cached::default() }.start(answer);
+    let visitor =
+        Request::get("/a").field("X-Forwarded-Proto", "https").field("X-Forwarded-For", "203.0.113.7");
+    for _ in 0..OFTEN {
+        server.fetch(&visitor);
+    }
+    wait_for("the refresh", || origin.finished() >= 2);
+    assert_eq!(server.fetch(&visitor).cache(), "HIT");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::site::StartError;
 use myriad_exchange::exchange::{DecisionSink, ExplainedDecision, ExplainedRequest};
 use myriad_exchange::worker::{Generation, WorkerState};
 use run::{ExplainedLines, listener_for, plain_name, run_phases};
-pub(crate) use run::{explain_running, internal_connection};
+pub(crate) use run::{explain_running, running_listener_for};
 
 /// Processes the request with the configuration that the model describes, without a running server. Returns the routing
 /// and cache decisions in order.

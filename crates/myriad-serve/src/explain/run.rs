@@ -32,9 +32,10 @@ pub(crate) fn explain_running(
     runtime: &Arc<Runtime>,
     question: &ExplainedRequest,
 ) -> Result<Vec<ExplainedDecision>, String> {
-    let Some(connection) = internal_connection(runtime, question) else {
+    let Some((listener, local, secure)) = running_listener_for(runtime, question) else {
         return Err("no server has a TCP listener for this URL".to_owned());
     };
+    let connection = Connection::for_internal_request(listener, local, secure.then(TlsFacts::typical));
     let worker = WorkerState::detached().map_err(|error| error.to_string())?;
     let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));
     let lines = Rc::new(ExplainedLines::default());
@@ -48,9 +49,12 @@ pub(crate) fn explain_running(
     Ok(lines.0.take())
 }
 
-/// Returns a connection for a request that this server makes itself, to the listener that a request for this URL would
-/// reach; `None` if there is none.
-pub(crate) fn internal_connection(runtime: &Runtime, question: &ExplainedRequest) -> Option<Rc<Connection>> {
+/// Returns the number, address and TLS flag of the listener of a running site that a request for this URL would reach;
+/// `None` if there is none.
+pub(crate) fn running_listener_for(
+    runtime: &Runtime,
+    question: &ExplainedRequest,
+) -> Option<(u32, SocketAddr, bool)> {
     let listeners = runtime.listeners.iter().enumerate();
     let addresses: Vec<_> = listeners
         .filter_map(|(number, listener)| {
@@ -59,8 +63,7 @@ pub(crate) fn internal_connection(runtime: &Runtime, question: &ExplainedRequest
             Some((number as u32, ListenAddress::Ip(address), listener.secure))
         })
         .collect();
-    let (listener, local, secure) = listener_for(&addresses, question)?;
-    Some(Connection::for_internal_request(listener, local, secure.then(TlsFacts::typical)))
+    listener_for(&addresses, question)
 }
 
 /// Returns the name if it is a plain host name; otherwise (a wildcard, a regex, or empty) `localhost`.

@@ -2,25 +2,30 @@
 //! `*_cache_background_update`). Which pages, and when: [`RefreshAhead`].
 //!
 //! One worker of the process inspects the zones and refreshes one page at a time. The request is one that a visitor without cookies
-//! would send; it is neither counted nor logged, and the result is stored like that of any refresh in the background.
+//! would send, from [`REFRESH_CLIENT`]; it is neither counted nor logged, and the result is stored like that of any refresh in the
+//! background.
 
 use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_base::memory::PressureStage;
+use myriad_cache::REFRESH_CLIENT;
+use myriad_conf::settings::Network;
 use myriad_http::{HttpVersion, RequestHead};
-use myriad_net::RequestBody;
 use myriad_net::clock::now_ms;
+use myriad_net::{Connection, RequestBody, TlsFacts};
 use myriad_policy::{DeviceClass, InspectedPage, RefreshAhead};
 use myriad_store::Cursor;
 use myriad_store::page::{Page, PageZone, write_variant};
 
-use crate::explain::internal_connection;
+use crate::explain::running_listener_for;
 use crate::phases::{self, PhaseDecision};
 use crate::service::SiteService;
 use myriad_exchange::exchange::{Exchange, ExplainedRequest};
+use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::Generation;
 
 /// Interval at which the zones are inspected.
@@ -38,7 +43,7 @@ const MIN_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 const MAX_BUSY_PAUSES: u32 = 10;
 /// Maximum time for a page, after which the next one is refreshed.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// Page that waits for its refresh.
 struct WaitingPage {
@@ -61,7 +66,7 @@ struct Inspection {
     waiting: Vec<WaitingPage>,
 }
 
-/// Refreshes pages without a request as long as the worker runs.
+/// Refreshes pages without a request, until the task is aborted.
 pub(super) async fn refresh_ahead(service: Rc<SiteService>) {
     let mut inspection = Inspection::default();
     loop {
@@ -156,15 +161,20 @@ async fn refresh(site: &Rc<Generation>, page: &Page) {
     let (marks, target) = (meta.marks(), meta.marks().target().to_vec());
     let secure = marks.subject().scheme == b"https";
     let question = ExplainedRequest { secure, port: marks.port(), ..ExplainedRequest::default() };
-    let Some(connection) = internal_connection(&site.runtime, &question) else { return };
+    let Some((listener, local, is_tls)) = running_listener_for(&site.runtime, &question) else { return };
+    let is_forwarded = secure && !is_tls;
+    let peer = if is_forwarded { trusted_proxy(&site.runtime) } else { REFRESH_CLIENT };
+    let connection =
+        Connection::for_internal_request_of(peer, listener, local, is_tls.then(TlsFacts::typical));
     let mut host = marks.host().to_vec();
     if let Some(port) = marks.port() {
         host.extend_from_slice(format!(":{port}").as_bytes());
     }
     let Some(agent) = agent_of(page, &host) else { return };
     let mut fields = vec![(&b"Host"[..], &host[..]), (b"User-Agent", agent), (b"Accept-Encoding", b"gzip")];
-    if secure && connection.tls().is_none() {
-        fields.push((b"X-Forwarded-Proto", b"https"));
+    let client = REFRESH_CLIENT.to_string();
+    if is_forwarded {
+        fields.extend([(&b"X-Forwarded-Proto"[..], &b"https"[..]), (b"X-Forwarded-For", client.as_bytes())]);
     }
     let mut head = RequestHead::from_parts(b"GET", &target, HttpVersion::Http11, fields);
     if head.normalize_host().is_err() {
@@ -182,6 +192,15 @@ async fn refresh(site: &Rc<Generation>, page: &Page) {
         let _ = refresh.await;
     }
     exchange.recycle();
+}
+
+/// Returns the address of a proxy from which the scheme of a request is accepted; a local address if there is none.
+fn trusted_proxy(runtime: &Runtime) -> IpAddr {
+    let network = runtime.forwarded.scheme_from.iter().find_map(|network| match network {
+        Network::Cidr(address, _) => Some(*address),
+        Network::All | Network::Unix => None,
+    });
+    network.unwrap_or(Ipv4Addr::LOCALHOST.into())
 }
 
 /// Returns the `User-Agent` with which a request gets the variant of a page; `None` if the variant depends on other fields.

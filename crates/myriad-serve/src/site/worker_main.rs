@@ -87,17 +87,14 @@ pub(super) async fn run_worker(
                 let streams = streams.map(|streams| WorkerStreams::new(streams, Rc::clone(&state)));
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state), &Phases));
                 start_health_checks(&site, streams.as_ref());
-                let (service, worker) = match running.take() {
-                    Some((service, worker)) => {
-                        service.replace(site, streams.clone());
-                        myriad_net::deadline::start_epoch();
-                        (service, worker)
-                    }
-                    None => {
-                        let started = start_service(site, streams.clone(), shared.capacity, &shared.logs);
-                        refreshing = start_refreshing(&started.0, &state);
-                        started
-                    }
+                let (service, worker) = if let Some((service, worker)) = running.take() {
+                    service.replace(site, streams.clone());
+                    myriad_net::deadline::start_epoch();
+                    (service, worker)
+                } else {
+                    let started = start_service(site, streams.clone(), shared.capacity, &shared.logs);
+                    refreshing = start_refreshing(&started.0, &state);
+                    started
                 };
                 let accepted = accept(&worker, sockets, quic);
                 let received = receive_datagrams(&service, streams.as_ref(), datagrams);
@@ -229,7 +226,7 @@ fn handle_command(
     None
 }
 
-/// Task of a worker that ends when the worker shuts down. Dropping this handle aborts the task.
+/// Task of a worker. Dropping this handle aborts the task.
 struct WorkerTask(JoinHandle<()>);
 
 impl Drop for WorkerTask {
