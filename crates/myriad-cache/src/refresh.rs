@@ -11,6 +11,7 @@ use myriad_script::EvalError;
 use crate::early_refresh;
 use crate::fetch;
 use crate::journey_step::{CacheContext, JourneyStep, RefreshReason};
+use crate::leak_guard;
 use crate::origin_protection;
 use crate::page;
 use crate::shared_fetch_headers;
@@ -57,7 +58,11 @@ pub(crate) fn run_ahead(
         && rules.adaptive_min_ms.is_some()
         && is_selected(&exchange.request, page)
         && exchange.request.client() == Some(REFRESH_CLIENT)
-        && !cached.cache.zone.leaks.is_quarantined(page.key(), exchange.request.received.at_ms)
+        && !cached
+            .cache
+            .zone
+            .leaks
+            .is_quarantined(&leak_guard::page_of(&exchange.request), exchange.request.received.at_ms)
         && !origin_protection::defers_refresh(&exchange.request, cached);
     if is_wanted && !shared_fetch_headers::is_fetched_alone(exchange, cached.cache)? {
         start_in_background(exchange, cached, page);
