@@ -112,10 +112,12 @@ fn page_behind_a_proxy_that_terminates_tls_is_refreshed() {
 
 #[test]
 fn failed_refresh_leaves_the_page_and_is_not_repeated_at_once() {
-    let (server, origin) = with(RULES).start(|call| match call.number {
-        1 => answer(call),
-        2 => call.answer("Status: 500\nContent-Type: text/html", "failure"),
-        _ => answer(call),
+    let (server, origin) = with(RULES).start(|call| {
+        if call.number == 2 {
+            call.answer("Status: 500\nContent-Type: text/html", "failure");
+        } else {
+            answer(call);
+        }
     });
     request_often(&server, "/a");
     wait_for("the refresh", || origin.finished() >= 2);
