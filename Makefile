@@ -104,7 +104,7 @@ try-shop: ## try a shop with Myriad, about an hour (SITE=FOLDER with core, plugi
 	@$(MAKE) --no-print-directory build
 	@scripts/try-shop --core "$(CORE)" --plugins "$(PLUGINS)" $(addprefix --theme ,$(THEMES)) --myriad target/release/myriad --prefix target/shop-trial $(addprefix --release ,$(RELEASE)) $(SHOP)
 
-try-freshness: ## measure hit ratios and the age of old content, about 90 minutes (SITE=FOLDER as for try-shop; FRESHNESS="--minutes 10")
+try-freshness: ## measure hit ratios and the age of old content, about 110 minutes (SITE=FOLDER as for try-shop; FRESHNESS="--minutes 10")
 	@scripts/install-packages up
 	@$(MAKE) --no-print-directory build
 	@scripts/try-freshness --core "$(CORE)" --plugins "$(PLUGINS)" --theme "$(firstword $(THEMES))" --myriad target/release/myriad --prefix target/freshness-trial $(FRESHNESS)

@@ -3,10 +3,13 @@ import http.client
 import os
 import socket
 import subprocess
+import sys
 import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "scripts"))
+import debian_root
 PATIENCE = 30
 
 
@@ -27,8 +30,7 @@ def packed(name, suite, packages=()):
     archive = os.path.join(ROOT, "target", "roots", f"{name}.tar")
     if not os.path.exists(archive):
         os.makedirs(os.path.dirname(archive), exist_ok=True)
-        include = [f"--include={','.join(packages)}"] if packages else []
-        run("mmdebstrap", "--variant=minbase", *include, suite, archive + ".new.tar")
+        debian_root.bootstrap(suite, archive + ".new.tar", packages)
         os.rename(archive + ".new.tar", archive)
     return archive
 

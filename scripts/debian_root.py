@@ -43,13 +43,19 @@ def prepare(release):
         return root
     shutil.rmtree(root, ignore_errors=True)
     ROOTS.mkdir(parents=True, exist_ok=True)
-    command = ["mmdebstrap", "--variant=minbase", f"--include={names}", release, str(root)]
     print(f"debian_root: creating {root} with mmdebstrap", flush=True)
+    bootstrap(release, root, _packages())
+    (root / "packages").write_text(names)
+    return root
+
+
+def bootstrap(release, target, packages=()):
+    """Creates a root file system of a release with these packages: a folder, or an archive if the name of the target ends with `.tar`."""
+    include = [f"--include={','.join(packages)}"] if packages else []
+    command = ["mmdebstrap", "--variant=minbase", *include, release, str(target)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise NoRoot(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    (root / "packages").write_text(names)
-    return root
 
 
 def run(release, command, readable, writable):

@@ -5,10 +5,10 @@ import random
 import re
 import struct
 import time
-import urllib.parse
 import zlib
 
-NONCE = re.compile(r'createNonceMiddleware\(\s*"([0-9a-f]+)"')
+from entries import NONCE
+
 HEARTBEAT = re.compile(r'heartbeatSettings\s*=\s*\{[^}]*"nonce":"([0-9a-f]+)"')
 POST_NUMBER = re.compile(r"initializeEditor\(\s*'editor',\s*\"\w+\",\s*(\d+)")
 LOCK = re.compile(r'"activePostLock":"([\d:]+)"')
@@ -163,8 +163,3 @@ def comment_form(number, rng):
     """Returns the fields of a visitor's comment."""
     return {"comment": f"{' '.join(rng.choices(WORDS, k=8))} {rng.randrange(10**6)}", "author": rng.choice(WORDS).title(), "email": "reader@example.org",
             "url": "", "comment_post_ID": number, "comment_parent": "0", "submit": "Post Comment"}
-
-
-def path_of(url):
-    """Returns the path of an address."""
-    return urllib.parse.urlsplit(url).path

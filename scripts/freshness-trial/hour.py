@@ -68,7 +68,7 @@ class Desk:
         with self.changing:
             result = make()
             self.count(kind + "s")
-            path = editors.path_of(address(result))
+            path = self.site.bystander().path(address(result))
             if path not in self.magazine.paths:
                 self.magazine.paths.insert(1, path)
             with self.lock:

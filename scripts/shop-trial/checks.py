@@ -11,7 +11,7 @@ from trial import STORED, WAIT_FOR_TIMES
 MOST_TASKS = 2
 DATA = re.compile(r"(<script\b[^>]*wp-script-module-data-@wordpress/interactivity[^>]*>)(.*?)(?=</script>)", re.S)
 BOUND = re.compile(r"<\w+\b[^<>]*\sdata-wp-bind--[^<>]*>")
-ITEM = re.compile(r"<(\w+)\b[^<>]*\sdata-wp-each-child\b[^<>]*>.*?</\1\s*>", re.S)
+ITEM = re.compile(r"<(\w+)\b[^<>]*\sdata-wp-each-child\b[^<>]*>")
 TEXT = re.compile(r"(<(\w+)\b[^<>]*\sdata-wp-text=[^<>]*>)[^<>]*(?=</\2>)")
 HINT = re.compile(r"<link\b[^<>]*\brel=[\"']prefetch[\"'][^<>]*>")
 QUANTITY = re.compile(r"(\"|&quot;)tempQuantity\1:\d+")
@@ -20,6 +20,19 @@ QUANTITY = re.compile(r"(\"|&quot;)tempQuantity\1:\d+")
 def _unbound(tag):
     names = "|".join(re.findall(r"\sdata-wp-bind--([\w-]+)", tag.group()))
     return re.sub(rf"\s(?:{names})(?:=(?:\"[^\"]*\"|'[^']*'))?(?=[\s/>])", "", tag.group())
+
+
+def _without_items(text):
+    """Removes from a page the items of lists that browsers compute, with the elements in them."""
+    while item := ITEM.search(text):
+        depth, end = 1, len(text)
+        for tag in re.compile(rf"<(/?){item.group(1)}\b[^<>]*>").finditer(text, item.end()):
+            depth += -1 if tag.group(1) else 1
+            if depth == 0:
+                end = tag.end()
+                break
+        text = text[:item.start()] + text[end:]
+    return text
 
 
 def _without_computed(text):
@@ -33,7 +46,7 @@ def _without_computed(text):
         return text
     shown = {name: values for name, values in state.items() if not name.startswith("woocommerce/mini-cart")}
     text = DATA.sub(lambda found: found.group(1) + json.dumps(json.loads(found.group(2)) | {"state": shown}), text)
-    return BOUND.sub(_unbound, QUANTITY.sub("", TEXT.sub(r"\1", ITEM.sub("", HINT.sub("", text)))))
+    return BOUND.sub(_unbound, QUANTITY.sub("", TEXT.sub(r"\1", _without_items(HINT.sub("", text)))))
 
 
 def _difference(shop, expected, answer, others):
