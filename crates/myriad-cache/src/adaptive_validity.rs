@@ -14,11 +14,10 @@
 //! ```
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use myriad_log::LogLevel;
 use myriad_net::clock::to_wall_ms;
-use myriad_policy::{AFTER_PURGE_MS, Difference, PageHistory, StoredRendering};
+use myriad_policy::{AFTER_PURGE_MS, Difference, PageHistory, StoredRendering, excerpt};
 use myriad_store::page::{Page, PageMeta, PurgeLogEntry, PurgeSource, TextChange};
 use myriad_store::{Body, BodyWriter, KeyRef, RemovalReason};
 
@@ -26,11 +25,6 @@ use crate::arrival::Arrival;
 use crate::stale_fallback::is_covered_by_purge;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
-
-/// Maximum length of the text from a difference on in a report, in bytes.
-const MAX_EXCERPT: usize = 80;
-/// Number of bytes before a difference, and minimum number after its start, that a report contains.
-const EXCERPT_CONTEXT: usize = 40;
 
 /// Page whose refresh differed. The refreshed page is fetched again, to find out whether the difference is noise.
 pub(crate) struct NoiseCheck {
@@ -209,30 +203,8 @@ fn report(
     });
 }
 
-/// Returns the text before a difference and the text from it on, each without line breaks.
-fn excerpt(page: &[u8], difference: Range<usize>) -> (String, String) {
-    let start = difference.start.min(page.len());
-    let end = difference.end.max(start + EXCERPT_CONTEXT).min(start + MAX_EXCERPT).min(page.len());
-    let near = one_line(&page[start.saturating_sub(EXCERPT_CONTEXT)..start]);
-    (near, one_line(&page[start..end]))
-}
-
-/// Returns text with one space in place of each sequence of white space.
-fn one_line(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        if !character.is_whitespace() {
-            line.push(character);
-        } else if !line.ends_with(' ') {
-            line.push(' ');
-        }
-    }
-    line
-}
-
 /// Returns the bytes of a body as one slice; an empty slice for a body that is not in memory.
-fn contiguous(body: &Body) -> Cow<'_, [u8]> {
+pub(crate) fn contiguous(body: &Body) -> Cow<'_, [u8]> {
     match body.segments() {
         [one] => Cow::Borrowed(one),
         several => Cow::Owned(several.concat()),

@@ -8,6 +8,7 @@ use myriad_policy::{CacheStatus, RequestFacts, bypass};
 use myriad_store::KeyRef;
 
 use crate::journey_step::{CacheContext, JourneyStep, PassReason};
+use crate::leak_guard::sampling;
 use crate::{
     assets, claim, disk, early_hints_stored, early_refresh, esi, explain, flight_wait, look_up,
     origin_protection, other_codings, pass, read_body, refresh, serve, stale, unlocked_fetch,
@@ -157,8 +158,12 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
     if page.meta().redirects && !origin.protocol.has_plain_redirects() {
         return None;
     }
-    // Pages with a body on disk, and pages due for a refresh, need the full processing.
-    if !page.is_fresh(now) || page.stored_body().is_some() || early_refresh::is_due(exchange, cache, &page) {
+    // Pages with a body on disk, and pages due for a refresh or a verification, need the full processing.
+    if !page.is_fresh(now)
+        || page.stored_body().is_some()
+        || early_refresh::is_due(exchange, cache, &page)
+        || sampling::is_due(cache, &page)
+    {
         return None;
     }
     let request = &mut exchange.request;

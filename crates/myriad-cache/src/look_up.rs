@@ -13,6 +13,7 @@ use crate::esi;
 use crate::explain;
 use crate::hidden_fields::hides_fields;
 use crate::journey_step::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use crate::leak_guard::sampling;
 use crate::origin_protection;
 use crate::other_codings;
 use crate::refresh;
@@ -21,7 +22,7 @@ use crate::shared_fetch_headers;
 use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, PhaseStep, shortcut};
 use myriad_exchange::keys::page_key;
-use myriad_store::page::write_variant;
+use myriad_store::page::{Page, write_variant};
 
 /// Looks the page up. A configured text that cannot be evaluated results in a 500 response.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
@@ -108,17 +109,24 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
     explain::read(request, cache);
     Ok(match found {
         Some(page) if other_codings::is_older_than_shared(request, &page) => JourneyStep::Stale(None),
-        Some(page) if page.is_fresh(now) => {
-            shortcut::store(&exchange.request);
-            if early_refresh::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
-                JourneyStep::Refresh(page, RefreshReason::Early)
-            } else {
-                JourneyStep::Serve(page, CacheStatus::Hit)
-            }
-        }
+        Some(page) if page.is_fresh(now) => serve_fresh(exchange, cached, page),
         Some(page) => JourneyStep::Stale(Some(page)),
         None => JourneyStep::Seek,
     })
+}
+
+/// Returns the next step of a request whose page is fresh, and starts the page's verification if it is due.
+fn serve_fresh(exchange: &Exchange, cached: CacheContext<'_>, page: Page) -> JourneyStep {
+    let CacheContext { origin, cache } = cached;
+    shortcut::store(&exchange.request);
+    if sampling::is_due(cache, &page) {
+        sampling::start(exchange, cached, &page);
+    }
+    if early_refresh::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
+        JourneyStep::Refresh(page, RefreshReason::Early)
+    } else {
+        JourneyStep::Serve(page, CacheStatus::Hit)
+    }
 }
 
 /// Returns the next step of a request that must not read the cache, but whose response may be stored.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use myriad_conf::settings::OriginSettings;
 use myriad_conf::{Text, feature_settings};
-use myriad_policy::{Grace, Invalidate, LockRules, Methods, UseStale, ValidFor};
+use myriad_policy::{Grace, Invalidate, LeakSampling, LockRules, Methods, UseStale, ValidFor};
 
 /// Cache of a location (`*_cache`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,6 +106,8 @@ pub struct CacheRules {
     pub impersonal_cookies: Vec<Text>,
     /// True to search responses for data of the visitor before they are shared (`leak_guard`).
     pub leak_guard: bool,
+    /// Verification of stored pages by requests of the server itself (`leak_guard sample=`); `None` if it is off.
+    pub leak_sampling: Option<LeakSampling>,
     /// True to follow RFC 9111 where nginx does not (`cache_rfc9111`).
     pub rfc9111: bool,
     /// True if keys omit arguments that, according to the origin's `No-Vary-Search`, do not affect the response

@@ -114,6 +114,7 @@ known_fields! {
     XLiteSpeedPurge "X-LiteSpeed-Purge"
     XLiteSpeedTag "X-LiteSpeed-Tag"
     XLiteSpeedVary "X-LiteSpeed-Vary"
+    XMyriadProbe "X-Myriad-Probe"
     XPoweredBy "X-Powered-By"
     XPurgeMethod "X-Purge-Method"
     XRealIp "X-Real-IP"

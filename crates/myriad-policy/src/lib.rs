@@ -52,12 +52,13 @@ pub use early_refresh::refreshes_early;
 pub use freshness::freshness;
 pub use impersonal::ImpersonalCookies;
 pub use leak_guard::{
-    CertificateSubject, Leak, LeakKind, LeakScanner, PrivateInput, PrivateValue, PrivateValues, SentCookies,
-    private_values,
+    Canary, CertificateSubject, Leak, LeakKind, LeakScanner, PrivateInput, PrivateValue, PrivateValues,
+    Rendering, RequestInput, SentCookies, StableRendering, is_text, other_browser, private_values,
+    special_fields, without_visitor,
 };
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};
-pub use page_comparison::{Difference, Noise};
+pub use page_comparison::{Difference, Noise, excerpt};
 pub use page_history::{AFTER_PURGE_MS, PageHistory, RenderingComparison, StoredRendering};
 pub use personal::PersonalCookies;
 pub use purge::{
@@ -68,8 +69,8 @@ pub use request_errors::is_large_request;
 pub use reuse::{RefreshFailure, Reuse, StoredFacts, reuse};
 pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
 pub use rules::{
-    AnnouncedSupport, CachePolicy, Grace, IgnoreHeaders, Invalidate, LockRules, Methods, StatusMatch,
-    UseStale, ValidFor,
+    AnnouncedSupport, CachePolicy, Grace, IgnoreHeaders, Invalidate, LeakSampling, LockRules, Methods,
+    StatusMatch, UseStale, ValidFor,
 };
 pub use shared_fetch::{KeyedInput, SharedFetch, SharedFetchFields};
 pub use status::CacheStatus;

@@ -5,10 +5,12 @@
 //! renderings between which nothing was changed show where the noise is ([`Noise::between`]). [`Noise::compare`] then
 //! compares later renderings outside of these places.
 
+mod excerpt;
 mod tokens;
 
 use std::ops::Range;
 
+pub use excerpt::excerpt;
 use tokens::{is_number, is_random_pair, tokens};
 
 /// Maximum length of pages that are compared by tokens, in bytes. Longer pages are only compared as a whole.

@@ -5,6 +5,23 @@ use myriad_http::Method;
 use crate::request_status::is_request_error;
 use crate::{ImpersonalCookies, PersonalCookies, SharedFetch};
 
+/// Sampled verification of stored pages (`leak_guard sample=`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeakSampling {
+    /// Part of the stored pages that is verified per hour, in millionths, in addition to pages with a second hit.
+    pub part_ppm: u32,
+    /// Time between the hit that causes a verification and its first request, in ms.
+    pub delay_ms: u64,
+    /// Part of the time of one CPU core for each core, in millionths, that the origin may spend on verifications.
+    pub budget_ppm: u32,
+}
+
+impl Default for LeakSampling {
+    fn default() -> Self {
+        Self { part_ppm: 10_000, delay_ms: 30_000, budget_ppm: 10_000 }
+    }
+}
+
 /// Cache directives of a location, after inheritance and defaults.
 #[derive(Clone, Debug)]
 pub struct CachePolicy {
@@ -39,6 +56,8 @@ pub struct CachePolicy {
     pub announced: AnnouncedSupport,
     /// `leak_guard`: responses with data of the visitor whose request fetched them are not stored.
     pub leak_guard: bool,
+    /// `leak_guard sample=`: verification of stored pages by requests of the server itself; `None` if it is off.
+    pub leak_sampling: Option<LeakSampling>,
     /// `shared_fetch_headers`: request fields that are sent to the origin when a page is fetched for several clients.
     pub shared_fetch: SharedFetch,
     /// `*_cache_adaptive`: minimum validity, in ms, of pages whose validity depends on how long their content has been
@@ -79,6 +98,7 @@ impl Default for CachePolicy {
             device_class: false,
             announced: AnnouncedSupport::default(),
             leak_guard: true,
+            leak_sampling: None,
             shared_fetch: SharedFetch::default(),
             adaptive_min_ms: None,
             grace: Grace::default(),

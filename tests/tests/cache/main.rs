@@ -4,6 +4,7 @@ mod adaptive;
 mod encodings;
 mod fatal_errors;
 mod leak_guard;
+mod leak_samples;
 mod maintenance;
 mod refresh_ahead;
 mod storing;

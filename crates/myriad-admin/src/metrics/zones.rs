@@ -1,8 +1,11 @@
 //! Metrics of servers, locations and cache zones.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::text::MetricsPage;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::{CACHE_NAMES, CacheZoneCount, TrafficSnapshot, ZoneSums};
+use myriad_store::page::PageZone;
 
 /// Label values of status classes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -130,26 +133,54 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
     for (name, stats, _) in &disk {
         family.line(&[("zone", name), ("tier", "disk")], stats.evictions);
     }
-    let mut leaks: Vec<_> = runtime.zones.iter().map(|(name, zone)| (name.as_str(), &zone.leaks)).collect();
-    leaks.sort_by_key(|(name, _)| *name);
-    let mut family =
-        page.counter("cache_leaks_total", "Responses that were not shared because of data of a visitor");
-    for (name, leaks) in &leaks {
-        family.line(&[("zone", name)], leaks.found());
-    }
-    let mut family = page.counter("cache_leak_checks_total", "Requests to origins that verified a leak");
-    for (name, leaks) in &leaks {
-        family.line(&[("zone", name)], leaks.verifications());
-    }
-    let mut family = page.counter(
-        "cache_leak_unsearched_total",
-        "Responses that were not shared because they could not be searched for data of the visitor",
-    );
-    for (name, leaks) in &leaks {
-        family.line(&[("zone", name)], leaks.unsearched());
-    }
+    leak_guard(runtime, page);
     let mut family = page.counter("cache_purged_total", "Pages removed from memory by purges");
     for (name, stats) in &memory {
         family.line(&[("zone", name)], stats.purged);
+    }
+}
+
+/// Name, description and value of a counter of a cache zone.
+type ZoneCounter = (&'static str, &'static str, fn(&PageZone) -> u64);
+
+/// Writes the counters of the leak guard.
+fn leak_guard(runtime: &Runtime, page: &mut MetricsPage) {
+    let mut zones: Vec<_> = runtime.zones.iter().map(|(name, zone)| (name.as_str(), zone)).collect();
+    zones.sort_by_key(|(name, _)| *name);
+    let families: [ZoneCounter; 8] = [
+        ("cache_leaks_total", "Responses that were not shared because of data of a visitor", |zone| {
+            zone.leaks.found()
+        }),
+        ("cache_leak_checks_total", "Requests to origins that verified a leak", |zone| {
+            zone.leaks.verifications()
+        }),
+        (
+            "cache_leak_unsearched_total",
+            "Responses that were not shared because they could not be searched for data of the visitor",
+            |zone| zone.leaks.unsearched(),
+        ),
+        (
+            "cache_leak_samples_total",
+            "Stored pages that the leak guard verified by requests of the server",
+            |zone| zone.leak_samples.counts.pages.load(Relaxed),
+        ),
+        ("cache_leak_sample_requests_total", "Requests to origins that verified stored pages", |zone| {
+            zone.leak_samples.counts.requests.load(Relaxed)
+        }),
+        ("cache_leak_sample_milliseconds_total", "Time that origins needed for these requests", |zone| {
+            zone.leak_samples.counts.origin_ms.load(Relaxed)
+        }),
+        ("cache_leak_samples_over_budget_total", "Verifications that the budget did not permit", |zone| {
+            zone.leak_samples.counts.over_budget.load(Relaxed)
+        }),
+        ("cache_leak_samples_unstable_total", "Verifications of pages that differ at each request", |zone| {
+            zone.leak_samples.counts.unstable.load(Relaxed)
+        }),
+    ];
+    for (name, help, value) in families {
+        let mut family = page.counter(name, help);
+        for (zone_name, zone) in &zones {
+            family.line(&[("zone", zone_name)], value(zone));
+        }
     }
 }

@@ -42,6 +42,7 @@ fn report(zone: &str, finding: LeakFinding) -> LeakReport {
         zone: zone.to_owned(),
         page: finding.page,
         what: finding.what,
+        difference: finding.difference,
         state: finding.state.as_str().to_owned(),
         until_ms: if finding.until_ms == 0 { 0 } else { wall_ms(finding.until_ms) },
         count: finding.count,

@@ -4,7 +4,7 @@ use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, Set, SetterResult, at_least, between};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
-use myriad_policy::NoVarySearch;
+use myriad_policy::{LeakSampling, NoVarySearch};
 
 use crate::settings::{CacheRules, PersonalCookies};
 
@@ -31,9 +31,10 @@ pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
         "leak_guard",
         Contexts::HSL,
-        FLAG,
-        set!(Feature<CacheRules>.flag => leak_guard),
-        "Does not share a response that contains data of the visitor whose request fetched it.",
+        between(1, 4),
+        Set::Settings(leak_guard),
+        "Does not share a response that contains data of the visitor whose request fetched it; with `sample=`, also verifies \
+             stored pages by requests without data of visitors.",
     )
     .default("on")
     .own(),
@@ -57,6 +58,45 @@ pub(crate) static ROWS: &[Directive] = &[
     .default("on")
     .own(),
 ];
+
+fn leak_guard(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
+    let mut sampling = None;
+    let mut is_on = true;
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        let parameters = || sampling.unwrap_or_default();
+        if let Some(percent) = word.strip_prefix(b"sample=") {
+            sampling = Some(LeakSampling { part_ppm: millionths(args, index, percent)?, ..parameters() });
+        } else if word.starts_with(b"delay=") {
+            sampling = Some(LeakSampling { delay_ms: args.millis_after(index, 6)?, ..parameters() });
+        } else if let Some(percent) = word.strip_prefix(b"budget=") {
+            sampling = Some(LeakSampling { budget_ppm: millionths(args, index, percent)?, ..parameters() });
+        } else {
+            is_on = args.flag(index)?;
+            if index > 0 {
+                return Err(args.invalid(index, "sample=, delay= or budget="));
+            }
+        }
+    }
+    if !is_on && sampling.is_some() {
+        return Err(args.invalid(0, "\"on\", or the only argument"));
+    }
+    let rules = settings.feature_mut::<CacheRules>();
+    rules.leak_guard = is_on;
+    rules.leak_sampling = sampling;
+    Ok(())
+}
+
+/// Parses a percentage above 0% and up to 100%, with up to four decimals, as millionths.
+fn millionths(args: &Arguments<'_>, index: usize, percent: &[u8]) -> Result<u32, Diagnostic> {
+    let number = percent.strip_suffix(b"%").and_then(|number| std::str::from_utf8(number).ok());
+    let parsed =
+        number.and_then(|number| number.parse::<f64>().ok()).map(|percent| (percent * 10_000.0).round());
+    match parsed {
+        Some(parsed) if (1.0..=1_000_000.0).contains(&parsed) => Ok(parsed as u32),
+        _ => Err(args.invalid(index, "a percentage above 0% and up to 100%, such as 1%")),
+    }
+}
 
 fn no_vary_search(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let is_obeyed = args.flag(0)?;

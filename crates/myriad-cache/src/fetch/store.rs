@@ -9,7 +9,7 @@ use myriad_encode::{Coding, StreamDecoder};
 use myriad_http::body::BoxBody;
 use myriad_http::{Known, ResponseHead};
 use myriad_log::LogLevel;
-use myriad_policy::{ApplicationState, Lifetime};
+use myriad_policy::{ApplicationState, Lifetime, StoreRefusal};
 use myriad_store::{
     BodyWriter, Capacity, CollectState, Completion, FetchFailure as StoreFailure, FlightWriter, Selection,
 };
@@ -25,6 +25,7 @@ use crate::disk;
 use crate::esi::{self, Cutting};
 use crate::journey_step::CacheContext;
 use crate::leak_guard::ResponseGuard;
+use crate::leak_guard::sampling::PendingComparison;
 use crate::origin_fields;
 use crate::page;
 use crate::shared_fetch_headers;
@@ -58,6 +59,8 @@ pub(super) struct AdmittedResponse {
     pub noise_check: Option<NoiseCheck>,
     /// Search for data of the visitor in the body.
     pub guard: ResponseGuard,
+    /// Comparison with responses to requests without the visitor's inputs, if the page is suspected.
+    pub comparison: Option<PendingComparison>,
 }
 
 /// Reads the body, and writes each piece to the page in flight, from which all waiters read it. A response that the
@@ -83,6 +86,7 @@ pub(super) async fn store(
         attempts,
         noise_check,
         mut guard,
+        comparison,
     } = admitted;
     let OriginResponse { head, body, .. } = *response;
     let status = head.status;
@@ -108,7 +112,10 @@ pub(super) async fn store(
         selection,
         length: if coding.is_some() || cutting.is_some() { None } else { length },
     };
-    let writer = writer.admit(admission);
+    let mut writer = writer.admit(admission);
+    if comparison.is_some() {
+        writer.withdraw(now, StoreRefusal::Leak.hit_for_miss_ms());
+    }
     report(reporter, varies.map_or(FetchReport::Admitted(head), FetchReport::OtherVariant));
     let incoming = IncomingBody { body, length, pace, fetching, decoder: coding.and_then(page::decoder) };
     let stages = BodyStages { exchange, cache: cached.cache, cutting: cutting.as_mut(), guard: &mut guard };
@@ -122,6 +129,11 @@ pub(super) async fn store(
         let why = if is_incomplete { "an incomplete response" } else { "a fatal error" };
         let what = format_args!("upstream reported {why}: the response is forwarded and not stored");
         exchange.request.log(LogLevel::Error, what);
+        writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
+        return None;
+    }
+    if let Some(comparison) = comparison {
+        comparison.start(exchange, cached, writer.body(), lifetime.valid_ms);
         writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
         return None;
     }

@@ -14,6 +14,7 @@ use super::report::{FetchReport, Reporter, report};
 use super::store::{AdmittedResponse, store};
 use crate::arrival::Arrival;
 use crate::journey_step::CacheContext;
+use crate::leak_guard::sampling::PendingComparison;
 use crate::leak_guard::{self, FetchGuard, ResponseGuard, Unshared, Verification};
 use crate::maintenance;
 use crate::other_codings;
@@ -94,6 +95,8 @@ pub(super) async fn judge(
         Admission::Store(lifetime) => {
             learn(&exchange.request, cache, no_vary_search(&response.head));
             let pace = ReadRateLimiter::new(respond::limit_rate(exchange, &place.ahead));
+            let is_shared_fetch = sought.shared_headers.is_some() && cache.rules.shared_fetch.on;
+            let comparison = PendingComparison::of(&exchange.request, cache, &response.head, is_shared_fetch);
             let companion = sought
                 .companion
                 .and_then(|other| other.admit(exchange, cache, fields, sought.shared_headers.as_ref()));
@@ -112,6 +115,7 @@ pub(super) async fn judge(
                 attempts,
                 noise_check,
                 guard,
+                comparison,
             };
             let next = store(exchange, cached, writer, reporter, admitted).await;
             return next.filter(|_| !sought.own_request);

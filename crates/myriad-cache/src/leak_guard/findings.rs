@@ -45,6 +45,11 @@ pub(super) fn what_of(leak: &Leak) -> String {
     format!("{}{name} in {place}", leak.kind.as_str())
 }
 
+/// Returns host and path of the page of a request, for reports.
+pub(super) fn page_name(request: &Request) -> String {
+    format!("{}{}", shortened(&request.route.host), shortened(&request.route.uri))
+}
+
 fn shortened(text: &[u8]) -> String {
     escape_bytes(&text[..text.len().min(MAX_NAME)])
 }
@@ -55,9 +60,8 @@ pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 
     let now = myriad_net::clock::now_ms();
     let what = what_of(leak);
     let leaks = &cache.zone.leaks;
-    let page = format!("{}{}", shortened(&request.route.host), shortened(&request.route.uri));
     let found = leaked_value(request, leak.kind, &leak.value, &what);
-    leaks.add(&found, &page, now);
+    leaks.add(&found, &page_name(request), now);
     if leaks.log_limit.admits(now) {
         let position =
             if leak.field.is_none() { format!(" (byte {})", leak.position) } else { String::new() };
@@ -77,14 +81,32 @@ pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 
 }
 
 /// Records a confirmed leak. After the values of two clients, the page is not stored for the time of its validity, and
-/// its stored entries are removed. `valid_ms` is the validity in milliseconds.
-pub(super) fn confirm(request: &Request, cache: &CachePlace, leak: &LeakedValue<'_>, valid_ms: u64) {
-    let (least, most) = QUARANTINE_MS;
+/// its stored entries are removed. `valid_ms` is the validity in milliseconds. Returns true if the page is quarantined.
+pub(super) fn confirm(request: &Request, cache: &CachePlace, leak: &LeakedValue<'_>, valid_ms: u64) -> bool {
     let now = myriad_net::clock::now_ms();
-    let until = now.saturating_add(valid_ms.clamp(least, most));
-    if cache.zone.leaks.confirm(leak, now, until) {
-        for key in other_codings::keys_of_page(request) {
-            cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);
-        }
+    let is_quarantined = cache.zone.leaks.confirm(leak, now, quarantine_end(now, valid_ms));
+    if is_quarantined {
+        remove_page(request, cache);
     }
+    is_quarantined
+}
+
+/// Records a leak that requests of the server itself confirmed. The page is not stored for the time of its validity, and its
+/// stored entries are removed. `valid_ms` is the validity in milliseconds.
+pub(super) fn confirm_alone(request: &Request, cache: &CachePlace, leak: &LeakedValue<'_>, valid_ms: u64) {
+    cache.zone.leaks.confirm_alone(leak, quarantine_end(myriad_net::clock::now_ms(), valid_ms));
+    remove_page(request, cache);
+}
+
+/// Removes the stored entries of the page of a request.
+pub(super) fn remove_page(request: &Request, cache: &CachePlace) {
+    for key in other_codings::keys_of_page(request) {
+        cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);
+    }
+}
+
+/// Returns the end of the quarantine of a page, in milliseconds of the process clock.
+fn quarantine_end(now: u64, valid_ms: u64) -> u64 {
+    let (least, most) = QUARANTINE_MS;
+    now.saturating_add(valid_ms.clamp(least, most))
 }

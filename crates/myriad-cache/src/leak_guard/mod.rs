@@ -18,6 +18,7 @@ use myriad_policy::PersonalCookies;
 mod fetch_guard;
 mod findings;
 mod response_guard;
+pub(crate) mod sampling;
 mod verification;
 
 pub(crate) use fetch_guard::{FetchGuard, Unshared};

@@ -85,7 +85,9 @@ impl Verification {
         let found = leaked_value(request, self.kind, &self.value, &self.what);
         match is_found {
             Some(true) => cache.zone.leaks.excuse(&found, myriad_net::clock::now_ms()),
-            Some(false) => confirm(request, cache, &found, self.valid_ms),
+            Some(false) => {
+                confirm(request, cache, &found, self.valid_ms);
+            }
             None => cache.zone.leaks.set_unverified(&found),
         }
     }

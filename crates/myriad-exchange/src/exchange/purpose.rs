@@ -18,13 +18,22 @@ pub enum FetchPurpose<'a> {
         /// Header fields sent instead of the client's, for a fetch shared by clients.
         replacement_fields: Option<&'a Fields>,
     },
+    /// Response for a sampled verification of the leak guard, requested as for [`FetchPurpose::Store`]. The request has
+    /// `X-Myriad-Probe`, which is not forwarded from clients: the application can exclude it from its statistics.
+    Sample {
+        /// Header fields sent instead of the client's, for a fetch shared by clients.
+        replacement_fields: Option<&'a Fields>,
+    },
 }
 
 impl FetchPurpose<'_> {
     /// Returns true if a header field of the client must not be forwarded to the origin for this purpose.
     pub fn omits(self, known: Option<Known>) -> bool {
-        matches!(self, FetchPurpose::Store { .. })
-            && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
+        let is_for_visitor = matches!(self, FetchPurpose::Visitor);
+        let is_sample = matches!(self, FetchPurpose::Sample { .. });
+        known.is_some_and(|known| {
+            !is_for_visitor && NOT_FOR_STORING.contains(&known) || !is_sample && known == Known::XMyriadProbe
+        })
     }
 
     /// Returns the codings to send in `Accept-Encoding` for a page that is stored separately for clients with other
@@ -39,7 +48,8 @@ impl FetchPurpose<'_> {
         Self: 'r,
     {
         match self {
-            FetchPurpose::Store { replacement_fields: Some(told), .. } => told,
+            FetchPurpose::Store { replacement_fields: Some(told), .. }
+            | FetchPurpose::Sample { replacement_fields: Some(told) } => told,
             _ => request.received.head.fields(),
         }
     }

@@ -68,7 +68,11 @@ fn push_params(
 /// Returns whether a parameter describes the client's request body although a shared fetch (for all clients) sends none
 /// (RFC 3875 sections 4.1.2 and 4.1.3). The value comes from a single client and would affect the page of all clients.
 fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bool {
-    let FetchPurpose::Store { replacement_fields: Some(sent), .. } = purpose else { return false };
+    let (FetchPurpose::Store { replacement_fields: Some(sent), .. }
+    | FetchPurpose::Sample { replacement_fields: Some(sent) }) = purpose
+    else {
+        return false;
+    };
     match name {
         b"CONTENT_TYPE" => !sent.has(Known::ContentType),
         b"CONTENT_LENGTH" => value == b"0",
@@ -81,7 +85,7 @@ fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bo
 pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     match (purpose, exchange.request.received.head.method()) {
         (_, Method::Post) if exchange.request.cache.shared_by_condition => Method::Get,
-        (FetchPurpose::Store { .. }, Method::Head) => Method::Get,
+        (FetchPurpose::Store { .. } | FetchPurpose::Sample { .. }, Method::Head) => Method::Get,
         (_, method) => method,
     }
 }

@@ -264,7 +264,7 @@ fn is_general(name: &[u8]) -> bool {
 }
 
 /// Returns whether a media type is text. A response without a type counts as text.
-fn is_text(media_type: &[u8]) -> bool {
+pub fn is_text(media_type: &[u8]) -> bool {
     let media_type = media_type.to_ascii_lowercase();
     let has = |part: &[u8]| memchr::memmem::find(&media_type, part).is_some();
     media_type.is_empty()

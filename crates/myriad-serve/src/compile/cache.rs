@@ -85,8 +85,14 @@ impl RuntimeCompiler<'_> {
 
     fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> CachePolicy {
         let cache = origin.own::<CacheSettings>();
-        let CacheRules { personal_cookies: cookies, impersonal_cookies, rfc9111, leak_guard, .. } =
-            settings.feature::<CacheRules>();
+        let CacheRules {
+            personal_cookies: cookies,
+            impersonal_cookies,
+            rfc9111,
+            leak_guard,
+            leak_sampling,
+            ..
+        } = settings.feature::<CacheRules>();
         let (names, impersonal) = (lossy(&cookies.names), lossy(impersonal_cookies));
         let names_catalogue = self.scripts.catalogue();
         let holds = |what: Reads| key.reads(|id| names_catalogue.variable(id).reads(what));
@@ -115,6 +121,7 @@ impl RuntimeCompiler<'_> {
             authorization_in_key,
             rfc9111: *rfc9111,
             leak_guard: *leak_guard,
+            leak_sampling: *leak_sampling,
             device_class: settings.feature::<DeviceClass>().on,
             announced: announcement(origin),
             shared_fetch: self.shared_fetch(settings, key),

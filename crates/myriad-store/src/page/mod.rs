@@ -10,11 +10,13 @@
 //! | `purge_matching` | rules of purges as functions of a page |
 //! | `fetches` | limits for concurrent and queued fetches |
 //! | `leaks` | results of the leak guard |
+//! | `leak_samples` | state of the leak guard's sampled verifications |
 
 mod counter;
 mod fetches;
 mod folder_creator;
 pub mod key;
+mod leak_samples;
 mod leaks;
 mod marks;
 mod metadata;
@@ -37,6 +39,7 @@ mod zone_counts;
 pub use counter::Counter;
 pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
 pub use folder_creator::FolderCreator;
+pub use leak_samples::{ComparisonResult, LeakSamples, SampleCause, SampleCounts};
 pub use leaks::{LeakFinding, LeakRecords, LeakState, LeakedPage, LeakedValue};
 pub use marks::PageMarks;
 pub use proxied_facts::ProxiedFacts;

@@ -14,7 +14,7 @@ use myriad_policy::{EntityTag, Lifetime, PageHistory};
 
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
-    FetchLimiter, FolderCreator, LeakRecords, PageMarks, ProxiedFacts, PurgeLog, PurgeResults,
+    FetchLimiter, FolderCreator, LeakRecords, LeakSamples, PageMarks, ProxiedFacts, PurgeLog, PurgeResults,
     StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
@@ -205,6 +205,8 @@ pub struct PageZone {
     pub fetches: Arc<FetchLimiter>,
     /// Results of the leak guard.
     pub leaks: LeakRecords,
+    /// State of the sampled verifications of the leak guard.
+    pub leak_samples: LeakSamples,
 }
 
 /// Folder of a zone's files. It does not change while the zone exists.
@@ -227,6 +229,7 @@ impl PageZone {
             purges: PurgeLog::default(),
             fetches: Arc::default(),
             leaks: LeakRecords::default(),
+            leak_samples: LeakSamples::default(),
         }
     }
 

@@ -173,8 +173,11 @@ pub struct LeakReport {
     pub page: String,
     /// Kind, name and place of the data; never the data.
     pub what: String,
+    /// Difference that a sampled verification found in the page, with shortened words; empty for other findings.
+    pub difference: String,
     /// `suspected` (not verified), `unverified` (no comparable response), `confirmed` (the page differs without the
-    /// data) or `coincidence` (the page is the same without it).
+    /// data), `coincidence` (the page is the same without it) or `unkeyed` (the page depends on a field that is not in
+    /// its key, and remains shared).
     pub state: String,
     /// Time until which the page is not stored, in milliseconds since the epoch; 0 if the finding is not confirmed.
     pub until_ms: u64,

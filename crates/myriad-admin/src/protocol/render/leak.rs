@@ -7,9 +7,11 @@ use crate::protocol::monitoring::LeakReport;
 pub fn leak(report: &LeakReport) -> String {
     let age = duration(report.now_ms.saturating_sub(report.at_ms));
     let left = report.until_ms.saturating_sub(report.now_ms);
+    let difference =
+        if report.difference.is_empty() { String::new() } else { format!(": {}", report.difference) };
     let end = if left > 0 { format!(", not stored for {}", duration(left)) } else { String::new() };
     format!(
-        "{age:>8} ago  {:>5} x  {:<11}  {}: {}{end}",
+        "{age:>8} ago  {:>5} x  {:<11}  {}: {}{difference}{end}",
         count(report.count),
         report.state,
         report.page,
@@ -41,6 +43,8 @@ mod tests {
         ] {
             assert!(line.contains(part), "{line}");
         }
+        report.difference = "\"H…, M…\" instead of \"H…, g…\"".into();
+        assert!(leak(&report).contains("in the body: \"H…, M…\" instead of \"H…, g…\", not stored for "));
         report.now_ms = 180_000;
         assert!(!leak(&report).contains("not stored"));
     }

@@ -16,6 +16,8 @@ pub enum LeakState {
     Confirmed,
     /// A response to a request without the value has the value too.
     Coincidence,
+    /// The page depends on a field of requests that is not in its key. It remains shared.
+    Unkeyed,
 }
 
 impl LeakState {
@@ -26,6 +28,7 @@ impl LeakState {
             Self::Unverified => "unverified",
             Self::Confirmed => "confirmed",
             Self::Coincidence => "coincidence",
+            Self::Unkeyed => "unkeyed",
         }
     }
 }
@@ -39,6 +42,8 @@ pub struct LeakFinding {
     pub page: String,
     /// Kind, name and place of the value; never the value.
     pub what: String,
+    /// Difference that a sampled verification found in the page, with shortened words; empty for other findings.
+    pub difference: String,
     /// State of the last value. Once a value is confirmed, the finding remains confirmed.
     pub state: LeakState,
     /// Time until which the page is not stored, in milliseconds of the process clock; 0 if it is not quarantined.
@@ -86,6 +91,7 @@ impl Findings {
             at_ms: now,
             page: page.to_owned(),
             what: id.what.to_owned(),
+            difference: String::new(),
             state: LeakState::Suspected,
             until_ms: 0,
             count: 1,
@@ -101,6 +107,13 @@ impl Findings {
                 || known.value == id.value && known.state != LeakState::Confirmed)
         {
             known.state = state;
+        }
+    }
+
+    /// Sets the difference that a sampled verification found.
+    pub(super) fn set_difference(&mut self, id: FindingId<'_>, difference: &str) {
+        if let Some(known) = self.find(id) {
+            difference.clone_into(&mut known.difference);
         }
     }
 

@@ -118,6 +118,26 @@ impl LeakRecords {
         self.state.lock().findings.add(self.id(leak), page, now);
     }
 
+    /// Records that a sampled verification found an input that changes a page, and the difference, with shortened words.
+    /// `is_shared` is true if the page remains shared. See [`Self::add`] for the other arguments.
+    pub fn add_sampled(
+        &self,
+        leak: &LeakedValue<'_>,
+        page: &str,
+        difference: &str,
+        is_shared: bool,
+        now: u64,
+    ) {
+        self.found.fetch_add(1, Relaxed);
+        let id = self.id(leak);
+        let mut state = self.state.lock();
+        state.findings.add(id, page, now);
+        state.findings.set_difference(id, difference);
+        if is_shared {
+            state.findings.set_state(id, LeakState::Unkeyed);
+        }
+    }
+
     /// Returns whether requests for the page may be sent without waiting for each other for some seconds
     /// (hit-for-miss), because of this value. This is so if a leak in the page was confirmed. A client with other
     /// values causes it at most 16 times in an hour.
@@ -179,12 +199,25 @@ impl LeakRecords {
             state.confirmed.insert(id.names[0], ConfirmedValue { value: id.value, client }, 1);
             return false;
         }
-        for name in id.names {
+        self.quarantine(&mut state, id.names, until);
+        true
+    }
+
+    /// Records that requests of the server itself confirmed a leak. The page is not stored until `until`, in milliseconds of
+    /// the process clock.
+    pub fn confirm_alone(&self, leak: &LeakedValue<'_>, until: u64) {
+        let id = self.id(leak);
+        let mut state = self.state.lock();
+        state.findings.set_state(id, LeakState::Confirmed);
+        self.quarantine(&mut state, id.names, until);
+    }
+
+    fn quarantine(&self, state: &mut Records, names: [u64; 2], until: u64) {
+        for name in names {
             state.quarantined.insert(name, until, 1);
         }
-        state.findings.set_quarantine(id.names, until);
+        state.findings.set_quarantine(names, until);
         self.quarantined.store(state.quarantined.len(), Relaxed);
-        true
     }
 
     /// Records that a value occurs in the page by coincidence. It is not searched for in this page in the next hour.

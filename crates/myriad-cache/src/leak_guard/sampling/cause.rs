@@ -1,0 +1,39 @@
+//! Search for the input of a request that changes a page.
+
+use myriad_http::Fields;
+use myriad_policy::{Rendering, RequestInput, StableRendering};
+
+use super::probe::Prober;
+
+/// Input that changes a page.
+pub(super) struct Cause {
+    /// Input.
+    pub input: RequestInput,
+    /// Response to a request with this input.
+    pub rendering: Rendering,
+}
+
+/// Finds the input that makes the response to a request with `base` and `inputs` differ from `stable`, the response to a
+/// request with `base`. Returns `None` if no single input does so each time.
+pub(super) async fn find_cause(
+    prober: &Prober,
+    stable: &StableRendering,
+    base: &Fields,
+    mut inputs: Vec<RequestInput>,
+) -> Option<Cause> {
+    while inputs.len() > 1 {
+        let rest = inputs.split_off(inputs.len() / 2);
+        if !stable.differs_from(&prober.request(base, &inputs).await?) {
+            inputs = rest;
+        }
+    }
+    let first = prober.request(base, &inputs).await?;
+    let again = prober.request(base, &inputs).await?;
+    let without = prober.request(base, &[]).await?;
+    let is_repeated = stable.differs_from(&first)
+        && stable.differs_from(&again)
+        && !stable.differs_from(&without)
+        && StableRendering::of(&first, again).is_some();
+    let input = inputs.pop()?;
+    is_repeated.then_some(Cause { input, rendering: first })
+}

@@ -1,0 +1,66 @@
+//! Sampled verification of stored pages (`leak_guard sample=`): requests of the server itself show that a page depends on
+//! inputs of visitors that are not in its key, although it contains none of their values.
+//!
+//! ```text
+//! second hit, or the page is in the hourly sample
+//!   `-> after `delay=`: two requests like that of the hit, without cookies and credentials
+//!         they differ from each other by more than noise: the page cannot be verified
+//!         they differ from the stored page:               the page is removed, and suspected
+//!         otherwise: a request of another browser with canaries in fields that are not in the key
+//!           it differs: requests with a part of these inputs find the one that changes the page
+//! fetch of a suspected page by a visitor with other inputs
+//!   `-> only this visitor gets the response; two requests without the visitor's inputs
+//!         they differ from the response: requests with a part of the inputs find the one that changes the page;
+//!           after two visitors, the page is quarantined
+//! ```
+//!
+//! A page that was changed without a purge is suspected too, but its next fetch does not differ. A difference must be
+//! repeatable, so that random content is not taken for data of a visitor.
+
+mod budget;
+mod cause;
+mod comparison;
+mod page_check;
+mod probe;
+mod report;
+mod verifiable_page;
+
+use myriad_net::clock::now_ms;
+use myriad_store::page::{Page, SampleCause};
+
+use verifiable_page::is_verifiable;
+
+use crate::journey_step::CacheContext;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::CachePlace;
+
+pub(crate) use comparison::PendingComparison;
+
+/// A page is considered for the hourly sample once in this number of hits.
+const SAMPLE_HITS: u32 = 64;
+
+/// Returns true if the hit of a page that was just counted may cause its verification.
+#[inline]
+pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
+    // Two hits at the same time may both see the number 3.
+    cache.rules.leak_sampling.is_some()
+        && matches!(page.hits(), 2 | 3) | page.hits().is_multiple_of(SAMPLE_HITS)
+}
+
+/// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently.
+pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
+    let request = &exchange.request;
+    let Some(rules) = cached.cache.rules.leak_sampling else { return };
+    if !is_verifiable(request, page) {
+        return;
+    }
+    let cause = match page.hits() {
+        0..SAMPLE_HITS => SampleCause::SecondHit,
+        _ => SampleCause::Sample(rules.part_ppm),
+    };
+    let zone = &cached.cache.zone;
+    let pages = || zone.zone.stats().objects;
+    if zone.leak_samples.begin_check(&request.cache.key, cause, pages, now_ms()) {
+        page_check::start(exchange, cached, rules);
+    }
+}

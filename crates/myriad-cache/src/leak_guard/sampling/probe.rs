@@ -1,0 +1,167 @@
+//! Requests of sampled verifications.
+
+use std::future::poll_fn;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::Ordering::Relaxed;
+
+use bytes::Bytes;
+use myriad_http::{Fields, Known, ResponseHead};
+use myriad_net::clock::now_ms;
+use myriad_policy::{ApplicationState, Rendering, RequestInput, StableRendering};
+use myriad_script::Frame;
+use myriad_upstream::{Attempts, OriginRequest, OriginResponse, RequestPayload};
+
+use super::budget;
+use super::verifiable_page::{MAX_BODY, bare_type};
+use crate::esi::Cutting;
+use crate::journey_step::{CacheContext, OwnedCacheContext};
+use crate::page;
+use crate::shared_fetch_headers;
+use myriad_exchange::exchange::{Exchange, FetchPurpose};
+use myriad_exchange::keys::page_key;
+use myriad_origin::build_request;
+use myriad_origin::fetch::fetch;
+use myriad_origin::group;
+
+/// Address of the client in requests with [`RequestInput::Address`]: of no client (RFC 5737).
+const OTHER_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 0);
+/// Value of `X-Myriad-Probe`.
+const MARK: &[u8] = b"leak-guard";
+
+/// Sender of requests that resemble a request for a page.
+pub(super) struct Prober {
+    exchange: Box<Exchange>,
+    held: OwnedCacheContext,
+}
+
+impl Prober {
+    /// Creates the sender; `exchange` is a copy of the request for the page.
+    pub(super) fn new(exchange: Box<Exchange>, held: OwnedCacheContext) -> Self {
+        Self { exchange, held }
+    }
+
+    /// Returns the request for the page.
+    pub(super) fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// Returns the origin and the cache of the page.
+    pub(super) fn cached(&self) -> CacheContext<'_> {
+        self.held.get()
+    }
+
+    /// Returns whether a cookie, as `name=value`, is in the cache key.
+    pub(super) fn has_in_key(&self, pair: &[u8]) -> bool {
+        self.cached().cache.rules.shared_fetch.has_in_key(pair)
+    }
+
+    /// Returns whether a request with these fields has the same cache key with and without an input.
+    pub(super) fn is_unkeyed(&self, base: &Fields, input: &RequestInput) -> bool {
+        let key = |inputs: &[RequestInput]| {
+            let mut copy = self.copy(base, inputs);
+            *copy.frame = Frame::default();
+            page_key::of(&mut copy, self.cached().cache).ok()
+        };
+        key(&[]) == key(std::slice::from_ref(input))
+    }
+
+    /// Sends two equal requests. Returns the response and its noise; `Err` with `true` if the responses differ by
+    /// more than noise, and with `false` if no response is usable.
+    pub(super) async fn request_twice(&self, base: &Fields) -> Result<StableRendering, bool> {
+        let first = self.request(base, &[]).await.ok_or(false)?;
+        let second = self.request(base, &[]).await.ok_or(false)?;
+        StableRendering::of(&first, second).ok_or(true)
+    }
+
+    /// Sends a request with these fields and inputs. Returns `None` if it fails, and for a response that gives no information about
+    /// the page: an error of the server, or too many requests.
+    pub(super) async fn request(&self, base: &Fields, inputs: &[RequestInput]) -> Option<Rendering> {
+        let CacheContext { origin, cache } = self.cached();
+        let _permit = cache.zone.fetches.try_begin()?;
+        let mut exchange = self.copy(base, inputs);
+        exchange.request.received.head.fields_mut().push_known(Known::XMyriadProbe, MARK);
+        exchange.go_to_background();
+        let mut shared = shared_fetch_headers::of(&exchange.request, cache, None);
+        if let Some(shared) = &mut shared {
+            shared.fields.push_known(Known::XMyriadProbe, MARK);
+        }
+        let began_at = now_ms();
+        let target = group::target_of_place(&mut exchange, origin).ok()?;
+        let group = group::resolve_target(&mut exchange, target).await.ok()?;
+        let purpose =
+            FetchPurpose::Sample { replacement_fields: shared.as_ref().map(|shared| &shared.fields) };
+        let (payload, attempts) = (RequestPayload::Empty, Attempts::default());
+        let made = build_request::make(&mut exchange, origin, purpose, payload, attempts).ok()?;
+        let mut request = OriginRequest { queues: false, ..made };
+        let response = fetch(&mut exchange, origin, &group, &mut request, false).await.ok();
+        let rendering = match response {
+            Some(response) => receive(&exchange, *response).await,
+            None => None,
+        };
+        let took_ms = now_ms().saturating_sub(began_at);
+        let counts = &cache.zone.leak_samples.counts;
+        counts.requests.fetch_add(1, Relaxed);
+        counts.origin_ms.fetch_add(took_ms, Relaxed);
+        budget::charge(took_ms);
+        rendering.filter(|rendering| rendering.status < 500 && rendering.status != 429)
+    }
+
+    /// Returns a copy of the request with other fields.
+    fn copy(&self, base: &Fields, inputs: &[RequestInput]) -> Box<Exchange> {
+        let mut copy = self.exchange.snapshot();
+        let fields = copy.request.received.head.fields_mut();
+        *fields = base.clone();
+        for input in inputs {
+            input.add_to(fields);
+        }
+        if inputs.contains(&RequestInput::Address) {
+            copy.request.received.real = Some(OTHER_ADDRESS);
+        }
+        copy
+    }
+}
+
+/// Receives a response as it would be stored. Returns `None` if it is too long, in an unknown coding, or incomplete.
+async fn receive(exchange: &Exchange, response: OriginResponse) -> Option<Rendering> {
+    let OriginResponse { head, mut body, .. } = response;
+    let coding = page::origin_coding(&head);
+    if coding.is_none() && page::is_opaque(&head.fields) {
+        return None;
+    }
+    let mut decoder = coding.and_then(page::decoder);
+    let mut cutting = Cutting::begin(&exchange.request, &head);
+    let mut rendering = rendering_of_head(&head);
+    let out = &mut rendering.body;
+    while let Some(piece) = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await {
+        let mut piece: Bytes = piece.ok()?;
+        loop {
+            let (window, is_drained) = page::decoded(decoder.as_mut(), &mut piece).ok()?;
+            match &mut cutting {
+                Some(cutting) => out.extend_from_slice(&cutting.push(&window)),
+                None => out.extend_from_slice(&window),
+            }
+            if out.len() as u64 > MAX_BODY {
+                return None;
+            }
+            if is_drained {
+                break;
+            }
+        }
+    }
+    if let Some(cutting) = cutting {
+        out.extend_from_slice(&cutting.finish(&exchange.request).0);
+    }
+    Some(rendering)
+}
+
+/// Returns the rendering of a response with this head and an empty body.
+pub(super) fn rendering_of_head(head: &ResponseHead) -> Rendering {
+    Rendering {
+        status: head.status,
+        media_type: bare_type(head.known(Known::ContentType).unwrap_or_default()),
+        location: head.known(Known::Location).unwrap_or_default().into(),
+        body: Vec::new(),
+        shows_counters: ApplicationState::of(&head.fields).counters,
+    }
+}

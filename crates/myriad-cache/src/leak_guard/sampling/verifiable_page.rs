@@ -1,0 +1,48 @@
+//! Pages that sampled requests can verify.
+
+use myriad_http::Method;
+use myriad_http::lines::lines_named;
+use myriad_policy::{Rendering, is_text};
+use myriad_store::page::Page;
+
+use crate::adaptive_validity::contiguous;
+use crate::other_codings;
+use myriad_exchange::exchange::Request;
+
+/// Maximum length in bytes of a page that is verified.
+pub(super) const MAX_BODY: u64 = 1 << 20;
+
+/// Returns whether requests like this one can verify a page: it is text in memory, and the request is an ordinary GET.
+pub(super) fn is_verifiable(request: &Request, page: &Page) -> bool {
+    let meta = page.meta();
+    request.received.head.method() == Method::Get
+        && !request.is_subrequest()
+        && !request.cache.lookup.stored_only
+        && !request.cache.shared_by_condition
+        && request.cache.slice.get().is_none()
+        && !other_codings::uses_separate_key(request)
+        && meta.status < 500
+        && meta.status != 206
+        && page.stored_body().is_none()
+        && page.body_len() <= MAX_BODY
+        && is_text(meta.media_type())
+        && lines_named(meta.lines(), b"content-encoding").next().is_none()
+}
+
+/// Returns the content of a stored page.
+pub(super) fn rendering_of(page: &Page) -> Rendering {
+    let meta = page.meta();
+    Rendering {
+        status: meta.status,
+        media_type: bare_type(meta.media_type()),
+        location: lines_named(meta.lines(), b"location").next().unwrap_or_default().into(),
+        body: contiguous(&page.body()).into_owned(),
+        shows_counters: false,
+    }
+}
+
+/// Returns a media type in lower case, without parameters.
+pub(super) fn bare_type(media_type: &[u8]) -> Box<[u8]> {
+    let bare = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    bare.trim_ascii().to_ascii_lowercase().into()
+}

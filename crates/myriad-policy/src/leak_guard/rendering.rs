@@ -1,0 +1,124 @@
+//! Comparison of the responses to sampled requests.
+
+use super::sampled_request::redacted;
+use crate::page_comparison::{Difference, Noise, excerpt};
+
+/// Response that is compared with others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendering {
+    /// Status.
+    pub status: u16,
+    /// `Content-Type`; empty without one.
+    pub media_type: Box<[u8]>,
+    /// `Location`; empty without one.
+    pub location: Box<[u8]>,
+    /// Body, without content coding and without parts of a visitor.
+    pub body: Vec<u8>,
+    /// True if the page shows counters of visits, so that decimal numbers are not compared.
+    pub shows_counters: bool,
+}
+
+/// Response that two equal requests got, and the places in which their responses differ (noise).
+#[derive(Clone, Debug)]
+pub struct StableRendering {
+    rendering: Rendering,
+    noise: Noise,
+}
+
+impl StableRendering {
+    /// Compares the responses to two equal requests. Returns `None` if more than noise differs, so that no comparison with
+    /// other responses is possible.
+    pub fn of(first: &Rendering, second: Rendering) -> Option<Self> {
+        let has_equal_head = has_equal_head(first, &second);
+        let noise = Noise::between(&first.body, &second.body).filter(|_| has_equal_head)?;
+        Some(Self { rendering: second, noise })
+    }
+
+    /// Returns the response.
+    pub fn rendering(&self) -> &Rendering {
+        &self.rendering
+    }
+
+    /// Returns true if another response differs from this one by more than noise.
+    pub fn differs_from(&self, other: &Rendering) -> bool {
+        !has_equal_head(&self.rendering, other) || self.difference(other).is_some()
+    }
+
+    /// Describes the first difference from another response, with shortened words; `None` if the responses are equal.
+    pub fn describe_difference(&self, other: &Rendering) -> Option<String> {
+        let own = &self.rendering;
+        if own.status != other.status {
+            return Some(format!("status {} instead of {}", other.status, own.status));
+        }
+        if own.location != other.location {
+            let [other, own] =
+                [&other.location, &own.location].map(|text| redacted(&String::from_utf8_lossy(text)));
+            return Some(format!("Location \"{other}\" instead of \"{own}\""));
+        }
+        if own.media_type != other.media_type {
+            let [other, own] = [&other.media_type, &own.media_type].map(|text| String::from_utf8_lossy(text));
+            return Some(format!("Content-Type \"{other}\" instead of \"{own}\""));
+        }
+        let difference = self.difference(other)?;
+        let (near, own) = excerpt(&own.body, difference.stored);
+        let (_, other) = excerpt(&other.body, difference.rendered);
+        let [near, own, other] = [near, own, other].map(|text| redacted(&text));
+        Some(format!("\"{near}{other}\" instead of \"{near}{own}\""))
+    }
+
+    fn difference(&self, other: &Rendering) -> Option<Difference> {
+        let ignores_numbers = self.rendering.shows_counters || other.shows_counters;
+        self.noise.compare(&self.rendering.body, &other.body, ignores_numbers).err()
+    }
+}
+
+fn has_equal_head(a: &Rendering, b: &Rendering) -> bool {
+    (a.status, &a.media_type, &a.location) == (b.status, &b.media_type, &b.location)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(text: &str) -> Rendering {
+        Rendering { status: 200, body: text.as_bytes().to_vec(), ..Rendering::default() }
+    }
+
+    fn greeting(name: &str, nonce: &str) -> Rendering {
+        page(&format!(
+            "<p>Rendered with nonce={nonce}.</p><p>Hello, {name}, welcome to our shop of tea and coffee."
+        ))
+    }
+
+    #[test]
+    fn noise_is_not_compared_and_a_name_is_reported_shortened() {
+        let stable =
+            StableRendering::of(&greeting("guest", "Xa1"), greeting("guest", "Yb2")).expect("stable");
+        assert!(!stable.differs_from(&greeting("guest", "Zc3")));
+        let found = stable.describe_difference(&greeting("Margarete", "Zc3")).expect("a difference");
+        assert!(
+            found.contains("H…, M…") && found.contains("H…, g…") && !found.contains("Margarete"),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn status_and_target_are_compared() {
+        let stable = StableRendering::of(&page(""), page("")).expect("stable");
+        let login = Rendering { status: 302, location: (*b"/login?u=Margarete").into(), ..page("") };
+        assert_eq!(stable.describe_difference(&login).as_deref(), Some("status 302 instead of 200"));
+        let other = Rendering { location: (*b"/login?u=Ann").into(), ..login.clone() };
+        let stable = StableRendering::of(&login, login.clone()).expect("stable");
+        let found = stable.describe_difference(&other).expect("a difference");
+        assert_eq!(found, "Location \"/l…?u=A…\" instead of \"/l…?u=M…\"");
+    }
+
+    #[test]
+    fn response_that_always_differs_is_not_stable() {
+        let words = |seed: usize| {
+            (0..200).map(|number| format!("w{}", number * seed % 211)).collect::<Vec<_>>().join(" ")
+        };
+        assert!(StableRendering::of(&page(&words(3)), page(&words(5))).is_none());
+        assert!(StableRendering::of(&page("a"), Rendering { status: 404, ..page("a") }).is_none());
+    }
+}

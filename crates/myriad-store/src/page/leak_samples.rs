@@ -1,0 +1,285 @@
+//! State of a zone's sampled verifications (`leak_guard sample=`): which pages are checked, and which are suspected.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use myriad_base::bounded::Lru;
+use myriad_http::Fields;
+use parking_lot::Mutex;
+
+/// Maximum number of pages whose last check is remembered, and of suspected pages; those used least recently are dropped.
+const MAX_REMEMBERED: u64 = 4096;
+/// Minimum time in milliseconds between two checks of a page.
+const CHECK_PAUSE_MS: u64 = 600_000;
+/// Time in milliseconds for which a page is suspected.
+const SUSPICION_MS: u64 = 3_600_000;
+/// Number of comparisons without a difference after which a page is no longer suspected.
+const UNAFFECTED: u8 = 3;
+/// Maximum number of checks that wait for their time.
+const MAX_WAITING: usize = 64;
+/// Number of milliseconds in an hour.
+const HOUR_MS: f64 = 3_600_000.0;
+
+/// Reason for the check of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleCause {
+    /// The page was requested for the second time since it was stored.
+    SecondHit,
+    /// The page is in the sample of this part of the stored pages per hour, in millionths.
+    Sample(u32),
+}
+
+/// Result of a comparison of a response with those of requests without data of its visitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonResult {
+    /// The responses are equal.
+    Unaffected,
+    /// An input of the visitor changes the response.
+    Affected,
+    /// No comparison was possible, or the difference could not be repeated.
+    Unknown,
+}
+
+/// State of the sampled verifications of a zone. All workers share it.
+#[derive(Debug)]
+pub struct LeakSamples {
+    state: Mutex<SampleState>,
+    hasher: RandomState,
+    /// Number of suspected pages, to avoid the lock without any.
+    suspected: AtomicUsize,
+    /// Counters.
+    pub counts: SampleCounts,
+}
+
+/// Counters of sampled verifications.
+#[derive(Debug, Default)]
+pub struct SampleCounts {
+    /// Pages checked.
+    pub pages: AtomicU64,
+    /// Requests sent to the origin.
+    pub requests: AtomicU64,
+    /// Time in milliseconds that the origin needed for these requests.
+    pub origin_ms: AtomicU64,
+    /// Checks omitted because the budget was used up.
+    pub over_budget: AtomicU64,
+    /// Checks of pages that differ at each request.
+    pub unstable: AtomicU64,
+}
+
+#[derive(Debug)]
+struct SampleState {
+    /// Time of the last check of a page, by the hash of its key.
+    checked: Lru<u64, u64>,
+    suspected: Lru<u64, Suspicion>,
+    /// Pages that were reported as unstable.
+    unstable: Lru<u64, ()>,
+    /// Number of checks that wait for their time.
+    waiting: usize,
+    /// Number of pages that may be added to the sample, at the time `allowed_at`.
+    allowed: f64,
+    allowed_at: u64,
+}
+
+/// Suspicion that a page contains data of a visitor.
+#[derive(Debug)]
+struct Suspicion {
+    until: u64,
+    is_comparing: bool,
+    unaffected: u8,
+    /// Special fields of the request whose response differs from the stored page.
+    fields: Arc<Fields>,
+}
+
+impl Default for LeakSamples {
+    fn default() -> Self {
+        let state = SampleState {
+            checked: Lru::new(MAX_REMEMBERED),
+            suspected: Lru::new(MAX_REMEMBERED),
+            unstable: Lru::new(MAX_REMEMBERED),
+            waiting: 0,
+            allowed: 1.0,
+            allowed_at: 0,
+        };
+        Self {
+            state: Mutex::new(state),
+            hasher: RandomState::new(),
+            suspected: AtomicUsize::new(0),
+            counts: SampleCounts::default(),
+        }
+    }
+}
+
+impl LeakSamples {
+    /// Returns true if a check of a page may be started, and records it; [`Self::end_wait`] must follow. `pages` returns the
+    /// number of stored pages.
+    pub fn begin_check(
+        &self,
+        key: &[u8],
+        cause: SampleCause,
+        pages: impl FnOnce() -> usize,
+        now: u64,
+    ) -> bool {
+        let key = self.hasher.hash_one(key);
+        let mut state = self.state.lock();
+        let is_recent = state.checked.get(&key).is_some_and(|last| now < last.saturating_add(CHECK_PAUSE_MS));
+        if is_recent || state.waiting >= MAX_WAITING || !state.admits(cause, pages, now) {
+            return false;
+        }
+        state.checked.insert(key, now, 1);
+        state.waiting += 1;
+        true
+    }
+
+    /// Records that a check no longer waits for its time. `is_sent` is false if the check was given up, so that the page can
+    /// be checked later.
+    pub fn end_wait(&self, key: &[u8], is_sent: bool) {
+        let mut state = self.state.lock();
+        state.waiting = state.waiting.saturating_sub(1);
+        if !is_sent {
+            state.checked.remove(&self.hasher.hash_one(key));
+        }
+    }
+
+    /// Records that a page differs at each request. Returns true for the first time.
+    pub fn note_unstable(&self, key: &[u8]) -> bool {
+        self.counts.unstable.fetch_add(1, Relaxed);
+        let key = self.hasher.hash_one(key);
+        let mut state = self.state.lock();
+        let is_known = state.unstable.get(&key).is_some();
+        state.unstable.insert(key, (), 1);
+        !is_known
+    }
+
+    /// Records that a page is suspected. `fields` are the special fields of the request whose response differs from the
+    /// stored page.
+    pub fn suspect(&self, key: &[u8], fields: Fields, now: u64) {
+        let suspicion = Suspicion {
+            until: now.saturating_add(SUSPICION_MS),
+            is_comparing: false,
+            unaffected: 0,
+            fields: Arc::new(fields),
+        };
+        let mut state = self.state.lock();
+        state.suspected.insert(self.hasher.hash_one(key), suspicion, 1);
+        self.suspected.store(state.suspected.len(), Relaxed);
+    }
+
+    /// Returns the fields given to [`Self::suspect`]; `None` if the page is not suspected.
+    pub fn suspicion(&self, key: &[u8], now: u64) -> Option<Arc<Fields>> {
+        if self.suspected.load(Relaxed) == 0 {
+            return None;
+        }
+        let key = self.hasher.hash_one(key);
+        let mut state = self.state.lock();
+        let found =
+            state.suspected.get(&key).map(|suspicion| (suspicion.until, Arc::clone(&suspicion.fields)));
+        let (until, fields) = found?;
+        if until <= now {
+            state.suspected.remove(&key);
+            self.suspected.store(state.suspected.len(), Relaxed);
+            return None;
+        }
+        Some(fields)
+    }
+
+    /// Returns true if a suspected page may be compared now; [`Self::end_comparison`] must follow.
+    pub fn begin_comparison(&self, key: &[u8]) -> bool {
+        let mut state = self.state.lock();
+        let found = state.suspected.get_mut(&self.hasher.hash_one(key));
+        found.is_some_and(|suspicion| !std::mem::replace(&mut suspicion.is_comparing, true))
+    }
+
+    /// Records the result of a comparison. After the third one without a difference, the page is no longer
+    /// suspected.
+    pub fn end_comparison(&self, key: &[u8], result: ComparisonResult) {
+        let key = self.hasher.hash_one(key);
+        let mut state = self.state.lock();
+        let Some(suspicion) = state.suspected.get_mut(&key) else { return };
+        suspicion.is_comparing = false;
+        match result {
+            ComparisonResult::Unaffected => suspicion.unaffected += 1,
+            ComparisonResult::Affected => suspicion.unaffected = 0,
+            ComparisonResult::Unknown => {}
+        }
+        if suspicion.unaffected >= UNAFFECTED {
+            state.suspected.remove(&key);
+            self.suspected.store(state.suspected.len(), Relaxed);
+        }
+    }
+
+    /// Removes all suspicions.
+    pub fn forgive(&self) {
+        let mut state = self.state.lock();
+        state.suspected.clear();
+        self.suspected.store(0, Relaxed);
+    }
+}
+
+impl SampleState {
+    fn admits(&mut self, cause: SampleCause, pages: impl FnOnce() -> usize, now: u64) -> bool {
+        let SampleCause::Sample(millionths) = cause else { return true };
+        let per_hour = pages() as f64 * f64::from(millionths) / 1e6;
+        let passed_ms = now.saturating_sub(self.allowed_at) as f64;
+        self.allowed = (self.allowed + passed_ms * per_hour / HOUR_MS).min(per_hour.max(1.0));
+        self.allowed_at = now;
+        let is_allowed = self.allowed >= 1.0;
+        if is_allowed {
+            self.allowed -= 1.0;
+        }
+        is_allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_is_checked_at_its_second_hit_once_in_ten_minutes() {
+        let samples = LeakSamples::default();
+        let check = |key: &[u8], now| samples.begin_check(key, SampleCause::SecondHit, || 1, now);
+        assert!(check(b"/a", 0) && !check(b"/a", CHECK_PAUSE_MS - 1) && check(b"/a", CHECK_PAUSE_MS));
+        samples.end_wait(b"/a", false);
+        assert!(check(b"/a", CHECK_PAUSE_MS + 1), "the check was given up");
+        for number in 0..MAX_WAITING {
+            check(number.to_string().as_bytes(), 0);
+        }
+        assert!(!check(b"/last", 0));
+        samples.end_wait(b"/a", true);
+        assert!(check(b"/last", 0));
+    }
+
+    #[test]
+    fn sample_has_a_part_of_the_pages_per_hour() {
+        let samples = LeakSamples::default();
+        let mut checked = 0;
+        for second in 0..3600_u64 {
+            let key = second.to_le_bytes();
+            if samples.begin_check(&key, SampleCause::Sample(10_000), || 1000, second * 1000) {
+                samples.end_wait(&key, true);
+                checked += 1;
+            }
+        }
+        assert!((10..=12).contains(&checked), "{checked}");
+    }
+
+    #[test]
+    fn suspicion_ends_after_three_equal_responses_or_an_hour() {
+        let samples = LeakSamples::default();
+        assert!(samples.suspicion(b"/a", 0).is_none() && !samples.begin_comparison(b"/a"));
+        samples.suspect(b"/a", Fields::new(), 0);
+        for result in [ComparisonResult::Unaffected, ComparisonResult::Affected, ComparisonResult::Unaffected]
+        {
+            assert!(samples.begin_comparison(b"/a") && !samples.begin_comparison(b"/a"), "one at a time");
+            samples.end_comparison(b"/a", result);
+        }
+        samples.end_comparison(b"/a", ComparisonResult::Unaffected);
+        assert!(samples.suspicion(b"/a", 1).is_some());
+        samples.end_comparison(b"/a", ComparisonResult::Unaffected);
+        assert!(samples.suspicion(b"/a", 1).is_none());
+        samples.suspect(b"/b", Fields::new(), 0);
+        assert!(samples.suspicion(b"/b", SUSPICION_MS - 1).is_some());
+        assert!(samples.suspicion(b"/b", SUSPICION_MS).is_none());
+    }
+}
