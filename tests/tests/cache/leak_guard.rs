@@ -2,10 +2,13 @@
 //! Leak guard: a response with data of the visitor whose request fetched it is not shared.
 
 use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
-use myriad_tests::{Answer, Cached, Call, Client, Gate, Origin, Request, Server, wait_for};
+use myriad_tests::{
+    Answer, Cached, Call, Client, Gate, Origin, Place, Request, Server, certificate, wait_for,
+};
 
 use super::with;
 
@@ -250,6 +253,39 @@ fn body_that_cannot_be_decoded_is_not_shared_if_the_request_has_values() {
     let answer = server.fetch(&known("/page"));
     assert_eq!((answer.cache(), why(&answer)), ("MISS", "unsearched"));
     assert_eq!((server.get("/page").cache(), server.get("/page").cache()), ("MISS", "HIT"));
+}
+
+#[test]
+fn subject_of_a_client_certificate_is_found() {
+    let (mut place, other) = (Place::new(), Place::new());
+    certificate(&place.path("own.crt"), &place.path("own.key"));
+    place.set("TLS", &other.port.to_string());
+    let rules = format!(
+        "{RULES} listen 127.0.0.1:@TLS@ ssl; ssl_certificate own.crt; ssl_certificate_key own.key; \
+         ssl_verify_client optional_no_ca; fastcgi_param SSL_CLIENT_S_DN $ssl_client_s_dn;"
+    );
+    let origin = Origin::start(|call| {
+        let text = format!("<body>Hello, {}!", call.param("SSL_CLIENT_S_DN").replace("CN=", ""));
+        call.answer("Content-Type: text/html", text);
+    });
+    let server = Cached { key: "$request_uri", ..with(&rules) }.start_before(place, &origin.address);
+    let mut client = Command::new("openssl")
+        .args(["s_client", "-quiet", "-connect", &format!("127.0.0.1:{}", other.port), "-cert"])
+        .arg(server.path("own.crt"))
+        .arg("-key")
+        .arg(server.path("own.key"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("openssl runs");
+    let request = b"GET /page HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    client.stdin.as_mut().expect("piped").write_all(request).expect("openssl reads");
+    let output = client.wait_with_output().expect("openssl ends");
+    let answer = String::from_utf8_lossy(&output.stdout);
+    assert!(answer.contains("Hello, localhost!") && answer.contains("Why: leak"), "{answer}");
+    server.log_has("subject of the client certificate in the body");
+    assert_eq!(server.get("/page").text(), "<body>Hello, !");
 }
 
 #[test]
