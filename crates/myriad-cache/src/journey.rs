@@ -89,7 +89,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: J
                 });
             }
             JourneyStep::Known => {
-                return wait(cached, async |exchange, cached| esi::run(exchange, cached.cache).await);
+                return wait(cached, async |exchange, cached| esi::run(exchange, cached).await);
             }
             JourneyStep::Gather => {
                 return wait(cached, async |exchange, cached| read_body::run(exchange, cached).await);

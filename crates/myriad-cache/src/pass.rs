@@ -145,11 +145,13 @@ async fn send_request(
         fetch(exchange, origin, &group, &mut request, true).await
     };
     match fetched {
-        Ok(response) => {
+        Ok(mut response) => {
             esi::check_response(&exchange.request, &response.head);
             if let Some(watch) = &mut watch {
                 watch.check_response(&response.head);
             }
+            drop(watch);
+            esi::store(&exchange.request, &mut response).await;
             PassResult::Answered(response)
         }
         Err(error) => PassResult::Failed(error),

@@ -3,6 +3,7 @@
 mod anonymous_visitors;
 mod explain;
 mod origin;
+mod private_responses;
 mod sessions;
 mod visitors;
 

@@ -108,6 +108,9 @@ pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), P
         let labels: Vec<u64> = of_kind().flat_map(|command| command.what.labels()).collect();
         if !addresses.is_empty() || !labels.is_empty() {
             let covered = PurgeScope::Exact { keys: &[], addresses: &addresses, labels: &labels };
+            if !labels.is_empty() {
+                zone.recent_purges.note_labels(&labels);
+            }
             let purged = zone.zone.purge_from(covered, purge_kind(soft), stale_from()).await?;
             let exact: Vec<&PurgeTarget> =
                 of_kind().map(|command| &command.what).filter(|what| what.is_exact()).collect();
@@ -172,6 +175,11 @@ async fn run_with_stale_time(
     let keys = named.iter().map(|key| &**key).chain(keys.iter().map(|key| &key[..]));
     let keys: Vec<_> = keys.flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();
     let all_keys: Vec<_> = keys.iter().map(|key| KeyRef::new(key)).collect();
+    if !command.what.is_exact() {
+        zone.recent_purges.note_all();
+    } else if !labels.is_empty() {
+        zone.recent_purges.note_labels(&labels);
+    }
     let (mut rule, mut name);
     let covered = if command.what.is_exact() {
         PurgeScope::Exact { keys: &all_keys, addresses: &addresses, labels: &labels }

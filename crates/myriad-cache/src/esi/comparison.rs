@@ -17,16 +17,17 @@
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use myriad_base::bounded::Lru;
 use myriad_exchange::exchange::Request;
 use myriad_http::ResponseHead;
+use myriad_store::page::RecentPurges;
 use parking_lot::Mutex;
 
-use super::part_store::{self, InFlight};
+use super::part_store::{self, InFlight, NewPart};
 use super::rules;
 use super::visitor::Visitor;
 
@@ -81,9 +82,9 @@ pub(super) fn may_get(request: &Request, visitor: &Visitor, version: &str) -> bo
     !is_sample
 }
 
-/// Prepares a known visitor's request that goes to the origin for a comparison.
-pub(super) fn begin(request: &Request, visitor: Visitor) {
-    let in_flight = part_store::begin(&visitor);
+/// Prepares a known visitor's request that goes to the origin for a comparison. `purges` are those of the zone.
+pub(super) fn begin(request: &Request, visitor: Visitor, purges: &Arc<RecentPurges>) {
+    let in_flight = part_store::begin(&visitor, purges);
     let pending = request.outcome.feature_state.get_or_make(PendingComparison::default);
     *pending.0.borrow_mut() = Some(Comparison { visitor, in_flight });
 }
@@ -104,8 +105,9 @@ pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
     };
     let Some(class) = word(b"class=") else { return };
     let until_ms = myriad_net::clock::now_ms().saturating_add(rules.private.valid_ms);
-    let part = (CLASS, Bytes::copy_from_slice(class));
-    part_store::store_part(&visitor, &in_flight, part, until_ms, rules.private);
+    let part =
+        NewPart { target: CLASS, bytes: Bytes::copy_from_slice(class), until_ms, labels: Arc::default() };
+    part_store::store_part(&visitor, &in_flight, part, rules.private);
     if let Some(version) = word(b"same=") {
         PERMITTED.1.lock().insert(permission(request, version, class), request.received.at_ms, 1);
     }

@@ -1,5 +1,6 @@
 //! Directives of `esi*`.
 
+use myriad_conf::Word;
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
 };
@@ -90,6 +91,21 @@ pub(super) static ROWS: &[Directive] = &[
              (`valid=`); `off` disables it.",
     )
     .default("16m visitor=128k valid=1m")
+    .own(),
+    Directive::new(
+        "esi_private_responses",
+        HSL,
+        at_least(1),
+        Set::Settings(|settings, args| {
+            let list = &mut settings.feature_mut::<EsiSettings>().responses;
+            args.start(list);
+            list.extend(args.words().iter().map(Word::to_text));
+            Ok(())
+        }),
+        "Conditions under which the response to a GET request of a known visitor is stored for this visitor, if the origin \
+             permits it with `X-Myriad-Private-Cache`.",
+    )
+    .repeats()
     .own(),
 ];
 

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,11 +14,12 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{HttpVersion, Known, RequestHead};
 use myriad_log::LogLevel;
 use myriad_script::esi::{FragmentParser, PageHoles, joint_name};
+use myriad_store::page::RecentPurges;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::holes::{HoleState, Holes};
-use super::part_store::{self, InFlight};
+use super::part_store::{self, InFlight, NewPart};
 use super::rules::EsiRules;
 use super::visitor::Visitor;
 
@@ -53,7 +55,7 @@ struct PartRequester {
     /// Copy of the page's exchange, which lives as long as the body.
     exchange: RefCell<Box<Exchange>>,
     slots: Rc<Holes>,
-    visitor: Option<Visitor>,
+    visitor: Option<PartOwner>,
     sends_cookies: bool,
     rules: EsiRules,
     until: Instant,
@@ -73,9 +75,16 @@ impl Drop for Tasks {
 /// Client or clients for which ESI parts are requested.
 pub(super) struct PartAudience {
     /// Known visitor whose parts are requested; `None` for parts that all clients share.
-    pub visitor: Option<Visitor>,
+    pub visitor: Option<PartOwner>,
     /// True if the origin gets the client's cookies in requests for parts.
     pub sends_cookies: bool,
+}
+
+/// Known visitor whose parts are requested.
+pub(super) struct PartOwner {
+    pub visitor: Visitor,
+    /// Purges of the page's zone, which also apply to stored parts.
+    pub purges: Arc<RecentPurges>,
 }
 
 /// Fills the ESI holes of a page with stored parts and starts the requests for the others.
@@ -86,16 +95,16 @@ pub(super) fn begin(
     cut: &PageHoles,
     slots: &Rc<Holes>,
 ) -> Tasks {
-    let PartAudience { visitor, sends_cookies: keeps_cookies } = whose;
-    if let Some(visitor) = &visitor {
-        fill_stored(&exchange, visitor, cut, slots);
+    let PartAudience { visitor, sends_cookies } = whose;
+    if let Some(owner) = &visitor {
+        fill_stored(&exchange, &owner.visitor, cut, slots);
     }
     let asker = Rc::new(PartRequester {
         until: Instant::now() + Duration::from_millis(rules.timeout_ms),
         exchange: RefCell::new(exchange),
         slots: Rc::clone(slots),
         visitor,
-        sends_cookies: keeps_cookies,
+        sends_cookies,
         rules: rules.clone(),
         failure_logged: Cell::new(false),
     });
@@ -190,8 +199,8 @@ impl PartRequester {
         let mut why = String::new();
         for target in std::iter::once(&want.src).chain(&want.alt) {
             match timeout_at(self.until, self.request_part(target)).await {
-                Ok(Ok((bytes, keep_s, in_flight))) => {
-                    self.store_part(&want.src, &bytes, keep_s, in_flight.as_ref());
+                Ok(Ok((bytes, (keep_s, labels), in_flight))) => {
+                    self.store_part(&want.src, (&bytes, keep_s, &labels), in_flight.as_ref());
                     return self.fill_holes(&want, &bytes);
                 }
                 Ok(Err(error)) => why = error,
@@ -226,8 +235,9 @@ impl PartRequester {
     async fn request_parts(&self, prefix: &[u8], list: &mut Vec<JointPart>) -> Result<(), String> {
         let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
         let target = [prefix, &names.join(&b","[..])].concat();
-        let in_flight = self.visitor.as_ref().map(part_store::begin);
+        let in_flight = self.begin();
         let answer = self.answer(&target).await?;
+        let labels = labels_of(&answer);
         let is_joint = answer.fields(b"content-type").first().is_some_and(|value| {
             value
                 .split(|byte| *byte == b';')
@@ -252,19 +262,23 @@ impl PartRequester {
                 let Some(at) = list.iter().position(|named| named.name == part.name) else { continue };
                 let JointPart { want, .. } = list.swap_remove(at);
                 let bytes = Bytes::from(part.bytes);
-                self.store_part(&want.src, &bytes, part.keep_s.unwrap_or(keep_s), in_flight.as_ref());
+                let kept_s = part.keep_s.unwrap_or(keep_s);
+                self.store_part(&want.src, (&bytes, kept_s, &labels), in_flight.as_ref());
                 self.fill_holes(&want, &bytes);
             }
         }
         if reader.is_between_parts() { Ok(()) } else { Err("the combined response is incomplete".to_owned()) }
     }
 
-    /// Requests one ESI part. Returns its bytes, the number of seconds for which it may be stored, and for a known
-    /// visitor the guard of the request, which must be held until the part is stored.
-    async fn request_part(&self, target: &[u8]) -> Result<(Bytes, u64, Option<InFlight>), String> {
-        let in_flight = self.visitor.as_ref().map(part_store::begin);
+    /// Requests one ESI part. Returns its bytes, the number of seconds for which it may be stored with the labels of its
+    /// tags, and for a known visitor the guard of the request, which must be held until the part is stored.
+    async fn request_part(
+        &self,
+        target: &[u8],
+    ) -> Result<(Bytes, (u64, Arc<[u64]>), Option<InFlight>), String> {
+        let in_flight = self.begin();
         let answer = self.answer(target).await?;
-        let keep_s = storable_s(&answer);
+        let keep = (storable_s(&answer), labels_of(&answer));
         let mut body = answer.into_body();
         let mut whole = Vec::new();
         while let Some(piece) = next(&mut body).await? {
@@ -273,7 +287,12 @@ impl PartRequester {
             }
             whole.extend_from_slice(&piece);
         }
-        Ok((Bytes::from(whole), keep_s, in_flight))
+        Ok((Bytes::from(whole), keep, in_flight))
+    }
+
+    /// Returns the guard of a request for parts of a known visitor.
+    fn begin(&self) -> Option<InFlight> {
+        self.visitor.as_ref().map(|owner| part_store::begin(&owner.visitor, &owner.purges))
     }
 
     /// Returns the response to a request for `target`. A status other than 200 and an aborted response are errors.
@@ -292,7 +311,7 @@ impl PartRequester {
     fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
         let (path, args) = subrequest::target(target)?;
         let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
-        let shared = self.visitor.as_ref().and_then(|visitor| visitor.fields.as_ref());
+        let shared = self.visitor.as_ref().and_then(|owner| owner.visitor.fields.as_ref());
         let fields = shared.unwrap_or(child.request.received.head.fields()).iter_known();
         let forwarded = fields.filter(|(known, ..)| self.sends_cookies || *known != Some(Known::Cookie));
         let head = RequestHead::from_parts(
@@ -311,15 +330,20 @@ impl PartRequester {
 
     /// Stores an ESI part for its visitor for `keep_s` seconds, at most for the `valid=` time of `esi_private_cache`;
     /// not at all with 0.
-    fn store_part(&self, src: &[u8], bytes: &Bytes, keep_s: u64, in_flight: Option<&InFlight>) {
-        let (Some(visitor), Some(in_flight)) = (self.visitor.as_ref().filter(|_| keep_s > 0), in_flight)
-        else {
+    fn store_part(
+        &self,
+        src: &[u8],
+        (bytes, keep_s, labels): (&Bytes, u64, &Arc<[u64]>),
+        in_flight: Option<&InFlight>,
+    ) {
+        let (Some(owner), Some(in_flight)) = (self.visitor.as_ref().filter(|_| keep_s > 0), in_flight) else {
             return;
         };
         let bounds = self.rules.private;
         let keep_ms = keep_s.saturating_mul(1000).min(bounds.valid_ms);
         let until_ms = myriad_net::clock::now_ms().saturating_add(keep_ms);
-        part_store::store_part(visitor, in_flight, (src, bytes.clone()), until_ms, bounds);
+        let part = NewPart { target: src, bytes: bytes.clone(), until_ms, labels: Arc::clone(labels) };
+        part_store::store_part(&owner.visitor, in_flight, part, bounds);
     }
 
     fn fill_holes(&self, want: &WantedPart, bytes: &Bytes) {
@@ -343,6 +367,12 @@ fn storable_s(answer: &SubrequestResponse) -> u64 {
     let values = answer.fields(b"cache-control");
     let control = CacheControl::parse(values.iter().map(|value| &value[..]));
     if control.no_store || control.no_cache { 0 } else { control.max_age.unwrap_or(0) }
+}
+
+/// Returns the labels of the tags of a response of the origin.
+fn labels_of(answer: &SubrequestResponse) -> Arc<[u64]> {
+    let head = answer.request().origin.as_ref().and_then(|origin| origin.head.as_ref());
+    head.map(|head| part_store::labels(&head.fields)).unwrap_or_default()
 }
 
 async fn next(body: &mut BoxBody) -> Result<Option<Bytes>, String> {

@@ -11,12 +11,18 @@
 //!
 //! A change that affects no stored part and no request in flight is not recorded, so that made-up cookies need no
 //! memory.
+//!
+//! A part is also invalid after a purge of a tag of its response, such as that of a product in a cart. This is checked
+//! when the part is read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use myriad_http::Fields;
+use myriad_policy::Tags;
+use myriad_store::page::RecentPurges;
 use parking_lot::Mutex;
 
 use super::settings::PrivateCache;
@@ -67,29 +73,67 @@ struct StoredPart {
     target: Box<[u8]>,
     bytes: Bytes,
     until_ms: u64,
+    purges: PurgesSince,
+    /// Labels (hashes) of the tags of the response.
+    labels: Arc<[u64]>,
 }
 
 impl StoredPart {
     fn weight(&self) -> usize {
-        self.target.len() + self.bytes.len() + PART_OVERHEAD
+        self.target.len() + self.bytes.len() + size_of_val(&*self.labels) + PART_OVERHEAD
     }
+
+    fn is_valid(&self, now_ms: u64) -> bool {
+        now_ms < self.until_ms && !self.purges.covers(&self.labels)
+    }
+}
+
+/// Purges of a zone since a request for parts began.
+#[derive(Clone)]
+struct PurgesSince {
+    purges: Arc<RecentPurges>,
+    /// Number of the last purge before the request.
+    number: u64,
+}
+
+impl PurgesSince {
+    /// Returns whether one of these purges covers a response with these labels.
+    fn covers(&self, labels: &[u64]) -> bool {
+        self.purges.covers(self.number, labels)
+    }
+}
+
+/// Part to store for a visitor.
+pub(super) struct NewPart<'a> {
+    /// Target of the request for the part, or another key that does not begin with a slash.
+    pub target: &'a [u8],
+    pub bytes: Bytes,
+    /// Expiry in milliseconds.
+    pub until_ms: u64,
+    /// Labels (hashes) of the tags of the response ([`myriad_policy::Tags`]).
+    pub labels: Arc<[u64]>,
 }
 
 /// Guard of a request for ESI parts of one visitor, which counts as in flight until the guard is dropped.
-pub(super) struct InFlight(u64);
+pub(super) struct InFlight {
+    number: u64,
+    purges: PurgesSince,
+}
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        PARTS.lock().end(self.0);
+        PARTS.lock().end(self.number);
     }
 }
 
-/// Records that ESI parts of a visitor are about to be requested. Must be called before the request is sent.
-pub(super) fn begin(visitor: &Visitor) -> InFlight {
-    InFlight(PARTS.lock().begin(&visitor.marks))
+/// Records that ESI parts of a visitor are about to be requested. Must be called before the request is sent. `purges` are
+/// those of the zone of the page.
+pub(super) fn begin(visitor: &Visitor, purges: &Arc<RecentPurges>) -> InFlight {
+    let purges = PurgesSince { number: purges.last(), purges: Arc::clone(purges) };
+    InFlight { number: PARTS.lock().begin(&visitor.marks), purges }
 }
 
-/// Returns the stored ESI part of a visitor for each target; `None` if it is missing or expired.
+/// Returns the stored ESI part of a visitor for each target; `None` if it is missing, expired or purged.
 pub(super) fn get<'a>(
     visitor: &Visitor,
     targets: impl Iterator<Item = &'a [u8]>,
@@ -100,15 +144,21 @@ pub(super) fn get<'a>(
 }
 
 /// Stores an ESI part from the response to a request, unless a change of the visitor's content was recorded since its
-/// start, or the part is larger than a visitor's maximum. `until_ms` is its expiry.
-pub(super) fn store_part(
-    visitor: &Visitor,
-    request: &InFlight,
-    part: (&[u8], Bytes),
-    until_ms: u64,
-    bounds: PrivateCache,
-) {
-    PARTS.lock().store_part(visitor, request.0, part, until_ms, bounds);
+/// start, or the part is larger than a visitor's maximum.
+pub(super) fn store_part(visitor: &Visitor, request: &InFlight, part: NewPart<'_>, bounds: PrivateCache) {
+    let NewPart { target, bytes, until_ms, labels } = part;
+    let part = StoredPart { target: target.into(), bytes, until_ms, purges: request.purges.clone(), labels };
+    if !part.purges.covers(&part.labels) {
+        PARTS.lock().store_part(visitor, request.number, part, bounds);
+    }
+}
+
+/// Returns the labels of the tags in the fields of a response. A response with too many tags has the label that each purge
+/// of a tag covers.
+pub(super) fn labels(fields: &Fields) -> Arc<[u64]> {
+    let tags = Tags::of(fields);
+    let overflown = tags.is_truncated().then_some(Tags::OVERFLOWN);
+    tags.names().map(Tags::label).chain(overflown).collect()
 }
 
 /// Removes the ESI parts of all visitors that have one of these marks (digests of cookies); parts of their requests in
@@ -134,25 +184,17 @@ impl PartStore {
     fn get(&self, visitor: &Visitor, target: &[u8], now_ms: u64) -> Option<Bytes> {
         let mut parts = self.visitors.get(&visitor.id)?.parts.iter();
         let part = parts.find(|part| *part.target == *target)?;
-        (now_ms < part.until_ms).then(|| part.bytes.clone())
+        part.is_valid(now_ms).then(|| part.bytes.clone())
     }
 
     /// Stores an ESI part. If necessary, evicts the oldest parts of its visitor, then the oldest visitors of the same
     /// client network, then the oldest of all visitors.
-    fn store_part(
-        &mut self,
-        visitor: &Visitor,
-        request: u64,
-        (target, bytes): (&[u8], Bytes),
-        until_ms: u64,
-        bounds: PrivateCache,
-    ) {
-        let part = StoredPart { target: target.into(), bytes, until_ms };
+    fn store_part(&mut self, visitor: &Visitor, request: u64, part: StoredPart, bounds: PrivateCache) {
         if part.weight() as u64 > bounds.visitor || !self.in_flight.contains_key(&request) {
             return;
         }
         let mut parts = self.remove(&visitor.id);
-        parts.retain(|other| *other.target != *target);
+        parts.retain(|other| *other.target != *part.target);
         parts.push(part);
         let mut weight: usize = parts.iter().map(StoredPart::weight).sum();
         while weight as u64 > bounds.visitor {
@@ -235,9 +277,14 @@ mod tests {
         Visitor { id: [name; 32], marks, network, fields: None }
     }
 
+    fn part(target: &str, bytes: Bytes, labels: &[u64]) -> StoredPart {
+        let purges = PurgesSince { purges: Arc::default(), number: 0 };
+        StoredPart { target: target.as_bytes().into(), bytes, until_ms: 1_000, purges, labels: labels.into() }
+    }
+
     fn store_part(store: &mut PartStore, name: u8, target: &str, request: u64) {
-        let bytes = Bytes::from(format!("{name} {target}"));
-        store.store_part(&visitor(name), request, (target.as_bytes(), bytes), 1_000, BOUNDS);
+        let part = part(target, Bytes::from(format!("{name} {target}")), &[]);
+        store.store_part(&visitor(name), request, part, BOUNDS);
     }
 
     fn keep_at_once(store: &mut PartStore, name: u8, target: &str) {
@@ -258,6 +305,20 @@ mod tests {
         keep_at_once(&mut store, 1, "/a");
         assert!(has(&store, 1, "/a") && !has(&store, 1, "/b") && !has(&store, 2, "/a"));
         assert_eq!(store.get(&visitor(1), b"/a", 1_000), None);
+    }
+
+    #[test]
+    fn purge_of_a_tag_of_a_part_makes_it_invalid() {
+        let mut store = PartStore::default();
+        let request = store.begin(&visitor(1).marks);
+        let one = part("/a", Bytes::from_static(b"1 /a"), &[7]);
+        let purges = Arc::clone(&one.purges.purges);
+        store.store_part(&visitor(1), request, one, BOUNDS);
+        keep_at_once(&mut store, 1, "/b");
+        purges.note_labels(&[8]);
+        assert!(has(&store, 1, "/a"));
+        purges.note_labels(&[7]);
+        assert!(!has(&store, 1, "/a") && has(&store, 1, "/b"));
     }
 
     #[test]
@@ -305,7 +366,7 @@ mod tests {
         assert!(!has(&store, 1, "/0019"));
         let long = Bytes::from(vec![b'x'; 1_000]);
         let request = store.begin(&visitor(1).marks);
-        store.store_part(&visitor(1), request, (b"/long", long), 1_000, BOUNDS);
+        store.store_part(&visitor(1), request, part("/long", long, &[]), BOUNDS);
         assert_eq!(store.get(&visitor(1), b"/long", 0), None);
     }
 

@@ -6,7 +6,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use myriad_base::bounded::Lru;
 use myriad_exchange::exchange::{
@@ -15,6 +15,7 @@ use myriad_exchange::exchange::{
 use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::subrequest;
 use myriad_http::{Known, Method};
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 use myriad_policy::{CachePolicy, CacheStatus, SharedFetch};
 use myriad_script::esi::PageHoles;
@@ -25,10 +26,12 @@ use super::comparison;
 use super::cutting::cut_of;
 use super::filled_page::fill;
 use super::hosts;
-use super::part_requests::PartAudience;
+use super::part_requests::{PartAudience, PartOwner};
+use super::private_response::{self, PrivateLookup};
 use super::rules;
+use super::unstored_response;
 use super::visitor::{Visitor, VisitorRequest};
-use crate::journey_step::{JourneyStep, PassReason};
+use crate::journey_step::{CacheContext, JourneyStep, PassReason};
 
 /// Time in milliseconds for which a shared fetch whose page is not marked for known visitors is remembered, so that not
 /// every known visitor causes another fetch.
@@ -70,11 +73,24 @@ pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
         && head.fields().cookie_pairs().any(is_known)
 }
 
-/// Serves the shared page with the known visitor's own ESI parts, or passes the request to the origin if there is no
-/// page for known visitors.
-pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> JourneyStep {
-    if let Some(answer) = page(exchange, &cache.rules.shared_fetch).await {
-        return JourneyStep::Done(PhaseStep::Answer(answer));
+/// Serves the shared page with the known visitor's own ESI parts, or a response that is stored for this visitor. Passes the
+/// request to the origin if there is neither.
+pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
+    match private_response::look_up(exchange, cached.cache) {
+        Ok(PrivateLookup::Stored(response)) => {
+            exchange.request.cache.report.status = Some(CacheStatus::Hit);
+            return JourneyStep::Done(unstored_response::respond(exchange, cached.origin, response));
+        }
+        Ok(PrivateLookup::Missing) => {}
+        Ok(PrivateLookup::NotPrivate) => {
+            if let Some(answer) = page(exchange, cached.cache).await {
+                return JourneyStep::Done(PhaseStep::Answer(answer));
+            }
+        }
+        Err(error) => {
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
+            return JourneyStep::Done(PhaseStep::Error(500));
+        }
     }
     exchange.request.cache.report.status = Some(CacheStatus::Bypass);
     JourneyStep::Pass(PassReason::NotCut)
@@ -165,7 +181,8 @@ pub(crate) fn is_for_known(page: &Page) -> bool {
     cut_of(page).is_some_and(|cut| cut.for_known_visitors && cut.compared.is_none())
 }
 
-async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentResponse> {
+async fn page(exchange: &mut Exchange, cache: &CachePlace) -> Option<ContentResponse> {
+    let shared = &cache.rules.shared_fetch;
     let (hash, stranger) = anonymous_request(exchange, shared)?;
     let mut came = subrequest::execute(stranger).await;
     // The result is only reported for the visitor's request.
@@ -186,7 +203,7 @@ async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentRe
     if let Some(word) = &cut.compared
         && !comparison::may_get(&exchange.request, &visitor, &page.meta().version(page.stored_at(), word))
     {
-        comparison::begin(&exchange.request, visitor);
+        comparison::begin(&exchange.request, visitor, &cache.zone.recent_purges);
         exchange.request.cache.report.explanation = why(page);
         return None;
     }
@@ -194,7 +211,8 @@ async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentRe
     exchange.request.cache.report = shown;
     // Cookies for the anonymous client, not for this visitor.
     answer.without(&[b"set-cookie"]);
-    fill(exchange, &mut answer, &cut, PartAudience { visitor: Some(visitor), sends_cookies: true });
+    let owner = PartOwner { visitor, purges: Arc::clone(&cache.zone.recent_purges) };
+    fill(exchange, &mut answer, &cut, PartAudience { visitor: Some(owner), sends_cookies: true });
     Some(answer)
 }
 

@@ -5,6 +5,7 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_policy::PersonalCookies;
+use myriad_script::Predicates;
 
 use super::settings::{EsiSettings, PrivateCache};
 use super::visitor::KnownCookies;
@@ -22,10 +23,16 @@ pub(super) struct EsiRules {
     pub timeout_ms: u64,
     /// Limits of the memory for visitors' parts (`esi_private_cache`).
     pub private: PrivateCache,
+    /// Conditions under which a response may be stored for one visitor (`esi_private_responses`).
+    pub responses: Predicates,
 }
 
 /// Compiles the `esi*` settings of a location.
-pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+pub(super) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
     let settings = settings.feature::<EsiSettings>();
     if !settings.on {
         return;
@@ -43,6 +50,9 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
         depth: settings.max_depth,
         timeout_ms: settings.timeout,
         private: settings.private,
+        responses: Predicates::new(
+            settings.responses.iter().map(|text| compiler.origin_template(text)).collect(),
+        ),
     });
 }
 

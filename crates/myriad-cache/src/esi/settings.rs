@@ -22,6 +22,9 @@ pub(super) struct EsiSettings {
     pub timeout: u64,
     /// Limits of the memory for visitors' parts (`esi_private_cache`).
     pub private: PrivateCache,
+    /// Conditions (`esi_private_responses`): a response may be stored for its visitor if any value is neither empty nor
+    /// `0`.
+    pub responses: Vec<Text>,
 }
 
 /// Limits of the memory for visitors' parts (`esi_private_cache`); all are 0 with `off`.

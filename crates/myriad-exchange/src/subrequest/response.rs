@@ -6,7 +6,7 @@ use myriad_net::ResponseBody;
 
 use super::body::ChildBody;
 use super::child::Child;
-use crate::exchange::{ContentResponse, Exchange, pull_body};
+use crate::exchange::{ContentResponse, Exchange, Request, pull_body};
 
 /// Response to a subrequest, with its exchange.
 pub struct SubrequestResponse {
@@ -24,6 +24,11 @@ impl SubrequestResponse {
     /// Returns the exchange of the subrequest, whose variables can be read.
     pub fn exchange(&mut self) -> &mut Exchange {
         &mut self.child.exchange
+    }
+
+    /// Returns the subrequest.
+    pub fn request(&self) -> &Request {
+        &self.child.exchange.request
     }
 
     /// Returns the body, processed by the filters of the subrequest's location.

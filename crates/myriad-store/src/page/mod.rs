@@ -9,6 +9,7 @@
 //! | `metadata` | metadata of a page as the store uses it |
 //! | `purge_matching` | rules of purges as functions of a page |
 //! | `fetches` | limits for concurrent and queued fetches |
+//! | `recent_purges` | purges by tag, for data of visitors outside of the zone |
 //! | `leaks` | results of the leak guard |
 //! | `leak_samples` | state of the leak guard's sampled verifications |
 
@@ -24,6 +25,7 @@ mod page_record;
 mod proxied_facts;
 mod purge_log;
 mod purge_matching;
+mod recent_purges;
 mod revalidation;
 mod stored_duration;
 mod stored_lifetime;
@@ -45,6 +47,7 @@ pub use marks::PageMarks;
 pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;
+pub use recent_purges::RecentPurges;
 pub use revalidation::{Conditions, RevalidationCondition, conditions};
 pub use stored_duration::StoredDuration;
 pub use stored_lifetime::StoredLifetime;

@@ -14,7 +14,7 @@ use myriad_policy::{EntityTag, Lifetime, PageHistory};
 
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
-    FetchLimiter, FolderCreator, LeakRecords, LeakSamples, PageMarks, ProxiedFacts, PurgeLog, PurgeResults,
+    FetchLimiter, FolderCreator, LeakRecords, LeakSamples, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, RecentPurges,
     StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
@@ -201,6 +201,8 @@ pub struct PageZone {
     pub purge_results: PurgeResults,
     /// Log of the last purges, and of changes without a purge.
     pub purges: PurgeLog,
+    /// Purges as seen by parts of pages that are stored for one visitor.
+    pub recent_purges: Arc<RecentPurges>,
     /// Limiter of concurrent fetches of pages into the zone.
     pub fetches: Arc<FetchLimiter>,
     /// Results of the leak guard.
@@ -227,6 +229,7 @@ impl PageZone {
             counts: ZoneCounts::default(),
             purge_results: PurgeResults::default(),
             purges: PurgeLog::default(),
+            recent_purges: Arc::default(),
             fetches: Arc::default(),
             leaks: LeakRecords::default(),
             leak_samples: LeakSamples::default(),
