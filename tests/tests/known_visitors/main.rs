@@ -2,8 +2,10 @@
 
 mod comparison;
 mod empty_cart;
+mod fragments;
 mod nonces;
 mod parts;
+mod private_cart;
 mod sessions;
 mod shop;
 mod shop_blocks;

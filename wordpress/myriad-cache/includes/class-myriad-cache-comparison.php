@@ -103,6 +103,7 @@ class Myriad_Cache_Comparison {
 			return;
 		}
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
+		Myriad_Cache_Fragments::start();
 		Myriad_Cache_Header::before( array( __CLASS__, 'check_early_response' ) );
 	}
 
@@ -220,6 +221,7 @@ class Myriad_Cache_Comparison {
 		if ( ! Myriad_Cache_Page::collect( self::$made, $piece, $phase ) ) {
 			return '';
 		}
+		self::$made = Myriad_Cache_Fragments::mark( self::$made, array( __CLASS__, 'enclosed_part' ) );
 		self::judge( self::$made );
 		$page       = str_replace( array( self::$open, self::$close ), '', strtr( self::$made, self::$values ) );
 		self::$made = '';
@@ -381,6 +383,9 @@ class Myriad_Cache_Comparison {
 			case 'logged-in-as':
 				return is_user_logged_in() ? self::PRIVATE_TEXT : '';
 			default:
+				if ( Myriad_Cache_Fragments::is_name( $name ) ) {
+					return self::PRIVATE_TEXT;
+				}
 				return 0 === strpos( $name, 'n.' ) ? (string) Myriad_Cache_Parts::part( $name ) : '';
 		}
 	}

@@ -475,9 +475,16 @@ class Myriad_Cache_Known {
 		foreach ( array_keys( self::$values ) as $mark ) {
 			$page = str_replace( '"' . $mark . '"', (string) $mark, $page );
 		}
+		$page = Myriad_Cache_Fragments::mark( $page, array( __CLASS__, 'place' ) );
+		foreach ( Myriad_Cache_Fragments::unexplained() as $frame ) {
+			self::note( $frame, $frame['function'] );
+		}
 		$places = self::places_in( $page );
 		$nonces = Myriad_Cache_Nonces::positions( $page );
 		self::check( $page, $places );
+		if ( self::is_icon() ) {
+			return array( $page, array( 'Surrogate-Control: content="ESI/1.0"', 'X-Myriad-ESI: known' ) );
+		}
 		$names = self::nonce_names( $page, $nonces );
 		$words = self::is_page( $page ) ? self::permission() : '';
 		$token = '' === $words ? '' : bin2hex( random_bytes( 8 ) );
@@ -569,6 +576,26 @@ class Myriad_Cache_Known {
 		$path = '' === $path ? '/' : $path;
 		$tag  = '<esi:include src="' . $path . '?' . self::ARGUMENT . '=' . $name . '" token="' . $token . '"';
 		return '' === $text ? $tag . '/>' : $tag . '>' . $text . '</esi:include token="' . $token . '">';
+	}
+
+	/**
+	 * Returns whether this is WordPress's redirect to the icon of the site, which known visitors get, too.
+	 *
+	 * @return bool
+	 */
+	private static function is_icon() {
+		$is_redirect = did_action( 'do_faviconico' ) && http_response_code() >= 300 && http_response_code() < 400;
+		return $is_redirect && '' === self::$reason && ! preg_grep( '/^Set-Cookie:/i', headers_list() ) && preg_grep( '/^Location:\s*[^?\s]+\.(?:png|ico|svg|gif|jpe?g|webp|avif)\s*$/iD', headers_list() );
+	}
+
+	/**
+	 * Returns whether a text contains the mark of a place.
+	 *
+	 * @param string $text Text.
+	 * @return bool
+	 */
+	public static function has_mark( $text ) {
+		return '' !== self::$mark && false !== strpos( $text, self::$mark );
 	}
 
 	/**

@@ -219,6 +219,9 @@ class Myriad_Cache_Page {
 	 */
 	private static function send_tags() {
 		self::$has_fields = true;
+		if ( isset( $_SERVER[ Myriad_Cache_Private_Cart::PARAMETER ] ) ) {
+			Myriad_Cache_Private_Cart::add_tags();
+		}
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
 		$is_announced = Myriad_Cache_Empty_Cart::is_announced();
 		$is_forbidden = $is_announced ? ! Myriad_Cache_Empty_Cart::send_fields() : defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE;
@@ -226,6 +229,7 @@ class Myriad_Cache_Page {
 			header( 'X-Accel-Expires: 0' );
 			return false;
 		}
+		Myriad_Cache_Private_Cart::send_field();
 		return true;
 	}
 

@@ -31,13 +31,9 @@ class Myriad_Cache_Parts {
 	const SECONDS = 600;
 
 	/**
-	 * The same for parts with a shorter lifetime, unless they are empty. Notices are deleted when they are shown.
+	 * Parts that show the cart.
 	 */
-	const SECONDS_OF = array(
-		'shop-cart'    => 300,
-		'shop-state'   => 300,
-		'shop-notices' => 0,
-	);
+	const CARTS = array( 'shop-cart', 'shop-state' );
 
 	/**
 	 * Maximum number of parts in one request.
@@ -180,12 +176,15 @@ class Myriad_Cache_Parts {
 		// phpcs:ignore WordPress.Security -- names are compared with known names.
 		$names = explode( ',', is_string( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) ? $_GET[ Myriad_Cache_Known::ARGUMENT ] : '' );
 		add_filter( 'logout_url', array( __CLASS__, 'log_out_url' ), PHP_INT_MAX, 2 );
+		if ( array_filter( $names, array( __CLASS__, 'is_of_shop' ) ) ) {
+			Myriad_Cache_Private_Cart::add_tags();
+			header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ) );
+		}
 		$body = '';
 		foreach ( array_slice( array_unique( $names ), 0, self::MOST ) as $name ) {
 			$part = self::part( $name );
 			if ( null !== $part ) {
-				$seconds = isset( self::SECONDS_OF[ $name ] ) && '' !== trim( $part ) ? self::SECONDS_OF[ $name ] : self::SECONDS;
-				$body   .= $name . ' ' . strlen( $part ) . ' ' . $seconds . "\n" . $part . "\n";
+				$body .= $name . ' ' . strlen( $part ) . ' ' . self::seconds( $name, $part ) . "\n" . $part . "\n";
 			}
 		}
 		while ( ob_get_level() > 0 ) {
@@ -197,6 +196,30 @@ class Myriad_Cache_Parts {
 		header( 'X-Content-Type-Options: nosniff' );
 		echo $body; // phpcs:ignore WordPress.Security.EscapeOutput -- each part is already escaped.
 		exit;
+	}
+
+	/**
+	 * Returns whether a part shows the cart.
+	 *
+	 * @param string $name Name.
+	 * @return bool
+	 */
+	private static function is_of_shop( $name ) {
+		return in_array( $name, self::CARTS, true ) || Myriad_Cache_Fragments::is_name( $name );
+	}
+
+	/**
+	 * Returns the time for which Myriad may store a part for the visitor. Notices are deleted when they are shown.
+	 *
+	 * @param string $name Name.
+	 * @param string $part Part.
+	 * @return int Seconds.
+	 */
+	private static function seconds( $name, $part ) {
+		if ( 'shop-notices' === $name && '' !== trim( $part ) ) {
+			return 0;
+		}
+		return self::is_of_shop( $name ) && '' !== trim( $part ) ? Myriad_Cache_Private_Cart::seconds() : self::SECONDS;
 	}
 
 	/**
@@ -255,7 +278,7 @@ class Myriad_Cache_Parts {
 			case 'shop-notices':
 				return Myriad_Cache_Shop::take_notices();
 			default:
-				return self::nonce( $name );
+				return Myriad_Cache_Fragments::is_name( $name ) ? Myriad_Cache_Fragments::part( $name ) : self::nonce( $name );
 		}
 	}
 

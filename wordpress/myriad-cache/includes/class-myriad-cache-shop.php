@@ -76,6 +76,8 @@ class Myriad_Cache_Shop {
 		add_action( 'wp', array( __CLASS__, 'await_notices' ), PHP_INT_MAX );
 		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
 		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'end_cart' ), PHP_INT_MAX );
+		Myriad_Cache_Fragments::start();
+		Myriad_Cache_Fragments::note_reads();
 	}
 
 	/**
@@ -285,6 +287,7 @@ class Myriad_Cache_Shop {
 	 * Prints the cart in marks.
 	 */
 	public static function enclose_cart() {
+		Myriad_Cache_Fragments::change_depth( -1 );
 		echo Myriad_Cache_Comparison::enclosed( (string) ob_get_clean() ); // phpcs:ignore WordPress.Security.EscapeOutput -- WooCommerce has escaped it.
 	}
 
@@ -292,6 +295,7 @@ class Myriad_Cache_Shop {
 	 * Begins to buffer the cart, which is the text for other visitors.
 	 */
 	public static function begin_cart() {
+		Myriad_Cache_Fragments::change_depth( 1 );
 		ob_start();
 	}
 
@@ -299,6 +303,7 @@ class Myriad_Cache_Shop {
 	 * Prints the place for the cart.
 	 */
 	public static function end_cart() {
+		Myriad_Cache_Fragments::change_depth( -1 );
 		echo Myriad_Cache_Known::place( 'shop-cart', (string) ob_get_clean() ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 

@@ -18,10 +18,12 @@ const EACH_POOL: &str = "{{each pool}}";
 const EACH_SITE: &str = "{{each site}}";
 const END: &str = "{{end}}";
 
-/// Directives of a site with the plugin: requests of scripts for the cart are shared if it is empty (`$empty_cart` is a map of
-/// the preset).
-const EMPTY_CART: &str =
-    "fastcgi_cache_share $empty_cart;\n        fastcgi_param MYRIAD_EMPTY_CART $empty_cart if_not_empty;";
+/// Directives of a site with the plugin: requests of scripts for the cart are shared if it is empty, and stored for the
+/// customer otherwise (`$empty_cart` and `$private_cart` are maps of the preset).
+const CART: &str = "fastcgi_cache_share $empty_cart;
+        fastcgi_param MYRIAD_EMPTY_CART $empty_cart if_not_empty;
+        esi_private_responses $private_cart;
+        fastcgi_param MYRIAD_PRIVATE_CART $private_cart if_not_empty;";
 
 /// Tokens of the preset, and the texts that replace them.
 type TokenValues<'a> = Vec<(&'a str, String)>;
@@ -73,7 +75,7 @@ impl SiteOptions {
                 ("zone", site.zone.clone()),
                 ("purgers", purgers(site).0.to_owned()),
                 ("purge_access", purgers(site).1.to_owned()),
-                ("empty_cart", if has_plugin(site) { EMPTY_CART } else { "" }.to_owned()),
+                ("cart", if has_plugin(site) { CART } else { "" }.to_owned()),
                 ("clock", if has_plugin(site) { "fastcgi_param MYRIAD_CLOCK on;" } else { "" }.to_owned()),
             ]);
             Ok(values)
@@ -314,7 +316,7 @@ mod tests {
             ("zone", "Z"),
             ("purgers", " from 0.0.0.0"),
             ("purge_access", "deny all;"),
-            ("empty_cart", "E;"),
+            ("cart", "E;"),
             ("clock", "K;"),
             ("log", "L;"),
         ];

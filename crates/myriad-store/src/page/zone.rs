@@ -14,8 +14,8 @@ use myriad_policy::{EntityTag, Lifetime, PageHistory};
 
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
-    FetchLimiter, FolderCreator, LeakRecords, LeakSamples, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, RecentPurges,
-    StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
+    FetchLimiter, FolderCreator, LeakRecords, LeakSamples, PageMarks, ProxiedFacts, PurgeLog, PurgeResults,
+    RecentPurges, StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
 /// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
