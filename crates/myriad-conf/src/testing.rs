@@ -23,6 +23,7 @@ pub const URL: Protocol = Protocol::new(&ProtocolFacts {
     has_environment: false,
     key: DefaultKey { text: "$proxy_host$request_uri", documented: "what is asked for", warned: false },
     lacks: &[],
+    own: &[],
 });
 
 static OF_ENVIRONMENT: &[FamilyRow] = &[FamilyRow::new(pass("Asks an origin.")), PARAM];

@@ -38,7 +38,8 @@ static ROWS: &[Directive] = &[Directive::new(
          `unless=NAME`. The value is computed when the origin responds, and stored with the page: cache hits do not \
          compute it, and its variables are those of the request that caused the fetch. An empty value is not added.",
 )
-.repeats()];
+.repeats()
+.own()];
 
 fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = field_name(args, 0, args.bytes(0))?;

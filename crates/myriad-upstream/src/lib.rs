@@ -4,8 +4,9 @@
 //! A [`Group`] is an nginx `upstream`: peers, a balancing algorithm, and the health of the peers. [`Group::fetch`]
 //! sends an [`OriginRequest`] to a peer, retries with other peers according to [`OriginRequest::retry`], and returns
 //! the head with a body that is read from the origin only as fast as the consumer reads it. The request body is sent
-//! while the response is read: polling the response drives both. An exchange spawns no task and buffers at most one
-//! piece in each direction. Each HTTP/2 connection has its own task.
+//! while the response is read: polling the response drives both. An exchange spawns no task and buffers one read of
+//! the response and a small part of the request body. Each HTTP/2 connection has its own task, which buffers up to a
+//! flow-control window of each response.
 //!
 //! Everything runs on the current-thread Tokio runtime of a worker, with I/O and time enabled, and stays on that
 //! thread. Workers share the health of peers and the idle FastCGI connections through `Arc`. Both are stored by name in

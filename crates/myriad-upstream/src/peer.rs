@@ -61,7 +61,7 @@ pub struct PeerSnapshot {
     /// Counters of the peer's health checks (`health_check`).
     pub checks: CheckCounts,
     /// Time in milliseconds in which failures or checks made the peer unavailable since the last reset, including the
-    /// current unavailability.
+    /// whole current unavailability.
     pub downtime_ms: u64,
     /// Start of the current unavailability due to failures or checks, in milliseconds since the epoch; `None` if there
     /// is none, as for a peer that is `down`.

@@ -84,7 +84,7 @@ impl PeerStates {
     }
 
     /// Returns the sticky sessions of a group in a zone of `bytes` bytes. Existing sessions are retained; if they
-    /// exceed the zone, the least recently used are evicted.
+    /// exceed the zone, those without a response for the longest time are evicted.
     pub fn sessions(&self, group: &str, zone: &str, bytes: u64) -> Arc<Sessions> {
         let mut all = self.all_sessions();
         let made = || Arc::new(Sessions::new(bytes));

@@ -11,7 +11,7 @@ use crate::clock;
 const BYTES_EACH: u64 = 128;
 
 /// Sticky sessions of a group (`sticky learn`), shared by workers and retained over reloads. The size of the zone
-/// limits their number; the least recently used session is evicted first.
+/// limits their number; the session without a response for the longest time is evicted first.
 #[derive(Debug)]
 pub struct Sessions(Mutex<Lru<SessionKey, StickySession>>);
 
@@ -54,7 +54,7 @@ impl Sessions {
     fn learn_at(&self, now: u64, (id, sid): (&[u8], &Arc<str>), creates: bool, timeout_ms: u64) {
         let key = key(id);
         let mut sessions = self.lock();
-        // Each call removes expired sessions at the end of the list, so no timer is needed.
+        // Each call removes the oldest session if it is expired, so no timer is needed.
         sessions.remove_oldest_if(|oldest| !oldest.is_alive(now, timeout_ms));
         let is_known = sessions.get(&key).is_some_and(|session| session.is_alive(now, timeout_ms));
         if is_known || creates {

@@ -34,7 +34,8 @@ impl PeerStream {
         buffer: &mut BytesMut,
     ) -> Poll<io::Result<usize>> {
         match pin!(self.read_buf(buffer)).poll(cx) {
-            // TLS was closed without `close_notify`. Not an error: the framing of the response detects truncation.
+            // TLS was closed without `close_notify`. As in nginx, this is a normal end: the framing detects truncated
+            // responses, except those that end with the connection.
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             polled => polled,
         }

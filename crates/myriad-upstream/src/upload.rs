@@ -51,7 +51,8 @@ pub(crate) enum UploadError {
     Body(BodyError),
 }
 
-/// Request that is being sent to an origin. Buffers the head and at most some pieces of a streamed body.
+/// Request that is being sent to an origin. Buffers the head and at most [`MAX_GATHERED`] bytes and a piece of a
+/// streamed body.
 pub(crate) struct Upload {
     wire: UploadFraming,
     queue: PieceQueue,
@@ -200,7 +201,7 @@ impl Upload {
         Poll::Ready(Ok(()))
     }
 
-    /// Queues a body that is in memory: all of it, or for FastCGI, as many records as fit into one `writev`.
+    /// Queues a body that is in memory: all of it, or for FastCGI, at most four records, which fit into one `writev`.
     fn queue_memory(&mut self) {
         let UploadSource::Bytes(bytes) = &mut self.source else { return };
         let most = if self.wire == UploadFraming::FastCgi { MAX_ALIGNED_CONTENT * 4 } else { usize::MAX };

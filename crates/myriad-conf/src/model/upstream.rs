@@ -120,7 +120,8 @@ pub struct UpstreamConf {
     pub balance: Balance,
     /// Key of `hash`, if that is the balancing method; may contain variables.
     pub hash_key: Option<Text>,
-    /// `keepalive`: maximum number of idle connections to the group's servers per worker; `None` if not set.
+    /// `keepalive`: maximum number of idle connections to each server: per worker, for FastCGI of all workers; `None`
+    /// if not set.
     pub keepalive: Option<u32>,
     /// `keepalive_requests`: maximum number of requests per connection to a server.
     pub keepalive_requests: u64,

@@ -122,7 +122,8 @@ pub(super) static ROWS: &[Directive] = &[
         "Minimum rate in bytes per second at which a client must send its request or receive the response, measured \
              while the server waits for the client.",
     )
-    .default("100 grace=30s pressure"),
+    .default("100 grace=30s pressure")
+    .own(),
     Directive::new(
         "keepalive_timeout",
         HSL,

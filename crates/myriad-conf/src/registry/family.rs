@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::contexts::Contexts;
-use super::directive::{DefaultValue, Directive};
+use super::directive::{DefaultValue, Directive, DirectiveStatus};
 use crate::{
     builtin::BuiltinFile,
     diagnostic::Diagnostic,
@@ -136,7 +136,14 @@ impl FamilyRow {
         let contexts = if of_streams { contexts.or(Contexts::STREAM_LEVELS) } else { contexts };
         let sentence = self.computed.and_then(|sentence| sentence(protocol));
         let default = sentence.map_or(self.row.default, DefaultValue::Computed);
-        Some(Directive { name, family, contexts, default, protocol: Some(protocol), ..self.row.clone() })
+        let status = match self.row.status {
+            DirectiveStatus::Same | DirectiveStatus::Differs(_) if protocol.is_own(&self.row.name) => {
+                DirectiveStatus::Own
+            }
+            status => status,
+        };
+        let protocol = Some(protocol);
+        Some(Directive { name, family, contexts, default, status, protocol, ..self.row.clone() })
     }
 }
 

@@ -66,6 +66,7 @@ const OWN_TUNNEL: &str = "use tunnel_pass with the servers that clients may conn
 const OWN_MAP: &str = "use map with regular expressions on $http_user_agent";
 const OWN_LOAD: &str = "Myriad does not load modules: remove it";
 const NO_NTLS: &str = "Myriad does not support TLCP (NTLS)";
+const NO_UWSGI_STRING: &str = "Myriad sends only the parameters of uwsgi_param and the request body";
 const NO_HTTP3_ORIGINS: &str =
     "Myriad uses HTTP/1.1 and HTTP/2 for upstream connections: use proxy_http_version";
 
@@ -83,7 +84,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     ("nginx's module degradation", NO_MODULE, "degradation degrade"),
     ("nginx's module ssl", NO_ECH, "ssl_ech_file"),
-    ("nginx's module uwsgi", NO_MODULE, "uwsgi_string"),
+    ("nginx's module uwsgi", NO_UWSGI_STRING, "uwsgi_string"),
     (
         "nginx's module xslt",
         NO_MODULE,

@@ -408,7 +408,8 @@ fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
             ["builtin", _] => ("builtin", args.small(index, "builtin:".len())?),
             ["shared", name, _] if !name.is_empty() => {
                 let bytes = args.size_after(index, "shared::".len() + name.len())?;
-                (name, u32::try_from((bytes * SESSIONS_PER_MEGABYTE) >> 20).unwrap_or(u32::MAX).max(1))
+                let sessions = bytes.saturating_mul(SESSIONS_PER_MEGABYTE) >> 20;
+                (name, u32::try_from(sessions).unwrap_or(u32::MAX).max(1))
             }
             _ => return Err(args.invalid(index, "off, none, builtin[:sessions] or shared:name:size")),
         };

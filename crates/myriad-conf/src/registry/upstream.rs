@@ -76,9 +76,12 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         between(1, 2),
         Set::Upstream(keepalive),
-        "Maximum number of idle connections in the pool.",
+        "Maximum number of idle connections to the servers of the group.",
     )
-    .differs("a FastCGI connection is idle for one second at most and is shared, so `local` has no effect"),
+    .differs(
+        "the limit applies to each server of the group; a FastCGI connection is idle for one second at most and is \
+         shared by all workers, so `local` has no effect",
+    ),
     Directive::new(
         "keepalive_requests",
         UPSTREAM,

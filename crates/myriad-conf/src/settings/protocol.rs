@@ -24,6 +24,8 @@ pub struct ProtocolFacts {
     /// Common directives that this protocol does not have: names without the prefix, each also as the first words of
     /// longer names.
     pub lacks: &'static [&'static str],
+    /// Common directives that nginx does not have for this protocol, in the form of `lacks`.
+    pub own: &'static [&'static str],
 }
 
 impl ProtocolFacts {
@@ -35,6 +37,7 @@ impl ProtocolFacts {
         has_environment: true,
         key: DefaultKey::FULL,
         lacks: &[],
+        own: &[],
     };
 }
 
@@ -98,10 +101,12 @@ impl Protocol {
 
     /// Returns whether the protocol has the common directive with this name (without the prefix).
     pub(crate) fn has(self, name: &str) -> bool {
-        let begins = |words: &&str| {
-            name.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        };
-        !self.0.lacks.iter().any(begins)
+        !contains_words_of(self.0.lacks, name)
+    }
+
+    /// Returns whether nginx does not have the common directive with this name (without the prefix) for the protocol.
+    pub(crate) fn is_own(self, name: &str) -> bool {
+        contains_words_of(self.0.own, name)
     }
 
     /// Returns whether the protocol supports TLS (`*_ssl_*`).
@@ -132,6 +137,13 @@ impl Protocol {
     }
 }
 
+/// Returns whether `names` contains `name` or its first words.
+fn contains_words_of(names: &[&str], name: &str) -> bool {
+    let begins =
+        |words: &&str| name.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+    names.iter().any(begins)
+}
+
 impl PartialEq for Protocol {
     fn eq(&self, other: &Self) -> bool {
         self.0.prefix == other.0.prefix
@@ -149,6 +161,7 @@ impl fmt::Debug for Protocol {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::{DirectiveStatus, ProtocolLanguage, Registry};
     use crate::testing::{ENVIRONMENT, URL};
 
     #[test]
@@ -158,6 +171,20 @@ mod tests {
         assert!(["cached", "connect_timeout", "no"].iter().all(|name| LACKING.has(name)));
         assert!(!["cache", "cache_key", "no_cache"].iter().any(|name| LACKING.has(name)));
         assert!(URL.has("cache"));
+    }
+
+    #[test]
+    fn directives_that_nginx_does_not_have_for_a_protocol_are_own() {
+        const STORE: Protocol = Protocol::new(&ProtocolFacts {
+            prefix: "store_",
+            own: &["buffering", "busy_buffers_size"],
+            ..ProtocolFacts::ENVIRONMENT
+        });
+        let registry = Registry::new([], [ProtocolLanguage::new(STORE, &[])]);
+        let status = |name: &str| registry.rows_named(name).next().map(|row| row.status);
+        assert_eq!(status("store_buffering"), Some(DirectiveStatus::Own));
+        assert_eq!(status("store_connect_timeout"), Some(DirectiveStatus::Same));
+        assert!(matches!(status("store_busy_buffers_size"), Some(DirectiveStatus::NoEffect(_))));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 use std::net::SocketAddr;
 
 use myriad_conf::model::{ListenAddress, ListenConf, Matcher, ServerName};
+use myriad_conf::settings::SessionCache;
 
-use crate::{refusal, server};
+use crate::{http, refusal, server};
 
 #[track_caller]
 fn listens(args: &str) -> Vec<ListenConf> {
@@ -125,4 +126,15 @@ fn locations_have_six_kinds_with_modifier_spaced_or_joined() {
         (Matcher::Prefix, "/k l{"),
     ];
     assert_eq!(found, expected.map(|(matcher, pattern)| (matcher, pattern.to_owned())));
+}
+
+#[test]
+fn huge_session_cache_does_not_overflow() {
+    let sessions =
+        |size: &str| match &http(&format!("ssl_session_cache shared:a:{size};")).settings.tls.session_cache {
+            SessionCache::Stored { sessions, .. } => *sessions,
+            SessionCache::Off => 0,
+        };
+    assert_eq!(sessions("1m"), 4000);
+    assert_eq!(sessions("9223372036854775807"), u32::MAX);
 }

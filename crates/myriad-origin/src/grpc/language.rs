@@ -30,6 +30,7 @@ pub(super) const GRPC: Protocol = Protocol::new(&ProtocolFacts {
         "store",
         "temp",
     ],
+    own: &["pass_request_body", "pass_request_headers"],
 });
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(GRPC, FAMILIES);

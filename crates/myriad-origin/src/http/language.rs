@@ -20,6 +20,7 @@ pub(super) const HTTP: Protocol = Protocol::new(&ProtocolFacts {
         warned: false,
     },
     lacks: &[],
+    own: &[],
 });
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(HTTP, FAMILIES);

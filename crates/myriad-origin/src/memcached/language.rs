@@ -6,8 +6,37 @@ use myriad_conf::registry::{
 };
 use myriad_conf::settings::{Protocol, ProtocolFacts};
 
-pub(super) const MEMCACHED: Protocol =
-    Protocol::new(&ProtocolFacts { prefix: "memcached_", ..ProtocolFacts::ENVIRONMENT });
+pub(super) const MEMCACHED: Protocol = Protocol::new(&ProtocolFacts {
+    prefix: "memcached_",
+    // Directives that would have no effect, because a request contains only the key. nginx does not have them either.
+    lacks: &[
+        "busy_buffers_size",
+        "pass_request_body",
+        "pass_request_headers",
+        "request_buffering",
+        "send_lowat",
+        "socket_rcvbuf",
+        "socket_sndbuf",
+        "temp_file_write_size",
+        "temp_path",
+    ],
+    own: &[
+        "buffering",
+        "buffers",
+        "cache",
+        "force_ranges",
+        "hide_header",
+        "ignore_client_abort",
+        "ignore_headers",
+        "intercept_errors",
+        "limit_rate",
+        "max_temp_file_size",
+        "no_cache",
+        "pass_header",
+        "store",
+    ],
+    ..ProtocolFacts::ENVIRONMENT
+});
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(MEMCACHED, FAMILIES);
 

@@ -33,6 +33,7 @@ pub(super) const TUNNEL: Protocol = Protocol::new(&ProtocolFacts {
         "store",
         "temp",
     ],
+    own: &[],
 });
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(TUNNEL, FAMILIES);

@@ -99,8 +99,8 @@ impl H2Connections {
         }
     }
 
-    /// Opens a stream on an existing connection, after a wait of up to half a second if the connection is being
-    /// checked. `None` if no connection is available.
+    /// Opens a stream on an existing connection; waits up to half a second for each that is being checked. `None` if no
+    /// connection is available.
     async fn open_now(
         &self,
         wanted: &ConnectionRequest<'_>,

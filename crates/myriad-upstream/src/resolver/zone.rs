@@ -13,20 +13,20 @@ static ZONES: Mutex<BTreeMap<String, Arc<ResolverZone>>> = Mutex::new(BTreeMap::
 /// Number of resolver zones from which on unused zones are removed.
 const MAX_ZONES: usize = 1024;
 
-/// Query counters of the resolvers with the same `status_zone=`.
+/// Look-up counters of the resolvers with the same `status_zone=`.
 #[derive(Debug, Default)]
 pub struct ResolverZone {
     name: String,
     names: AtomicU64,
     services: AtomicU64,
-    /// Queries by the code of the response (RFC 1035): no error, format error, server failure, name error, not
+    /// Look-ups by the code of the response (RFC 1035): no error, format error, server failure, name error, not
     /// implemented, refused.
     codes: [AtomicU64; 6],
     timed_out: AtomicU64,
     unknown: AtomicU64,
 }
 
-/// Snapshot of the query counters of a resolver zone.
+/// Snapshot of the look-up counters of a resolver zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolverCounts {
     /// Number of look-ups of addresses; the A and AAAA queries for a name are one look-up.
