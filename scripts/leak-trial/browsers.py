@@ -16,7 +16,7 @@ AGENTS = (
 LANGUAGES = ("en-US,en;q=0.9", "de-DE,de;q=0.9,en;q=0.7", "fr-FR,fr;q=0.9", "en-GB,en;q=0.8", "es-ES,es;q=0.9")
 CHOICES = {
     "wp_lang": ("de_DE", "fr_FR", "en_GB", "pt_BR"), "pll_language": ("de", "en", "fr"), "wp-wpml_current_language": ("de", "en"), "currency": ("EUR", "USD", "CHF"),
-    "wcml_client_currency": ("EUR", "USD"), "timezone": ("Europe/Berlin", "America/New_York", "Asia/Kolkata"), "color-mode": ("dark", "light"), "theme": ("dark-mode", "light-mode"),
+    "timezone": ("Europe/Berlin", "America/New_York", "Asia/Kolkata"), "color-mode": ("dark", "light"), "theme": ("dark-mode", "light-mode"),
     "cookie_notice_accepted": ("true", "false"), "viewed_cookie_policy": ("yes", "no"), "cmplz_banner-status": ("dismissed",), "cmplz_marketing": ("allow", "deny"),
     "cookielawinfo-checkbox-necessary": ("yes",), "OptanonAlertBoxClosed": ("2026-11-02T09:14:32.125Z", "2026-10-17T18:44:01.007Z"),
     "wordpress_test_cookie": ("WP%20Cookie%20check",), "wp-settings-time-1": ("1761900000", "1762800000"), "last_visited_page": ("/about/company/", "/products/"),

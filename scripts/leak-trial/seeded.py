@@ -117,7 +117,7 @@ class Attempt:
 
 
 def _attempts(applications, server, kinds, names):
-    return [Attempt(leak, application, server.ports[application.name]) for application in applications for leak in LEAKS
+    return [Attempt(leak, application, server.ports[application.name]) for leak in LEAKS for application in applications
             if application.name in leak.sites and leak.kind in kinds and (not names or leak.name in names)]
 
 
@@ -166,6 +166,8 @@ def run(applications, server, options):
     _try_stored(server, stored)
     sampled = [] if options.only_stored else _attempts(applications, server, (COMPARED, CANARY), options.leaks)
     for start in range(0, len(sampled), options.at_once):
+        # A new process has its whole budget of time for verifications.
+        server.restart()
         _try_sampled(server, sampled[start:start + options.at_once])
     return [attempt.result() for attempt in stored + sampled]
 

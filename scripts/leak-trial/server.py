@@ -129,6 +129,11 @@ class Server:
             time.sleep(0.05)
         raise RuntimeError("Myriad did not start: " + (self.folder / "output.log").read_text()[-2000:])
 
+    def restart(self):
+        """Stops the server, and starts it with the same configuration."""
+        self.remove()
+        self.start()
+
     def _command(self):
         return [self.myriad, "-c", self.folder / "nginx.conf", "-p", self.folder, "-g", "daemon off;"]
 
