@@ -64,6 +64,65 @@ fn edits_of_one_page_leave_others_although_all_list_it() {
     assert_eq!(purged(&site, &server, &targets, rename).len(), targets.len(), "all pages show the title");
 }
 
+/// Plugin that shows the newest posts on each page, as the theme Twenty Twenty-Five does below each post.
+const NEWEST: &str = r#"<?php
+add_action('wp_footer', function () {
+    echo do_blocks('<!-- wp:query {"query":{"perPage":3,"postType":"post","order":"desc","orderBy":"date","inherit":false}} --><div class="wp-block-query">'
+        . '<!-- wp:post-template --><!-- wp:group --><div class="wp-block-group"><!-- wp:post-title {"isLink":true} /-->INNER</div><!-- /wp:group --><!-- /wp:post-template -->'
+        . '</div><!-- /wp:query -->');
+});
+"#;
+const NEWEST_POST: &str = "$post = get_posts(['orderby' => 'date'])[0];";
+
+/// Returns whether an edit of the content of the newest post purges a page that lists it, and other changes of it do. The list contains the block
+/// `inner`; `code` is a plugin.
+fn are_titles_shown(site: &WordPress, server: &Server, inner: &str, code: &str) -> [bool; 2] {
+    let plugin = format!("{}{code}", NEWEST.replace("INNER", inner));
+    fs::write(site.root().join("wp-content/mu-plugins/newest.php"), plugin).expect("a plugin");
+    site.run_php(HOST, "Myriad_Cache_Queue::add_all();");
+    let targets = ["/about/".to_owned()];
+    let change = |code: &str| !purged(site, server, &targets, &format!("{NEWEST_POST} {code}")).is_empty();
+    let edit = "wp_update_post(['ID' => $post->ID, 'post_content' => 'Words ' . microtime()]);";
+    let others = [
+        "wp_update_post(['ID' => $post->ID, 'post_title' => 'Renamed ' . microtime()]);",
+        "update_post_meta($post->ID, '_thumbnail_id', wp_rand());",
+        "wp_set_post_tags($post->ID, 'tag-' . wp_rand());",
+        "clean_post_cache($post->ID);",
+    ];
+    [change(edit), others.into_iter().all(|other| change(other))]
+}
+
+#[test]
+fn edits_of_a_post_leave_pages_that_show_only_its_title() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    let inner = "<!-- wp:post-date /-->";
+    assert_eq!(are_titles_shown(&site, &server, inner, ""), [false, true]);
+    let plain =
+        "add_filter('gettext', fn ($text) => $text); add_filter('option_date_format', fn ($text) => $text);";
+    assert_eq!(
+        are_titles_shown(&site, &server, inner, plain),
+        [false, true],
+        "plugins that receive no posts"
+    );
+    let modified = r#"<!-- wp:post-date {"displayType":"modified"} /-->"#;
+    assert_eq!(are_titles_shown(&site, &server, modified, ""), [true, true], "time of the change");
+    assert_eq!(are_titles_shown(&site, &server, "<!-- wp:post-excerpt /-->", ""), [true, true], "excerpt");
+    let codes = [
+        // Plugins that read the content of the post in the list, after it, and before it.
+        "add_filter('the_title', fn ($title) => $title . str_word_count(get_post()->post_content));",
+        "add_filter('render_block_core/post-title', fn ($html) => $html . strlen(get_post()->post_content));",
+        "add_action('wp_footer', function () { $q = new WP_Query(['suppress_filters' => true, 'numberposts' => 1]); echo strlen($q->posts[0]->post_content); }, 99);",
+        "add_action('wp_footer', function () { echo strlen(get_post(NEWEST)->post_content); }, 99);",
+        "add_action('wp_footer', function () { echo strlen(get_post(NEWEST)->post_content); }, 1);",
+    ];
+    let newest = site.run_php(HOST, &format!("{NEWEST_POST} echo $post->ID;"));
+    for code in codes {
+        let code = code.replace("NEWEST", newest.trim());
+        assert_eq!(are_titles_shown(&site, &server, inner, &code), [true, true], "{code}");
+    }
+}
+
 /// Plugin that looks for its tasks and for orders in each request, as Action Scheduler and WooCommerce do, and pages with titles of posts.
 const TASKS: &str = r#"<?php
 add_action('init', function () { register_post_type('scheduled-action', ['public' => false]); });

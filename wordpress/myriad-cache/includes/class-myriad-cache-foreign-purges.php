@@ -96,7 +96,7 @@ class Myriad_Cache_Foreign_Purges {
 		}
 		$number = $post_id instanceof WP_Post ? $post_id->ID : ( is_scalar( $post_id ) ? (int) $post_id : 0 );
 		if ( $number > 0 && ! Myriad_Cache_Stock::is_sold( $number ) && Myriad_Cache_Post_Changes::is_shown( (string) get_post_status( $number ) ) ) {
-			Myriad_Cache_Queue::add( 'p' . $number );
+			Myriad_Cache_Queue::add_post( $number, (string) get_post_type( $number ) );
 		}
 	}
 

@@ -44,6 +44,7 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Hooks::add( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );
 		Myriad_Cache_Hooks::add( 'terms_pre_query', array( __CLASS__, 'note_term_query' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'term_link', array( __CLASS__, 'note_term' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Titles::start();
 		self::start_people();
 		self::start_parts();
 	}
@@ -308,6 +309,10 @@ class Myriad_Cache_Notes {
 		} else {
 			$id   = (int) $post;
 			$type = '';
+		}
+		if ( '' !== Myriad_Cache_Titles::$list && $id > 0 ) {
+			Myriad_Cache_Titles::note_post( $id );
+			return $value;
 		}
 		if ( $id > 0 && ! Myriad_Cache_Tags::has( 'p' . $id ) && ! in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
 			Myriad_Cache_Tags::add( 'p' . $id );

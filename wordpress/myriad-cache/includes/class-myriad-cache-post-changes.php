@@ -271,7 +271,8 @@ class Myriad_Cache_Post_Changes {
 	 * @param string $name    Name of the field.
 	 */
 	private static function meta_changed( $post_id, $name ) {
-		Myriad_Cache_Queue::add( 'p' . (int) $post_id );
+		// Class names of posts contain whether there is a picture.
+		Myriad_Cache_Queue::add_post( $post_id, '_thumbnail_id' === $name ? (string) get_post_type( $post_id ) : '' );
 		Myriad_Cache_Queue::add_fields( $post_id, 'meta', 'meta-' . Myriad_Cache_Tags::field( $name ) );
 	}
 

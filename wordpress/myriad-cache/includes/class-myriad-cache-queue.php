@@ -122,6 +122,19 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
+	 * Adds the tags of a post that has changed in another way than by its content: its class names contain its terms, for example.
+	 *
+	 * @param int    $post_id Post.
+	 * @param string $type    Type of the post.
+	 */
+	public static function add_post( $post_id, $type ) {
+		self::add( 'p' . (int) $post_id );
+		if ( Myriad_Cache_Titles::are_of( (string) $type ) ) {
+			self::add( 'pt' . (int) $post_id );
+		}
+	}
+
+	/**
 	 * Adds a tag with its site number.
 	 *
 	 * @param string $tag Tag in Myriad's format.

@@ -236,6 +236,7 @@ class Myriad_Cache_Reads {
 	public static function finish() {
 		self::$is_noting = false;
 
+		Myriad_Cache_Titles::finish();
 		$held    = self::held( 'posts' );
 		$parents = array();
 		foreach ( $held as $post ) {
@@ -246,7 +247,7 @@ class Myriad_Cache_Reads {
 			$is_inner = isset( $post->post_type ) && in_array( $post->post_type, Myriad_Cache_Tags::INNER_TYPES, true );
 			if ( $is_inner ) {
 				unset( self::$posts[ $post_id ] );
-			} elseif ( ! Myriad_Cache_Tags::has( 'p' . $post_id ) && ! Myriad_Cache_Tags::has( 'pt' . $post_id ) ) {
+			} elseif ( ! Myriad_Cache_Tags::has( 'p' . $post_id ) && ( ! Myriad_Cache_Tags::has( 'pt' . $post_id ) || Myriad_Cache_Titles::has( $post_id ) ) ) {
 				Myriad_Cache_Tags::add( ( isset( $parents[ $post_id ] ) ? 'pt' : 'p' ) . $post_id );
 			}
 		}
@@ -325,6 +326,23 @@ class Myriad_Cache_Reads {
 			}
 		}
 		return $objects;
+	}
+
+	/**
+	 * Removes a post from the memory of the object cache, so that a later read loads it again. A persistent cache retains it.
+	 *
+	 * @param int $post_id Post.
+	 * @return bool False if it could not be removed.
+	 */
+	public static function forget_post( $post_id ) {
+		$values = self::memory();
+		$key    = is_multisite() ? get_current_blog_id() . ':' . $post_id : $post_id;
+		if ( ! isset( $values['posts'] ) || ! is_array( $values['posts'] ) || ! isset( $values['posts'][ $key ] ) ) {
+			return false;
+		}
+		unset( $values['posts'][ $key ] );
+		self::$memory->setValue( $GLOBALS['wp_object_cache'], $values );
+		return true;
 	}
 
 	/**
@@ -445,7 +463,9 @@ class Myriad_Cache_Reads {
 			if ( '' !== self::$fields[ $name ] ) {
 				Myriad_Cache_Tags::add( self::$fields[ $name ] . (int) $post_id );
 			}
-			if ( empty( $GLOBALS['_wp_switched_stack'] ) ) {
+			if ( '_thumbnail_id' === $name && '' !== Myriad_Cache_Titles::$list ) {
+				Myriad_Cache_Titles::note_post( (int) $post_id ); // For the class names of the post.
+			} elseif ( empty( $GLOBALS['_wp_switched_stack'] ) ) {
 				self::$posts[ (int) $post_id ] = Myriad_Cache_Tags::$stage;
 			} else {
 				Myriad_Cache_Tags::add( 'p' . (int) $post_id );
@@ -724,11 +744,21 @@ class Myriad_Cache_Reads {
 				}
 			}
 		}
+		return '' === $file || self::is_own_file( $file );
+	}
+
+	/**
+	 * Returns whether a file is one of WordPress itself or of this plugin.
+	 *
+	 * @param string $file Path.
+	 * @return bool
+	 */
+	public static function is_own_file( $file ) {
 		foreach ( self::$own_folders as $folder ) {
 			if ( 0 === strpos( $file, $folder ) ) {
 				return true;
 			}
 		}
-		return '' === $file;
+		return false;
 	}
 }

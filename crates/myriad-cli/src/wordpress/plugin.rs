@@ -88,6 +88,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-tags.php",
     "includes/class-myriad-cache-term-changes.php",
     "includes/class-myriad-cache-times.php",
+    "includes/class-myriad-cache-titles.php",
     "includes/class-myriad-cache-trace-callback.php",
     "includes/class-myriad-cache-trace.php",
     "includes/class-myriad-cache-transients.php",
