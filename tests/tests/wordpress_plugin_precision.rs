@@ -89,7 +89,7 @@ fn are_titles_shown(site: &WordPress, server: &Server, inner: &str, code: &str) 
         "wp_set_post_tags($post->ID, 'tag-' . wp_rand());",
         "clean_post_cache($post->ID);",
     ];
-    [change(edit), others.into_iter().all(|other| change(other))]
+    [change(edit), others.into_iter().all(change)]
 }
 
 #[test]
