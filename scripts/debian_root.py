@@ -50,7 +50,7 @@ def prepare(release):
 
 
 def bootstrap(release, target, packages=()):
-    """Creates a root file system of a release with these packages: a folder, or an archive if the name of the target ends with `.tar`."""
+    """Creates a root file system of a release with these packages: a folder, or an archive if the name of the target has the suffix `.tar`."""
     include = [f"--include={','.join(packages)}"] if packages else []
     command = ["mmdebstrap", "--variant=minbase", *include, release, str(target)]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -123,7 +123,7 @@ class Myriad_Cache_Currency {
 			add_filter( 'woocommerce_currency', array( __CLASS__, 'note_currency' ), PHP_INT_MAX );
 		}
 		// Without a shop, the option does not exist, so that each page would query it.
-		if ( function_exists( 'WC' ) && 'geolocation' === get_option( 'woocommerce_default_customer_address' ) && ! self::has_keyed_country() ) {
+		if ( ( function_exists( 'WC' ) || class_exists( 'WC_Geolocation', false ) ) && 'geolocation' === get_option( 'woocommerce_default_customer_address' ) && ! self::has_keyed_country() ) {
 			add_filter( 'woocommerce_get_tax_location', array( __CLASS__, 'note_taxes' ), PHP_INT_MAX );
 			add_filter( 'woocommerce_customer_get_billing_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );
 			add_filter( 'woocommerce_customer_get_shipping_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );
