@@ -85,6 +85,17 @@ impl RequestHead {
         self.wire_len = self.line_len;
     }
 
+    /// Replaces all fields, and retains the request line. [`RequestHead::raw`] then only returns the request line.
+    pub fn set_fields(&mut self, fields: &Fields) {
+        let (method, target) = (self.method_bytes().to_vec(), self.target().to_vec());
+        let sent_host = self.sent_host.take();
+        self.rebuild(&method, &target, self.version);
+        self.sent_host = sent_host;
+        for (_, name, value) in fields.iter_known() {
+            self.fields.push(name, value);
+        }
+    }
+
     /// Clears the head. Retains the allocated memory.
     pub fn clear(&mut self) {
         self.method = Method::default();
@@ -177,7 +188,8 @@ impl RequestHead {
         &self.fields
     }
 
-    /// Returns the fields for modification. [`RequestHead::raw`] does not change.
+    /// Returns the fields for modification. [`RequestHead::raw`] does not change. The request line is stored in the fields:
+    /// to replace them, use [`RequestHead::set_fields`].
     pub fn fields_mut(&mut self) -> &mut Fields {
         &mut self.fields
     }
@@ -345,9 +357,12 @@ mod tests {
         assert_eq!(head.request_line(), b"PURGE /a?b HTTP/2.0");
         assert_eq!(head.known(Known::Host), Some(&b"a.example"[..]));
         assert_eq!(head.fields().get(b"x-one"), Some(&b"1"[..]));
-        let copy = head.clone();
+        let mut copy = head.clone();
         drop(head);
         assert_eq!(copy.target(), b"/a?b");
+        copy.set_fields(&[("X-Two", "2")].into_iter().collect());
+        assert_eq!(copy.request_line(), b"PURGE /a?b HTTP/2.0");
+        assert_eq!((copy.fields().get(b"x-two"), copy.known(Known::Host)), (Some(&b"2"[..]), None));
     }
 
     #[test]

@@ -180,14 +180,19 @@ fn page_that_differs_at_each_request_is_reported_once_and_remains_shared() {
 fn requests_of_the_server_are_marked_and_clients_cannot_mark_theirs() {
     let marked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&marked);
-    let (server, origin) = with(&rules("")).start(move |call| {
+    let line = "fastcgi_param LINE \"$request_method $request_uri $server_protocol\";";
+    let (server, origin) = with(&rules(line)).start(move |call| {
         let mark = call.param("HTTP_X_MYRIAD_PROBE").to_owned();
-        counted.fetch_add(usize::from(mark == "leak-guard"), Ordering::Relaxed);
+        let is_complete =
+            call.param("LINE") == "GET /?a=1 HTTP/1.1" && call.param("HTTP_HOST") == "localhost";
+        counted.fetch_add(usize::from(mark == "leak-guard" && is_complete), Ordering::Relaxed);
         call.answer(&format!("Content-Type: text/html\nX-Mark: {mark}"), format!("<body>{TEXT}"));
     });
     let forged = |request: Request| request.field("X-Myriad-Probe", "leak-guard");
-    assert_eq!(server.fetch(&forged(Request::get("/"))).field("X-Mark"), Some(""));
-    hit_twice(&server);
+    assert_eq!(server.fetch(&forged(Request::get("/?a=1"))).field("X-Mark"), Some(""));
+    for _ in 0..2 {
+        assert_eq!(server.get("/?a=1").cache(), "HIT");
+    }
     origin.wait_for(4);
     assert_eq!(server.fetch(&forged(Request::new("POST", "/"))).field("X-Mark"), Some(""));
     assert_eq!(marked.load(Ordering::Relaxed), 3);

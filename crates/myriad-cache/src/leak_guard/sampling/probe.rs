@@ -110,10 +110,10 @@ impl Prober {
     /// Returns a copy of the request with other fields.
     fn copy(&self, base: &Fields, inputs: &[RequestInput]) -> Box<Exchange> {
         let mut copy = self.exchange.snapshot();
-        let fields = copy.request.received.head.fields_mut();
-        *fields = base.clone();
+        let head = &mut copy.request.received.head;
+        head.set_fields(base);
         for input in inputs {
-            input.add_to(fields);
+            input.add_to(head.fields_mut());
         }
         if inputs.contains(&RequestInput::Address) {
             copy.request.received.real = Some(OTHER_ADDRESS);
