@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::filter::{FilterName, FilterReport};
+use crate::filter::{FilterName, FilterReport, SkippedSubject};
 use crate::html::{PageScan, ResourceKind, scan, tokenize};
 use crate::optimize::optimize;
 use crate::page_styles::PageResources;
@@ -103,8 +103,8 @@ pub struct PageAudit {
     pub checks: Vec<AuditCheck>,
     /// What each filter would do.
     pub filters: Vec<FilterReport>,
-    /// Resources that were not requested, because they are on other sites or exceed a limit.
-    pub not_read: Vec<String>,
+    /// Resources without a response, because they are on other sites or their requests failed.
+    pub not_read: Vec<SkippedSubject>,
 }
 
 /// Grades a page. `resources` are the responses for the URLs that the page names, as far as the caller requested them.
@@ -206,12 +206,14 @@ impl<'a> Facts<'a> {
         self.optimized.bundles.iter().map(|bundle| blocking(bundle).saturating_sub(1)).sum()
     }
 
-    fn not_read(&self) -> Vec<String> {
-        self.loaded
-            .iter()
-            .filter(|resource| resource.response.is_none())
-            .map(|resource| resource.url.to_string())
-            .collect()
+    fn not_read(&self) -> Vec<SkippedSubject> {
+        let missing = self.loaded.iter().filter(|resource| resource.response.is_none());
+        let described = |resource: &Loaded<'_>| {
+            let is_own = resource.url.is_same_origin(&self.page.url);
+            let reason = if is_own { "was not requested" } else { "of another site" };
+            SkippedSubject { subject: resource.url.to_string(), reason: reason.to_owned() }
+        };
+        missing.map(described).collect()
     }
 
     fn count(&self, kind: ResourceKind) -> usize {
@@ -369,7 +371,7 @@ impl<'a> Facts<'a> {
         let failed = self.bad(|_, response| !response.is_ok());
         let redirects = self.bad(|_, response| response.redirects > 0);
         let summary = format!(
-            "{} resources fail, {} redirect, {} scripts are loaded twice, {} tags have an empty address",
+            "failed: {}, redirected: {}, scripts loaded twice: {}, tags with an empty address: {}",
             failed.len(),
             redirects.len(),
             self.duplicates,
@@ -459,9 +461,7 @@ mod tests {
             "<img src><script src=/x></script><script src=/x></script><img src=//b.test/y>",
             vec![PageResource { status: 404, ..good("/x", "text/html", "") }],
         );
-        assert_eq!(
-            (grade(&errors, "errors"), errors.not_read.as_slice()),
-            (AuditGrade::F, &["http://b.test/y".to_owned()][..])
-        );
+        let not_read: Vec<_> = errors.not_read.iter().map(|skipped| skipped.subject.as_str()).collect();
+        assert_eq!((grade(&errors, "errors"), not_read), (AuditGrade::F, vec!["http://b.test/y"]));
     }
 }

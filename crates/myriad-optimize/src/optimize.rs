@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use crate::css::rewrite_css;
 use crate::filter::{FilterName, FilterReport};
-use crate::html::{HtmlKind, HtmlToken, PageScan, ResourceKind, collapse_whitespace, scan, tokenize};
+use crate::html::{
+    HtmlKind, HtmlToken, PageScan, ResourceKind, collapse_whitespace, declared_encoding, scan, tokenize,
+};
 use crate::images::{image_size, order_loading};
 use crate::js::rewrite_javascript;
 use crate::page_styles::{CssBundle, PageContext, PageResources, combine_styles, preserving_elements};
@@ -32,11 +34,15 @@ pub fn optimize(
     let text = page.text().ok_or("the page is not UTF-8")?;
     let tokens = tokenize(text, limits).map_err(|refusal| refusal.to_string())?;
     let scanned = scan(text, &tokens, &page.url);
+    let charset = page.charset.clone().or_else(|| declared_encoding(&tokens));
+    if charset.as_deref().is_some_and(|charset| !matches!(charset, "utf-8" | "utf8" | "us-ascii")) {
+        return Err("the page is not UTF-8".to_owned());
+    }
     let scripts = script_texts(text, &scanned, resources, &page.url);
     let context = PageContext {
         page: text,
         url: &page.url,
-        charset: page.charset.as_deref(),
+        charset: charset.as_deref(),
         tokens: &tokens,
         scan: &scanned,
         resources,
@@ -266,6 +272,17 @@ mod tests {
         // A sheet with imports may be the first.
         let result = optimized(&format!("<link rel=stylesheet href=/3.css>{two}"), &FILES);
         assert_eq!(result.bundles[0].text, "@import \"/x.css\";s{t:u}\np{q:r}");
+    }
+
+    #[test]
+    fn encoding_of_sheets_is_that_of_the_page() {
+        let page =
+            |head: &str| format!("{head}<link rel=stylesheet href=/1.css><link rel=stylesheet href=/2.css>");
+        let files = [("/1.css", "text/css", "a{content:'\u{e9}'}"), ("/2.css", "text/css", "b{}")];
+        assert_eq!(optimized(&page("<meta charset=utf-8>"), &files).bundles.len(), 1);
+        assert!(optimized(&page(""), &files).bundles.is_empty());
+        let other = PageResource::sample(url("/"), "text/html", &page("<meta charset=iso-8859-1>"));
+        assert!(optimize(&other, &site(&files), &OptimizeLimits::default()).is_err());
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn sheet_text<'a>(context: &PageContext<'a>, url: &PageUrl) -> Result<(&'a str, 
     let is_clear = text.is_ascii()
         || text.starts_with('\u{feff}')
         || resource.charset.is_some()
-        || context.charset.is_some_and(|charset| charset.eq_ignore_ascii_case("utf-8"));
+        || context.charset.is_some_and(|charset| matches!(charset, "utf-8" | "utf8"));
     if is_clear { Ok((text, &resource.url)) } else { Err("its encoding is not declared".to_owned()) }
 }
 
@@ -253,7 +253,7 @@ fn follow(
         return Ok(());
     }
     let (text, base) =
-        sheet_text(context, url).map_err(|reason| format!("the style sheet {url} {reason}"))?;
+        sheet_text(context, url).map_err(|reason| format!("the style sheet {url}: {reason}"))?;
     read_facts(context, text, base, depth, found)
 }
 

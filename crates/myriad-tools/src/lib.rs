@@ -9,6 +9,7 @@
 //! | `import` | `myriad import`: translates Apache's rules into nginx configuration |
 //! | `takeover` | `myriad takeover`: replaces a running nginx, and restores it |
 //! | `top` | `myriad top`: shows the traffic in a terminal |
+//! | `optimize` | `myriad optimize`: grades pages |
 //! | `warm` | `myriad warm`: requests pages so that they are cached |
 
 #![forbid(unsafe_code)]
@@ -16,6 +17,8 @@
 pub mod doctor;
 pub mod import;
 pub mod log_stats;
+#[cfg(feature = "optimizer")]
+pub mod optimize;
 pub mod takeover;
 pub mod top;
 pub mod tune;

@@ -4,6 +4,12 @@
 mod absent;
 #[cfg(feature = "tools")]
 mod compiled;
+#[cfg(all(feature = "tools", not(feature = "optimizer")))]
+#[path = "tools/optimizer_absent.rs"]
+mod optimizer;
+#[cfg(feature = "optimizer")]
+#[path = "tools/optimizer_compiled.rs"]
+mod optimizer;
 mod tool;
 
 #[cfg(not(feature = "tools"))]

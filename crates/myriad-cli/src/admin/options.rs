@@ -124,6 +124,20 @@ impl CommandWords {
     }
 }
 
+/// Parses the argument of `--header`. Control characters are rejected, because a line break would start another header.
+pub fn header_option(field: &str) -> Result<(String, String), String> {
+    let parts = field.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+    let is_token = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    match parts {
+        Some((name, value)) if is_token(name) && !value.chars().any(char::is_control) => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("--header \"{}\": use the form 'Name: value'", field.escape_debug())),
+    }
+}
+
 /// Returns the message for a word that a command does not take.
 pub fn too_much(word: &str, command: &str) -> String {
     format!("unexpected argument \"{word}\" (see myriad {command} --help)")

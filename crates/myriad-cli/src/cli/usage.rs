@@ -30,6 +30,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad top [--once]
        myriad log [FILE]... [--slow] [--missed] [--floods] [--errors]
        myriad warm URL [--log FILE | --by-heat] [--budget N,P%]
+       myriad optimize audit URL [--json]
        myriad man [PAGE] | completions bash|zsh|fish
 
 Options:
@@ -122,7 +123,7 @@ pub fn usage_of_server_and_site() -> (&'static str, String) {
 }
 
 /// Commands that are the first word of a command line.
-pub const COMMANDS: [&str; 17] = [
+pub const COMMANDS: [&str; 18] = [
     "cache",
     "certificates",
     "completions",
@@ -131,6 +132,7 @@ pub const COMMANDS: [&str; 17] = [
     "log",
     "man",
     "memory",
+    "optimize",
     "php",
     "purge",
     "takeover",

@@ -21,7 +21,7 @@ use crate::pidfile::reason;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Maximum time for a complete response, and for each read or write.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Maximum length of a body, in bytes. The rest of a longer body is not read.
+/// Maximum length of a body unless set otherwise, in bytes. The rest of a longer body is not read.
 const LARGEST: usize = 32 << 20;
 /// Number of bytes that are read at once.
 const PIECE: usize = 16 << 10;
@@ -77,6 +77,7 @@ pub struct WebClient {
     /// Address to connect to, whatever the URL's host; `None` for loopback and the port of the URL.
     at: Option<String>,
     agent: &'static str,
+    largest_body: usize,
     tls: Option<Arc<ClientConfig>>,
     idle_connection: Option<(bool, String, WebStream)>,
 }
@@ -90,7 +91,14 @@ impl WebClient {
     /// Creates a client. `at` is the address to connect to (`HOST:PORT`), or `None` for loopback; `agent` is sent as
     /// `User-Agent`.
     pub fn new(at: Option<&str>, agent: &'static str) -> Self {
-        Self { at: at.map(str::to_owned), agent, tls: None, idle_connection: None }
+        Self { at: at.map(str::to_owned), agent, largest_body: LARGEST, tls: None, idle_connection: None }
+    }
+
+    /// Sets the maximum length of a body in bytes. A longer one is cut off, at this length or a few kilobytes later.
+    #[must_use]
+    pub fn with_largest_body(mut self, bytes: usize) -> Self {
+        self.largest_body = bytes;
+        self
     }
 
     fn address(&self, target: &WebTarget) -> String {
@@ -169,7 +177,12 @@ impl WebClient {
     ) -> io::Result<WebAnswer> {
         let start = Instant::now();
         stream.write_all(request.as_bytes())?;
-        let mut reader = AnswerReader { stream, buffer: Vec::new(), deadline: start + PATIENCE };
+        let mut reader = AnswerReader {
+            stream,
+            buffer: Vec::new(),
+            deadline: start + PATIENCE,
+            largest: self.largest_body,
+        };
         reader.read_more()?;
         let first_byte = start.elapsed();
         let head = reader.head()?;
@@ -211,6 +224,8 @@ struct AnswerReader {
     /// Bytes that were received but not parsed yet.
     buffer: Vec<u8>,
     deadline: Instant,
+    /// Maximum length of a body, in bytes.
+    largest: usize,
 }
 
 impl AnswerReader {
@@ -273,16 +288,16 @@ impl AnswerReader {
             ResponseFraming::None => Ok((Vec::new(), true)),
             ResponseFraming::Length(length) => {
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
-                while self.buffer.len() < length.min(LARGEST) {
+                while self.buffer.len() < length.min(self.largest) {
                     self.read_more()?;
                 }
                 let is_whole = self.buffer.len() == length;
-                self.buffer.truncate(length.min(LARGEST));
+                self.buffer.truncate(length.min(self.largest));
                 Ok((std::mem::take(&mut self.buffer), is_whole))
             }
             ResponseFraming::Chunked => self.chunked(),
             ResponseFraming::UntilClose => {
-                while self.buffer.len() < LARGEST && self.read_some()? > 0 {}
+                while self.buffer.len() < self.largest && self.read_some()? > 0 {}
                 Ok((std::mem::take(&mut self.buffer), false))
             }
         }
@@ -299,7 +314,7 @@ impl AnswerReader {
             if decoder.is_done() {
                 return Ok((body, self.buffer.is_empty()));
             }
-            if body.len() > LARGEST {
+            if body.len() > self.largest {
                 return Ok((body, false));
             }
             self.read_more()?;

@@ -4,6 +4,7 @@ mod scan;
 mod tokenizer;
 mod whitespace;
 
+pub(crate) use scan::declared_encoding;
 pub use scan::{PageScan, ResourceKind, ScannedImage, ScannedResource, scan};
 pub(crate) use tokenizer::is_blank;
 pub use tokenizer::{HtmlAttribute, HtmlKind, HtmlRefusal, HtmlTag, HtmlToken, tokenize};

@@ -11,6 +11,9 @@ const HEAD: [&str; 12] = [
     "basefont",
 ];
 
+/// Number of bytes of a page in which browsers search for its encoding.
+const ENCODING: usize = 1024;
+
 /// Kind of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResourceKind {
@@ -101,6 +104,24 @@ pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
         }
     }
     scanner.scan
+}
+
+/// Returns the encoding that a page declares in `meta`, in lower case.
+pub(crate) fn declared_encoding(tokens: &[HtmlToken<'_>]) -> Option<String> {
+    tokens.iter().take_while(|token| token.range.end <= ENCODING).find_map(|token| {
+        let HtmlKind::Start(tag) = &token.kind else { return None };
+        if tag.name != "meta" {
+            return None;
+        }
+        let name = tag.raw("charset").map(str::to_owned).or_else(|| {
+            let content = tag
+                .raw("content")
+                .filter(|_| tag.has_word("http-equiv", "content-type"))?
+                .to_ascii_lowercase();
+            content.split_once("charset=").map(|(_, name)| name.to_owned())
+        })?;
+        Some(name.trim().trim_matches(['"', '\'']).to_ascii_lowercase())
+    })
 }
 
 /// Returns the URL against which references are resolved; `None` if that of `base` is not understood.
@@ -285,6 +306,17 @@ mod tests {
         );
         let scan = scanned(page);
         assert_eq!((scan.empty_references, scan.images.len(), scan.images[0].size), (1, 3, Some((3, 4))));
+    }
+
+    #[test]
+    fn encoding_is_declared_at_the_start() {
+        let declared =
+            |page: &str| declared_encoding(&tokenize(page, &OptimizeLimits::default()).expect("unambiguous"));
+        assert_eq!(declared("<!doctype html><meta charset=UTF-8>").as_deref(), Some("utf-8"));
+        let old = "<meta http-equiv=Content-Type content='text/html; charset=ISO-8859-1'>";
+        assert_eq!(declared(old).as_deref(), Some("iso-8859-1"));
+        assert_eq!(declared(&format!("{}{old}", " ".repeat(1024))), None);
+        assert_eq!(declared("<meta name=x content='charset=y'>"), None);
     }
 
     #[test]

@@ -11,8 +11,9 @@ pub(super) const TOOLS: &[Tool] = &[
     absent("top"),
     absent("log"),
     absent("warm"),
+    Tool { feature: "optimizer", ..absent("optimize") },
 ];
 
 const fn absent(name: &'static str) -> Tool {
-    Tool { name, implementation: None }
+    Tool { name, feature: "tools", implementation: None }
 }

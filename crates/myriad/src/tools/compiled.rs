@@ -25,13 +25,14 @@ pub(super) const TOOLS: &[Tool] = &[
         warm::command::USAGE,
         warm::command::run,
     ),
+    super::optimizer::OPTIMIZE,
 ];
 
-const fn tool(
+pub(super) const fn tool(
     name: &'static str,
     purpose: &'static str,
     usage: &'static str,
     run: fn(ToolArguments) -> ExitCode,
 ) -> Tool {
-    Tool { name, implementation: Some(Implementation { purpose, usage, run }) }
+    Tool { name, feature: "tools", implementation: Some(Implementation { purpose, usage, run }) }
 }

@@ -14,6 +14,8 @@ pub(super) type ToolArguments = Skip<IntoIter<OsString>>;
 pub(crate) struct Tool {
     /// First word of the command line that selects the command.
     pub(crate) name: &'static str,
+    /// Cargo feature of which the command is a part.
+    pub(super) feature: &'static str,
     /// Implementation of the command; `None` if it is not compiled in.
     pub(crate) implementation: Option<Implementation>,
 }
@@ -34,7 +36,7 @@ impl Tool {
         if let Some(implementation) = &self.implementation {
             return (implementation.run)(arguments);
         }
-        let reason = BuildFeature::missing("tools").map_or("", |feature| feature.refusal);
+        let reason = BuildFeature::missing(self.feature).map_or("", |feature| feature.refusal);
         eprintln!("myriad: \"{}\": {reason}", self.name);
         ExitCode::FAILURE
     }

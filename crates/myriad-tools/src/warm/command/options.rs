@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::warm::PhpBudget;
 
-use myriad_cli::admin::{CommandWords, KnownOption};
+use myriad_cli::admin::{CommandWords, KnownOption, header_option};
 use myriad_cli::web::WebTarget;
 
 /// Text of `--help`.
@@ -117,7 +117,11 @@ impl WarmOptions {
             limit: limit(words.value("--limit"))?,
             encodings: encodings(words.value("--encodings"))?,
             at: words.value("--at"),
-            headers: words.values("--header").iter().map(|field| header(field)).collect::<Result<_, _>>()?,
+            headers: words
+                .values("--header")
+                .iter()
+                .map(|field| header_option(field))
+                .collect::<Result<_, _>>()?,
             words,
         }))
     }
@@ -147,20 +151,6 @@ fn encodings(text: Option<String>) -> Result<Vec<String>, String> {
             _ => Err(format!("--encodings \"{name}\": must be gzip, br or zstd")),
         })
         .collect()
-}
-
-/// Parses the argument of `--header`. Control characters are rejected, because a line break would start another header.
-fn header(field: &str) -> Result<(String, String), String> {
-    let parts = field.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
-    let is_token = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    match parts {
-        Some((name, value)) if is_token(name) && !value.chars().any(char::is_control) => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err(format!("--header \"{}\": use the form 'Name: value'", field.escape_debug())),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,40 @@
+//! `myriad optimize`: grades a page, and shows what each filter of the page optimizer would save.
+//!
+//! ```text
+//! URL -> fetch: page, its resources -> myriad_optimize::audit -> report: text or JSON
+//! ```
+
+mod fetch;
+mod options;
+mod report;
+mod response;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use myriad_cli::admin::help;
+use myriad_optimize::OptimizeLimits;
+
+use options::OptimizeOptions;
+pub use options::USAGE;
+
+/// Runs `myriad optimize` with the arguments after its name.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: optimize: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = OptimizeOptions::parse(arguments)? else { return Ok(help(USAGE)) };
+    let fetched = fetch::page_and_resources(&options)?;
+    let mut audit = myriad_optimize::audit(&fetched.page, &fetched.resources, &OptimizeLimits::default())
+        .map_err(|reason| format!("{}: {reason}", options.target))?;
+    for skipped in &mut audit.not_read {
+        if let Some((_, reason)) = fetched.failures.iter().find(|(failed, _)| *failed == skipped.subject) {
+            skipped.reason.clone_from(reason);
+        }
+    }
+    report::print(&audit, options.words.has("--json"), options.words.has("--all"))
+}
