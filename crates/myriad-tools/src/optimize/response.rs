@@ -86,7 +86,7 @@ mod tests {
     fn answer(fields: &[(&str, &str)], body: Vec<u8>) -> WebAnswer {
         let mut list = Fields::default();
         for (name, value) in fields {
-            list.append(name.as_bytes(), value.as_bytes());
+            list.push(name.as_bytes(), value.as_bytes());
         }
         WebAnswer { status: 200, fields: list, body, first_byte: Duration::ZERO }
     }

@@ -28,7 +28,7 @@ pub(super) const TOOLS: &[Tool] = &[
     super::optimizer::OPTIMIZE,
 ];
 
-pub(super) const fn tool(
+const fn tool(
     name: &'static str,
     purpose: &'static str,
     usage: &'static str,

@@ -2,10 +2,14 @@
 
 use myriad_tools::optimize;
 
-use super::compiled::tool;
-use super::tool::Tool;
+use super::tool::{Implementation, Tool};
 
 pub(super) const OPTIMIZE: Tool = Tool {
+    name: "optimize",
     feature: "optimizer",
-    ..tool("optimize", "grade a page, and show what smaller files would save", optimize::USAGE, optimize::run)
+    implementation: Some(Implementation {
+        purpose: "grade a page, and show what smaller files would save",
+        usage: optimize::USAGE,
+        run: optimize::run,
+    }),
 };
