@@ -75,6 +75,19 @@ export interface Purge {
     number: number;
 }
 
+/** Finding of the leak guard. */
+export interface Leak {
+    at_ms: number;
+    zone: string;
+    page: string;
+    what: string;
+    difference: string;
+    state: string;
+    until_ms: number;
+    count: number;
+    now_ms: number;
+}
+
 export interface History {
     step_s: number;
     from_ms: number;

@@ -2,7 +2,7 @@
 //
 //   live ticks --.                       .-> charts, figures
 //   history -----+-> columns of figures -+
-//   tops, purges, servers: requested periodically, while the page is visible
+//   tops, purges, servers, leaks: requested periodically, while the page is visible
 
 import { get, hasSecret, Refused, setSecret, takeSecret } from "./api";
 import type { Chart } from "./chart";
@@ -13,6 +13,7 @@ import { many, span } from "./format";
 import { charts } from "./panels/charts";
 import { Figures } from "./panels/figures";
 import { Inspector } from "./panels/inspector";
+import { leaks } from "./panels/leaks";
 import { origins, servers, workers } from "./panels/origins";
 import { PurgeForm, PurgeLog } from "./panels/purges";
 import { TopLists } from "./panels/tops";
@@ -135,7 +136,7 @@ class Page {
     private async lists(): Promise<void> {
         if (!this.isLooking) return;
         const zones = get<ServerZones>("9/http/server_zones").then(servers);
-        const told = await Promise.allSettled([this.tops.refresh(), zones]);
+        const told = await Promise.allSettled([this.tops.refresh(), zones, leaks()]);
         for (const one of told) {
             if (one.status === "rejected" && one.reason instanceof Refused && one.reason.needsSecret) this.stream.retry();
         }

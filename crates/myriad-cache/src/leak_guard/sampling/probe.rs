@@ -1,7 +1,7 @@
 //! Requests of sampled verifications.
 
 use std::future::poll_fn;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,6 +17,7 @@ use super::verifiable_page::{MAX_BODY, bare_type};
 use crate::esi::Cutting;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
 use crate::page;
+use crate::refresh::REFRESH_CLIENT;
 use crate::shared_fetch_headers;
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::keys::page_key;
@@ -24,8 +25,6 @@ use myriad_origin::build_request;
 use myriad_origin::fetch::fetch;
 use myriad_origin::group;
 
-/// Address of the client in requests with [`RequestInput::Address`]: of no client (RFC 5737).
-const OTHER_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 0);
 /// Value of `X-Myriad-Probe`.
 const MARK: &[u8] = b"leak-guard";
 
@@ -116,7 +115,7 @@ impl Prober {
             input.add_to(head.fields_mut());
         }
         if inputs.contains(&RequestInput::Address) {
-            copy.request.received.real = Some(OTHER_ADDRESS);
+            copy.request.received.real = Some(SocketAddr::new(REFRESH_CLIENT, 0));
         }
         copy
     }
