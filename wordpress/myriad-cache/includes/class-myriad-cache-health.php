@@ -20,6 +20,11 @@ class Myriad_Cache_Health {
 	const API = 'myriad-cache/v1';
 
 	/**
+	 * Maximum number of findings of the leak guard that are listed.
+	 */
+	const MOST_LEAKS = 5;
+
+	/**
 	 * Registers the tests and the notice.
 	 */
 	public static function start() {
@@ -47,6 +52,10 @@ class Myriad_Cache_Health {
 		$tests['direct']['myriad_cache_known']      = array(
 			'label' => __( 'Known visitors get stored pages', 'myriad-cache' ),
 			'test'  => array( __CLASS__, 'known' ),
+		);
+		$tests['direct']['myriad_cache_leaks']      = array(
+			'label' => __( 'Stored pages contain no data of visitors', 'myriad-cache' ),
+			'test'  => array( __CLASS__, 'leaks' ),
 		);
 		$tests['async']['myriad_cache_changes']     = array(
 			'label'             => __( 'Purges announce all changes', 'myriad-cache' ),
@@ -86,6 +95,30 @@ class Myriad_Cache_Health {
 		}
 		$changes[] = __( 'Such changes are seen when the validity of a page is over. If the plugin has an action for them, it should purge the page; otherwise, shorten the validity of the pages with the filter myriad_cache_validity.', 'myriad-cache' );
 		return self::result( 'changes', 'recommended', __( 'Some pages changed without a purge', 'myriad-cache' ), $changes );
+	}
+
+	/**
+	 * Tests whether the leak guard of Myriad has found pages of this site with data of a visitor.
+	 *
+	 * @return array
+	 */
+	public static function leaks() {
+		$answer = Myriad_Cache_Client::ask( 'GET', 'leaks' );
+		$host   = strtolower( (string) wp_parse_url( home_url( '/' ), PHP_URL_HOST ) );
+		$lines  = array();
+		foreach ( is_wp_error( $answer ) || ! isset( $answer['leaks'] ) ? array() : (array) $answer['leaks'] as $leak ) {
+			$page = isset( $leak['page'], $leak['what'], $leak['state'] ) ? (string) $leak['page'] : '';
+			if ( '' === $page || 'coincidence' === $leak['state'] || (string) strstr( $page . '/', '/', true ) !== $host || count( $lines ) >= self::MOST_LEAKS ) {
+				continue;
+			}
+			/* translators: 1: host and path of a page, 2: kind and place of the data, 3: state, such as "confirmed". */
+			$lines[] = sprintf( __( '%1$s: %2$s (%3$s)', 'myriad-cache' ), $page, (string) $leak['what'], (string) $leak['state'] );
+		}
+		if ( ! $lines ) {
+			return self::result( 'leaks', 'good', __( 'Stored pages contain no data of visitors', 'myriad-cache' ), __( 'The leak guard of Myriad has found no page of this site with data of a visitor.', 'myriad-cache' ) );
+		}
+		$lines[] = __( 'Responses with such data are not shared. The plugin or theme that shows it should send "Cache-Control: private", or the server should treat the cookie as personal.', 'myriad-cache' );
+		return self::result( 'leaks', 'recommended', __( 'Some pages contain data of a visitor', 'myriad-cache' ), $lines );
 	}
 
 	/**
