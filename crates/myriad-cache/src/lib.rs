@@ -40,6 +40,7 @@ mod reader;
 mod refresh;
 mod revalidate;
 mod serve;
+mod server_client;
 pub mod settings;
 mod share;
 pub mod shared_fetch;
@@ -52,7 +53,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-pub use refresh::REFRESH_CLIENT;
+pub use server_client::SERVER_CLIENT;
 
 /// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)

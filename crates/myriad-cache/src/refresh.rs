@@ -1,6 +1,5 @@
 //! Start of a refresh in the background: for a page that is served as it is, or without a request of a client.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -14,6 +13,7 @@ use crate::journey_step::{CacheContext, JourneyStep, RefreshReason};
 use crate::leak_guard;
 use crate::origin_protection;
 use crate::page;
+use crate::server_client::SERVER_CLIENT;
 use crate::shared_fetch_headers;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
 use myriad_store::page::{Page, write_variant};
@@ -40,14 +40,10 @@ pub(crate) fn run(
     JourneyStep::Serve(page, status)
 }
 
-/// Address of the client of a refresh without a request, which the origin receives. It is reserved for documentation (RFC 5737),
-/// so that no list of permitted addresses contains it.
-pub const REFRESH_CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-
 /// Starts the refresh of a page that no client has requested now, for a request that this server has made itself. The step
 /// completes that request without a page. Nothing is started if the request selects another page, for example after a change of the
 /// configuration; if its response would not be stored; if the origin is failing; or if the client has another address than
-/// [`REFRESH_CLIENT`], for example a local one that the application may trust.
+/// [`SERVER_CLIENT`], for example a local one that the application may trust.
 pub(crate) fn run_ahead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -57,7 +53,7 @@ pub(crate) fn run_ahead(
     let is_wanted = rules.background_update
         && rules.adaptive_min_ms.is_some()
         && is_selected(&exchange.request, page)
-        && exchange.request.client() == Some(REFRESH_CLIENT)
+        && exchange.request.client() == Some(SERVER_CLIENT)
         && !cached
             .cache
             .zone

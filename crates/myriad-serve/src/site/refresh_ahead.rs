@@ -2,7 +2,7 @@
 //! `*_cache_background_update`). Which pages, and when: [`RefreshAhead`].
 //!
 //! One worker of the process inspects the zones and refreshes one page at a time. The request is one that a visitor without cookies
-//! would send, from [`REFRESH_CLIENT`]; it is neither counted nor logged, and the result is stored like that of any refresh in the
+//! would send, from [`SERVER_CLIENT`]; it is neither counted nor logged, and the result is stored like that of any refresh in the
 //! background.
 
 use std::hash::{BuildHasher, RandomState};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_base::memory::PressureStage;
-use myriad_cache::REFRESH_CLIENT;
+use myriad_cache::SERVER_CLIENT;
 use myriad_conf::settings::Network;
 use myriad_http::{HttpVersion, RequestHead};
 use myriad_net::clock::now_ms;
@@ -163,7 +163,7 @@ async fn refresh(site: &Rc<Generation>, page: &Page) {
     let question = ExplainedRequest { secure, port: marks.port(), ..ExplainedRequest::default() };
     let Some((listener, local, is_tls)) = running_listener_for(&site.runtime, &question) else { return };
     let is_forwarded = secure && !is_tls;
-    let peer = if is_forwarded { trusted_proxy(&site.runtime) } else { REFRESH_CLIENT };
+    let peer = if is_forwarded { trusted_proxy(&site.runtime) } else { SERVER_CLIENT };
     let connection =
         Connection::for_internal_request_of(peer, listener, local, is_tls.then(TlsFacts::typical));
     let mut host = marks.host().to_vec();
@@ -172,7 +172,7 @@ async fn refresh(site: &Rc<Generation>, page: &Page) {
     }
     let Some(agent) = agent_of(page, &host) else { return };
     let mut fields = vec![(&b"Host"[..], &host[..]), (b"User-Agent", agent), (b"Accept-Encoding", b"gzip")];
-    let client = REFRESH_CLIENT.to_string();
+    let client = SERVER_CLIENT.to_string();
     if is_forwarded {
         fields.extend([(&b"X-Forwarded-Proto"[..], &b"https"[..]), (b"X-Forwarded-For", client.as_bytes())]);
     }

@@ -17,7 +17,7 @@ use super::verifiable_page::{MAX_BODY, bare_type};
 use crate::esi::Cutting;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
 use crate::page;
-use crate::refresh::REFRESH_CLIENT;
+use crate::server_client::SERVER_CLIENT;
 use crate::shared_fetch_headers;
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::keys::page_key;
@@ -115,7 +115,7 @@ impl Prober {
             input.add_to(head.fields_mut());
         }
         if inputs.contains(&RequestInput::Address) {
-            copy.request.received.real = Some(SocketAddr::new(REFRESH_CLIENT, 0));
+            copy.request.received.real = Some(SocketAddr::new(SERVER_CLIENT, 0));
         }
         copy
     }
