@@ -186,14 +186,29 @@ fn requests_of_the_server_are_marked_and_clients_cannot_mark_theirs() {
         let is_complete =
             call.param("LINE") == "GET /?a=1 HTTP/1.1" && call.param("HTTP_HOST") == "localhost";
         counted.fetch_add(usize::from(mark == "leak-guard" && is_complete), Ordering::Relaxed);
-        call.answer(&format!("Content-Type: text/html\nX-Mark: {mark}"), format!("<body>{TEXT}"));
+        let repeated = if mark == "forged" { "\nX-Mark: forged" } else { "" };
+        call.answer(&format!("Content-Type: text/html{repeated}"), format!("<body>{TEXT}"));
     });
-    let forged = |request: Request| request.field("X-Myriad-Probe", "leak-guard");
-    assert_eq!(server.fetch(&forged(Request::get("/?a=1"))).field("X-Mark"), Some(""));
+    let forged = |request: Request| request.field("X-Myriad-Probe", "forged");
+    assert_eq!(server.fetch(&forged(Request::get("/?a=1"))).field("X-Mark"), None);
     for _ in 0..2 {
         assert_eq!(server.get("/?a=1").cache(), "HIT");
     }
     origin.wait_for(4);
-    assert_eq!(server.fetch(&forged(Request::new("POST", "/"))).field("X-Mark"), Some(""));
+    assert_eq!(server.fetch(&forged(Request::new("POST", "/"))).field("X-Mark"), None);
     assert_eq!(marked.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn fields_of_responses_are_compared() {
+    let (server, _origin) = with(&rules("")).start(|call| {
+        let name = if call.param("HTTP_COOKIE").contains("who=1") { "\nX-Name: Margarete" } else { "" };
+        let head = format!("Content-Type: text/html\nX-Request: {}{name}", call.number);
+        call.answer(&head, format!("<body>{TEXT}"));
+    });
+    let margarete = from("203.0.113.1", ("Cookie", "who=1"));
+    assert_eq!(server.fetch(&margarete).field("X-Name"), Some("Margarete"));
+    hit_twice(&server);
+    server.log_has("page \"localhost/\" has field x-name \"M…\"");
+    fetch_until(&server, &margarete, "depends on the cookie \"who\"");
 }

@@ -1,6 +1,7 @@
 //! Comparison of the responses to sampled requests.
 
 use super::sampled_request::redacted;
+use super::scanner::is_general;
 use crate::page_comparison::{Difference, Noise, excerpt};
 
 /// Response that is compared with others.
@@ -12,10 +13,44 @@ pub struct Rendering {
     pub media_type: Box<[u8]>,
     /// `Location`; empty without one.
     pub location: Box<[u8]>,
+    /// Other fields that are stored and sent to clients.
+    pub fields: RenderingFields,
     /// Body, without content coding and without parts of a visitor.
     pub body: Vec<u8>,
     /// True if the page shows counters of visits, so that decimal numbers are not compared.
     pub shows_counters: bool,
+}
+
+/// Fields of a response that are compared: names in lower case, with their values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RenderingFields(Vec<(Box<[u8]>, Box<[u8]>)>);
+
+impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for RenderingFields {
+    /// Collects fields, without those that describe the response in general, and those for caches.
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> Self {
+        const FOR_CACHES: [&[u8]; 4] = [b"x-myriad-", b"x-accel-", b"x-litespeed-", b"surrogate-"];
+        const GENERAL: [&[u8]; 3] = [b"location", b"no-vary-search", b"server-timing"];
+        let fields = fields.into_iter().map(|(name, value)| {
+            (name.as_ref().to_ascii_lowercase().into_boxed_slice(), Box::from(value.as_ref()))
+        });
+        let is_compared = |name: &[u8]| {
+            !is_general(name)
+                && !GENERAL.contains(&name)
+                && !FOR_CACHES.iter().any(|prefix| name.starts_with(prefix))
+        };
+        Self(fields.filter(|(name, _)| is_compared(name)).collect())
+    }
+}
+
+impl RenderingFields {
+    /// Returns the first field of `other` that these fields lack with this value.
+    fn first_other<'a>(&self, other: &'a Self) -> Option<&'a (Box<[u8]>, Box<[u8]>)> {
+        other.0.iter().find(|field| !self.0.contains(field))
+    }
+
+    fn remove(&mut self, names: &[Box<[u8]>]) {
+        self.0.retain(|(name, _)| !names.contains(name));
+    }
 }
 
 /// Response that two equal requests got, and the places in which their responses differ (noise).
@@ -23,6 +58,8 @@ pub struct Rendering {
 pub struct StableRendering {
     rendering: Rendering,
     noise: Noise,
+    /// Names of fields that differ between the two responses.
+    noisy_fields: Vec<Box<[u8]>>,
 }
 
 impl StableRendering {
@@ -31,7 +68,12 @@ impl StableRendering {
     pub fn of(first: &Rendering, second: Rendering) -> Option<Self> {
         let has_equal_head = has_equal_head(first, &second);
         let noise = Noise::between(&first.body, &second.body).filter(|_| has_equal_head)?;
-        Some(Self { rendering: second, noise })
+        let mut noisy_fields = Vec::new();
+        for (one, other) in [(&first.fields, &second.fields), (&second.fields, &first.fields)] {
+            let differing = one.0.iter().filter(|field| !other.0.contains(field));
+            noisy_fields.extend(differing.map(|(name, _)| name.clone()));
+        }
+        Some(Self { rendering: second, noise, noisy_fields })
     }
 
     /// Returns the response.
@@ -39,9 +81,11 @@ impl StableRendering {
         &self.rendering
     }
 
-    /// Returns true if another response differs from this one by more than noise.
+    /// Returns true if another response differs from this one by more than noise, or has further fields.
     pub fn differs_from(&self, other: &Rendering) -> bool {
-        !has_equal_head(&self.rendering, other) || self.difference(other).is_some()
+        !has_equal_head(&self.rendering, other)
+            || self.other_field(other).is_some()
+            || self.difference(other).is_some()
     }
 
     /// Describes the first difference from another response, with shortened words; `None` if the responses are equal.
@@ -59,11 +103,22 @@ impl StableRendering {
             let [other, own] = [&other.media_type, &own.media_type].map(|text| String::from_utf8_lossy(text));
             return Some(format!("Content-Type \"{other}\" instead of \"{own}\""));
         }
+        if let Some((name, value)) = self.other_field(other) {
+            let [name, value] = [&name, &value].map(|text| String::from_utf8_lossy(text).into_owned());
+            return Some(format!("field {name} \"{}\"", redacted(&value)));
+        }
         let difference = self.difference(other)?;
         let (near, own) = excerpt(&own.body, difference.stored);
         let (_, other) = excerpt(&other.body, difference.rendered);
         let [near, own, other] = [near, own, other].map(|text| redacted(&text));
         Some(format!("\"{near}{other}\" instead of \"{near}{own}\""))
+    }
+
+    /// Returns the first field of another response that this one lacks with this value.
+    fn other_field(&self, other: &Rendering) -> Option<(Box<[u8]>, Box<[u8]>)> {
+        let mut fields = other.fields.clone();
+        fields.remove(&self.noisy_fields);
+        self.rendering.fields.first_other(&fields).cloned()
     }
 
     fn difference(&self, other: &Rendering) -> Option<Difference> {
@@ -111,6 +166,21 @@ mod tests {
         let stable = StableRendering::of(&login, login.clone()).expect("stable");
         let found = stable.describe_difference(&other).expect("a difference");
         assert_eq!(found, "Location \"/l…?u=A…\" instead of \"/l…?u=M…\"");
+    }
+
+    #[test]
+    fn fields_are_compared_without_noise_and_those_of_caches() {
+        let with = |name: &str, number: &str| Rendering {
+            fields: [("X-Name", name), ("X-Request", number), ("Date", number), ("X-Myriad-Tags", number)]
+                .into_iter()
+                .collect(),
+            ..page("a")
+        };
+        let stable = StableRendering::of(&with("guest", "1"), with("guest", "2")).expect("stable");
+        assert!(!stable.differs_from(&with("guest", "3")));
+        assert!(!stable.differs_from(&page("a")), "a stored page lacks hidden fields");
+        let found = stable.describe_difference(&with("Margarete", "3"));
+        assert_eq!(found.as_deref(), Some("field x-name \"M…\""));
     }
 
     #[test]

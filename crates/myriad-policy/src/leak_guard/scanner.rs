@@ -244,7 +244,7 @@ fn ends_with_escape(text: &[u8]) -> bool {
 }
 
 /// Returns whether a field is about the response in general, so that a value in it is a coincidence, or not stored.
-fn is_general(name: &[u8]) -> bool {
+pub(super) fn is_general(name: &[u8]) -> bool {
     const GENERAL: [&[u8]; 13] = [
         b"set-cookie",
         b"date",

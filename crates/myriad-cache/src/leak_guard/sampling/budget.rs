@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use parking_lot::Mutex;
 
-/// Maximum time in milliseconds that is saved up while there are no verifications.
+/// Maximum time in milliseconds that is saved up while there are no verifications, and that may be owed after long responses.
 const MAX_SAVED_MS: f64 = 10_000.0;
 
 /// Time of origins, in milliseconds, that verifications of this process may use; negative after longer responses.
@@ -26,7 +26,8 @@ pub(super) fn has_time(ppm: u32, now_ms: u64) -> bool {
 
 /// Charges the time of a response, in milliseconds.
 pub(super) fn charge(ms: u64) {
-    BUDGET.lock().saved_ms -= ms as f64;
+    let mut budget = BUDGET.lock();
+    budget.saved_ms = (budget.saved_ms - ms as f64).max(-MAX_SAVED_MS);
 }
 
 impl Budget {

@@ -24,6 +24,11 @@ use crate::journey_step::CacheContext;
 use crate::leak_guard::findings::remove_page;
 use myriad_exchange::exchange::Exchange;
 
+/// Maximum number of attempts to start a check within the budget.
+const MAX_ATTEMPTS: u32 = 12;
+/// Time between two such attempts.
+const BUDGET_PAUSE: Duration = Duration::from_secs(5);
+
 /// Check that waits for its time. Dropping it releases its place among the waiting checks.
 struct WaitingCheck {
     zone: Arc<PageZone>,
@@ -47,12 +52,17 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSa
     let prober = Prober::new(exchange.snapshot(), cached.to_owned());
     tokio::task::spawn_local(Box::pin(async move {
         tokio::time::sleep(Duration::from_millis(rules.delay_ms)).await;
-        let Some(page) = stored_page(&prober) else { return };
         let counts = &waiting.zone.leak_samples.counts;
-        if !budget::has_time(rules.budget_ppm, now_ms()) {
-            counts.over_budget.fetch_add(1, Relaxed);
-            return;
+        let mut attempts = 1;
+        while !budget::has_time(rules.budget_ppm, now_ms()) {
+            if attempts == MAX_ATTEMPTS {
+                counts.over_budget.fetch_add(1, Relaxed);
+                return;
+            }
+            attempts += 1;
+            tokio::time::sleep(BUDGET_PAUSE).await;
         }
+        let Some(page) = stored_page(&prober) else { return };
         counts.pages.fetch_add(1, Relaxed);
         waiting.is_sent = true;
         drop(waiting);

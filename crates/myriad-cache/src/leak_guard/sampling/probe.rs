@@ -160,6 +160,7 @@ pub(super) fn rendering_of_head(head: &ResponseHead) -> Rendering {
         status: head.status,
         media_type: bare_type(head.known(Known::ContentType).unwrap_or_default()),
         location: head.known(Known::Location).unwrap_or_default().into(),
+        fields: head.fields.iter().collect(),
         body: Vec::new(),
         shows_counters: ApplicationState::of(&head.fields).counters,
     }

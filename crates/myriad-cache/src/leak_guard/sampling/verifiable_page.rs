@@ -1,7 +1,7 @@
 //! Pages that sampled requests can verify.
 
 use myriad_http::Method;
-use myriad_http::lines::lines_named;
+use myriad_http::lines::{each_line, lines_named};
 use myriad_policy::{Rendering, is_text};
 use myriad_store::page::Page;
 
@@ -36,9 +36,16 @@ pub(super) fn rendering_of(page: &Page) -> Rendering {
         status: meta.status,
         media_type: bare_type(meta.media_type()),
         location: lines_named(meta.lines(), b"location").next().unwrap_or_default().into(),
+        fields: each_line(meta.lines()).filter_map(split_line).collect(),
         body: contiguous(&page.body()).into_owned(),
         shows_counters: false,
     }
+}
+
+/// Splits a field line into name and value.
+fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = line.iter().position(|byte| *byte == b':')?;
+    Some((&line[..at], line[at + 1..].trim_ascii()))
 }
 
 /// Returns a media type in lower case, without parameters.
