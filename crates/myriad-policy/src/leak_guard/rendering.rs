@@ -21,9 +21,12 @@ pub struct Rendering {
     pub shows_counters: bool,
 }
 
+/// Name in lower case, and value of a field.
+type NameAndValue = (Box<[u8]>, Box<[u8]>);
+
 /// Fields of a response that are compared: names in lower case, with their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RenderingFields(Vec<(Box<[u8]>, Box<[u8]>)>);
+pub struct RenderingFields(Vec<NameAndValue>);
 
 impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for RenderingFields {
     /// Collects fields, without those that describe the response in general, and those for caches.
@@ -44,7 +47,7 @@ impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for RenderingFields {
 
 impl RenderingFields {
     /// Returns the first field of `other` that these fields lack with this value.
-    fn first_other<'a>(&self, other: &'a Self) -> Option<&'a (Box<[u8]>, Box<[u8]>)> {
+    fn first_other<'a>(&self, other: &'a Self) -> Option<&'a NameAndValue> {
         other.0.iter().find(|field| !self.0.contains(field))
     }
 
@@ -115,7 +118,7 @@ impl StableRendering {
     }
 
     /// Returns the first field of another response that this one lacks with this value.
-    fn other_field(&self, other: &Rendering) -> Option<(Box<[u8]>, Box<[u8]>)> {
+    fn other_field(&self, other: &Rendering) -> Option<NameAndValue> {
         let mut fields = other.fields.clone();
         fields.remove(&self.noisy_fields);
         self.rendering.fields.first_other(&fields).cloned()
