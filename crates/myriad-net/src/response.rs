@@ -259,8 +259,8 @@ pub struct SentReport {
     pub pipelined: bool,
     /// Bytes of the request, head and body (`$request_length`).
     pub request_bytes: u64,
-    /// Time of the first byte sent, in microseconds of the process clock; 0 if nothing was sent, or if it was sent when
-    /// the exchange finished.
+    /// Time of the first byte sent (HTTP/2: passed to the codec), in microseconds of the process clock; 0 if nothing
+    /// was sent, or if the response was sent with one write, so that the end of the exchange is this time.
     pub first_us: u64,
 }
 

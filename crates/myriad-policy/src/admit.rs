@@ -218,8 +218,8 @@ fn is_litespeed_private(fields: &Fields) -> bool {
     control.no_store || control.no_cache || is_private(&control)
 }
 
-/// Checks all rules that keep a response for one visitor from being served to others: method, personal data,
-/// `Authorization`, cookies and `Vary`.
+/// Checks all rules that keep a response for one visitor from being served to others: method, personal cookies
+/// of the request, `private` (also LiteSpeed's fields), `Authorization`, `Set-Cookie`, `Vary`.
 fn protects_visitors(response: &ResponseFacts<'_>, rules: &CachePolicy) -> Result<(), StoreRefusal> {
     let fields = response.fields;
     if response.method == Method::Head || !rules.methods.contains(response.method) {

@@ -12,7 +12,8 @@ const HALF_LIFE_MS: f64 = 900_000.0;
 const MIN_EXPECTED: f64 = 0.2;
 /// Minimum validity of a page that is refreshed, in ms.
 const SHORTEST_MS: u64 = 10_000;
-/// Assumed validity of a page whose next validity is unknown, in ms.
+/// Expected validity, in ms, of the new copy of a purged page, whose validity is unknown; also the minimum expected for
+/// a page with an adaptive validity.
 const UNKNOWN_VALID_MS: u64 = 60_000;
 /// Longest time before its expiry at which a page is refreshed, in ms. It is at most an eighth of the validity.
 const LONGEST_LEAD_MS: u64 = 10_000;

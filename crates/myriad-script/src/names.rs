@@ -156,8 +156,10 @@ impl<C: Catalogue> NameResolver<C> {
     }
 }
 
-/// Returns a name without `$` and in lower case, or an error for an invalid name. A `-` ends a name within a text, but
-/// is allowed here, because the variable of a condition is a whole word.
+/// Returns a name without `$` and in lower case, or an error for an invalid name.
+///
+/// A declared name may contain `-`, because an `if` can read such a variable as a separate word. In other texts the `-`
+/// ends the name.
 fn lower_name(name: &str) -> Result<String, ScriptError> {
     let bare = name.strip_prefix('$').unwrap_or(name);
     if bare.is_empty()

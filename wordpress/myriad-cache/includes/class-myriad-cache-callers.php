@@ -42,8 +42,8 @@ class Myriad_Cache_Callers {
 	const REVOKE  = 'myriad_cache_revoke';
 
 	/**
-	 * Maximum number of differences that are recorded in a minute, unless pages must be purged because of them. Visitors can choose many classes, by
-	 * the addresses of their carts.
+	 * Maximum number of differences recorded in a minute, except those because of which pages must be purged. Without the
+	 * limit, a visitor could cause any number: each other country or tax region entered in the cart is another class.
 	 */
 	const MOST_EACH_MINUTE = 10;
 

@@ -493,7 +493,7 @@ class Myriad_Cache_Comparison {
 	private static function difference( $stored, $made ) {
 		$at = 0;
 		foreach ( preg_split( '/\x01+/', $stored ) as $number => $text ) {
-			// After noise, the text may be some bytes away.
+			// After noise (bytes that differ at each rendering), the next text may begin up to MOST_NOISE bytes later.
 			$found = 0 === $number ? 0 : ( '' === $text ? $at : strpos( substr( $made, $at, self::MOST_NOISE + strlen( $text ) ), $text ) );
 			if ( 0 === $number && 0 === strncmp( $made, $text, strlen( $text ) ) ) {
 				$at = strlen( $text );

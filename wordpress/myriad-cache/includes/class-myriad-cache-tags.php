@@ -211,7 +211,8 @@ class Myriad_Cache_Tags {
 	 * Returns the tag in Myriad's format.
 	 *
 	 * @param string $tag Tag.
-	 * @return string Tag with the site number, without characters that separate tags.
+	 * @return string Tag with the number of this site, or 0 for objects that all sites of a network share; without
+	 *                characters that separate tags.
 	 */
 	public static function named( $tag ) {
 		$is_shared = ( 'u' === $tag[0] || 'l' === $tag[0] || 't' === $tag[0] ) && preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$)|tr\.site\/)/D', $tag );

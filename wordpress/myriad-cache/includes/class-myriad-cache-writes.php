@@ -24,7 +24,7 @@ class Myriad_Cache_Writes {
 	const NOISE = 'myriad_cache_noise';
 
 	/**
-	 * Prefix of fields of posts in this list.
+	 * Prefix of the names of fields of posts in the option NOISE.
 	 */
 	const FIELD = 'post field ';
 

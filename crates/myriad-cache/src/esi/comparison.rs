@@ -46,8 +46,8 @@ const MIN_SAMPLE_AGE_MS: u64 = 10_000;
 /// Maximum number of permissions that are stored.
 const PERMISSIONS: u64 = 65_536;
 
-/// Times of the last comparison, in milliseconds, of each stored page for each class of visitors that may get it, by a hash
-/// of both with a random seed.
+/// Times of the last comparison, in milliseconds, of each stored page for each class of visitors that may get it, by a
+/// hash of page, version and class with a random seed.
 static PERMITTED: LazyLock<(RandomState, Mutex<Lru<u64, u64>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(PERMISSIONS))));
 /// Number of requests for permitted pages.

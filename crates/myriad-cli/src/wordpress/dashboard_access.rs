@@ -12,9 +12,10 @@ pub(super) struct DashboardAccess {
 /// Purpose for which a configuration is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationPurpose {
-    /// Printing (`--print`): no socket is opened and no file is written.
+    /// Printing (`--print`): no server is started and no file is written.
     Print,
-    /// Test (`-t`): addresses are opened, but no file is written.
+    /// Test (`-t`): port and secret of the dashboard are not stored, because the server is not started; folders of the
+    /// prefix and a self-signed certificate are created as at a start.
     Test,
     /// Start of the server.
     Start,

@@ -72,7 +72,8 @@ pub enum RewriteFlag {
 /// of the directive.
 pub type MakeFunction = fn(&Settings, &[Text]) -> Result<Function, Diagnostic>;
 
-/// Directive of nginx's rewrite module, executed in source order.
+/// Directive of nginx's rewrite module, or one that sets a variable to the result of a function (such as `set_md5`);
+/// executed in source order.
 #[derive(Clone, Debug)]
 pub enum RewriteStep {
     /// `set $variable value`: assigns a value to a variable.

@@ -50,7 +50,7 @@ static ROWS: &[FamilyRow] = &[FamilyRow::new(
     )
     .differs(
         "requests cannot choose the address: it must be a fixed server or group, or a variable of a `map` with fixed \
-             values; no parameter and other variables are rejected",
+             values; a directive without a parameter, or with another variable, is rejected",
     ),
 )];
 

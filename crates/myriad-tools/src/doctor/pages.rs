@@ -75,9 +75,9 @@ fn redirects(page: &CheckedPage, visit: &PageVisit, list: &mut Vec<DoctorFinding
     if location == url {
         CheckReport::new("redirect-loop", list).bad(
             format!("{url} redirects to itself: browsers report a redirect loop"),
-            "Settings > General in WordPress contains a different address, or a proxy in front terminates https and does not \
-                 report it: configure the proxy to send X-Forwarded-Proto: https, and add --trusted-proxy ADDRESS unless the \
-                 proxy is on this machine or in a private network",
+            "WordPress does not see the address that browsers request: a proxy in front terminates https without \
+                 reporting it, or changes Host; configure the proxy to send X-Forwarded-Proto: https and the original \
+                 Host, and add --trusted-proxy ADDRESS unless the proxy is on this machine or in a private network",
         );
     } else if page.kind == "home" {
         CheckReport::new("address", list).warn(

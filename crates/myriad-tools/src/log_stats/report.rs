@@ -144,7 +144,7 @@ pub struct MissedPage {
     pub missed: u64,
     /// Amount by which `missed` may at most be too high.
     pub over: u64,
-    /// Number of requests with status `MISS`: no response was stored.
+    /// Number of requests with status `MISS`: no stored response was found.
     pub miss: u64,
     /// Number of requests with status `EXPIRED`: the stored response had expired.
     pub expired: u64,

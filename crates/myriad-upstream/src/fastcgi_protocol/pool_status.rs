@@ -80,8 +80,12 @@ impl PoolStatus {
             NoPoolStatus(format!("the response is not a php-fpm status in JSON: {error}"))
         })?;
         let Fields { manager, listen_queue, idle, active, total, max_children_reached } = fields;
-        if idle.checked_add(active) != Some(total) || !(1..=MAX_CHILDREN).contains(&total) {
+        if idle.checked_add(active) != Some(total) {
             let what = format!("it reports {idle} idle and {active} active children, but {total} in total");
+            return Err(NoPoolStatus(what));
+        }
+        if !(1..=MAX_CHILDREN).contains(&total) {
+            let what = format!("it reports {total} children in total, which is not from 1 to {MAX_CHILDREN}");
             return Err(NoPoolStatus(what));
         }
         Ok(Self { manager, listen_queue, idle, active, total, max_children_reached })
@@ -136,11 +140,15 @@ mod tests {
             let error = PoolStatus::parse(text.as_bytes()).expect_err(&text).to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
-        let none = changed(
-            "\"idle processes\":1,\"active processes\":2,\"total processes\":3",
-            "\"idle processes\":0,\"active processes\":0,\"total processes\":0",
-        );
-        assert!(PoolStatus::parse(none.as_bytes()).is_err(), "a pool without children has nobody to tell it");
+        for total in [0, MAX_CHILDREN + 1] {
+            let text = changed(
+                "\"idle processes\":1,\"active processes\":2,\"total processes\":3",
+                &format!("\"idle processes\":{total},\"active processes\":0,\"total processes\":{total}"),
+            );
+            let error = PoolStatus::parse(text.as_bytes()).expect_err(&text).to_string();
+            let expected = format!("it reports {total} children in total, which is not from 1 to 65535");
+            assert_eq!(error, expected);
+        }
     }
 
     #[test]

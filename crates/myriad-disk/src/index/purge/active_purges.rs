@@ -246,7 +246,8 @@ impl<M: Metadata> ActivePurges<M> {
 
     /// Returns the verdict of the purges with numbers above `since` on any page, if there are such purges and all of
     /// them are purges of everything; otherwise `None`. Of these purges, those with numbers above `count` count the
-    /// page.
+    /// page; none if `count` is `None`. Purges after the first hard purge do not count the page, because the hard purge
+    /// removes it.
     pub(super) fn judge_any(&self, since: u64, count: Option<u64>) -> Option<PurgeVerdict> {
         let newer = self.rules_after(since);
         if self.newest_exact > since || newer.is_empty() || newer.iter().any(|rule| rule.covers.is_some()) {

@@ -342,8 +342,9 @@ impl<M: Metadata> LivePurges<M> {
     }
 
     /// Returns the verdict of the purges with numbers above `since` on any page, and the number of the newest, if there
-    /// are such purges and all of them are purges of everything; otherwise `None`. Purges with numbers above `count`
-    /// count the page.
+    /// are such purges and all of them are purges of everything; otherwise `None`. Of these purges, those with
+    /// numbers above `count` count the page; none if `count` is `None`. Purges after the first hard purge do not count
+    /// the page, because the hard purge removes it.
     pub fn judge_any(&self, since: u64, count: Option<u64>) -> Option<(PurgeVerdict, u64)> {
         let in_force = self.in_force.read();
         in_force.judge_any(since, count).map(|verdict| (verdict, self.newest.load(SeqCst)))

@@ -20,7 +20,8 @@ pub(crate) fn redirect_to_https(exchange: &mut Exchange) -> Option<PhaseStep> {
     if request.received.connection.tls().is_some() {
         return None;
     }
-    // The result also depends on trusted proxies and on the certificate, which are not inputs of the shortcut.
+    // Similar requests must not reuse this result: it also depends on the address of the client and `X-Forwarded-Proto`
+    // (trusted proxies), and on whether the ACME certificate is available.
     request.shortcut.depends_on_more.set(true);
     if request.is_https_from_client()
         || request.route.uri.starts_with(CHALLENGES)

@@ -84,7 +84,7 @@ pub(crate) const ROWS: &[RequestVariable] = &[
         "ssl_sigalg",
         &[Offer],
         Made(|request, out| {
-            // In a resumed session the client has not signed anything.
+            // In a resumed session the server has not signed anything.
             append_offered(request, out, |facts, offer| {
                 Some(names::scheme(offer.signed.filter(|_| !facts.resumed)?).into())
             })
