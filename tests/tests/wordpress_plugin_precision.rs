@@ -1,6 +1,7 @@
 //! Changes that most pages do not show: they purge only the pages that do. Changes of unknown effect: they purge all pages.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use myriad_tests::{Request, Server, Visitor, WordPress, wait_for};
 
@@ -72,13 +73,23 @@ add_action('wp_footer', function () {
         . '</div><!-- /wp:query -->');
 });
 "#;
+/// Number of versions of the plugin so far.
+static VERSIONS: AtomicUsize = AtomicUsize::new(0);
 const NEWEST_POST: &str = "$post = get_posts(['orderby' => 'date'])[0];";
 
 /// Returns whether an edit of the content of the newest post purges a page that lists it, and other changes of it do. The list contains the block
 /// `inner`; `code` is a plugin.
 fn are_titles_shown(site: &WordPress, server: &Server, inner: &str, code: &str) -> [bool; 2] {
     let plugin = format!("{}{code}", NEWEST.replace("INNER", inner));
-    fs::write(site.root().join("wp-content/mu-plugins/newest.php"), plugin).expect("a plugin");
+    // Each version has a file of its own: the opcode cache of PHP would use the former version of a file for two seconds.
+    let folder = site.root().join("wp-content/mu-plugins");
+    for file in fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").path()) {
+        if file.to_string_lossy().contains("/newest-") {
+            fs::remove_file(file).expect("a file");
+        }
+    }
+    let number = VERSIONS.fetch_add(1, Ordering::Relaxed);
+    fs::write(folder.join(format!("newest-{number}.php")), plugin).expect("a plugin");
     site.run_php(HOST, "Myriad_Cache_Queue::add_all();");
     let targets = ["/about/".to_owned()];
     let change = |code: &str| !purged(site, server, &targets, &format!("{NEWEST_POST} {code}")).is_empty();

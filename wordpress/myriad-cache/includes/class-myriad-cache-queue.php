@@ -130,7 +130,7 @@ class Myriad_Cache_Queue {
 	public static function add_post( $post_id, $type ) {
 		self::add( 'p' . (int) $post_id );
 		if ( Myriad_Cache_Titles::are_of( (string) $type ) ) {
-			self::add( 'pt' . (int) $post_id );
+			self::add( 'pc' . (int) $post_id );
 		}
 	}
 

@@ -276,8 +276,8 @@ class Myriad_Cache_Tags {
 		$kinds = array();
 		foreach ( array_keys( self::$tags ) as $tag ) {
 			$all = self::of_all( (string) $tag );
-			// A feed of comments and some blocks contain titles of posts.
-			$all = 'pt.all' === $all && ( is_comment_feed() || Myriad_Cache_Titles::are_shown() ) ? 'p.all' : $all;
+			// A feed of comments and some blocks contain titles of posts, and blocks their class names.
+			$all = 'pc.all' === $all || ( 'pt.all' === $all && ( is_comment_feed() || Myriad_Cache_Titles::are_shown() ) ) ? 'p.all' : $all;
 			if ( '' !== $all ) {
 				$kinds[ $all ][] = $tag;
 			}

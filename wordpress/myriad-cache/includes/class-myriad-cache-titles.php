@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Tags the page with the titles of posts in place of the posts (`pt12` in place of `p12`), if blocks of WordPress list them.
+ * Tags the page with the titles and class names of posts in place of the posts (`pt12` and `pc12` in place of `p12`), if blocks of WordPress list them.
  *
  * Reads of `$post->post_content` cannot be observed. So a post counts as shown by its title only if no other code can have read it: the block
  * loaded it, only WordPress's own functions ran until the block was complete, and the post is then removed from the memory of the object
@@ -231,6 +231,7 @@ class Myriad_Cache_Titles {
 			if ( self::$is_plain && self::are_of( $type ) && ! Myriad_Cache_Tags::has( 'p' . $post_id ) && Myriad_Cache_Reads::forget_post( $post_id ) ) {
 				self::$titled[ $post_id ] = true;
 				Myriad_Cache_Tags::add( 'pt' . $post_id );
+				Myriad_Cache_Tags::add( 'pc' . $post_id );
 			} else {
 				Myriad_Cache_Tags::add( 'p' . $post_id );
 			}
