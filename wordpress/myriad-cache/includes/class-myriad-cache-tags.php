@@ -16,7 +16,8 @@ if ( ! defined( 'ABSPATH' ) ) {
  *
  *     s        the site: every page            p12      post 12 of any type: title, link or content
  *     pt12     title and link of post 12       c12, c   comments of post 12, of all posts; cp12: a list of all has some of post 12
- *     lpost    a list of posts (see Lists)     lc12     pages below page 12
+ *     pc12     class names of post 12          lc12     pages below page 12
+ *     lpost    a list of posts (see Lists)
  *     t5, ts5  term 5 and its fields, its slug txTAX    a list of terms of a taxonomy; txTAX.by-name: depends on their names;
  *                                              txTAX.by-posts: depends on which objects have the terms
  *     st12     quantity of product 12          sl12     number of sales of product 12

@@ -15,6 +15,7 @@ impl Administrator {
         let mut forgiven = 0;
         for zone in self.zones_named(request.zone.as_deref())? {
             if let Some(page) = &request.forgive {
+                zone.leak_samples.forgive();
                 forgiven += zone.leaks.forgive(Some(page.as_str()).filter(|page| *page != ALL));
             }
             reports

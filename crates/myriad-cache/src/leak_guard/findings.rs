@@ -50,7 +50,7 @@ pub(super) fn page_name(request: &Request) -> String {
     format!("{}{}", shortened(&request.route.host), shortened(&request.route.uri))
 }
 
-fn shortened(text: &[u8]) -> String {
+pub(super) fn shortened(text: &[u8]) -> String {
     escape_bytes(&text[..text.len().min(MAX_NAME)])
 }
 

@@ -29,17 +29,36 @@ type NameAndValue = (Box<[u8]>, Box<[u8]>);
 pub struct RenderingFields(Vec<NameAndValue>);
 
 impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for RenderingFields {
-    /// Collects fields, without those that describe the response in general, and those for caches.
+    /// Collects fields, without those that describe the response in general, its
+    /// servers or caches.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> Self {
-        const FOR_CACHES: [&[u8]; 4] = [b"x-myriad-", b"x-accel-", b"x-litespeed-", b"surrogate-"];
-        const GENERAL: [&[u8]; 3] = [b"location", b"no-vary-search", b"server-timing"];
+        const OF_SERVERS: [&[u8]; 16] = [
+            b"x-myriad-",
+            b"x-accel-",
+            b"x-litespeed-",
+            b"surrogate-",
+            b"x-cache",
+            b"x-drupal-",
+            b"x-varnish",
+            b"x-served-by",
+            b"x-backend",
+            b"x-request-id",
+            b"x-runtime",
+            b"x-response-time",
+            b"x-timer",
+            b"x-ratelimit-",
+            b"ratelimit",
+            b"cf-",
+        ];
+        const GENERAL: [&[u8]; 7] =
+            [b"location", b"no-vary-search", b"server-timing", b"via", b"alt-svc", b"nel", b"report-to"];
         let fields = fields.into_iter().map(|(name, value)| {
             (name.as_ref().to_ascii_lowercase().into_boxed_slice(), Box::from(value.as_ref()))
         });
         let is_compared = |name: &[u8]| {
             !is_general(name)
                 && !GENERAL.contains(&name)
-                && !FOR_CACHES.iter().any(|prefix| name.starts_with(prefix))
+                && !OF_SERVERS.iter().any(|prefix| name.starts_with(prefix))
         };
         Self(fields.filter(|(name, _)| is_compared(name)).collect())
     }

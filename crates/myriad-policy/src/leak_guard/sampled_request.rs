@@ -38,8 +38,8 @@ const GENERAL_FIELDS: [&[u8]; 17] = [
 pub enum RequestInput {
     /// Cookie, as `name=value`.
     Cookie(Box<[u8]>),
-    /// Field with its value; `None` if the request lacks it.
-    Field(Box<[u8]>, Option<Box<[u8]>>),
+    /// Field with its value.
+    Field(Box<[u8]>, Box<[u8]>),
     /// Address of another client.
     Address,
 }
@@ -54,6 +54,15 @@ impl RequestInput {
         }
     }
 
+    /// Returns true for inputs that belong to one visitor: cookies and credentials.
+    pub fn identifies_visitor(&self) -> bool {
+        match self {
+            Self::Cookie(_) => true,
+            Self::Field(name, _) => name.eq_ignore_ascii_case(b"authorization"),
+            Self::Address => false,
+        }
+    }
+
     /// Changes the fields of a request so that it has this input. An address changes no field.
     pub fn add_to(&self, fields: &mut Fields) {
         match self {
@@ -64,10 +73,7 @@ impl RequestInput {
                 };
                 fields.set_known(Known::Cookie, &joined);
             }
-            Self::Field(name, Some(value)) => fields.set(name, value),
-            Self::Field(name, None) => {
-                fields.remove(name);
-            }
+            Self::Field(name, value) => fields.set(name, value),
             Self::Address => {}
         }
     }
@@ -90,44 +96,30 @@ fn is_special(known: Option<Known>, name: &[u8]) -> bool {
         && !GENERAL_FIELDS.iter().any(|general| name.eq_ignore_ascii_case(general))
 }
 
-/// Returns the fields of a request without its cookies, its credentials and, if `others` are the special fields of another
-/// visitor's request, with these instead of its own; and the inputs that were removed or replaced. Cookies for which
-/// `is_keyed` returns true remain.
-pub fn without_visitor(
-    fields: &Fields,
-    others: Option<&Fields>,
-    is_keyed: impl Fn(&[u8]) -> bool,
-) -> (Fields, Vec<RequestInput>) {
+/// Returns the fields of a request without its cookies and credentials, and without the special fields that differ from
+/// those of another visitor's request (`reference`); and the inputs that were removed. No field of the other visitor is added: all
+/// requests of a verification are parts of one request.
+pub fn without_visitor(fields: &Fields, reference: Option<&Fields>) -> (Fields, Vec<RequestInput>) {
     let mut inputs = Vec::new();
     let mut base = Fields::new();
     for (known, name, value) in fields.iter_known() {
+        let is_other = || {
+            reference.is_some_and(|reference| {
+                is_special(known, name) && !reference.get_all(name).any(|other| other == value)
+            })
+        };
         match known {
+            // The mark of a client is not forwarded.
+            Some(Known::XMyriadProbe) => {}
             Some(Known::Cookie) => {
                 let pairs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-                let pairs = pairs.filter(|pair| !pair.is_empty() && !is_keyed(pair));
+                let pairs = pairs.filter(|pair| !pair.is_empty());
                 inputs.extend(pairs.map(|pair| RequestInput::Cookie(pair.into())));
             }
-            Some(Known::Authorization) => inputs.push(RequestInput::Field(name.into(), Some(value.into()))),
-            _ => match others.filter(|_| is_special(known, name)) {
-                Some(others) if others.get(name) != Some(value) => {
-                    inputs.push(RequestInput::Field(name.into(), Some(value.into())));
-                }
-                _ => base.push(name, value),
-            },
+            Some(Known::Authorization) => inputs.push(RequestInput::Field(name.into(), value.into())),
+            _ if is_other() => inputs.push(RequestInput::Field(name.into(), value.into())),
+            _ => base.push(name, value),
         }
-    }
-    let keyed = fields.known_all(Known::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
-    let keyed: Vec<&[u8]> = keyed.map(<[u8]>::trim_ascii).filter(|pair| is_keyed(pair)).collect();
-    if !keyed.is_empty() {
-        base.push_known(Known::Cookie, &keyed.join(&b"; "[..]));
-    }
-    let others = others.into_iter().flat_map(Fields::iter);
-    let replaced: Vec<(&[u8], &[u8])> = others.filter(|(name, _)| base.get(name).is_none()).collect();
-    for (name, value) in replaced {
-        if fields.get(name).is_none() {
-            inputs.push(RequestInput::Field(name.into(), None));
-        }
-        base.push(name, value);
     }
     (base, inputs)
 }
@@ -149,7 +141,7 @@ impl Canary {
         let absent = names.filter(|(_, name)| fields.get(name.as_bytes()).is_none());
         absent
             .map(|(index, name)| {
-                RequestInput::Field(name.as_bytes().into(), Some(self.value(index).into_bytes().into()))
+                RequestInput::Field(name.as_bytes().into(), self.value(index).into_bytes().into())
             })
             .collect()
     }
@@ -187,7 +179,7 @@ pub fn other_browser(fields: &Fields, varies: &VaryRule) -> Vec<RequestInput> {
     [(&b"user-agent"[..], class.user_agent()), (b"accept-language", language)]
         .into_iter()
         .filter(|(name, _)| !varies.has(name))
-        .map(|(name, value)| RequestInput::Field(name.into(), Some(value.into())))
+        .map(|(name, value)| RequestInput::Field(name.into(), value.into()))
         .collect()
 }
 
@@ -231,16 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn cookies_and_credentials_are_removed_unless_they_are_in_the_key() {
+    fn cookies_and_credentials_are_removed() {
         let own = fields(&[
             ("Host", "localhost"),
             ("Cookie", "lang=fr; session=1"),
             ("Authorization", "Bearer x"),
             ("X-Country", "CH"),
         ]);
-        let (base, inputs) = without_visitor(&own, None, |pair| pair.starts_with(b"lang="));
-        assert_eq!(lines(&base), ["Host: localhost", "X-Country: CH", "Cookie: lang=fr"]);
-        assert_eq!(names(&inputs), ["session", "Authorization"]);
+        let (base, inputs) = without_visitor(&own, None);
+        assert_eq!(lines(&base), ["Host: localhost", "X-Country: CH"]);
+        assert_eq!(names(&inputs), ["lang", "session", "Authorization"]);
         let mut again = base;
         for input in &inputs {
             input.add_to(&mut again);
@@ -250,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn special_fields_are_those_of_another_visitor() {
+    fn special_fields_remain_only_if_another_visitor_has_them_too() {
         let own =
             fields(&[("Host", "a"), ("X-Country", "CH"), ("X-Forwarded-Proto", "https"), ("X-Own", "1")]);
         let other = fields(&[
@@ -261,14 +253,14 @@ mod tests {
         ]);
         let special = special_fields(&other);
         assert_eq!(special.len(), 3);
-        let (base, inputs) = without_visitor(&own, Some(&special), |_| false);
-        assert_eq!(lines(&base), ["Host: a", "X-Forwarded-Proto: https", "X-Country: DE", "X-Other: 2"]);
-        assert_eq!(names(&inputs), ["X-Country", "X-Own", "X-Other"]);
+        let (base, inputs) = without_visitor(&own, Some(&special));
+        assert_eq!(lines(&base), ["Host: a", "X-Forwarded-Proto: https"]);
+        assert_eq!(names(&inputs), ["X-Country", "X-Own"]);
         let mut again = base;
         for input in &inputs {
             input.add_to(&mut again);
         }
-        assert_eq!((again.get(b"x-country"), again.get(b"x-other")), (Some(&b"CH"[..]), None));
+        assert_eq!(again.get(b"x-country"), Some(&b"CH"[..]));
     }
 
     #[test]
@@ -276,12 +268,12 @@ mod tests {
         let canary = Canary::new(0x1234);
         let inputs = canary.inputs(&fields(&[("X-Forwarded-Proto", "https")]));
         assert_eq!(inputs.len(), 40, "40 and the unknown one, without the one that the request has");
-        let RequestInput::Field(name, Some(value)) = &inputs[0] else { panic!("no field") };
+        let RequestInput::Field(name, value) = &inputs[0] else { panic!("no field") };
         assert_eq!(&**name, b"x-forwarded-host");
         let text = format!("<a href='https://{}/'>", String::from_utf8_lossy(value).to_uppercase());
         assert_eq!(canary.find(text.as_bytes()), Some("x-forwarded-host"));
         let last = &inputs[39];
-        let RequestInput::Field(_, Some(value)) = last else { panic!("no field") };
+        let RequestInput::Field(_, value) = last else { panic!("no field") };
         assert_eq!(canary.find(value), Some(UNKNOWN_FIELD));
         assert_eq!(canary.find(b"mq0000000000001234"), None, "without an index");
         assert_eq!(Canary::new(1).find(text.as_bytes()), None);
@@ -292,7 +284,7 @@ mod tests {
         let phone = fields(&[("User-Agent", "x Mobile"), ("Accept-Language", "de-CH")]);
         let inputs = other_browser(&phone, &VaryRule::default());
         let value = |index: usize| match &inputs[index] {
-            RequestInput::Field(_, Some(value)) => String::from_utf8_lossy(value).into_owned(),
+            RequestInput::Field(_, value) => String::from_utf8_lossy(value).into_owned(),
             other => panic!("{other:?}"),
         };
         assert!(value(0).contains("X11") && value(1) == "fr");

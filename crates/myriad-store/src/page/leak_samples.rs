@@ -8,6 +8,8 @@ use myriad_base::bounded::Lru;
 use myriad_http::Fields;
 use parking_lot::Mutex;
 
+use crate::page::key::CODINGS;
+
 /// Maximum number of pages whose last check is remembered, and of suspected pages; those used least recently are dropped.
 const MAX_REMEMBERED: u64 = 4096;
 /// Minimum time in milliseconds between two checks of a page.
@@ -16,6 +18,12 @@ const CHECK_PAUSE_MS: u64 = 600_000;
 const SUSPICION_MS: u64 = 3_600_000;
 /// Number of comparisons without a difference after which a page is no longer suspected.
 const UNAFFECTED: u8 = 3;
+/// Number of comparisons without a result after which a page is no longer suspected.
+const UNKNOWN: u8 = 5;
+/// Maximum number of comparisons of a suspected page.
+const MAX_COMPARISONS: u8 = 16;
+/// Maximum size of the fields of a suspicion, in bytes. Of longer ones, none are remembered.
+const MAX_FIELDS: usize = 4096;
 /// Maximum number of checks that wait for their time.
 const MAX_WAITING: usize = 64;
 /// Number of milliseconds in an hour.
@@ -86,7 +94,12 @@ struct SampleState {
 struct Suspicion {
     until: u64,
     is_comparing: bool,
+    /// Number of comparisons.
+    compared: u8,
+    /// Number of comparisons without a difference.
     unaffected: u8,
+    /// Number of comparisons without a result.
+    unknown: u8,
     /// Special fields of the request whose response differs from the stored page.
     fields: Arc<Fields>,
 }
@@ -120,7 +133,7 @@ impl LeakSamples {
         pages: impl FnOnce() -> usize,
         now: u64,
     ) -> bool {
-        let key = self.hasher.hash_one(key);
+        let key = self.hash(key);
         let mut state = self.state.lock();
         let is_recent = state.checked.get(&key).is_some_and(|last| now < last.saturating_add(CHECK_PAUSE_MS));
         if is_recent || state.waiting >= MAX_WAITING || !state.admits(cause, pages, now) {
@@ -137,14 +150,14 @@ impl LeakSamples {
         let mut state = self.state.lock();
         state.waiting = state.waiting.saturating_sub(1);
         if !is_sent {
-            state.checked.remove(&self.hasher.hash_one(key));
+            state.checked.remove(&self.hash(key));
         }
     }
 
     /// Records that a page differs at each request. Returns true for the first time.
     pub fn note_unstable(&self, key: &[u8]) -> bool {
         self.counts.unstable.fetch_add(1, Relaxed);
-        let key = self.hasher.hash_one(key);
+        let key = self.hash(key);
         let mut state = self.state.lock();
         let is_known = state.unstable.get(&key).is_some();
         state.unstable.insert(key, (), 1);
@@ -157,11 +170,13 @@ impl LeakSamples {
         let suspicion = Suspicion {
             until: now.saturating_add(SUSPICION_MS),
             is_comparing: false,
+            compared: 0,
             unaffected: 0,
-            fields: Arc::new(fields),
+            unknown: 0,
+            fields: Arc::new(if fields.size() > MAX_FIELDS { Fields::new() } else { fields }),
         };
         let mut state = self.state.lock();
-        state.suspected.insert(self.hasher.hash_one(key), suspicion, 1);
+        state.suspected.insert(self.hash(key), suspicion, 1);
         self.suspected.store(state.suspected.len(), Relaxed);
     }
 
@@ -170,7 +185,7 @@ impl LeakSamples {
         if self.suspected.load(Relaxed) == 0 {
             return None;
         }
-        let key = self.hasher.hash_one(key);
+        let key = self.hash(key);
         let mut state = self.state.lock();
         let found =
             state.suspected.get(&key).map(|suspicion| (suspicion.until, Arc::clone(&suspicion.fields)));
@@ -186,26 +201,35 @@ impl LeakSamples {
     /// Returns true if a suspected page may be compared now; [`Self::end_comparison`] must follow.
     pub fn begin_comparison(&self, key: &[u8]) -> bool {
         let mut state = self.state.lock();
-        let found = state.suspected.get_mut(&self.hasher.hash_one(key));
+        let found = state.suspected.get_mut(&self.hash(key));
         found.is_some_and(|suspicion| !std::mem::replace(&mut suspicion.is_comparing, true))
     }
 
-    /// Records the result of a comparison. After the third one without a difference, the page is no longer
-    /// suspected.
+    /// Records the result of a comparison. After the third one without a difference, the fifth without a
+    /// result, or the 16th, the page is no longer suspected.
     pub fn end_comparison(&self, key: &[u8], result: ComparisonResult) {
-        let key = self.hasher.hash_one(key);
+        let key = self.hash(key);
         let mut state = self.state.lock();
         let Some(suspicion) = state.suspected.get_mut(&key) else { return };
         suspicion.is_comparing = false;
+        suspicion.compared += 1;
         match result {
             ComparisonResult::Unaffected => suspicion.unaffected += 1,
-            ComparisonResult::Affected => suspicion.unaffected = 0,
-            ComparisonResult::Unknown => {}
+            ComparisonResult::Affected => {}
+            ComparisonResult::Unknown => suspicion.unknown += 1,
         }
-        if suspicion.unaffected >= UNAFFECTED {
+        if suspicion.unaffected >= UNAFFECTED
+            || suspicion.unknown >= UNKNOWN
+            || suspicion.compared >= MAX_COMPARISONS
+        {
             state.suspected.remove(&key);
             self.suspected.store(state.suspected.len(), Relaxed);
         }
+    }
+
+    /// Returns the hash of a page. The key for other codings and the shared key are the same page.
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash_one(key.strip_suffix(CODINGS).unwrap_or(key))
     }
 
     /// Removes all suspicions.
@@ -274,10 +298,18 @@ mod tests {
             assert!(samples.begin_comparison(b"/a") && !samples.begin_comparison(b"/a"), "one at a time");
             samples.end_comparison(b"/a", result);
         }
-        samples.end_comparison(b"/a", ComparisonResult::Unaffected);
         assert!(samples.suspicion(b"/a", 1).is_some());
         samples.end_comparison(b"/a", ComparisonResult::Unaffected);
         assert!(samples.suspicion(b"/a", 1).is_none());
+        for (result, count) in [(ComparisonResult::Unknown, 5), (ComparisonResult::Affected, 16)] {
+            samples.suspect(b"/a", Fields::new(), 0);
+            for _ in 1..count {
+                samples.end_comparison(b"/a", result);
+                assert!(samples.suspicion(&[b"/a", CODINGS].concat(), 1).is_some(), "{result:?}");
+            }
+            samples.end_comparison(b"/a", result);
+            assert!(samples.suspicion(b"/a", 1).is_none(), "{result:?}");
+        }
         samples.suspect(b"/b", Fields::new(), 0);
         assert!(samples.suspicion(b"/b", SUSPICION_MS - 1).is_some());
         assert!(samples.suspicion(b"/b", SUSPICION_MS).is_none());

@@ -1,10 +1,12 @@
 //! Comparison of the response to a visitor with responses to requests without the visitor's inputs, for a suspected page.
 
-use myriad_http::{Fields, ResponseHead};
+use std::sync::Arc;
+
+use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::clock::now_ms;
-use myriad_policy::{Rendering, RequestInput, without_visitor};
+use myriad_policy::{Rendering, VaryRule, without_visitor};
 use myriad_store::Body;
-use myriad_store::page::ComparisonResult;
+use myriad_store::page::{ComparisonResult, PageZone};
 
 use super::cause::find_cause;
 use super::probe::{Prober, rendering_of_head};
@@ -16,12 +18,39 @@ use myriad_exchange::runtime::CachePlace;
 
 /// Comparison that a response needs before responses for its page are shared again.
 pub(crate) struct PendingComparison {
-    /// Fields of a request without the visitor's inputs.
-    base: Fields,
-    /// Inputs of the visitor.
-    inputs: Vec<RequestInput>,
+    /// Special fields of the request whose response differed from the stored page.
+    reference: Arc<Fields>,
+    /// Fields by which the response varies.
+    varies: VaryRule,
     /// Response, without its body.
     own: Rendering,
+}
+
+/// Comparison in progress. Dropping it records the result.
+struct RunningComparison {
+    zone: Arc<PageZone>,
+    key: Box<[u8]>,
+    result: ComparisonResult,
+}
+
+impl RunningComparison {
+    /// Begins a comparison, unless another one is in progress for the page.
+    fn begin(exchange: &Exchange, cache: &CachePlace) -> Option<Self> {
+        let key = &exchange.request.cache.key;
+        let zone = Arc::clone(&cache.zone);
+        let has_begun = zone.leak_samples.begin_comparison(key);
+        has_begun.then(|| Self { zone, key: key.as_slice().into(), result: ComparisonResult::Unknown })
+    }
+
+    fn set_result(&mut self, result: ComparisonResult) {
+        self.result = result;
+    }
+}
+
+impl Drop for RunningComparison {
+    fn drop(&mut self) {
+        self.zone.leak_samples.end_comparison(&self.key, self.result);
+    }
 }
 
 impl PendingComparison {
@@ -36,11 +65,10 @@ impl PendingComparison {
         if cache.rules.leak_sampling.is_none() || is_shared_fetch {
             return None;
         }
-        let others = cache.zone.leak_samples.suspicion(&request.cache.key, now_ms())?;
-        let fields = request.received.head.fields();
-        let rules = &cache.rules.shared_fetch;
-        let (base, inputs) = without_visitor(fields, Some(&others), |pair| rules.has_in_key(pair));
-        (!inputs.is_empty()).then(|| Self { base, inputs, own: rendering_of_head(head) })
+        let reference = cache.zone.leak_samples.suspicion(&request.cache.key, now_ms())?;
+        let (_, inputs) = without_visitor(request.received.head.fields(), Some(&reference));
+        let varies = VaryRule::parse(head.fields.known_all(Known::Vary)).unwrap_or_default();
+        (!inputs.is_empty()).then(|| Self { reference, varies, own: rendering_of_head(head) })
     }
 
     /// Starts the comparison with the response to `exchange`, unless another one is in progress for the page. `body` is that of
@@ -53,34 +81,42 @@ impl PendingComparison {
         body: Option<Body>,
         valid_ms: u64,
     ) {
-        let Some(body) = body else { return };
+        let Some(running) = RunningComparison::begin(exchange, cached.cache) else { return };
+        // A request of another method is not repeated.
+        let is_get = exchange.request.received.head.method() == Method::Get;
+        let Some(body) = body.filter(|_| is_get) else { return };
         self.own.body = contiguous(&body).into_owned();
-        let samples = &cached.cache.zone.leak_samples;
-        if !samples.begin_comparison(&exchange.request.cache.key) {
-            return;
-        }
         let prober = Prober::new(exchange.snapshot(), cached.to_owned());
         tokio::task::spawn_local(Box::pin(async move {
+            let mut running = running;
             let result = self.compare(&prober, valid_ms).await;
-            let key = &prober.exchange().request.cache.key;
-            prober.cached().cache.zone.leak_samples.end_comparison(key, result);
+            running.set_result(result);
         }));
     }
 
     async fn compare(self, prober: &Prober, valid_ms: u64) -> ComparisonResult {
-        let Ok(stable) = prober.request_twice(&self.base).await else { return ComparisonResult::Unknown };
+        let (base, inputs) = prober.without_visitor(Some(&self.reference), &self.varies);
+        if inputs.is_empty() {
+            return ComparisonResult::Unaffected;
+        }
+        let Ok(stable) = prober.request_twice(&base).await else { return ComparisonResult::Unknown };
         if !stable.differs_from(&self.own) {
             return ComparisonResult::Unaffected;
         }
-        let Some(cause) = find_cause(prober, &stable, &self.base, self.inputs).await else {
+        let Some(cause) = find_cause(prober, &stable, &base, inputs).await else {
             return ComparisonResult::Unknown;
         };
+        let difference = stable.describe_difference(&cause.rendering);
+        if !cause.input.identifies_visitor() {
+            report::note_unkeyed(prober, &cause.input, difference.as_deref().unwrap_or_default());
+            return ComparisonResult::Affected;
+        }
         let visitor = prober.exchange().request.client().map(|address| address.to_string());
         report::report(
             prober,
             &Dependence {
                 input: &cause.input,
-                difference: stable.describe_difference(&cause.rendering),
+                difference,
                 valid_ms,
                 visitor: Some(visitor.unwrap_or_default()),
             },

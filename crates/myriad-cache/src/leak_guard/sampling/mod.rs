@@ -42,10 +42,10 @@ const SAMPLE_HITS: u32 = 64;
 /// Returns true if the hit of a page that was just counted may cause its verification.
 #[inline]
 pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
-    // Two hits at the same time may both see the number 3. A check that could not be started is tried again at 4, 8, 16
-    // and 32 hits.
+    // A check that could not be started is tried again at 8, 16 and 32 hits. A hit is counted twice if the shortcut gives up
+    // because of it, and two hits at the same time may see the same number.
     cache.rules.leak_sampling.is_some()
-        && matches!(page.hits(), 2 | 3 | 4 | 8 | 16 | 32) | page.hits().is_multiple_of(SAMPLE_HITS)
+        && matches!(page.hits(), 2..=5 | 8 | 9 | 16 | 17 | 32 | 33) | (page.hits() % SAMPLE_HITS <= 1)
 }
 
 /// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently.

@@ -10,7 +10,6 @@ use myriad_log::LogLevel;
 use myriad_net::clock::now_ms;
 use myriad_policy::{
     Canary, LeakSampling, RequestInput, StableRendering, VaryRule, other_browser, special_fields,
-    without_visitor,
 };
 use myriad_store::KeyRef;
 use myriad_store::page::{Page, PageZone, write_variant};
@@ -36,6 +35,12 @@ struct WaitingCheck {
     is_sent: bool,
 }
 
+impl WaitingCheck {
+    fn set_sent(&mut self) {
+        self.is_sent = true;
+    }
+}
+
 impl Drop for WaitingCheck {
     fn drop(&mut self) {
         self.zone.leak_samples.end_wait(&self.key, self.is_sent);
@@ -44,15 +49,17 @@ impl Drop for WaitingCheck {
 
 /// Starts the check of the page that a request got, after the configured delay.
 pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSampling) {
-    let mut waiting = WaitingCheck {
+    let waiting = WaitingCheck {
         zone: Arc::clone(&cached.cache.zone),
         key: exchange.request.cache.key.as_slice().into(),
         is_sent: false,
     };
     let prober = Prober::new(exchange.snapshot(), cached.to_owned());
     tokio::task::spawn_local(Box::pin(async move {
+        let mut waiting = waiting;
         tokio::time::sleep(Duration::from_millis(rules.delay_ms)).await;
-        let counts = &waiting.zone.leak_samples.counts;
+        let zone = Arc::clone(&waiting.zone);
+        let counts = &zone.leak_samples.counts;
         let mut attempts = 1;
         while !budget::has_time(rules.budget_ppm, now_ms()) {
             if attempts == MAX_ATTEMPTS {
@@ -64,8 +71,7 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSa
         }
         let Some(page) = stored_page(&prober) else { return };
         counts.pages.fetch_add(1, Relaxed);
-        waiting.is_sent = true;
-        drop(waiting);
+        waiting.set_sent();
         check(&prober, &page).await;
     }));
 }
@@ -85,7 +91,9 @@ async fn check(prober: &Prober, page: &Page) {
     let request = &prober.exchange().request;
     let zone = &prober.cached().cache.zone;
     let fields = request.received.head.fields();
-    let (base, _) = without_visitor(fields, None, |pair| prober.has_in_key(pair));
+    let varies = page.selection().and_then(|selection| VaryRule::parse([&*selection.selector]).ok());
+    let varies = varies.unwrap_or_default();
+    let (base, _) = prober.without_visitor(None, &varies);
     let stable = match prober.request_twice(&base).await {
         Ok(stable) => stable,
         Err(is_unstable) => {
@@ -99,16 +107,47 @@ async fn check(prober: &Prober, page: &Page) {
     };
     // All fetches of such a page send the same fields: a difference is a change without a purge.
     let is_shared_fetch = prober.cached().cache.rules.shared_fetch.on;
-    match stable.describe_difference(&rendering_of(page)) {
-        Some(difference) if !is_shared_fetch => suspect(prober, fields, &difference),
-        _ => vary(prober, &stable, base, page).await,
+    match stable.describe_difference(&rendering_of(page)).filter(|_| !is_shared_fetch) {
+        Some(difference) => {
+            if !depends_on_browser(prober, &stable, &base, &varies).await {
+                suspect(prober, page, fields, &difference);
+            }
+        }
+        None => vary(prober, &stable, (base, &varies), page).await,
     }
 }
 
+/// Returns whether a page depends on the browser or the address of the client, and reports this. The stored page may then
+/// differ only because another browser requested it.
+async fn depends_on_browser(
+    prober: &Prober,
+    stable: &StableRendering,
+    base: &Fields,
+    varies: &VaryRule,
+) -> bool {
+    let inputs = inputs_of_browser(prober, base, varies);
+    let Some(cause) = find_cause(prober, stable, base, inputs).await else { return false };
+    let difference = stable.describe_difference(&cause.rendering);
+    report::note_unkeyed(prober, &cause.input, difference.as_deref().unwrap_or_default());
+    true
+}
+
+/// Returns the inputs of another browser at another address, without those that are in the key.
+fn inputs_of_browser(prober: &Prober, base: &Fields, varies: &VaryRule) -> Vec<RequestInput> {
+    let mut inputs = other_browser(base, varies);
+    inputs.push(RequestInput::Address);
+    inputs.retain(|input| prober.is_unkeyed(base, input));
+    inputs
+}
+
 /// Removes a page that differs from the responses to requests without data of a visitor. Its next fetches are compared.
-fn suspect(prober: &Prober, fields: &Fields, difference: &str) {
+/// Nothing is done if the page was replaced meanwhile.
+fn suspect(prober: &Prober, page: &Page, fields: &Fields, difference: &str) {
     let request = &prober.exchange().request;
     let zone = &prober.cached().cache.zone;
+    if stored_page(prober).is_none_or(|now| now.generation() != page.generation()) {
+        return;
+    }
     zone.leak_samples.suspect(&request.cache.key, special_fields(fields), now_ms());
     remove_page(request, prober.cached().cache);
     let page = report::page_name(request);
@@ -123,23 +162,23 @@ fn suspect(prober: &Prober, fields: &Fields, difference: &str) {
 
 /// Requests a page as another browser, with canaries in fields that are not in the key, and reports an input that changes
 /// the page.
-async fn vary(prober: &Prober, stable: &StableRendering, base: Fields, page: &Page) {
-    let varies = page.selection().and_then(|selection| VaryRule::parse([&*selection.selector]).ok());
-    let varies = varies.unwrap_or_default();
+async fn vary(prober: &Prober, stable: &StableRendering, (base, varies): (Fields, &VaryRule), page: &Page) {
     let canary = Canary::new(RandomState::new().hash_one(now_ms()));
-    let mut inputs = other_browser(&base, &varies);
-    inputs.push(RequestInput::Address);
-    inputs.extend(canary.inputs(&base));
-    inputs.retain(|input| !varies.has(input.name()) && prober.is_unkeyed(&base, input));
-    let Some(varied) = prober.request(&base, &inputs).await else { return };
+    let mut inputs = inputs_of_browser(prober, &base, varies);
+    let canaries = canary.inputs(&base).into_iter();
+    inputs.extend(canaries.filter(|input| !varies.has(input.name()) && prober.is_unkeyed(&base, input)));
+    let varied = prober.request(&base, &inputs).await;
+    // A firewall may refuse a request with so many fields.
+    let Some(varied) = varied.filter(|varied| varied.status != 403) else { return };
     let repeated = canary.find(&varied.body).or_else(|| canary.find(&varied.location));
-    if let Some(field) = repeated {
-        let found = inputs.iter().find(|input| input.name() == field.as_bytes());
-        if let Some(input) = found {
-            report::report(
-                prober,
-                &Dependence { input, difference: None, valid_ms: valid_ms(page), visitor: None },
-            );
+    let repeated = repeated.and_then(|field| inputs.iter().find(|input| input.name() == field.as_bytes()));
+    if let Some(input) = repeated {
+        if input.name() == b"referer" {
+            // Forms contain the page before, to return to it.
+            report::note_unkeyed(prober, input, "");
+        } else {
+            let found = Dependence { input, difference: None, valid_ms: valid_ms(page), visitor: None };
+            report::report(prober, &found);
         }
     } else if stable.differs_from(&varied)
         && let Some(cause) = find_cause(prober, stable, &base, inputs).await

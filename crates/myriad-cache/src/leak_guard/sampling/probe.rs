@@ -4,13 +4,15 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::clock::now_ms;
-use myriad_policy::{ApplicationState, Rendering, RequestInput, StableRendering};
+use myriad_policy::{ApplicationState, Rendering, RequestInput, StableRendering, VaryRule, without_visitor};
 use myriad_script::Frame;
 use myriad_upstream::{Attempts, OriginRequest, OriginResponse, RequestPayload};
+use tokio::time::timeout;
 
 use super::budget;
 use super::verifiable_page::{MAX_BODY, bare_type};
@@ -25,6 +27,8 @@ use myriad_origin::build_request;
 use myriad_origin::fetch::fetch;
 use myriad_origin::group;
 
+/// Maximum time in which the body of a response must be complete.
+const MAX_TIME: Duration = Duration::from_mins(1);
 /// Value of `X-Myriad-Probe`.
 const MARK: &[u8] = b"leak-guard";
 
@@ -50,9 +54,23 @@ impl Prober {
         self.held.get()
     }
 
-    /// Returns whether a cookie, as `name=value`, is in the cache key.
-    pub(super) fn has_in_key(&self, pair: &[u8]) -> bool {
-        self.cached().cache.rules.shared_fetch.has_in_key(pair)
+    /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and these inputs. Those that are
+    /// in the cache key, or by which the page varies, remain in the fields.
+    pub(super) fn without_visitor(
+        &self,
+        reference: Option<&Fields>,
+        varies: &VaryRule,
+    ) -> (Fields, Vec<RequestInput>) {
+        let (mut base, inputs) = without_visitor(self.exchange.request.received.head.fields(), reference);
+        let is_unkeyed = |input: &RequestInput| {
+            let name = if let RequestInput::Cookie(_) = input { b"cookie" } else { input.name() };
+            !varies.has(name) && self.is_unkeyed(&base, input)
+        };
+        let (inputs, keyed): (Vec<_>, Vec<_>) = inputs.into_iter().partition(is_unkeyed);
+        for input in keyed {
+            input.add_to(&mut base);
+        }
+        (base, inputs)
     }
 
     /// Returns whether a request with these fields has the same cache key with and without an input.
@@ -79,11 +97,11 @@ impl Prober {
         let CacheContext { origin, cache } = self.cached();
         let _permit = cache.zone.fetches.try_begin()?;
         let mut exchange = self.copy(base, inputs);
-        exchange.request.received.head.fields_mut().push_known(Known::XMyriadProbe, MARK);
+        exchange.request.received.head.fields_mut().set_known(Known::XMyriadProbe, MARK);
         exchange.go_to_background();
         let mut shared = shared_fetch_headers::of(&exchange.request, cache, None);
         if let Some(shared) = &mut shared {
-            shared.fields.push_known(Known::XMyriadProbe, MARK);
+            shared.fields.set_known(Known::XMyriadProbe, MARK);
         }
         let began_at = now_ms();
         let target = group::target_of_place(&mut exchange, origin).ok()?;
@@ -95,7 +113,7 @@ impl Prober {
         let mut request = OriginRequest { queues: false, ..made };
         let response = fetch(&mut exchange, origin, &group, &mut request, false).await.ok();
         let rendering = match response {
-            Some(response) => receive(&exchange, *response).await,
+            Some(response) => timeout(MAX_TIME, receive(&exchange, *response)).await.ok().flatten(),
             None => None,
         };
         let took_ms = now_ms().saturating_sub(began_at);

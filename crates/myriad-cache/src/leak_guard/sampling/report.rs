@@ -7,8 +7,9 @@ use myriad_store::page::LeakedValue;
 
 use super::probe::Prober;
 use crate::leak_guard::findings;
-use myriad_admin::protocol::escape_bytes;
 use myriad_exchange::exchange::Request;
+
+use crate::leak_guard::findings::shortened;
 
 pub(super) use crate::leak_guard::findings::page_name;
 
@@ -68,10 +69,14 @@ pub(super) fn note_unkeyed(prober: &Prober, input: &RequestInput, difference: &s
     let page = page_name(request);
     let leaks = &prober.cached().cache.zone.leaks;
     leaks.add_sampled(&leaked_input(request, &what, ""), &page, difference, true, now_ms());
+    if !leaks.log_limit.admits(now_ms()) {
+        return;
+    }
+    let detail = if difference.is_empty() { String::new() } else { format!(" ({difference})") };
     request.log(
         LogLevel::Warn,
         format_args!(
-            "leak guard: page \"{page}\" has {what} ({difference}), which is not in the cache key; the page remains shared; {}",
+            "leak guard: page \"{page}\" has {what}{detail}, which is not in the cache key; the page remains shared; {}",
             remedy(input)
         ),
     );
@@ -89,7 +94,7 @@ fn leaked_input<'a>(request: &'a Request, what: &'a str, visitor: &'a str) -> Le
 }
 
 fn describe(input: &RequestInput) -> String {
-    let name = escape_bytes(input.name());
+    let name = shortened(input.name());
     match input {
         RequestInput::Cookie(_) => format!("cookie \"{name}\""),
         RequestInput::Field(..) => format!("field \"{name}\""),
@@ -99,7 +104,7 @@ fn describe(input: &RequestInput) -> String {
 
 /// Returns how the owner of the site can correct the dependence.
 fn remedy(input: &RequestInput) -> String {
-    let name = escape_bytes(input.name());
+    let name = shortened(input.name());
     match input {
         RequestInput::Cookie(_) => format!(
             "add the cookie to \"personal_cookies\" if it identifies visitors, or to the key: \"cache_key_cookie {name};\""
