@@ -176,7 +176,7 @@ fn status_that_is_wrong_huge_or_late_bounds_nothing() {
     liar("<html>", "not a php-fpm status in JSON");
     liar(
         r#"{"process manager":"static","listen queue":0,"idle processes":0,"active processes":4294967295,"total processes":4294967295,"max children reached":0}"#,
-        "4294967295 active children",
+        "4294967295 children in total",
     );
     liar("huge", "longer than 8192 bytes");
     liar("head", "too big header");
