@@ -49,6 +49,8 @@ class Page {
     private hidden = 0;
     private countdown = 0;
     private announced = "";
+    /** True if a finding of the leak guard has changed since the last tick. */
+    private leaksChanged = false;
 
     start(): void {
         theme(() => this.charts.forEach((chart) => chart.repaint()));
@@ -69,6 +71,7 @@ class Page {
 
     private event(name: string, data: unknown): void {
         if (name === "purge") this.purges.add(data as Purge);
+        if (name === "leak") this.leaksChanged = true;
         if (name === "tick") this.tick(data as Tick);
     }
 
@@ -81,6 +84,9 @@ class Page {
         const reloads = tick.reloads ? `, ${many(tick.reloads, "reload")}` : "";
         write(byId("uptime"), `up ${span(tick.at_ms - tick.started_ms)}${reloads}`);
         if (this.range === "live") this.charts.forEach((chart) => chart.show(this.live));
+        // One request for all changes of a second; `lists` repeats a failed one.
+        if (this.leaksChanged && this.isLooking) void leaks().catch(() => undefined);
+        this.leaksChanged = false;
     }
 
     private state(state: State): void {

@@ -78,6 +78,7 @@ async function panels(page) {
     for (const id of ["top-pages", "top-misses", "top-slow", "origins", "workers", "servers"]) seen[id] = await rows(page, id);
     seen.titles = await page.$$eval("#top-pages button.link, #top-misses button.link", (list) => list.map((node) => node.title));
     seen.zones = await text(page, "#zones");
+    seen.leaks = await text(page, "#leaks");
     seen.images = await page.$$eval("img, iframe, object, embed", (list) => list.length);
     seen.scripts = await page.$$eval("script", (list) => list.length);
 }

@@ -11,6 +11,8 @@ use serde_json::Value;
 /// Hits of one page, and of another: together fewer than the hits per second that rankings count exactly.
 const HITS: usize = 40;
 const FEWER: usize = 15;
+/// Page that repeats the value of a cookie that it sets. The preset stores pages that set this cookie.
+const VISIT: &str = "<?php setcookie('pvc_visits', 'visit-7f3a9c'); echo '<p>Visit: visit-7f3a9c</p>';";
 /// Text that would create an element if it were parsed as markup.
 const MARKUP: &str = "/?q=<img/src=x/onerror=document.title=1>";
 
@@ -25,6 +27,7 @@ fn built_page_is_what_its_source_makes() {
 fn every_panel_shows_what_was_asked_of_wordpress() {
     built_page_is_what_its_source_makes();
     let site = WordPress::shared();
+    site.write("visit.php", VISIT);
     let server = site.serve();
     let port: u16 = server.read("dashboard/port").trim().parse().expect("the dashboard's port");
     let host = format!("127.0.0.1:{}", server.port);
@@ -74,6 +77,9 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
         assert!(!chart["sentence"].as_str().unwrap_or_default().is_empty(), "{chart}");
     }
 
+    let leak = "127.0.0.1/visit.php: value of the new cookie \"pvc_visits\" in the body";
+    assert!(text("leaks").contains(leak), "{}", text("leaks"));
+
     // Client input is shown as text.
     let titles = seen["titles"].to_string();
     assert!(titles.contains("<img/src=x") || titles.contains("%3Cimg"), "{titles}");
@@ -102,7 +108,7 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     assert_eq!(server.get("/").cache(), "MISS", "it is purged");
 }
 
-/// Sends requests: hits, misses, bypasses, slow pages, and a URL that contains markup.
+/// Sends requests: hits, misses, bypasses, slow pages, a page that is not shared, and a URL that contains markup.
 fn ask(server: &Server, host: &str) {
     let fetch = |target: &str, cookie: &str| {
         let request = Request::get(target).host(host);
@@ -119,6 +125,7 @@ fn ask(server: &Server, host: &str) {
         fetch("/?p=2", "wordpress_logged_in_x=admin");
     }
     assert_eq!(fetch("/slow.php?ms=700", "").status, 200);
+    assert_eq!(fetch("/visit.php", "").cache(), "MISS");
     for _ in 0..3 {
         fetch(MARKUP, "PHPSESSID=1");
     }

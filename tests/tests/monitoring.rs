@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use myriad_admin::protocol::monitoring::{
-    HistoryReport, InspectReport, LiveTick, PurgeEvent, TagsReport, TopPage, TopsReport,
+    HistoryReport, InspectReport, LeakReport, LiveTick, PurgeEvent, TagsReport, TopPage, TopsReport,
 };
 use myriad_tests::{
     Answer, Client, HttpOrigin, Place, Request, Server, Signal, wait_for, wait_patiently_for,
@@ -33,6 +33,10 @@ fn start() -> (Server, HttpOrigin) {
             "/broken" => ("503 No", ""),
             _ => ("200 OK", ""),
         };
+        if call.target == "/greeting" {
+            let text = format!("Cookies: {}", call.field("Cookie").unwrap_or_default());
+            return call.answer("HTTP/1.1 200 OK\nContent-Type: text/plain", text);
+        }
         let head = format!("HTTP/1.1 {status}\nContent-Type: text/plain{more}");
         call.answer(&head, "a page that is long enough to be compressed ".repeat(20));
     });
@@ -184,6 +188,26 @@ fn purges_are_logged_and_subsequent_misses_name_them() {
         let misses = tops(&server, "misses");
         assert_eq!(page(&misses, target).reason.as_deref(), Some("purged"), "{target}");
     }
+}
+
+#[test]
+fn new_and_changed_findings_of_the_leak_guard_are_events() {
+    let (server, _origin) = start();
+    let mut events = Events::open(&server);
+    events.tick();
+    let greet = || server.fetch(&Request::get("/greeting").field("Cookie", "name=Margarete"));
+    let mut next = || serde_json::from_str::<LeakReport>(&events.next("leak")).expect("a finding");
+    greet();
+    // The verification may be complete before the tick.
+    let finding =
+        std::iter::repeat_with(&mut next).find(|finding| finding.state != "suspected").expect("a state");
+    assert_eq!(
+        (&*finding.zone, &*finding.page, &*finding.state, &*finding.what),
+        ("pages", "localhost/greeting", "confirmed", "value of the request's cookie \"name\" in the body")
+    );
+    greet();
+    server.fetch(&Request::get("/greeting").field("Cookie", "city=Rotterdam"));
+    assert!(next().what.contains("\"city\""), "a known finding is only counted");
 }
 
 #[test]

@@ -36,7 +36,8 @@ impl Administrator {
     }
 }
 
-fn report(zone: &str, finding: LeakFinding) -> LeakReport {
+/// Converts a finding of a zone.
+pub(super) fn report(zone: &str, finding: LeakFinding) -> LeakReport {
     let wall_ms = myriad_net::clock::to_wall_ms;
     LeakReport {
         at_ms: wall_ms(finding.at_ms),

@@ -4,18 +4,25 @@ use crate::protocol::monitoring::LiveRequest;
 use crate::protocol::{AdminReply, ReplyEnd};
 
 use crate::admin::{Administrator, ReplyResult, ReplySink, block_on};
+use myriad_exchange::observation::RecentEventKind;
+
+/// Parses the JSON of a purge or finding; `None` if it is invalid.
+pub(super) fn parse_recent_event(kind: RecentEventKind, json: &[u8]) -> Option<AdminReply> {
+    Some(match kind {
+        RecentEventKind::Purge => AdminReply::PurgeEvent(serde_json::from_slice(json).ok()?),
+        RecentEventKind::Leak => AdminReply::Leak(serde_json::from_slice(json).ok()?),
+    })
+}
 
 impl Administrator {
-    /// Sends each tick, preceded by the purges since the last one, until the requested number of ticks has been sent (0
+    /// Sends each tick, preceded by the purges and findings since the last one, until the requested number of ticks has been sent (0
     /// for no limit), the client stops reading, or the configuration is reloaded.
     pub(crate) fn live(&self, request: &LiveRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let mut reader = self.sight()?.live.read().map_err(|why| why.to_string())?;
         let mut ticks = 0;
         while let Some(told) = block_on(reader.next()) {
-            for purge in told.purges {
-                if let Ok(purge) = serde_json::from_slice(&purge)
-                    && !tell(AdminReply::PurgeEvent(Box::new(purge)))
-                {
+            for event in told.recent {
+                if parse_recent_event(event.kind, &event.json).is_some_and(|event| !tell(event)) {
                     return Ok(ReplyEnd::default());
                 }
             }

@@ -8,24 +8,24 @@ use crate::protocol::monitoring::{ConnectionCounts, LiveTick, QueueReport, TierS
 use crate::protocol::{AdminReply, PeerReport};
 use bytes::Bytes;
 use myriad_access::origin_protection::origin_queue;
-use myriad_exchange::observation::{self, SiteObservation};
+use myriad_exchange::observation::{self, RecentEvent, RecentEventKind, SiteObservation};
 use myriad_exchange::ranking::history::HistoryWrite;
 use myriad_exchange::runtime::Runtime;
 use myriad_store::page::PageZone;
 
 use super::counts_snapshot::CountsSnapshot;
 use super::encodings::ZoneScans;
-use super::purges::event;
 use super::recorder::{Gauges, Recorder};
+use super::{leaks, purges};
 use crate::admin::{Administrator, zone_report};
 
 /// Maximum number of upstream servers in a tick (the live event of each second).
 const MOST_ORIGINS: usize = 200;
-/// Interval since the last tick (live event), in milliseconds, above which a tick does not include the purges in
-/// between.
-const MAX_PURGE_GAP_MS: u64 = 3_000;
-/// Maximum number of purges that are retained for slow readers of live events.
-const LAST_PURGES: usize = 100;
+/// Interval since the last tick (live event), in milliseconds, above which a tick does not include the purges and
+/// findings in between.
+const MAX_EVENT_GAP_MS: u64 = 3_000;
+/// Maximum number of purges, and of findings, that are retained for slow readers of live events.
+const MAX_RECENT: usize = 100;
 
 /// State of the observer thread, which publishes live events and records the history. No request waits for this thread.
 pub struct SightObserver {
@@ -34,11 +34,19 @@ pub struct SightObserver {
     last: CountsSnapshot,
     recorder: Recorder,
     rounds: ZoneScans,
-    /// Number of entries of each zone's purge log that have already been published, by zone name.
-    purges_sent: HashMap<String, u64>,
-    /// Last purges as JSON, each with its sequence number.
-    purges: VecDeque<(u64, Bytes)>,
+    /// What has already been published of each zone, by zone name.
+    published: HashMap<String, PublishedOfZone>,
+    /// Last purges and findings, oldest first.
+    recent: VecDeque<RecentEvent>,
+    /// Number of the last event in `recent`.
     numbered: u64,
+}
+
+/// Number of purges and of changes of findings that have already been published.
+#[derive(Default)]
+struct PublishedOfZone {
+    purges: u64,
+    leaks: u64,
 }
 
 impl SightObserver {
@@ -51,12 +59,12 @@ impl SightObserver {
             last,
             recorder,
             rounds: ZoneScans::default(),
-            purges_sent: HashMap::new(),
-            purges: VecDeque::new(),
+            published: HashMap::new(),
+            recent: VecDeque::new(),
             numbered: 0,
         };
-        observer.take_purges(runtime);
-        observer.purges.clear();
+        observer.take_events(runtime);
+        observer.recent.clear();
         observer
     }
 
@@ -66,16 +74,16 @@ impl SightObserver {
         let look = CountsSnapshot::of(runtime);
         let administrator = Administrator::new(runtime);
         let tick = self.new_tick(runtime, &administrator, &look);
-        self.take_purges(runtime);
-        if tick.interval_ms > MAX_PURGE_GAP_MS {
-            // There was no reader for a while. Purges of that time can be requested with `purges`.
-            self.purges.clear();
+        self.take_events(runtime);
+        if tick.interval_ms > MAX_EVENT_GAP_MS {
+            // There was no reader for a while. Events of that time can be requested with `purges` and `leaks`.
+            self.recent.clear();
         }
         let json = Bytes::from(serde_json::to_vec(&tick).unwrap_or_default());
         self.last = look;
         self.sight
             .live
-            .publish(observation::Tick { at_ms: tick.at_ms, json }, self.purges.iter().cloned().collect());
+            .publish(observation::Tick { at_ms: tick.at_ms, json }, self.recent.iter().cloned().collect());
     }
 
     /// Updates the current steps of the history with the present counts, and starts new ones. Returns the bytes to
@@ -159,24 +167,41 @@ impl SightObserver {
         }
     }
 
-    /// Adds new entries of the zones' purge logs to `purges`.
-    fn take_purges(&mut self, runtime: &Runtime) {
-        self.purges_sent.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
+    /// Adds new purges, and new and changed findings, to `recent`.
+    fn take_events(&mut self, runtime: &Runtime) {
+        self.published.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
         let mut news = Vec::new();
         for zone in runtime.zones.values() {
-            let sent = self.purges_sent.entry(zone.zone.name().to_owned()).or_default();
-            let (noted, notes) = zone.purges.after(*sent);
-            *sent = noted;
-            news.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
+            let name = zone.zone.name();
+            let published = self.published.entry(name.to_owned()).or_default();
+            let (total, purges) = zone.purges.after(published.purges);
+            published.purges = total;
+            let purges = purges.into_iter().map(|purge| purges::event(name, purge));
+            news.extend(purges.map(|purge| (purge.at_ms, AdminReply::PurgeEvent(Box::new(purge)))));
+            let (total, findings) = zone.leaks.findings_changed_after(published.leaks);
+            published.leaks = total;
+            let leaks = findings.into_iter().map(|finding| leaks::report(name, finding));
+            news.extend(leaks.map(|leak| (leak.at_ms, AdminReply::Leak(Box::new(leak)))));
         }
-        news.sort_by_key(|event| event.at_ms);
-        for event in news {
+        news.sort_by_key(|(at_ms, _)| *at_ms);
+        for (_, event) in news {
+            let kind = match &event {
+                AdminReply::Leak(_) => RecentEventKind::Leak,
+                _ => RecentEventKind::Purge,
+            };
             self.numbered += 1;
-            self.purges
-                .push_back((self.numbered, Bytes::from(AdminReply::PurgeEvent(Box::new(event)).json())));
+            let json = Bytes::from(event.json());
+            self.recent.push_back(RecentEvent { number: self.numbered, kind, json });
         }
-        while self.purges.len() > LAST_PURGES {
-            self.purges.pop_front();
+        // Each kind has its own limit: clients can cause any number of findings.
+        for kind in RecentEventKind::ALL {
+            let count = self.recent.iter().filter(|event| event.kind == kind).count();
+            let mut excess = count.saturating_sub(MAX_RECENT);
+            self.recent.retain(|event| {
+                let is_dropped = event.kind == kind && excess > 0;
+                excess -= usize::from(is_dropped);
+                !is_dropped
+            });
         }
     }
 }

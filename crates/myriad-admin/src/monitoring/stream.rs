@@ -4,13 +4,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use crate::protocol::AdminReply;
 use bytes::Bytes;
 use myriad_exchange::exchange::{ContentResponse, Request};
-use myriad_exchange::observation::{EventReader, LiveEvents, TooMany};
+use myriad_exchange::observation::{EventReader, LiveEvents, RecentEvent, TooMany};
 use myriad_http::Method;
 use myriad_http::body::{Body, BodyError};
 use myriad_net::ResponseBody;
+
+use super::live_events::parse_recent_event;
 
 /// Instruction to readers of the event stream to reconnect after 2,000 milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
@@ -71,12 +72,13 @@ impl Body for EventStream {
     }
 }
 
-/// Formats the purges, then the tick, as events. JSON contains no line feeds.
+/// Formats the purges and findings, then the tick, as events. JSON contains no line feeds.
 fn formatted(event: &LiveEvents, hides_values: bool) -> Bytes {
     let mut out = Vec::with_capacity(event.tick.json.len() + 64);
-    for purge in &event.purges {
-        let hidden = hides_values.then(|| without_values(purge));
-        for part in [&b"event: purge\ndata: "[..], hidden.as_deref().unwrap_or(purge), b"\n\n"] {
+    for recent in &event.recent {
+        let hidden = hides_values.then(|| without_values(recent));
+        let json = hidden.as_deref().unwrap_or(&recent.json);
+        for part in [&b"event: "[..], recent.kind.as_str().as_bytes(), b"\ndata: ", json, b"\n\n"] {
             out.extend_from_slice(part);
         }
     }
@@ -86,10 +88,9 @@ fn formatted(event: &LiveEvents, hides_values: bool) -> Bytes {
     Bytes::from(out)
 }
 
-/// Returns the JSON of a purge with hidden argument values; empty if it cannot be parsed.
-fn without_values(purge: &[u8]) -> Vec<u8> {
-    let Ok(event) = serde_json::from_slice(purge) else { return Vec::new() };
-    let mut reply = AdminReply::PurgeEvent(Box::new(event));
+/// Returns the JSON of an event with hidden argument values; empty if it cannot be parsed.
+fn without_values(event: &RecentEvent) -> Vec<u8> {
+    let Some(mut reply) = parse_recent_event(event.kind, &event.json) else { return Vec::new() };
     reply.hide_values();
     reply.json().into_bytes()
 }

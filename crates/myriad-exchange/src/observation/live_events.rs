@@ -1,4 +1,4 @@
-//! Distribution of live events (ticks and purges) from the observer thread to readers.
+//! Distribution of live events (ticks, purges, findings of the leak guard) from the observer thread to readers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +9,51 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-/// Maximum number of concurrent readers of live events (statistics and purges, as they happen).
+/// Maximum number of concurrent readers of live events (statistics, purges and findings, as they happen).
 const MAX_READERS: usize = 32;
 
-/// Newest live events (statistics and purges), for all readers.
+/// Newest live events, for all readers.
 #[derive(Clone, Debug, Default)]
 pub struct LatestEvents {
     /// Newest statistics; `None` before the first.
     pub tick: Option<Tick>,
-    /// Latest purges as JSON, oldest first, each with its position among all purges.
-    pub purges: Arc<[(u64, Bytes)]>,
+    /// Latest purges and findings, oldest first.
+    pub recent: Arc<[RecentEvent]>,
     /// Number of times that all readers were disconnected. Readers that started at a lower number stop.
     pub epoch: u64,
+}
+
+/// Purge, or new or changed finding of the leak guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentEvent {
+    /// Position among all events of the process.
+    pub number: u64,
+    /// Kind of the event.
+    pub kind: RecentEventKind,
+    /// Event as JSON.
+    pub json: Bytes,
+}
+
+/// Kind of a [`RecentEvent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecentEventKind {
+    /// A purge was executed.
+    Purge,
+    /// A finding of the leak guard was added, or has another state.
+    Leak,
+}
+
+impl RecentEventKind {
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::Purge, Self::Leak];
+
+    /// Returns the name of the event in the event stream.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Purge => "purge",
+            Self::Leak => "leak",
+        }
+    }
 }
 
 /// Statistics at one moment, published every second while there are readers.
@@ -75,11 +108,11 @@ impl EventFeed {
         let mut news = self.news.subscribe();
         let (epoch, told) = {
             let now = news.borrow_and_update();
-            (now.epoch, now.purges.last().map_or(0, |(number, _)| *number))
+            (now.epoch, now.recent.last().map_or(0, |event| event.number))
         };
         self.state.lock().reader_joined = true;
         self.woken.notify_all();
-        Ok(EventReader { news, epoch, last_purge: told, _seat: seat })
+        Ok(EventReader { news, epoch, last_number: told, _seat: seat })
     }
 
     /// Returns the current number of readers.
@@ -87,11 +120,11 @@ impl EventFeed {
         self.readers.load(SeqCst)
     }
 
-    /// Publishes new statistics and the latest purges to all readers.
-    pub fn publish(&self, tick: Tick, purges: Arc<[(u64, Bytes)]>) {
+    /// Publishes new statistics, and the latest purges and findings, to all readers.
+    pub fn publish(&self, tick: Tick, recent: Arc<[RecentEvent]>) {
         self.news.send_modify(|news| {
             news.tick = Some(tick);
-            news.purges = purges;
+            news.recent = recent;
         });
     }
 
@@ -154,27 +187,27 @@ impl Drop for ReaderSlot {
     }
 }
 
-/// Reader of live events. A slow reader misses some statistics, and purges only if it misses more than are retained.
+/// Reader of live events. A slow reader misses some statistics, and other events only if it misses more than are retained.
 #[derive(Debug)]
 pub struct EventReader {
     news: watch::Receiver<LatestEvents>,
     epoch: u64,
-    /// Number of the last purge that was returned.
-    last_purge: u64,
+    /// Number of the last [`RecentEvent`] that was returned.
+    last_number: u64,
     _seat: ReaderSlot,
 }
 
 /// Events since those that a reader has received before.
 #[derive(Clone, Debug)]
 pub struct LiveEvents {
-    /// Purges as JSON, oldest first.
-    pub purges: Vec<Bytes>,
+    /// Purges and findings, oldest first.
+    pub recent: Vec<RecentEvent>,
     /// Newest statistics.
     pub tick: Tick,
 }
 
 impl EventReader {
-    /// Waits for the next statistics. Returns them with the purges since the last call, or `None` if the reader was
+    /// Waits for the next statistics. Returns them with the other events since the last call, or `None` if the reader was
     /// disconnected.
     pub async fn next(&mut self) -> Option<LiveEvents> {
         loop {
@@ -184,15 +217,10 @@ impl EventReader {
                 return None;
             }
             let Some(tick) = news.tick else { continue };
-            let purges: Vec<Bytes> = news
-                .purges
-                .iter()
-                .filter(|(number, _)| *number > self.last_purge)
-                .map(|(_, json)| json.clone())
-                .collect();
-            self.last_purge =
-                news.purges.last().map_or(self.last_purge, |(number, _)| self.last_purge.max(*number));
-            return Some(LiveEvents { purges, tick });
+            let last = self.last_number;
+            let recent: Vec<_> = news.recent.iter().filter(|event| event.number > last).cloned().collect();
+            self.last_number = recent.last().map_or(last, |event| event.number);
+            return Some(LiveEvents { recent, tick });
         }
     }
 }
@@ -205,8 +233,9 @@ mod tests {
         Tick { at_ms, json: Bytes::from(at_ms.to_string()) }
     }
 
-    fn purges(numbers: std::ops::RangeInclusive<u64>) -> Arc<[(u64, Bytes)]> {
-        numbers.map(|number| (number, Bytes::from(number.to_string()))).collect()
+    fn purges(numbers: std::ops::RangeInclusive<u64>) -> Arc<[RecentEvent]> {
+        let kind = RecentEventKind::Purge;
+        numbers.map(|number| RecentEvent { number, kind, json: Bytes::from(number.to_string()) }).collect()
     }
 
     fn next(reader: &mut EventReader) -> Option<LiveEvents> {
@@ -222,10 +251,10 @@ mod tests {
         live.publish(tick(2), purges(1..=3));
         live.publish(tick(3), purges(2..=4));
         let events = next(&mut reader).expect("news");
-        assert_eq!((events.tick.at_ms, events.purges), (3, vec![Bytes::from("3"), Bytes::from("4")]));
+        assert_eq!((events.tick.at_ms, &events.recent[..]), (3, &purges(3..=4)[..]));
         live.publish(tick(4), purges(2..=4));
         let events = next(&mut reader).expect("news");
-        assert_eq!((events.tick.at_ms, events.purges.len()), (4, 0));
+        assert_eq!((events.tick.at_ms, events.recent.len()), (4, 0));
     }
 
     #[test]

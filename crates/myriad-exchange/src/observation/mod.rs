@@ -26,7 +26,10 @@ use crate::ranking::{PageRankings, Sampling};
 use myriad_conf::SourceFile;
 use parking_lot::Mutex;
 
-pub use live_events::{EventFeed, EventReader, LatestEvents, LiveEvents, ObserverWake, Tick, TooMany};
+pub use live_events::{
+    EventFeed, EventReader, LatestEvents, LiveEvents, ObserverWake, RecentEvent, RecentEventKind, Tick,
+    TooMany,
+};
 pub use record_request::note;
 pub use untrusted_proxies::{SenderCounts, UntrustedProxies};
 

@@ -179,7 +179,8 @@ pub struct LeakReport {
     /// data), `coincidence` (the page is the same without it) or `unkeyed` (the page depends on a field that is not in
     /// its key, and remains shared).
     pub state: String,
-    /// Time until which the page is not stored, in milliseconds since the epoch; 0 if the finding is not confirmed.
+    /// Time until which the page is not stored, in milliseconds since the epoch; 0 if the page was not
+    /// quarantined.
     pub until_ms: u64,
     /// Number of such responses.
     pub count: u64,

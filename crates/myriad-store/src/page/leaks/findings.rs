@@ -54,6 +54,8 @@ pub struct LeakFinding {
     pub(super) names: [u64; 2],
     /// Hash of the last value.
     value: u64,
+    /// Number of the last change: the finding was added, got another state, or its page was quarantined.
+    change: u64,
 }
 
 /// Value in a page, by hashes.
@@ -69,7 +71,11 @@ pub(super) struct FindingId<'a> {
 
 /// List of findings.
 #[derive(Debug, Default)]
-pub(super) struct Findings(VecDeque<LeakFinding>);
+pub(super) struct Findings {
+    list: VecDeque<LeakFinding>,
+    /// Number of changes of all findings so far.
+    changes: u64,
+}
 
 impl Findings {
     /// Adds a finding in `page` (host and path), or counts it if it is known.
@@ -77,17 +83,15 @@ impl Findings {
         if let Some(known) = self.find(id) {
             (known.at_ms, known.value) = (now, id.value);
             known.count += 1;
-            if known.state != LeakState::Confirmed {
-                known.state = LeakState::Suspected;
-            }
-            return;
+            return self.set_state(id, LeakState::Suspected);
         }
-        if self.0.len() >= MAX_FINDINGS {
+        if self.list.len() >= MAX_FINDINGS {
             // Clients can cause any number of coincidences: confirmed findings are dropped last.
-            let dropped = self.0.iter().position(|finding| finding.state != LeakState::Confirmed);
-            self.0.remove(dropped.unwrap_or(0));
+            let dropped = self.list.iter().position(|finding| finding.state != LeakState::Confirmed);
+            self.list.remove(dropped.unwrap_or(0));
         }
-        self.0.push_back(LeakFinding {
+        self.changes += 1;
+        self.list.push_back(LeakFinding {
             at_ms: now,
             page: page.to_owned(),
             what: id.what.to_owned(),
@@ -97,16 +101,20 @@ impl Findings {
             count: 1,
             names: id.names,
             value: id.value,
+            change: self.changes,
         });
     }
 
     /// Sets the state of a finding, if it is about this value and not confirmed.
     pub(super) fn set_state(&mut self, id: FindingId<'_>, state: LeakState) {
+        let change = self.changes + 1;
         if let Some(known) = self.find(id)
-            && (state == LeakState::Confirmed
-                || known.value == id.value && known.state != LeakState::Confirmed)
+            && (state == LeakState::Confirmed || known.value == id.value)
+            && known.state != LeakState::Confirmed
+            && known.state != state
         {
-            known.state = state;
+            (known.state, known.change) = (state, change);
+            self.changes = change;
         }
     }
 
@@ -119,28 +127,37 @@ impl Findings {
 
     /// Sets the time until which a page is not stored in its confirmed findings.
     pub(super) fn set_quarantine(&mut self, names: [u64; 2], until: u64) {
+        self.changes += 1;
         let is_concerned =
             |known: &&mut LeakFinding| known.names == names && known.state == LeakState::Confirmed;
-        self.0.iter_mut().filter(is_concerned).for_each(|known| known.until_ms = until);
+        for known in self.list.iter_mut().filter(is_concerned) {
+            (known.until_ms, known.change) = (until, self.changes);
+        }
     }
 
     /// Removes and returns the findings in `page` (host and path); all if it is `None`.
     pub(super) fn take(&mut self, page: Option<&str>) -> Vec<LeakFinding> {
         let (taken, rest) =
-            self.0.drain(..).partition(|finding| page.is_none_or(|page| finding.page == page));
-        self.0 = rest;
+            self.list.drain(..).partition(|finding| page.is_none_or(|page| finding.page == page));
+        self.list = rest;
         taken.into()
     }
 
     /// Returns the findings, latest first.
     pub(super) fn list(&self) -> Vec<LeakFinding> {
-        let mut findings: Vec<LeakFinding> = self.0.iter().cloned().collect();
+        let mut findings: Vec<LeakFinding> = self.list.iter().cloned().collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.at_ms));
         findings
     }
 
+    /// Returns the number of changes so far, and the findings that have changed after the first `change` of them.
+    pub(super) fn changed_after(&self, change: u64) -> (u64, Vec<LeakFinding>) {
+        let changed = self.list.iter().filter(|finding| finding.change > change);
+        (self.changes, changed.cloned().collect())
+    }
+
     fn find(&mut self, id: FindingId<'_>) -> Option<&mut LeakFinding> {
-        self.0.iter_mut().find(|known| known.names[0] == id.names[0] && known.what == id.what)
+        self.list.iter_mut().find(|known| known.names[0] == id.names[0] && known.what == id.what)
     }
 }
 
@@ -156,7 +173,7 @@ mod tests {
     fn state_is_that_of_the_last_value_unless_one_was_confirmed() {
         let mut findings = Findings::default();
         let (ann, bob) = (id(1, 10, "cookie \"name\""), id(1, 11, "cookie \"name\""));
-        let state = |findings: &Findings| findings.0[0].state;
+        let state = |findings: &Findings| findings.list[0].state;
         findings.add(ann, "a", 0);
         findings.add(bob, "a", 1);
         findings.set_state(ann, LeakState::Coincidence);
@@ -168,7 +185,7 @@ mod tests {
         findings.set_state(bob, LeakState::Confirmed);
         findings.set_state(ann, LeakState::Coincidence);
         findings.add(ann, "a", 3);
-        assert_eq!((state(&findings), findings.0[0].count), (LeakState::Confirmed, 4));
+        assert_eq!((state(&findings), findings.list[0].count), (LeakState::Confirmed, 4));
     }
 
     #[test]
@@ -182,6 +199,31 @@ mod tests {
         findings.set_quarantine([1, 0], 100);
         let states: Vec<_> = findings.list().into_iter().map(|found| (found.state, found.until_ms)).collect();
         assert_eq!(states, [(LeakState::Coincidence, 0), (LeakState::Confirmed, 100)]);
+    }
+
+    #[test]
+    fn changes_are_new_findings_other_states_and_quarantines() {
+        let mut findings = Findings::default();
+        let name = id(1, 10, "cookie \"name\"");
+        let mut last = 0;
+        let mut changed = |findings: &Findings| {
+            let (total, changed) = findings.changed_after(last);
+            last = total;
+            changed.into_iter().map(|finding| (finding.state, finding.until_ms)).collect::<Vec<_>>()
+        };
+        findings.add(name, "a", 0);
+        findings.add(id(2, 10, "cookie"), "b", 0);
+        assert_eq!(changed(&findings), [(LeakState::Suspected, 0); 2]);
+        findings.add(name, "a", 1);
+        assert_eq!(changed(&findings), [], "only counted");
+        findings.set_state(name, LeakState::Coincidence);
+        findings.set_state(name, LeakState::Confirmed);
+        assert_eq!(changed(&findings), [(LeakState::Confirmed, 0)]);
+        findings.set_state(name, LeakState::Confirmed);
+        findings.add(name, "a", 2);
+        assert_eq!(changed(&findings), []);
+        findings.set_quarantine([1, 0], 100);
+        assert_eq!(changed(&findings), [(LeakState::Confirmed, 100)]);
     }
 
     #[test]

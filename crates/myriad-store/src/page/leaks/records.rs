@@ -274,6 +274,12 @@ impl LeakRecords {
         self.state.lock().findings.list()
     }
 
+    /// Returns the number of changes of findings so far, and the findings that have changed after the first `change` of
+    /// them: a finding was added, got another state, or its page was quarantined.
+    pub fn findings_changed_after(&self, change: u64) -> (u64, Vec<LeakFinding>) {
+        self.state.lock().findings.changed_after(change)
+    }
+
     /// Returns the number of responses that were not shared because of data of a visitor.
     pub fn found(&self) -> u64 {
         self.found.load(Relaxed)
