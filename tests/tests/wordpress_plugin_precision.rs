@@ -81,7 +81,7 @@ const NEWEST_POST: &str = "$post = get_posts(['orderby' => 'date'])[0];";
 /// `inner`; `code` is a plugin.
 fn are_titles_shown(site: &WordPress, server: &Server, inner: &str, code: &str) -> [bool; 2] {
     let plugin = format!("{}{code}", NEWEST.replace("INNER", inner));
-    // Each version has a file of its own: the opcode cache of PHP would use the former version of a file for two seconds.
+    // Each version has another file name: the opcode cache of PHP uses the former version of a changed file for two seconds.
     let folder = site.root().join("wp-content/mu-plugins");
     for file in fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").path()) {
         if file.to_string_lossy().contains("/newest-") {

@@ -31,7 +31,7 @@ spl_autoload_register(
 	static function ( $name ) {
 		// Most requests need only a few of the classes.
 		if ( 0 === strpos( $name, 'Myriad_Cache_' ) ) {
-			// A check that the file exists would take as long as loading it.
+			// Without a check that the file exists: it would double the time to load a class.
 			include __DIR__ . '/includes/class-' . strtolower( str_replace( '_', '-', $name ) ) . '.php';
 		}
 	}

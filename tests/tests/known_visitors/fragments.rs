@@ -7,7 +7,7 @@ use myriad_tests::{Request, Server, WordPress};
 use super::visitors::{made, readers, served, site};
 use super::{host, seen};
 
-/// Substitute for WooCommerce and a theme, which registers fragments. The cart of a user has as many items as the user's number.
+/// Substitute for WooCommerce and a theme, which registers fragments. The number of items in a user's cart is the user's number.
 ///
 /// The pages differ in what the theme prints: `linked` a fragment as registered, `inner` a fragment inside of its element and the same text elsewhere,
 /// `altered` a fragment in other words, `twice` a fragment and the number of items at another place of the code, `late` a fragment that is registered

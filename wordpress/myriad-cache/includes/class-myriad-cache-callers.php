@@ -26,7 +26,7 @@ class Myriad_Cache_Callers {
 	const DIFFERENT = 'myriad_cache_different';
 
 	/**
-	 * Option: a word that changes when earlier comparisons become invalid. Of a network, it ends with the word of NETWORK at that time.
+	 * Option: a word that changes when earlier comparisons become invalid. In a network, its last part is the word of NETWORK at that time.
 	 */
 	const EPOCH = 'myriad_cache_epoch';
 
@@ -358,7 +358,7 @@ class Myriad_Cache_Callers {
 
 	/**
 	 * Records a page with a difference. If all of its callers were without effect, other pages were permitted because of that: these are purged,
-	 * too, and the comparisons start again. Both happens at most each minute, because visitors can cause differences.
+	 * too, and the comparisons start again. Both happen at most each minute, because visitors can cause differences.
 	 *
 	 * @param array    $facts   Properties of the visitor.
 	 * @param string[] $callers Callers of the page.

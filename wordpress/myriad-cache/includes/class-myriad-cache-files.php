@@ -37,7 +37,7 @@ class Myriad_Cache_Files {
 	private static $log = 0;
 
 	/**
-	 * True if the written files were checked before the end of the script. php-fpm writes its access log afterwards, before functions that run at shutdown.
+	 * True if the written files were checked while the script ran. php-fpm writes its access log after the script, but before functions that run at shutdown.
 	 *
 	 * @var bool
 	 */

@@ -120,9 +120,9 @@ class Myriad_Cache_Fragments {
 	}
 
 	/**
-	 * Begins or ends the small cart.
+	 * Changes the number of small carts that are being printed.
 	 *
-	 * @param int $change 1 or -1.
+	 * @param int $change 1 at the start of a small cart, -1 after it.
 	 */
 	public static function change_depth( $change ) {
 		self::$depth += $change;

@@ -55,7 +55,7 @@ class Myriad_Cache_Private_Cart {
 	}
 
 	/**
-	 * Returns whether WooCommerce has answered a request for the cart of a visitor who has a session and no notices.
+	 * Returns whether the response is WooCommerce's cart of a visitor with a session and without notices.
 	 *
 	 * @return bool
 	 */
@@ -77,8 +77,8 @@ class Myriad_Cache_Private_Cart {
 	}
 
 	/**
-	 * Returns the time for which the cart is valid if nothing changes: until a dated sale begins or ends, a coupon expires, or the session must
-	 * be renewed.
+	 * Returns the time for which the cart is valid without a change by anybody: until the start or end of a dated sale, the expiry of a coupon, or
+	 * the renewal of the session.
 	 *
 	 * @return int Seconds; 0 if the cart must not be stored.
 	 */

@@ -178,7 +178,7 @@ class Myriad_Cache_Titles {
 	}
 
 	/**
-	 * Ends a list that an exception has left.
+	 * Completes a list whose rendering an exception has stopped: the page depends on its whole posts.
 	 */
 	public static function finish() {
 		if ( '' !== self::$list ) {

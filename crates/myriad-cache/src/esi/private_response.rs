@@ -198,7 +198,7 @@ async fn read_short(body: &mut BoxBody) -> Option<Bytes> {
     }
 }
 
-/// Body of which a part was read: that part, then the error with which it ended, if any, then the rest.
+/// Body of which a part was read: that part, then the error after it, if any, then the rest.
 struct ReadBody {
     first: Bytes,
     error: Option<BodyError>,
