@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use myriad_tests::{Request, Server, WordPress};
+use myriad_tests::{Request, Server, WordPress, wait_for};
 
 const HOST: &str = "site.test";
 const DAY: u64 = 86_400;
@@ -146,6 +146,43 @@ fn site_health_names_a_page_cache_without_a_drop_in() {
         ),
         "recommended"
     );
+}
+
+/// Plugin that shows the value of a cookie on each page.
+const GREETING: &str = "<?php add_action('wp_footer', function () { echo 'Hello, ', esc_html($_COOKIE['name'] ?? 'nobody'), '!'; });";
+
+#[test]
+fn site_health_lists_pages_with_data_of_a_visitor() {
+    let site = WordPress::alone();
+    site.write("wp-content/mu-plugins/greeting.php", GREETING);
+    // By default, PHP gets no cookies in requests for shared pages.
+    let server = site.serve_plugin_changed(|preset| {
+        let changed = preset.replace("shared_fetch_headers on;", "shared_fetch_headers off;");
+        assert_ne!(changed, preset);
+        changed
+    });
+    let leaks = |host: &str| {
+        let code = "$told = Myriad_Cache_Health::leaks(); echo $told['status'], $told['description'];";
+        site.run_php(host, code)
+    };
+    let none = leaks(HOST);
+    assert!(none.starts_with("good") && !none.contains("/about/"), "{none}");
+    let page = server.fetch(&Request::get("/about/").host(HOST).field("Cookie", "name=Margarete")).text();
+    assert!(page.contains("Hello, Margarete!"), "{page}");
+    let mut told = String::new();
+    wait_for("the finding", || {
+        told = leaks(HOST);
+        told.contains("confirmed")
+    });
+    let place = format!("{HOST}/about/: value of the request");
+    assert!(
+        told.starts_with("recommended") && told.contains(&place) && !told.contains("Margarete"),
+        "{told}"
+    );
+    assert!(leaks("other.test").starts_with("good"), "a page of another host");
+    drop(server);
+    let unknown = leaks(HOST);
+    assert!(unknown.starts_with("recommended") && !unknown.contains("/about/"), "{unknown}");
 }
 
 /// Optimizer that moves the scripts of a page into a file, unless they contain a text of its list.

@@ -104,9 +104,12 @@ class Myriad_Cache_Health {
 	 */
 	public static function leaks() {
 		$answer = Myriad_Cache_Client::ask( 'GET', 'leaks' );
+		if ( is_wp_error( $answer ) ) {
+			return self::result( 'leaks', 'recommended', __( 'The findings of the leak guard are unknown', 'myriad-cache' ), $answer->get_error_message() );
+		}
 		$host   = strtolower( (string) wp_parse_url( home_url( '/' ), PHP_URL_HOST ) );
 		$lines  = array();
-		foreach ( is_wp_error( $answer ) || ! isset( $answer['leaks'] ) ? array() : (array) $answer['leaks'] as $leak ) {
+		foreach ( isset( $answer['leaks'] ) ? (array) $answer['leaks'] : array() as $leak ) {
 			$page = isset( $leak['page'], $leak['what'], $leak['state'] ) ? (string) $leak['page'] : '';
 			if ( '' === $page || 'coincidence' === $leak['state'] || (string) strstr( $page . '/', '/', true ) !== $host || count( $lines ) >= self::MOST_LEAKS ) {
 				continue;

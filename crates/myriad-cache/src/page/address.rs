@@ -43,7 +43,7 @@ pub(crate) fn address_of(request: &Request) -> [u64; 2] {
 }
 
 /// Returns the path and query as the client sent them, before rewrites; for an include, its own URI.
-fn target_of(request: &Request) -> Cow<'_, [u8]> {
+pub(crate) fn target_of(request: &Request) -> Cow<'_, [u8]> {
     let own = || match &request.route.args[..] {
         b"" => request.route.uri.clone(),
         args => [&request.route.uri[..], b"?", args].concat(),

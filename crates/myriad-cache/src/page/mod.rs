@@ -8,7 +8,7 @@ mod record;
 mod selection;
 mod tag;
 
-pub(crate) use address::{address_of, marks_of};
+pub(crate) use address::{address_of, marks_of, target_of};
 pub(crate) use answer::{answer, answer_of_head};
 pub(crate) use decoding::{decoded, decoder};
 pub(crate) use encodings::{alternatives_of, first_encodings};
