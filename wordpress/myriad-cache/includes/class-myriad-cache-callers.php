@@ -43,7 +43,7 @@ class Myriad_Cache_Callers {
 
 	/**
 	 * Maximum number of differences recorded in a minute, except those because of which pages must be purged. Without the
-	 * limit, a visitor could cause any number: each other country or tax region entered in the cart is another class.
+	 * limit, a visitor could cause any number, because each country or tax region that is entered in the cart is another class.
 	 */
 	const MOST_EACH_MINUTE = 10;
 
