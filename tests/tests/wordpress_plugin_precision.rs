@@ -80,17 +80,7 @@ const NEWEST_POST: &str = "$post = get_posts(['orderby' => 'date'])[0];";
 /// Returns whether an edit of the content of the newest post purges a page that lists it, and other changes of it do. The list contains the block
 /// `inner`; `code` is a plugin.
 fn are_titles_shown(site: &WordPress, server: &Server, inner: &str, code: &str) -> [bool; 2] {
-    let plugin = format!("{}{code}", NEWEST.replace("INNER", inner));
-    // Each version has another file name: the opcode cache of PHP uses the former version of a changed file for two seconds.
-    let folder = site.root().join("wp-content/mu-plugins");
-    for file in fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").path()) {
-        if file.to_string_lossy().contains("/newest-") {
-            fs::remove_file(file).expect("a file");
-        }
-    }
-    let number = VERSIONS.fetch_add(1, Ordering::Relaxed);
-    fs::write(folder.join(format!("newest-{number}.php")), plugin).expect("a plugin");
-    site.run_php(HOST, "Myriad_Cache_Queue::add_all();");
+    install_newest(site, &format!("{}{code}", NEWEST.replace("INNER", inner)));
     let targets = ["/about/".to_owned()];
     let change = |code: &str| !purged(site, server, &targets, &format!("{NEWEST_POST} {code}")).is_empty();
     let edit = "wp_update_post(['ID' => $post->ID, 'post_content' => 'Words ' . microtime()]);";
@@ -101,6 +91,20 @@ fn are_titles_shown(site: &WordPress, server: &Server, inner: &str, code: &str) 
         "clean_post_cache($post->ID);",
     ];
     [change(edit), others.into_iter().all(change)]
+}
+
+/// Installs a version of the plugin [`NEWEST`] in place of the former one.
+fn install_newest(site: &WordPress, plugin: &str) {
+    // Each version has another file name: the opcode cache of PHP uses the former version of a changed file for two seconds.
+    let folder = site.root().join("wp-content/mu-plugins");
+    for file in fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").path()) {
+        if file.to_string_lossy().contains("/newest-") {
+            fs::remove_file(file).expect("a file");
+        }
+    }
+    let number = VERSIONS.fetch_add(1, Ordering::Relaxed);
+    fs::write(folder.join(format!("newest-{number}.php")), plugin).expect("a plugin");
+    site.run_php(HOST, "Myriad_Cache_Queue::add_all();");
 }
 
 #[test]
@@ -131,6 +135,67 @@ fn edits_of_a_post_leave_pages_that_show_only_its_title() {
     for code in codes {
         let code = code.replace("NEWEST", newest.trim());
         assert_eq!(are_titles_shown(&site, &server, inner, &code), [true, true], "{code}");
+    }
+}
+
+#[test]
+fn changes_of_the_class_names_of_a_post_purge_pages_that_list_it() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    let status = "add_action('init', function () { register_post_status('archived', ['public' => true]); });";
+    install_newest(&site, &format!("{}{status}", NEWEST.replace("INNER", "")));
+    site.run_php(
+        HOST,
+        &format!(
+            "{NEWEST_POST} update_option('case_post', $post->ID); \
+             update_option('case_file', wp_insert_attachment(['post_mime_type' => 'image/png', 'post_title' => 'Cup']));"
+        ),
+    );
+    let post = "$id = (int) get_option('case_post'); $file = (int) get_option('case_file'); $tag = get_term_by('name', 'Cups', 'post_tag');";
+    let classes = || {
+        let page = server.fetch(&Request::get("/about/").host(HOST)).text();
+        let id = site.run_php(HOST, &format!("{post} echo $id;"));
+        let class = page.split(&format!("post-{id} ")).nth(1).and_then(|rest| rest.split('"').next());
+        class.unwrap_or_default().to_owned()
+    };
+    for change in [
+        "update_post_meta($id, '_thumbnail_id', $file);",
+        "wp_delete_attachment($file, true);",
+        "wp_set_post_tags($id, 'Cups');",
+        "wp_update_term($tag->term_id, 'post_tag', ['slug' => 'mugs']);",
+        "wp_delete_term($tag->term_id, 'post_tag');",
+        "wp_update_post(['ID' => $id, 'post_status' => 'archived']);",
+        "wp_publish_post($id);",
+        "wp_update_post(['ID' => $id, 'post_password' => 'word']);",
+        "set_post_type($id, 'page');",
+    ] {
+        let before = classes();
+        let found = purged(&site, &server, &["/about/".to_owned()], &format!("{post} {change}"));
+        assert_eq!(found, ["/about/"], "{change}");
+        assert_ne!(classes(), before, "{change}");
+    }
+}
+
+#[test]
+fn page_with_titles_of_hundreds_of_posts_depends_on_all_posts_but_not_on_other_changes() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    // A page with more tags than Myriad stores would be purged by each purge.
+    site.run_php(
+        HOST,
+        "wp_defer_term_counting(true); foreach (range(1, 530) as $n) wp_insert_post(['post_status' => 'publish', 'post_title' => \"Post $n\"]);",
+    );
+    install_newest(&site, &NEWEST.replace("INNER", "").replace("\"perPage\":3", "\"perPage\":600"));
+    let targets = ["/about/".to_owned()];
+    let change = |code: &str| purged(&site, &server, &targets, code).len();
+    let post = "$id = get_posts(['offset' => 400, 'numberposts' => 1])[0]->ID;";
+    assert_eq!(change("wp_insert_user(['user_login' => 'unseen', 'user_pass' => 'unseen']);"), 0, "a user");
+    for code in [
+        "update_post_meta($id, '_thumbnail_id', wp_rand());",
+        "wp_set_post_tags($id, 'cups');",
+        "wp_update_post(['ID' => $id, 'post_title' => 'Renamed']);",
+    ] {
+        assert_eq!(change(&format!("{post} {code}")), 1, "{code}");
     }
 }
 

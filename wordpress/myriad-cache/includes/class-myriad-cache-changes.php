@@ -282,7 +282,7 @@ class Myriad_Cache_Changes {
 		} elseif ( 'sticky_posts' === $option ) {
 			Myriad_Cache_Queue::add( 'lpost', 'lpost.x' );
 			foreach ( array_merge( array_diff( (array) $before, (array) $after ), array_diff( (array) $after, (array) $before ) ) as $post_id ) {
-				Myriad_Cache_Queue::add_post( (int) $post_id, (string) get_post_type( $post_id ) );
+				Myriad_Cache_Queue::add_post( (int) $post_id );
 			}
 		} elseif ( 'sidebars_widgets' === $option ) {
 			Myriad_Cache_Queue::add( 'sb' );

@@ -48,6 +48,12 @@ class Myriad_Cache_Foreign_Purges {
 	);
 
 	/**
+	 * Function of WordPress that changes the type of a post without an action of its own, and any other function of it.
+	 */
+	const SET_TYPE = 'set_post_type';
+	const UNKNOWN  = 'unknown';
+
+	/**
 	 * Actions that purge the post or the addresses in their argument, or the site without one.
 	 */
 	const ANY = array(
@@ -83,20 +89,25 @@ class Myriad_Cache_Foreign_Purges {
 	}
 
 	/**
-	 * Purges a post, if it is visible. WordPress's own calls of `clean_post_cache()` are ignored: other actions report these changes
-	 * exactly.
+	 * Purges a post, if it is visible. WordPress's own calls of `clean_post_cache()` are ignored, except that of `set_post_type()`: other actions
+	 * report these changes exactly.
 	 *
 	 * @param mixed $post_id Post, or its number.
 	 * @param mixed $second  Number of the post if the first argument is false, as WP Fastest Cache sends it.
 	 */
 	public static function post( $post_id, $second = 0 ) {
 		$post_id = false === $post_id ? $second : $post_id;
-		if ( 'clean_post_cache' === current_action() && self::is_core_call() ) {
+		$caller  = 'clean_post_cache' === current_action() ? self::core_caller() : '';
+		if ( '' !== $caller && self::SET_TYPE !== $caller ) {
 			return;
 		}
 		$number = $post_id instanceof WP_Post ? $post_id->ID : ( is_scalar( $post_id ) ? (int) $post_id : 0 );
 		if ( $number > 0 && ! Myriad_Cache_Stock::is_sold( $number ) && Myriad_Cache_Post_Changes::is_shown( (string) get_post_status( $number ) ) ) {
-			Myriad_Cache_Queue::add_post( $number, (string) get_post_type( $number ) );
+			if ( self::SET_TYPE === $caller ) {
+				Myriad_Cache_Changes::site(); // Lists of the type before, which is unknown, show the post.
+			} else {
+				Myriad_Cache_Queue::add_post( $number );
+			}
 		}
 	}
 
@@ -116,20 +127,22 @@ class Myriad_Cache_Foreign_Purges {
 	}
 
 	/**
-	 * Returns whether WordPress itself called `clean_post_cache()`.
+	 * Returns the function of WordPress itself that called `clean_post_cache()`.
 	 *
-	 * @return bool
+	 * @return string Empty if a plugin or a theme called it.
 	 */
-	private static function is_core_call() {
+	private static function core_caller() {
 		$function = new ReflectionFunction( 'clean_post_cache' );
 		$includes = dirname( (string) $function->getFileName() );
 		$admin    = dirname( $includes ) . DIRECTORY_SEPARATOR . 'wp-admin';
-		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 12 ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the action does not name the caller.
+		$frames   = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 12 ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the action does not name the caller.
+		foreach ( $frames as $at => $frame ) {
 			if ( 'clean_post_cache' === $frame['function'] && isset( $frame['file'] ) ) {
-				return 0 === strpos( $frame['file'], $includes . DIRECTORY_SEPARATOR ) || 0 === strpos( $frame['file'], $admin . DIRECTORY_SEPARATOR );
+				$is_core = 0 === strpos( $frame['file'], $includes . DIRECTORY_SEPARATOR ) || 0 === strpos( $frame['file'], $admin . DIRECTORY_SEPARATOR );
+				return $is_core ? ( $frames[ $at + 1 ]['function'] ?? self::UNKNOWN ) : '';
 			}
 		}
-		return true;
+		return self::UNKNOWN;
 	}
 
 	/**

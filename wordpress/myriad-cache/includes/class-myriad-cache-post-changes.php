@@ -105,7 +105,11 @@ class Myriad_Cache_Post_Changes {
 		if ( ( ! $is && ! $was ) || self::is_part( $post ) ) {
 			return;
 		}
-		Myriad_Cache_Queue::add( 'p' . $post->ID );
+		if ( $status === $before ) {
+			Myriad_Cache_Queue::add( 'p' . $post->ID );
+		} else {
+			Myriad_Cache_Queue::add_post( $post->ID ); // Class names contain the status.
+		}
 		if ( $is !== $was ) {
 			Myriad_Cache_Queue::add_member( $post );
 			Myriad_Cache_Queue::add( 'cp' . $post->ID );
@@ -219,7 +223,7 @@ class Myriad_Cache_Post_Changes {
 		$before = self::$meta_before;
 
 		self::$meta_before = null;
-		if ( preg_match( self::INNER_META, $name ) || ! self::is_shown( (string) get_post_status( $post_id ) ) || Myriad_Cache_Stock::is_field( $post_id, $name ) ) {
+		if ( ! $post_id || preg_match( self::INNER_META, $name ) || ! self::is_shown( (string) get_post_status( $post_id ) ) || Myriad_Cache_Stock::is_field( $post_id, $name ) ) {
 			return;
 		}
 		if ( null === $before || count( self::$meta ) >= self::MOST_META ) {
@@ -257,11 +261,34 @@ class Myriad_Cache_Post_Changes {
 	 * Records the values of a field before one changes or is deleted.
 	 *
 	 * @param int|int[] $meta_id Field.
-	 * @param int       $post_id Post.
+	 * @param int       $post_id Post; 0 if the field of several posts is deleted.
 	 * @param string    $name    Name of the field.
 	 */
 	public static function before_meta( $meta_id, $post_id, $name ) {
-		self::note_before( $post_id, $name );
+		if ( $post_id ) {
+			self::note_before( $post_id, $name );
+		} elseif ( ! preg_match( self::INNER_META, $name ) ) {
+			self::before_meta_of_posts( array_map( 'intval', (array) $meta_id ), $name );
+		}
+	}
+
+	/**
+	 * Records the values of a field before it is deleted from several posts, and its changes: the action after that names no post. WordPress
+	 * deletes pictures of posts in this way, together with the file.
+	 *
+	 * @param int[]  $meta_ids Fields.
+	 * @param string $name     Name of the field.
+	 */
+	private static function before_meta_of_posts( $meta_ids, $name ) {
+		global $wpdb;
+		$list = implode( ',', $meta_ids );
+		// phpcs:ignore WordPress.DB -- the list contains numbers only, and there is no function for it.
+		$post_ids = array_map( 'intval', $wpdb->get_col( "SELECT DISTINCT post_id FROM {$wpdb->postmeta} WHERE meta_id IN ({$list})" ) );
+		update_meta_cache( 'post', $post_ids );
+		foreach ( $post_ids as $post_id ) {
+			self::note_before( $post_id, $name );
+			self::post_meta( 0, $post_id, $name );
+		}
 	}
 
 	/**
@@ -272,7 +299,11 @@ class Myriad_Cache_Post_Changes {
 	 */
 	private static function meta_changed( $post_id, $name ) {
 		// Class names of posts contain whether there is a picture.
-		Myriad_Cache_Queue::add_post( $post_id, '_thumbnail_id' === $name ? (string) get_post_type( $post_id ) : '' );
+		if ( '_thumbnail_id' === $name ) {
+			Myriad_Cache_Queue::add_post( $post_id );
+		} else {
+			Myriad_Cache_Queue::add( 'p' . (int) $post_id );
+		}
 		Myriad_Cache_Queue::add_fields( $post_id, 'meta', 'meta-' . Myriad_Cache_Tags::field( $name ) );
 	}
 

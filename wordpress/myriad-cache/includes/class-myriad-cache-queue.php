@@ -122,16 +122,12 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Adds the tags of a post that has changed in another way than by its content: its class names contain its terms, for example.
+	 * Adds the tags of a post whose class names may have changed: they contain its terms, for example.
 	 *
-	 * @param int    $post_id Post.
-	 * @param string $type    Type of the post.
+	 * @param int $post_id Post.
 	 */
-	public static function add_post( $post_id, $type ) {
-		self::add( 'p' . (int) $post_id );
-		if ( Myriad_Cache_Titles::are_of( (string) $type ) ) {
-			self::add( 'pc' . (int) $post_id );
-		}
+	public static function add_post( $post_id ) {
+		self::add( 'p' . (int) $post_id, 'pc' . (int) $post_id );
 	}
 
 	/**

@@ -100,7 +100,7 @@ class Myriad_Cache_Tags {
 	/**
 	 * Tags of single objects. The first group is their kind.
 	 */
-	const OBJECTS = '/^(pt?|st|sl|cp?|ts?|u|lc|adj|m)[0-9]+(?:\.|$)/D';
+	const OBJECTS = '/^(p[tc]?|st|sl|cp?|ts?|u|lc|adj|m)[0-9]+(?:\.|$)/D';
 
 	/**
 	 * Maximum length of the name of a field in a tag; longer names are hashed.
@@ -232,14 +232,17 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * Returns the tag for all objects of the kind of an object.
+	 * Returns the tag for all objects of the kind of an object: for class names of posts, the tag for all changes of posts.
 	 *
 	 * @param string $tag Tag.
 	 * @return string Tag; empty if the given tag is not the tag of an object.
 	 */
 	public static function of_all( $tag ) {
 		$found = array();
-		return preg_match( self::OBJECTS, $tag, $found ) ? $found[1] . '.all' : '';
+		if ( ! preg_match( self::OBJECTS, $tag, $found ) ) {
+			return '';
+		}
+		return ( 'pc' === $found[1] ? 'p' : $found[1] ) . '.all';
 	}
 
 	/**
@@ -277,8 +280,8 @@ class Myriad_Cache_Tags {
 		$kinds = array();
 		foreach ( array_keys( self::$tags ) as $tag ) {
 			$all = self::of_all( (string) $tag );
-			// A feed of comments and some blocks contain titles of posts, and blocks their class names.
-			$all = 'pc.all' === $all || ( 'pt.all' === $all && ( is_comment_feed() || Myriad_Cache_Titles::are_shown() ) ) ? 'p.all' : $all;
+			// A feed of comments and some blocks contain titles of posts that are not hierarchical.
+			$all = 'pt.all' === $all && ( is_comment_feed() || Myriad_Cache_Titles::are_shown() ) ? 'p.all' : $all;
 			if ( '' !== $all ) {
 				$kinds[ $all ][] = $tag;
 			}

@@ -96,7 +96,7 @@ class Myriad_Cache_Term_Changes {
 			self::terms_of_other( $object_id, $taxonomy );
 		}
 		if ( $is_post ) {
-			Myriad_Cache_Queue::add_post( $post->ID, $post->post_type );
+			Myriad_Cache_Queue::add_post( $post->ID );
 			Myriad_Cache_Queue::add( 'l' . $post->post_type . '.by-terms', 'lany.by-terms' );
 		}
 		Myriad_Cache_Queue::add( Myriad_Cache_Selections::tag_of_posts( $taxonomy ) );
@@ -204,7 +204,7 @@ class Myriad_Cache_Term_Changes {
 	public static function term_deleted( $term_id, $tt_id, $taxonomy, $term, $object_ids ) {
 		Myriad_Cache_Queue::add( 't' . $term_id, 'ts' . $term_id, 'lt' . $term_id, 'lt' . $term_id . '.x', 'lt' . $term_id . '-any', 'tx' . $taxonomy, 'smtaxonomies' . $taxonomy );
 		foreach ( (array) $object_ids as $post_id ) {
-			Myriad_Cache_Queue::add_post( (int) $post_id, (string) get_post_type( $post_id ) );
+			Myriad_Cache_Queue::add_post( (int) $post_id );
 		}
 	}
 

@@ -207,16 +207,6 @@ class Myriad_Cache_Titles {
 	}
 
 	/**
-	 * Returns whether changes of a type of posts other than `post_updated` purge the pages with their titles, too.
-	 *
-	 * @param string $type Type.
-	 * @return bool
-	 */
-	public static function are_of( $type ) {
-		return '' !== $type && 'attachment' !== $type && ! is_post_type_hierarchical( $type );
-	}
-
-	/**
 	 * Adds the tags of the posts in a list.
 	 */
 	private static function finish_list() {
@@ -228,7 +218,7 @@ class Myriad_Cache_Titles {
 			if ( in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
 				continue;
 			}
-			if ( self::$is_plain && self::are_of( $type ) && ! Myriad_Cache_Tags::has( 'p' . $post_id ) && Myriad_Cache_Reads::forget_post( $post_id ) ) {
+			if ( self::$is_plain && self::is_covered( $type ) && ! Myriad_Cache_Tags::has( 'p' . $post_id ) && Myriad_Cache_Reads::forget_post( $post_id ) ) {
 				self::$titled[ $post_id ] = true;
 				Myriad_Cache_Tags::add( 'pt' . $post_id );
 				Myriad_Cache_Tags::add( 'pc' . $post_id );
@@ -238,6 +228,16 @@ class Myriad_Cache_Titles {
 		}
 		self::$before = array();
 		self::$posts  = array();
+	}
+
+	/**
+	 * Returns whether the tags for the title and the class names of a post cover all changes of what these lists show of it.
+	 *
+	 * @param string $type Type of the post.
+	 * @return bool
+	 */
+	private static function is_covered( $type ) {
+		return '' !== $type && 'attachment' !== $type && ! is_post_type_hierarchical( $type );
 	}
 
 	/**
