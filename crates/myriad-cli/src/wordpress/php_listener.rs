@@ -144,8 +144,9 @@ impl SiteOptions {
     /// Tests the addresses of php-fpm before a start, each once, in parallel. Returns warnings. If php-fpm of one of
     /// several sites does not listen, the other sites are served nevertheless.
     ///
-    /// # Errors Unless `--php-later` is given, returns an error text if the lines of several sites are invalid, or, for
-    /// a single site, if its address is invalid or php-fpm does not listen.
+    /// # Errors
+    /// Unless `--php-later` is given, returns an error text if the lines of several sites are invalid, or, for a single
+    /// site, if its address is invalid or php-fpm does not listen.
     pub fn check_php(&self) -> Result<Vec<String>, String> {
         let mut warnings = Vec::new();
         if self.php_later {
