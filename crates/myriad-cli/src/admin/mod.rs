@@ -22,7 +22,7 @@ use crate::version;
 pub use cache::USAGE as CACHE_USAGE;
 pub use client::RunningServer;
 pub use memory::USAGE as MEMORY_USAGE;
-pub use options::{ChangeAction, CommandWords, KnownOption, header_option, too_much};
+pub use options::{ChangeAction, CommandWords, KnownOption, too_much};
 pub use output::{CommandOutput, exit_code_for};
 pub use purge::USAGE as PURGE_USAGE;
 pub use upstream::USAGE as UPSTREAM_USAGE;

@@ -101,6 +101,12 @@ impl CommandWords {
         given.filter_map(|(_, value)| value.clone()).collect()
     }
 
+    /// Returns the names and values of all options `--header`. Control characters are rejected, because a line break would
+    /// start another header.
+    pub fn headers(&self) -> Result<Vec<(String, String)>, String> {
+        self.values("--header").iter().map(|field| parse_header(field)).collect()
+    }
+
     /// Returns an error text if there are more than `count` words that are not options.
     pub fn at_most(&self, count: usize, command: &str) -> Result<(), String> {
         self.plain.get(count).map_or(Ok(()), |word| Err(too_much(word, command)))
@@ -124,8 +130,7 @@ impl CommandWords {
     }
 }
 
-/// Parses the argument of `--header`. Control characters are rejected, because a line break would start another header.
-pub fn header_option(field: &str) -> Result<(String, String), String> {
+fn parse_header(field: &str) -> Result<(String, String), String> {
     let parts = field.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
     let is_token = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')

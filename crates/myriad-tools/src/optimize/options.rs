@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use myriad_cli::admin::{CommandWords, KnownOption, header_option};
+use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::web::WebTarget;
 
 /// Text of `--help`.
@@ -60,11 +60,7 @@ impl OptimizeOptions {
         Ok(Some(Self {
             target: WebTarget::parse(url)?,
             at: words.value("--at"),
-            headers: words
-                .values("--header")
-                .iter()
-                .map(|field| header_option(field))
-                .collect::<Result<_, _>>()?,
+            headers: words.headers()?,
             words,
         }))
     }

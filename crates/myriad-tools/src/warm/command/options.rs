@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::warm::PhpBudget;
 
-use myriad_cli::admin::{CommandWords, KnownOption, header_option};
+use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::web::WebTarget;
 
 /// Text of `--help`.
@@ -117,11 +117,7 @@ impl WarmOptions {
             limit: limit(words.value("--limit"))?,
             encodings: encodings(words.value("--encodings"))?,
             at: words.value("--at"),
-            headers: words
-                .values("--header")
-                .iter()
-                .map(|field| header_option(field))
-                .collect::<Result<_, _>>()?,
+            headers: words.headers()?,
             words,
         }))
     }
