@@ -6,7 +6,7 @@ mod lookup;
 mod normalize;
 mod scheme;
 
-pub use escape::{EscapeKind, escape, unescape};
+pub use escape::{EscapeKind, escape, escape_target, unescape};
 pub use host::{UriHost, parse_host};
 pub use lookup::{arg, cookie};
 pub use normalize::normalize_path;

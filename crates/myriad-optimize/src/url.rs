@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use myriad_http::uri::escape_target;
+
 /// Maximum length of a URL in bytes; longer ones are not resolved.
 const LONGEST: usize = 4096;
 
@@ -52,7 +54,7 @@ impl PageUrl {
                 without_dots(&format!("{folder}{path}"))
             }
         };
-        Some(Self { path: escaped(&path), query: escaped(query), ..self.clone() })
+        Some(Self { path: escape_target(&path), query: escape_target(query), ..self.clone() })
     }
 
     fn with_authority(is_https: bool, rest: &str) -> Option<Self> {
@@ -67,7 +69,7 @@ impl PageUrl {
         let rest = rest.split('#').next().unwrap_or_default();
         let (path, query) = split_query(rest);
         let path = if path.is_empty() { "/".to_owned() } else { without_dots(path) };
-        Some(Self { is_https, authority, path: escaped(&path), query: escaped(query) })
+        Some(Self { is_https, authority, path: escape_target(&path), query: escape_target(query) })
     }
 
     /// Returns whether both URLs have the same scheme, host and port.
@@ -130,19 +132,6 @@ fn without_dots(path: &str) -> String {
         }
     }
     format!("/{}", kept.join("/"))
-}
-
-/// Percent-encodes the characters that a request line must not contain. Existing escapes are retained.
-fn escaped(text: &str) -> String {
-    use fmt::Write as _;
-    text.bytes().fold(String::with_capacity(text.len()), |mut text, byte| {
-        if byte.is_ascii_graphic() && !b"\"<>^`{|}".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }
 
 #[cfg(test)]

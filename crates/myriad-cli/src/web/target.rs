@@ -1,5 +1,7 @@
 //! URLs of pages that commands request.
 
+use myriad_http::uri::escape_target;
+
 /// URL of a page: scheme, host, path and query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebTarget {
@@ -33,7 +35,7 @@ impl WebTarget {
         if authority.is_empty() || !authority.bytes().all(is_name) {
             return Err(refused("contains no host"));
         }
-        let target = Self { tls, authority: authority.to_ascii_lowercase(), path: escaped(&path) };
+        let target = Self { tls, authority: authority.to_ascii_lowercase(), path: escape_target(&path) };
         if target.port().is_none() {
             return Err(refused("contains an invalid port"));
         }
@@ -43,7 +45,7 @@ impl WebTarget {
     /// Returns the URL with another path on the same site.
     #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
-        Self { path: escaped(path), ..self.clone() }
+        Self { path: escape_target(path), ..self.clone() }
     }
 
     /// Returns the host without its port.
@@ -79,19 +81,6 @@ impl std::fmt::Display for WebTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}://{}{}", if self.tls { "https" } else { "http" }, self.authority, self.path)
     }
-}
-
-/// Percent-encodes the bytes that a request line must not contain. Existing escapes are retained.
-fn escaped(path: &str) -> String {
-    use std::fmt::Write as _;
-    path.bytes().fold(String::with_capacity(path.len()), |mut text, byte| {
-        if byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ pub enum EscapeKind {
     /// Path: escapes control bytes, space, `"`, `%`, `#`, `?`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|`, `}` and all bytes
     /// above `~`.
     Uri,
+    /// Path and query in which existing escapes and separators are retained: like `Uri`, but `%`, `#` and `?` are not
+    /// escaped. nginx has no such kind.
+    Target,
     /// Single query argument: like `Uri`, and additionally `&`, `+` and `;`.
     Args,
     /// Single component: all bytes except letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §2.3).
@@ -31,6 +34,14 @@ pub fn escape(text: &[u8], kind: EscapeKind, out: &mut Vec<u8>) {
     out.extend_from_slice(&text[plain..]);
 }
 
+/// Escapes a path and query for a request line ([`EscapeKind::Target`]).
+pub fn escape_target(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    escape(text.as_bytes(), EscapeKind::Target, &mut out);
+    // All other bytes than ASCII are escaped.
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 #[inline]
@@ -44,6 +55,7 @@ fn is_plain(byte: u8, kind: EscapeKind) -> bool {
     };
     match kind {
         EscapeKind::Uri => in_path(),
+        EscapeKind::Target => in_path() || matches!(byte, b'%' | b'#' | b'?'),
         EscapeKind::Args => in_path() && !matches!(byte, b'&' | b'+' | b';'),
         EscapeKind::UriComponent => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'),
         EscapeKind::Html => !matches!(byte, b'<' | b'>' | b'&' | b'"'),
@@ -115,6 +127,7 @@ mod tests {
         let alphanumeric =
             |text: String| -> String { text.chars().filter(|c| !c.is_ascii_alphanumeric()).collect() };
         assert_eq!(alphanumeric(plain(EscapeKind::Uri)), "!$&'()*+,-./:;=@[]_~");
+        assert_eq!(alphanumeric(plain(EscapeKind::Target)), "!#$%&'()*+,-./:;=?@[]_~");
         assert_eq!(alphanumeric(plain(EscapeKind::Args)), "!$'()*,-./:=@[]_~");
         assert_eq!(alphanumeric(plain(EscapeKind::UriComponent)), "-._~");
         for kind in [EscapeKind::Uri, EscapeKind::Args, EscapeKind::UriComponent] {
