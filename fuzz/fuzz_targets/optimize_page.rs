@@ -73,7 +73,6 @@ fuzz_target!(|bytes: &[u8]| {
         encoding: String::new(),
         fresh_s: None,
         has_validator: false,
-        has_etag: false,
         transfer_bytes: 0,
         redirects: 0,
         has_policy: false,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::filter::{FilterName, FilterReport, SkippedSubject};
 use crate::html::{PageScan, ResourceKind, scan, tokenize};
+use crate::images::FIRST_IMAGES;
 use crate::optimize::optimize;
 use crate::page_styles::PageResources;
 use crate::{OptimizeLimits, OptimizedPage, PageResource, PageUrl};
@@ -17,8 +18,6 @@ const LONG_S: u64 = 172_800;
 const SMALL: u64 = 1024;
 /// Length in bytes from which an image is large.
 const LARGE_IMAGE: u64 = 200 << 10;
-/// Number of images that may be on the first screen.
-const FIRST_IMAGES: usize = 3;
 
 /// Grade from A to F.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -95,7 +94,7 @@ pub struct PageAudit {
     pub points: u32,
     /// Totals of the page.
     pub totals: PageTotals,
-    /// Requests and blocking resources with the filters; bytes as received are not estimated.
+    /// Requests with the filters, with that of the page.
     pub requests_after: usize,
     /// Blocking resources with the filters.
     pub blocking_after: usize,
@@ -122,15 +121,16 @@ pub fn audit(
     let checks = facts.checks();
     let weights: u32 = checks.iter().map(|(weight, _)| weight).sum();
     let points = checks.iter().map(|(weight, check)| weight * check.points).sum::<u32>() / weights;
-    let saved = optimized.reports.iter().map(|report| report.requests_saved).sum::<usize>();
-    let blocking_saved = facts.blocking_saved();
+    let optimized_tokens = tokenize(&optimized.html, limits).map_err(|refusal| refusal.to_string())?;
+    let optimized_scan = scan(&optimized.html, &optimized_tokens, &page.url);
+    let totals_after = Facts::new(page, &optimized_scan, resources, &optimized).totals();
     Ok(PageAudit {
         url: page.url.to_string(),
         grade: AuditGrade::of(points),
         points,
         totals: facts.totals(),
-        requests_after: facts.totals().requests - saved,
-        blocking_after: facts.totals().blocking - blocking_saved,
+        requests_after: totals_after.requests,
+        blocking_after: totals_after.blocking,
         checks: checks.into_iter().map(|(_, check)| check).collect(),
         not_read: facts.not_read(),
         filters: optimized.reports,
@@ -198,14 +198,6 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn blocking_saved(&self) -> usize {
-        let is_blocking =
-            |url: &PageUrl| self.loaded.iter().any(|resource| resource.url == url && resource.is_blocking);
-        let blocking =
-            |bundle: &crate::CssBundle| bundle.parts.iter().filter(|part| is_blocking(part)).count();
-        self.optimized.bundles.iter().map(|bundle| blocking(bundle).saturating_sub(1)).sum()
-    }
-
     fn not_read(&self) -> Vec<SkippedSubject> {
         let missing = self.loaded.iter().filter(|resource| resource.response.is_none());
         let described = |resource: &Loaded<'_>| {
@@ -246,21 +238,18 @@ impl<'a> Facts<'a> {
     fn requests(&self) -> AuditCheck {
         let totals = self.totals();
         let kinds = [
-            (ResourceKind::StyleSheet, "style sheets"),
-            (ResourceKind::Script, "scripts"),
-            (ResourceKind::Image, "images"),
-            (ResourceKind::Font, "preloaded fonts"),
-            (ResourceKind::Preload, "other preloads"),
+            (ResourceKind::StyleSheet, "style sheet"),
+            (ResourceKind::Script, "script"),
+            (ResourceKind::Image, "image"),
+            (ResourceKind::Font, "preloaded font"),
+            (ResourceKind::Preload, "other preload"),
         ];
         let parts = kinds.map(|(kind, name)| (self.count(kind), name));
-        let listed: Vec<_> = parts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, name)| format!("{count} {name}"))
-            .collect();
+        let listed: Vec<_> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| counted(*count, name)).collect();
         let summary = format!(
-            "{} requests, {} KB: the page, {}",
-            totals.requests,
+            "{}, {} KB: the page, {}",
+            counted(totals.requests, "request"),
             totals.transfer_bytes.div_ceil(1024),
             listed.join(", ")
         );
@@ -276,8 +265,12 @@ impl<'a> Facts<'a> {
         let (sheets, scripts) = (self.count(ResourceKind::StyleSheet), self.count(ResourceKind::Script));
         let lost = 4 * sheets.saturating_sub(2) + 4 * scripts.saturating_sub(3);
         let saved: usize = self.optimized.reports.iter().map(|report| report.requests_saved).sum();
-        let summary =
-            format!("{sheets} style sheets and {scripts} scripts; combine_css would save {saved} requests");
+        let summary = format!(
+            "{} and {}; combine_css would save {}",
+            counted(sheets, "style sheet"),
+            counted(scripts, "script"),
+            counted(saved, "request")
+        );
         check("aggregation", lost, summary, Vec::new())
     }
 
@@ -288,7 +281,7 @@ impl<'a> Facts<'a> {
             .filter(|resource| resource.is_blocking)
             .map(|resource| resource.url.to_string())
             .collect();
-        let summary = format!("{} resources delay the first paint", names.len());
+        let summary = format!("{} loaded before the first paint", counted(names.len(), "resource"));
         check("blocking", 8 * names.len().saturating_sub(2), summary, names)
     }
 
@@ -316,8 +309,8 @@ impl<'a> Facts<'a> {
             .map(|report| report.bytes_saved)
             .sum();
         let summary = format!(
-            "{} files are not minified; rewrite_css and rewrite_javascript would save {} KB before compression",
-            names.len(),
+            "{} not minified; rewrite_css and rewrite_javascript would save {} KB before compression",
+            counted(names.len(), "file"),
             bytes.div_ceil(1024)
         );
         check("minification", 10 * names.len(), summary, names)
@@ -326,15 +319,15 @@ impl<'a> Facts<'a> {
     fn expires(&self) -> AuditCheck {
         let names = self.bad(|_, response| response.is_ok() && response.fresh_s.unwrap_or(0) < LONG_S);
         let summary = format!(
-            "browsers may use {} resources for less than two days (Cache-Control: max-age, Expires)",
-            names.len()
+            "browsers may use {} for less than two days (Cache-Control: max-age, Expires)",
+            counted(names.len(), "resource")
         );
         check("expires", 11 * names.len(), summary, names)
     }
 
     fn etag(&self) -> AuditCheck {
         let names = self.bad(|_, response| response.is_ok() && !response.has_validator);
-        let summary = format!("{} resources have neither ETag nor Last-Modified", names.len());
+        let summary = format!("{} without ETag and Last-Modified", counted(names.len(), "resource"));
         check("etag", 11 * names.len(), summary, names)
     }
 
@@ -348,7 +341,7 @@ impl<'a> Facts<'a> {
         if is_plain(self.page) {
             names.insert(0, self.page.url.to_string());
         }
-        let summary = format!("{} texts are sent without compression", names.len());
+        let summary = format!("{} sent without compression", counted(names.len(), "text"));
         check("compression", 11 * names.len(), summary, names)
     }
 
@@ -360,8 +353,8 @@ impl<'a> Facts<'a> {
             resource.kind == ResourceKind::Image && response.transfer_bytes >= LARGE_IMAGE
         });
         let summary = format!(
-            "{} images: {without_size} without width and height, {eager} after the first {FIRST_IMAGES} not lazy, {} of 200 KB or more",
-            self.scan.images.len(),
+            "{}: {without_size} without width and height, {eager} after the first {FIRST_IMAGES} not lazy, {} of 200 KB or more",
+            counted(self.scan.images.len(), "image"),
             large.len()
         );
         check("images", 3 * without_size + 2 * eager + 10 * large.len(), summary, large)
@@ -381,6 +374,11 @@ impl<'a> Facts<'a> {
             20 * failed.len() + 10 * redirects.len() + 5 * self.duplicates + 30 * self.scan.empty_references;
         check("errors", lost, summary, [failed, redirects].concat())
     }
+}
+
+/// Returns a number with a noun, which has an `s` unless the number is 1.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn check(name: &'static str, lost: usize, summary: String, resources: Vec<String>) -> AuditCheck {
@@ -457,6 +455,17 @@ mod tests {
             assert_eq!(grade(&audit, name), expected, "{name}");
         }
         assert_eq!((audit.requests_after, audit.blocking_after, audit.totals.blocking), (2, 1, 9));
+        // The page names a style sheet repeatedly, which browsers request once.
+        for (page, requests) in [
+            ("<link rel=stylesheet href=/0.css>".repeat(4), (2, 2)),
+            (format!("{sheets}<p><link rel=stylesheet href=/0.css>"), (10, 3)),
+        ] {
+            let files = (0..9).map(|number| bad(&format!("/{number}.css"), "text/css")).collect();
+            let audit = audited(&page, files);
+            assert_eq!((audit.totals.requests, audit.requests_after), requests, "{page}");
+            let saved: usize = audit.filters.iter().map(|filter| filter.requests_saved).sum();
+            assert_eq!(audit.totals.requests - saved, audit.requests_after, "{page}");
+        }
         let errors = audited(
             "<img src><script src=/x></script><script src=/x></script><img src=//b.test/y>",
             vec![PageResource { status: 404, ..good("/x", "text/html", "") }],

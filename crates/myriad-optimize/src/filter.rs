@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Filters, with the names of mod_pagespeed where the meaning is the same.
+/// Filters in the order of reports, with the names of mod_pagespeed where the meaning is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FilterName {
@@ -23,17 +23,6 @@ pub enum FilterName {
 }
 
 impl FilterName {
-    /// All filters in the order of reports.
-    pub const ALL: [Self; 7] = [
-        Self::CollapseWhitespace,
-        Self::CombineCss,
-        Self::RewriteCss,
-        Self::RewriteJavascript,
-        Self::LazyloadImages,
-        Self::DecodeImagesAsync,
-        Self::PrioritizeLargestImage,
-    ];
-
     /// Returns the name as in configurations and reports.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -16,6 +16,7 @@
 
 mod audit;
 pub mod css;
+mod edit;
 mod filter;
 pub mod html;
 pub mod images;
@@ -26,7 +27,7 @@ mod page_styles;
 mod resource;
 mod url;
 
-pub use audit::{AuditCheck, AuditGrade, PageAudit, audit};
+pub use audit::{AuditCheck, AuditGrade, PageAudit, audit, counted};
 pub use filter::{FilterName, FilterReport, SkipReason, SkippedSubject};
 pub use html::scan;
 pub use limits::OptimizeLimits;

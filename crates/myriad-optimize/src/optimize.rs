@@ -1,8 +1,7 @@
-//! The filters of the safe level, applied to a page.
-
-use std::ops::Range;
+//! All filters, applied to a page.
 
 use crate::css::rewrite_css;
+use crate::edit::edited;
 use crate::filter::{FilterName, FilterReport};
 use crate::html::{
     HtmlKind, HtmlToken, PageScan, ResourceKind, collapse_whitespace, declared_encoding, scan, tokenize,
@@ -21,11 +20,11 @@ pub struct OptimizedPage {
     pub bundles: Vec<CssBundle>,
     /// Shorter bodies of resources whose URLs stay the same, in the order of the page.
     pub shorter: Vec<(PageUrl, String)>,
-    /// Report of each filter, in the order of [`FilterName::ALL`].
+    /// Report of each filter, in the order of [`FilterName`].
     pub reports: Vec<FilterReport>,
 }
 
-/// Applies the filters of the safe level. Returns an error text if the page cannot be read; the original is then used.
+/// Applies all filters. Returns an error text if the page cannot be read; the original is then used.
 pub fn optimize(
     page: &PageResource,
     resources: &PageResources,
@@ -56,17 +55,19 @@ pub fn optimize(
     } else {
         combine_styles(&context)
     };
-    let mut html = edited(text, &combined.edits);
+    let combined_html = edited(text, &combined.edits);
+    let combined_tokens = tokenize(&combined_html, limits).map_err(|refusal| refusal.to_string())?;
+    let combined_scan = scan(&combined_html, &combined_tokens, &page.url);
+    combined.report.requests_saved = scanned.urls().len().saturating_sub(combined_scan.urls().len());
     let mut shorter = Vec::new();
     let combined_urls: Vec<&PageUrl> = combined.bundles.iter().flat_map(|bundle| &bundle.parts).collect();
     let mut css = shorten(&context, ResourceKind::StyleSheet, &combined_urls, &mut shorter);
     css.bytes_saved += combined.bytes_saved as u64;
     css.changed += combined.bundles.len();
     let js = shorten(&context, ResourceKind::Script, &[], &mut shorter);
-    let images = order(&html, page, resources, &scripts, limits);
-    if let Some((ordered, _)) = &images {
-        html.clone_from(ordered);
-    }
+    let size_of = |url: &PageUrl| image_size(&resources.get(url)?.body).map(|size| (size.width, size.height));
+    let images = order_loading(&combined_html, &combined_tokens, &combined_scan, &size_of, &scripts);
+    let mut html = images.page;
     let mut whitespace = FilterReport::new(FilterName::CollapseWhitespace);
     match preserving_elements(&context).and_then(|preserving| {
         collapse_whitespace(&html, &preserving, limits).map_err(|refusal| refusal.to_string())
@@ -80,7 +81,7 @@ pub fn optimize(
     }
     let bundles = std::mem::take(&mut combined.bundles);
     let mut reports = vec![whitespace, combined.report, css, js];
-    reports.extend(images.map(|(_, reports)| reports).unwrap_or_default());
+    reports.extend(images.reports);
     Ok(OptimizedPage { html, bundles, shorter, reports })
 }
 
@@ -95,7 +96,7 @@ fn has_policy(page: &PageResource, tokens: &[HtmlToken<'_>]) -> bool {
         })
 }
 
-/// Returns the texts of the scripts in the page and of its own site.
+/// Returns the texts of the scripts within the page, and of those from the same site.
 fn script_texts<'a>(
     page: &'a str,
     scan: &PageScan,
@@ -156,33 +157,6 @@ fn has_integrity(context: &PageContext<'_>, url: &PageUrl) -> bool {
     context.scan.resources.iter().filter(|resource| resource.url.as_ref() == Some(url)).any(|resource| {
         matches!(&context.tokens[resource.token].kind, HtmlKind::Start(tag) if tag.has("integrity"))
     })
-}
-
-/// Orders the loading of images; `None` if the page is not understood.
-fn order(
-    html: &str,
-    page: &PageResource,
-    resources: &PageResources,
-    scripts: &[&str],
-    limits: &OptimizeLimits,
-) -> Option<(String, Vec<FilterReport>)> {
-    let tokens = tokenize(html, limits).ok()?;
-    let scanned = scan(html, &tokens, &page.url);
-    let size_of = |url: &PageUrl| image_size(&resources.get(url)?.body).map(|size| (size.width, size.height));
-    let changes = order_loading(html, &tokens, &scanned, &size_of, scripts);
-    Some((changes.page, changes.reports))
-}
-
-/// Replaces ranges of a text, which are in order.
-fn edited(text: &str, edits: &[(Range<usize>, String)]) -> String {
-    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
-    for (range, new) in edits {
-        out.push_str(&text[from..range.start]);
-        out.push_str(new);
-        from = range.end;
-    }
-    out.push_str(&text[from..]);
-    out
 }
 
 #[cfg(test)]
@@ -272,6 +246,29 @@ mod tests {
         // A sheet with imports may be the first.
         let result = optimized(&format!("<link rel=stylesheet href=/3.css>{two}"), &FILES);
         assert_eq!(result.bundles[0].text, "@import \"/x.css\";s{t:u}\np{q:r}");
+    }
+
+    #[test]
+    fn sheets_are_not_combined_if_the_new_url_would_be_on_another_site() {
+        let links =
+            "<link rel=stylesheet href=http://a.test/a/1.css><link rel=stylesheet href=http://a.test/2.css>";
+        for (base, count) in [("", 1), ("<base href=/x/>", 1), ("<base href=//b.test/>", 0)] {
+            assert_eq!(optimized(&format!("{base}{links}"), &FILES).bundles.len(), count, "{base}");
+        }
+    }
+
+    #[test]
+    fn imported_sheets_are_read_once() {
+        let importing = |name: &str| format!("@import '{name}';").repeat(1000);
+        let (a, b, c, d) = (importing("b.css"), importing("c.css"), importing("d.css"), importing("a.css"));
+        let files = [
+            ("/a.css", "text/css", a.as_str()),
+            ("/b.css", "text/css", b.as_str()),
+            ("/c.css", "text/css", c.as_str()),
+            ("/d.css", "text/css", d.as_str()),
+        ];
+        let result = optimized("<link rel=stylesheet href=/a.css><p>a  b", &files);
+        assert_eq!(report(&result, FilterName::CollapseWhitespace).changed, 1);
     }
 
     #[test]

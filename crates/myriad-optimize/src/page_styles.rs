@@ -1,6 +1,6 @@
 //! Style sheets of a page: those that can be combined (`combine_css`), and facts of all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
@@ -20,8 +20,10 @@ const FONT_HOSTS: [&str; 4] =
 /// Texts of scripts that search for style sheets.
 const SEARCHING: [&str; 5] =
     ["styleSheets", "link[rel", "link[id", "getElementsByTagName(\"link\")", "getElementsByTagName('link')"];
-/// Maximum depth of `@import` rules that are followed.
-const IMPORTS: usize = 4;
+/// Maximum number of style sheets of a page that are combined.
+const MAX_SHEETS: usize = 300;
+/// Maximum number of different elements whose white space is retained; each tag is compared with all of them.
+const MAX_PATTERNS: usize = 1000;
 
 /// Resources of a page by their URL as the page names them.
 pub type PageResources = HashMap<PageUrl, PageResource>;
@@ -97,6 +99,14 @@ pub(crate) fn combine_styles(context: &PageContext<'_>) -> CombinedStyles {
         combined.report.skip("page", &format!("a script searches for style sheets ({word})"));
         return combined;
     }
+    if context.scan.of_kind(ResourceKind::StyleSheet).nth(MAX_SHEETS).is_some() {
+        combined.report.skip("page", &format!("it has more than {MAX_SHEETS} style sheets"));
+        return combined;
+    }
+    if !context.scan.base.as_ref().is_some_and(|base| base.is_same_origin(context.url)) {
+        combined.report.skip("page", &"its base element names another site");
+        return combined;
+    }
     let mut run: Vec<CombinableLink> = Vec::new();
     for (index, token) in context.tokens.iter().enumerate() {
         let text = &context.page[token.range.clone()];
@@ -106,9 +116,12 @@ pub(crate) fn combine_styles(context: &PageContext<'_>) -> CombinedStyles {
             HtmlKind::Start(tag) if is_sheet(context.scan, index) => {
                 match combinable(context, index, tag) {
                     Ok(link) => {
-                        let joins = run
-                            .last()
-                            .is_none_or(|last| last.media == link.media && !link.sheet.must_be_first());
+                        let bytes: usize = run.iter().map(|link| link.sheet.text().len() + 1).sum();
+                        let joins = run.last().is_none_or(|last| {
+                            last.media == link.media
+                                && !link.sheet.must_be_first()
+                                && bytes + link.sheet.text().len() < context.limits.bundle_bytes
+                        });
                         if !joins {
                             combined.finish(context, &mut run);
                         }
@@ -148,7 +161,11 @@ impl CombinedStyles {
     /// Replaces the style sheets of a run by a combined one.
     fn finish(&mut self, context: &PageContext<'_>, run: &mut Vec<CombinableLink>) {
         let run = std::mem::take(run);
-        let [first, _, ..] = run.as_slice() else { return };
+        let Some(first) = run.first() else { return };
+        // Browsers request a style sheet once, however often the page names it.
+        if run.iter().all(|link| link.url == first.url) {
+            return;
+        }
         let sheets: Vec<_> = run.iter().map(|link| &link.sheet).collect();
         let text = match combine(&sheets, context.limits) {
             Ok(text) => text,
@@ -166,7 +183,6 @@ impl CombinedStyles {
             self.edits.push((range, if index == 0 { link.clone() } else { String::new() }));
         }
         self.report.changed += 1;
-        self.report.requests_saved += run.len() - 1;
         self.bundles.push(bundle);
     }
 }
@@ -225,53 +241,57 @@ fn sheet_text<'a>(context: &PageContext<'a>, url: &PageUrl) -> Result<(&'a str, 
 
 /// Returns the elements whose white space may be shown as written; an error text if a style sheet cannot be read.
 pub(crate) fn preserving_elements(context: &PageContext<'_>) -> Result<Vec<ElementPattern>, String> {
-    let mut found = Vec::new();
+    let mut sheets = SheetQueue::default();
     for range in &context.scan.inline_styles {
-        read_facts(context, &context.page[range.clone()], context.url, IMPORTS, &mut found)?;
+        let base = context.scan.base.as_ref().ok_or("the URL of the base element is not understood")?;
+        sheets.read(&context.page[range.clone()], base, context.limits)?;
     }
     for resource in context.scan.of_kind(ResourceKind::StyleSheet) {
-        let url = resource.url.as_ref().ok_or("the URL of a style sheet is not understood")?;
-        follow(context, url, IMPORTS, &mut found)?;
+        sheets.waiting.push(resource.url.clone().ok_or("the URL of a style sheet is not understood")?);
     }
+    let mut seen = HashSet::new();
+    while let Some(url) = sheets.waiting.pop() {
+        if FONT_HOSTS.contains(&url.authority()) || !seen.insert(url.clone()) {
+            continue;
+        }
+        let (text, base) =
+            sheet_text(context, &url).map_err(|reason| format!("the style sheet {url}: {reason}"))?;
+        sheets.read(text, base, context.limits)?;
+    }
+    let found = sheets.preserving;
     if found.iter().any(ElementPattern::is_any) {
         return Err("a style sheet may show white space of any element".to_owned());
+    }
+    if found.len() > MAX_PATTERNS {
+        return Err("style sheets may show white space of too many elements".to_owned());
     }
     let class_named = |class: &String| context.scripts.iter().any(|script| names_word(script, class));
     match found.iter().flat_map(|pattern| &pattern.classes).find(|class| class_named(class)) {
         Some(class) => Err(format!("a script names the class {class}, which shows white space")),
-        None => Ok(found),
+        None => Ok(found.into_iter().collect()),
     }
 }
 
-fn follow(
-    context: &PageContext<'_>,
-    url: &PageUrl,
-    depth: usize,
-    found: &mut Vec<ElementPattern>,
-) -> Result<(), String> {
-    if FONT_HOSTS.contains(&url.authority()) {
-        return Ok(());
-    }
-    let (text, base) =
-        sheet_text(context, url).map_err(|reason| format!("the style sheet {url}: {reason}"))?;
-    read_facts(context, text, base, depth, found)
+/// Style sheets of a page, also imported ones.
+#[derive(Default)]
+struct SheetQueue {
+    /// Style sheets that are still to be read.
+    waiting: Vec<PageUrl>,
+    /// Elements whose white space may be shown as written, of the style sheets that were read.
+    preserving: BTreeSet<ElementPattern>,
 }
 
-fn read_facts(
-    context: &PageContext<'_>,
-    text: &str,
-    base: &PageUrl,
-    depth: usize,
-    found: &mut Vec<ElementPattern>,
-) -> Result<(), String> {
-    let facts =
-        SheetFacts::read(text, context.limits).map_err(|refusal| format!("a style sheet is {refusal}"))?;
-    found.extend(facts.preserving);
-    for import in facts.imports {
-        let url = import.and_then(|import| base.join(&import)).filter(|_| depth > 0);
-        follow(context, &url.ok_or("an @import rule is not understood")?, depth - 1, found)?;
+impl SheetQueue {
+    fn read(&mut self, text: &str, base: &PageUrl, limits: &OptimizeLimits) -> Result<(), String> {
+        let facts =
+            SheetFacts::read(text, limits).map_err(|refusal| format!("a style sheet is {refusal}"))?;
+        self.preserving.extend(facts.preserving);
+        for import in facts.imports {
+            let url = import.and_then(|import| base.join(&import));
+            self.waiting.push(url.ok_or("an @import rule is not understood")?);
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Returns whether a text contains a word that is not part of a longer name.

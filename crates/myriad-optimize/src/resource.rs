@@ -19,8 +19,6 @@ pub struct PageResource {
     pub fresh_s: Option<u64>,
     /// True if the response has `ETag` or `Last-Modified`.
     pub has_validator: bool,
-    /// True if the response has `ETag`.
-    pub has_etag: bool,
     /// Length of the body as received, in bytes.
     pub transfer_bytes: u64,
     /// Number of redirects before the response.
@@ -50,7 +48,6 @@ impl PageResource {
             encoding: String::new(),
             fresh_s: None,
             has_validator: false,
-            has_etag: false,
             transfer_bytes: body.len() as u64,
             redirects: 0,
             has_policy: false,

@@ -30,7 +30,7 @@ const NESTED: usize = 4;
 
 /// Condition for an element: the last compound of a selector, without what cannot be decided from the element's tag. It
 /// matches at least the elements that the selector matches.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementPattern {
     /// Name in lower case; `None` for any.
     pub tag: Option<String>,
@@ -64,8 +64,6 @@ pub struct SheetFacts {
     pub preserving: Vec<ElementPattern>,
     /// References of `@import` rules, as written; `None` for one that is not understood.
     pub imports: Vec<Option<String>>,
-    /// References of fonts in `@font-face` rules, the first of each rule.
-    pub fonts: Vec<String>,
 }
 
 impl SheetFacts {
@@ -73,7 +71,10 @@ impl SheetFacts {
     pub fn read(text: &str, limits: &OptimizeLimits) -> Result<Self, CssRefusal> {
         let sheet = CssTokens::read(text, limits)?;
         let mut facts = Self::default();
-        facts.list(&sheet, 0..sheet.tokens.len(), false, &[]);
+        if facts.list(&sheet, 0..sheet.tokens.len(), false) {
+            // A declaration of an unknown at-rule.
+            facts.preserving.push(ElementPattern::default());
+        }
         Ok(facts)
     }
 
@@ -82,13 +83,10 @@ impl SheetFacts {
         style.to_ascii_lowercase().contains("white-space") || style.contains('\\')
     }
 
-    fn list(
-        &mut self,
-        sheet: &CssTokens<'_>,
-        range: Range<usize>,
-        is_nested: bool,
-        subjects: &[ElementPattern],
-    ) {
+    /// Reads a list of items. Returns whether its declarations, without those of nested style rules, show white space as
+    /// written.
+    fn list(&mut self, sheet: &CssTokens<'_>, range: Range<usize>, is_nested: bool) -> bool {
+        let mut preserves = false;
         let mut at = range.start;
         while at < range.end {
             if is_trivia(sheet, at) {
@@ -96,24 +94,32 @@ impl SheetFacts {
                 continue;
             }
             let (item, next) = next_item(sheet, at, range.end, is_nested);
-            self.item(sheet, &item, subjects);
+            preserves |= self.item(sheet, &item);
             at = next;
         }
+        preserves
     }
 
-    fn item(&mut self, sheet: &CssTokens<'_>, item: &CssItem, subjects: &[ElementPattern]) {
+    fn item(&mut self, sheet: &CssTokens<'_>, item: &CssItem) -> bool {
         let inner = item.block.map(|open| open + 1..sheet.close_of(open));
         match (item.kind, inner) {
             (ItemKind::StyleRule, Some(inner)) => {
-                let subjects = patterns(sheet, item.prelude.clone(), NESTED);
-                self.list(sheet, inner, true, &subjects);
+                let preserves = self.list(sheet, inner, true);
+                let subjects = preserves.then(|| patterns(sheet, item.prelude.clone(), NESTED));
+                self.preserving.extend(subjects.into_iter().flatten());
             }
             (ItemKind::AtRule, inner) => {
                 let name = at_name(sheet, item).to_ascii_lowercase();
                 match (name.as_str(), inner) {
                     ("import", _) => self.imports.push(import_reference(sheet, item)),
-                    ("font-face", Some(inner)) => self.fonts.extend(first_url(sheet, inner)),
-                    (_, Some(inner)) => self.list(sheet, inner, true, subjects),
+                    (name, Some(inner)) if name.ends_with("keyframes") => {
+                        let mut frames = Self::default();
+                        if frames.list(sheet, inner, true) || !frames.preserving.is_empty() {
+                            // The animation may be that of any element.
+                            self.preserving.push(ElementPattern::default());
+                        }
+                    }
+                    (_, Some(inner)) => return self.list(sheet, inner, true),
                     _ => {}
                 }
             }
@@ -123,14 +129,11 @@ impl SheetFacts {
                     .iter()
                     .any(|known| name.eq_ignore_ascii_case(known))
                     || name.contains('\\');
-                if is_white_space && preserves(sheet, colon + 1..item.prelude.end) {
-                    // A declaration without a rule is one of keyframes or of an unknown at-rule.
-                    let any = [ElementPattern::default()];
-                    self.preserving.extend_from_slice(if subjects.is_empty() { &any } else { subjects });
-                }
+                return is_white_space && preserves(sheet, colon + 1..item.prelude.end);
             }
             _ => {}
         }
+        false
     }
 }
 
@@ -156,17 +159,6 @@ fn import_reference(sheet: &CssTokens<'_>, item: &CssItem) -> Option<String> {
         CssKind::Function => string_value(sheet.text_of(indexes.next()?)),
         _ => None,
     }
-}
-
-fn first_url(sheet: &CssTokens<'_>, range: Range<usize>) -> Option<String> {
-    range.clone().find_map(|index| match sheet.kind(index) {
-        CssKind::Url => url_value(sheet.text_of(index)).filter(|url| !url.starts_with("data:")),
-        CssKind::Function if sheet.text_of(index).eq_ignore_ascii_case("url(") => {
-            let string = (index + 1..range.end).find(|index| !is_trivia(sheet, *index))?;
-            string_value(sheet.text_of(string)).filter(|url| !url.starts_with("data:"))
-        }
-        _ => None,
-    })
 }
 
 /// Returns the value of a string token; `None` if it contains escapes.
@@ -282,7 +274,9 @@ mod tests {
             (":is(.a,p .b) , :where(c){white-space:pre}", &["*.a", "*.b", "c"]),
             ("[x],*,:not(.a){white-space:pre}", &["*", "*", "*"]),
             (".a\\:b{white-space:pre}", &["*"]),
-            ("@keyframes k{from{white-space:pre}}", &["from"]),
+            ("a::before{white-space:pre}", &[]),
+            ("@keyframes k{from{white-space:pre}}", &["*"]),
+            ("@-webkit-keyframes k{from{color:red}}", &[]),
             ("a{white-space-collapse:preserve}", &["a"]),
             ("a{white-spac\\65:pre}", &["a"]),
             (".a{@media x{white-space:pre}}", &["*.a"]),
@@ -293,13 +287,17 @@ mod tests {
     }
 
     #[test]
-    fn imports_and_fonts_are_listed() {
-        let text = "@import 'a.css';@import url(b.css) print;@import url( \"c.css\" );@import x;\
-                    @font-face{font-family:f;src:url(data:x),url('f.woff2') format('woff2'),url(f.woff)}";
+    fn elements_are_listed_once_for_each_rule() {
+        let text = format!("{}a{{{}}}", "a,".repeat(1999), "white-space:pre;".repeat(2000));
+        assert_eq!(preserving(&text).len(), 2000);
+    }
+
+    #[test]
+    fn imports_are_listed() {
+        let text = "@import 'a.css';@import url(b.css) print;@import url( \"c.css\" );@import x;";
         let facts = SheetFacts::read(text, &OptimizeLimits::default()).expect("valid");
         let imports: Vec<_> = facts.imports.iter().map(|import| import.as_deref().unwrap_or("?")).collect();
         assert_eq!(imports, ["a.css", "b.css", "c.css", "?"]);
-        assert_eq!(facts.fonts, ["f.woff2"]);
     }
 
     #[test]

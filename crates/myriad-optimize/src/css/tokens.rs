@@ -62,7 +62,7 @@ impl<'a> CssTokens<'a> {
             return Err(refusal);
         }
         let mut tokens = reader.tokens;
-        // The added line break is part of the last token, or one of its own.
+        // The added line break is part of the last token, or a separate token.
         if let Some(last) = tokens.last_mut() {
             if last.kind != CssKind::Blank {
                 return Err(CssRefusal::OpenEnd);

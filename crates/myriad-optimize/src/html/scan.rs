@@ -1,5 +1,6 @@
 //! The resources that a page loads.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::tokenizer::{HtmlKind, HtmlTag, HtmlToken, is_blank};
@@ -51,8 +52,6 @@ pub struct ScannedImage {
     pub url: Option<PageUrl>,
     /// Width and height in pixels, if the tag has both.
     pub size: Option<(u32, u32)>,
-    /// True if the image is within `picture`.
-    pub is_in_picture: bool,
 }
 
 /// Resources of a page, in their order.
@@ -68,11 +67,16 @@ pub struct PageScan {
     pub inline_styles: Vec<Range<usize>>,
     /// Number of tags with an empty `src` or `href`, for which some browsers request the page again.
     pub empty_references: usize,
-    /// Index of the token that ends the head.
-    pub head_end: usize,
+    /// URL against which references are resolved; `None` if that of the `base` element is not understood.
+    pub base: Option<PageUrl>,
 }
 
 impl PageScan {
+    /// Returns the URLs that browsers request for the page, each once.
+    pub(crate) fn urls(&self) -> HashSet<&PageUrl> {
+        self.resources.iter().filter_map(|resource| resource.url.as_ref()).collect()
+    }
+
     /// Returns the resources of a kind.
     pub fn of_kind(&self, kind: ResourceKind) -> impl Iterator<Item = &ScannedResource> {
         self.resources.iter().filter(move |resource| resource.kind == kind)
@@ -83,22 +87,19 @@ impl PageScan {
 /// URLs.
 pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
     let mut scanner = Scanner {
-        base: base_of(tokens, url),
-        scan: PageScan { head_end: tokens.len(), ..PageScan::default() },
+        scan: PageScan { base: base_of(tokens, url), ..PageScan::default() },
         is_in_head: true,
         templates: 0,
-        pictures: 0,
     };
     for (index, token) in tokens.iter().enumerate() {
         match &token.kind {
             HtmlKind::Start(tag) => scanner.start(index, tag),
             HtmlKind::End(name) => match name.as_str() {
                 "template" => scanner.templates = scanner.templates.saturating_sub(1),
-                "picture" => scanner.pictures = scanner.pictures.saturating_sub(1),
-                "head" => scanner.leave_head(index),
+                "head" => scanner.leave_head(),
                 _ => {}
             },
-            HtmlKind::Text if !page[token.range.clone()].bytes().all(is_blank) => scanner.leave_head(index),
+            HtmlKind::Text if !page[token.range.clone()].bytes().all(is_blank) => scanner.leave_head(),
             HtmlKind::RawText => scanner.raw_text(&tokens[index - 1], token.range.clone()),
             _ => {}
         }
@@ -137,24 +138,19 @@ fn base_of(tokens: &[HtmlToken<'_>], url: &PageUrl) -> Option<PageUrl> {
 }
 
 struct Scanner {
-    base: Option<PageUrl>,
     scan: PageScan,
     is_in_head: bool,
     templates: usize,
-    pictures: usize,
 }
 
 impl Scanner {
-    fn leave_head(&mut self, index: usize) {
-        if self.is_in_head && self.templates == 0 {
-            self.is_in_head = false;
-            self.scan.head_end = index;
-        }
+    fn leave_head(&mut self) {
+        self.is_in_head &= self.templates > 0;
     }
 
     fn start(&mut self, index: usize, tag: &HtmlTag<'_>) {
         if !HEAD.contains(&tag.name.as_str()) {
-            self.leave_head(index);
+            self.leave_head();
         }
         if tag.name == "template" {
             self.templates += 1;
@@ -170,7 +166,6 @@ impl Scanner {
             return;
         }
         match tag.name.as_str() {
-            "picture" => self.pictures += 1,
             "link" => self.link(index, tag),
             "script" => self.script(index, tag),
             "img" => self.image(index, tag),
@@ -179,7 +174,7 @@ impl Scanner {
     }
 
     fn push(&mut self, kind: ResourceKind, token: usize, reference: Option<String>, is_blocking: bool) {
-        let url = reference.zip(self.base.as_ref()).and_then(|(reference, base)| base.join(&reference));
+        let url = reference.zip(self.scan.base.as_ref()).and_then(|(reference, base)| base.join(&reference));
         self.scan.resources.push(ScannedResource { kind, token, url, is_blocking });
     }
 
@@ -218,7 +213,7 @@ impl Scanner {
     fn image(&mut self, index: usize, tag: &HtmlTag<'_>) {
         let pixels =
             |name: &str| tag.raw(name).and_then(|value| value.trim().parse().ok()).filter(|size| *size > 0);
-        let url = tag.value("src").zip(self.base.as_ref()).and_then(|(src, base)| base.join(&src));
+        let url = tag.value("src").zip(self.scan.base.as_ref()).and_then(|(src, base)| base.join(&src));
         if url.is_some() {
             self.scan.resources.push(ScannedResource {
                 kind: ResourceKind::Image,
@@ -231,7 +226,6 @@ impl Scanner {
             token: index,
             url,
             size: pixels("width").zip(pixels("height")),
-            is_in_picture: self.pictures > 0,
         });
     }
 

@@ -159,6 +159,10 @@ fn write_tag(text: &str, tag: &HtmlTag<'_>, out: &mut String) {
     out.push('>');
 }
 
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_collapsible).filter(|word| !word.is_empty())
+}
+
 /// Returns the offset in the page of the first token that differs otherwise than in collapsible white space.
 fn first_difference(
     page: &str,
@@ -174,19 +178,8 @@ fn first_difference(
         let (before, after) = (&page[old.range.clone()], &shorter[new.range.clone()]);
         match (&old.kind, &new.kind) {
             (HtmlKind::Text, HtmlKind::Text) if !**kept => {
-                let words = |text: &'_ str| {
-                    let starts = text.starts_with(is_collapsible);
-                    let ends = text.ends_with(is_collapsible);
-                    (
-                        starts,
-                        ends,
-                        text.split(is_collapsible)
-                            .filter(|word| !word.is_empty())
-                            .map(str::to_owned)
-                            .collect::<Vec<_>>(),
-                    )
-                };
-                words(before) != words(after)
+                let ends = |text: &str| (text.starts_with(is_collapsible), text.ends_with(is_collapsible));
+                ends(before) != ends(after) || words(before).ne(words(after))
             }
             (HtmlKind::Start(old), HtmlKind::Start(new)) => {
                 let same = |(old, new): (&super::HtmlAttribute<'_>, &super::HtmlAttribute<'_>)| {

@@ -1,11 +1,12 @@
 //! Attributes that order the loading of images (`lazyload_images`, `decode_images_async`, `prioritize_largest_image`).
 
 use crate::PageUrl;
+use crate::edit::edited;
 use crate::filter::{FilterName, FilterReport};
 use crate::html::{HtmlKind, HtmlTag, HtmlToken, PageScan};
 
 /// Number of images at the start of a page that may be on the first screen, and are not loaded lazily.
-const FIRST: usize = 3;
+pub(crate) const FIRST_IMAGES: usize = 3;
 /// Area in pixels from which an image may be the largest part of the first screen.
 const LARGE: u64 = 60_000;
 /// Side in pixels below which an image is decoration: it does not count as one of the first.
@@ -37,12 +38,12 @@ pub fn order_loading(
     let mut prioritized = FilterReport::new(FilterName::PrioritizeLargestImage);
     let waiting = WAITING.iter().find(|name| scripts.iter().any(|script| script.contains(**name)));
     let largest = largest_of_first(tokens, scan, size_of);
-    let mut edits: Vec<(usize, String)> = Vec::new();
+    let mut edits = Vec::new();
     let mut first = 0;
     for (index, image) in scan.images.iter().enumerate() {
         let HtmlKind::Start(tag) = &tokens[image.token].kind else { continue };
         let size = image.size.or_else(|| size_of(image.url.as_ref()?));
-        let is_early = first < FIRST;
+        let is_early = first < FIRST_IMAGES;
         first += usize::from(size.is_none_or(|(width, height)| width.min(height) >= SMALL));
         let mut added = String::new();
         let name = image.url.as_ref().map_or_else(|| format!("image {}", index + 1), PageUrl::to_string);
@@ -71,10 +72,12 @@ pub fn order_loading(
             }
         }
         if !added.is_empty() {
-            edits.push((image.token, added));
+            // After the name of the tag, where no unquoted value can include the text.
+            let at = tokens[image.token].range.start + 1 + tag.name.len();
+            edits.push((at..at, added));
         }
     }
-    ImageChanges { page: edited(page, tokens, &edits), reports: vec![lazy, decoded, prioritized] }
+    ImageChanges { page: edited(page, &edits), reports: vec![lazy, decoded, prioritized] }
 }
 
 /// Returns whether a script may manage the loading of the image.
@@ -104,25 +107,10 @@ fn largest_of_first(
         .iter()
         .enumerate()
         .filter(|(_, image)| area(image) >= u64::from(SMALL * SMALL))
-        .take(FIRST);
+        .take(FIRST_IMAGES);
     // Of equal images, the first.
     let (index, image) = first.max_by_key(|(index, image)| (area(image), usize::MAX - index))?;
     (area(image) >= LARGE).then_some(index)
-}
-
-/// Inserts texts at the end of tags.
-fn edited(page: &str, tokens: &[HtmlToken<'_>], edits: &[(usize, String)]) -> String {
-    let (mut out, mut from) = (String::with_capacity(page.len() + edits.len() * 48), 0);
-    for (token, added) in edits {
-        let HtmlKind::Start(tag) = &tokens[*token].kind else { continue };
-        // After the name, where no unquoted value can include the text.
-        let at = tokens[*token].range.start + 1 + tag.name.len();
-        out.push_str(&page[from..at]);
-        out.push_str(added);
-        from = at;
-    }
-    out.push_str(&page[from..]);
-    out
 }
 
 #[cfg(test)]

@@ -3,5 +3,6 @@
 mod attributes;
 mod size;
 
+pub(crate) use attributes::FIRST_IMAGES;
 pub use attributes::{ImageChanges, order_loading};
 pub use size::{ImageSize, image_size};

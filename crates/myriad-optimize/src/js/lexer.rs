@@ -1,7 +1,7 @@
 //! Tokens of a script (ECMAScript 2025, section 12).
 //!
 //! A slash divides or starts a regular expression, depending on the syntax before it. It is decided where one or two
-//! tokens are sufficient; otherwise the script is refused. Thus the tokens are exactly those of a complete parser.
+//! tokens are sufficient; otherwise the script is refused. The tokens are therefore exactly those of a complete parser.
 
 use std::ops::Range;
 

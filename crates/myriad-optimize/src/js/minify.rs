@@ -82,7 +82,7 @@ fn line_matters(before: &str, after: &str) -> bool {
 fn written(text: &str, tokens: &[JsToken]) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut before, mut has_line, mut has_gap) = ("", false, false);
-    // A licence gets lines of its own. If that inserts a line break with a meaning, the comparison refuses the result.
+    // A licence is on separate lines. If that inserts a line break with a meaning, the comparison refuses the result.
     for token in tokens {
         let word = &text[token.range.clone()];
         if token.kind.is_trivia() {

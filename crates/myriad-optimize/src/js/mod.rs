@@ -16,7 +16,7 @@ pub enum JsRefusal {
     Malformed(usize),
     /// Comments in the syntax of HTML, or a first line that starts with `#!`.
     HtmlComment,
-    /// It searches texts for comments, possibly those of its own functions.
+    /// It searches texts for comments; the searched text may be the source of one of its functions.
     ReadsComments,
     /// The result would have other tokens.
     Different,

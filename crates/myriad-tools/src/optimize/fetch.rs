@@ -3,7 +3,7 @@
 //! All requests go to one address (`--at`, otherwise this machine), and only URLs of the page's own origin are requested, also
 //! after redirects. A page therefore cannot make the command connect to another server.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use myriad_cli::web::{WebClient, WebTarget};
@@ -29,8 +29,8 @@ const REDIRECTS: u32 = 5;
 pub(super) struct FetchedPage {
     pub(super) page: PageResource,
     pub(super) resources: PageResources,
-    /// Resources that were requested without a usable response, with the reason.
-    pub(super) failures: Vec<(String, String)>,
+    /// Reason for each URL that has no usable response.
+    pub(super) failures: HashMap<String, String>,
 }
 
 /// Requests the page and its resources.
@@ -50,15 +50,16 @@ pub(super) fn page_and_resources(options: &OptimizeOptions) -> Result<FetchedPag
     if !matches!(page.media_type.as_str(), "text/html" | "application/xhtml+xml") {
         return Err(format!("{} is no page: its type is \"{}\"", page.url, page.media_type));
     }
-    let (mut resources, mut failures) = (HashMap::new(), Vec::new());
+    let (mut resources, mut failures) = (HashMap::new(), HashMap::new());
     let mut waiting = named(&page);
+    let mut seen = HashSet::new();
     let mut requested = 0;
     while let Some(url) = waiting.pop_front() {
-        if resources.contains_key(&url) || failures.iter().any(|(failed, _)| *failed == url.to_string()) {
+        if !seen.insert(url.clone()) {
             continue;
         }
         if requested == RESOURCES {
-            failures.push((url.to_string(), format!("more than {RESOURCES} resources")));
+            failures.insert(url.to_string(), format!("more than {RESOURCES} resources"));
             continue;
         }
         requested += 1;
@@ -68,7 +69,9 @@ pub(super) fn page_and_resources(options: &OptimizeOptions) -> Result<FetchedPag
                     .extend(imported(&found).into_iter().filter(|import| import.is_same_origin(&page.url)));
                 resources.insert(url, found);
             }
-            Err(reason) => failures.push((url.to_string(), reason)),
+            Err(reason) => {
+                failures.insert(url.to_string(), reason);
+            }
         }
     }
     Ok(FetchedPage { page, resources, failures })

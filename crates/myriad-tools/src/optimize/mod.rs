@@ -32,7 +32,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     let mut audit = myriad_optimize::audit(&fetched.page, &fetched.resources, &OptimizeLimits::default())
         .map_err(|reason| format!("{}: {reason}", options.target))?;
     for skipped in &mut audit.not_read {
-        if let Some((_, reason)) = fetched.failures.iter().find(|(failed, _)| *failed == skipped.subject) {
+        if let Some(reason) = fetched.failures.get(&skipped.subject) {
             skipped.reason.clone_from(reason);
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use myriad_cli::terminal;
-use myriad_optimize::{AuditCheck, AuditGrade, FilterReport, PageAudit};
+use myriad_optimize::{AuditCheck, AuditGrade, FilterReport, PageAudit, counted};
 
 /// Maximum number of resources that are listed below a check without `--all`.
 const LISTED: usize = 3;
@@ -43,7 +43,7 @@ impl Layout {
         );
         self.line(
             &mut out,
-            0,
+            3,
             &format!(
                 "   {}, {} KB, {} of them blocking; with the optimizer {}, {} blocking",
                 counted(totals.requests, "request"),
@@ -151,10 +151,59 @@ impl Layout {
     }
 }
 
-fn counted(count: usize, name: &str) -> String {
-    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
-}
-
 fn size(bytes: u64) -> String {
     if bytes < 1024 { format!("{bytes} bytes") } else { format!("{} KB", bytes.div_ceil(1024)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_optimize::{OptimizeLimits, PageResource, PageUrl, audit};
+
+    use super::*;
+
+    fn response(path: &str, media_type: &str, body: String) -> PageResource {
+        PageResource {
+            url: PageUrl::parse(&format!("http://example.com{path}")).expect("absolute"),
+            status: 200,
+            media_type: media_type.to_owned(),
+            charset: Some("utf-8".to_owned()),
+            encoding: "gzip".to_owned(),
+            fresh_s: Some(3600),
+            has_validator: true,
+            transfer_bytes: body.len() as u64 / 4,
+            redirects: 0,
+            has_policy: false,
+            body: body.into_bytes(),
+        }
+    }
+
+    /// The example in the documentation is the report of this page.
+    #[test]
+    fn report_is_that_of_the_documentation() {
+        let sheet = "/* Menu */\n.menu {\n    color: #345;\n}\n".repeat(300);
+        let script = "function open( menu ) {\n    return menu; // the same\n}\n".repeat(500);
+        let head = "<meta charset=utf-8><link rel=stylesheet href=/theme.css>\n<link rel=stylesheet href=/menu.css>\n\
+            <link rel=stylesheet href=/print.css media=print>\n<script src=/menu.js></script><script src=https://stats.example.net/a.js></script>";
+        let image = "<img src=/photo.jpg alt=Photo>".to_owned();
+        let page = response(
+            "/",
+            "text/html",
+            format!("<!doctype html>\n<head>{head}</head>\n\n<p>  Text</p>\n{image}"),
+        );
+        let resources = [
+            response("/theme.css", "text/css", sheet.clone()),
+            response("/menu.css", "text/css", sheet.clone()),
+            response("/print.css", "text/css", sheet),
+            response("/menu.js", "text/javascript", script),
+            PageResource {
+                encoding: String::new(),
+                ..response("/photo.jpg", "image/jpeg", "x".repeat(900_000))
+            },
+        ];
+        let resources = resources.into_iter().map(|resource| (resource.url.clone(), resource)).collect();
+        let audit = audit(&page, &resources, &OptimizeLimits::default()).expect("valid");
+        let text = Layout { width: 80, has_colors: false, all: false }.text(&audit);
+        let manual = include_str!("../../../../docs/optimizer.md");
+        assert!(manual.contains(&format!("```text\n{text}```")), "{text}");
+    }
 }

@@ -30,7 +30,6 @@ pub(super) fn resource(
         charset: charset.map(|name| name.trim_matches('"').to_owned()),
         fresh_s: freshness(&answer, now_s),
         has_validator: answer.field("etag").is_some() || answer.field("last-modified").is_some(),
-        has_etag: answer.field("etag").is_some(),
         has_policy: answer.field("content-security-policy").is_some(),
         transfer_bytes,
         redirects,
