@@ -54,7 +54,7 @@ pub use impersonal::ImpersonalCookies;
 pub use leak_guard::{
     Canary, CertificateSubject, Leak, LeakKind, LeakScanner, PrivateInput, PrivateValue, PrivateValues,
     Rendering, RequestInput, SentCookies, StableRendering, is_text, other_browser, private_values,
-    special_fields, without_visitor,
+    special_fields, without_browser, without_visitor,
 };
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};

@@ -212,3 +212,46 @@ fn fields_of_responses_are_compared() {
     server.log_has("page \"localhost/\" has field x-name \"M…\"");
     fetch_until(&server, &margarete, "depends on the cookie \"who\"");
 }
+
+#[test]
+fn field_of_a_poisoned_page_is_found_although_later_requests_lack_it() {
+    let (server, _origin) = with(&rules("")).start(|call| {
+        let host = if call.has("HTTP_X_HOST") { call.param("HTTP_X_HOST") } else { "localhost" };
+        call.answer("Content-Type: text/html", format!("<body><a href=\"http://{host}/\">{TEXT}</a>"));
+    });
+    assert!(server.fetch(&Request::get("/").field("X-Host", "evil.test")).text().contains("evil.test"));
+    hit_twice(&server);
+    server.log_has("value of the request's field \"x-host\" in the body");
+    assert!(!server.get("/").text().contains("evil.test"));
+}
+
+#[test]
+fn cause_of_a_suspicion_is_found_at_hits_of_the_page_that_replaced_the_suspected_one() {
+    let (server, _origin) = with(&rules("")).start(greet);
+    let margarete = from("203.0.113.1", ("Cookie", "who=1"));
+    assert!(server.fetch(&margarete).text().contains("Margarete"));
+    hit_twice(&server);
+    server.log_has("it was removed");
+    wait_for("a page without data", || server.get("/").cache() == "HIT");
+    wait_for("the cause", || {
+        let answer = server.fetch(&margarete);
+        assert_eq!((answer.cache(), answer.text().contains("guest")), ("HIT", true));
+        log(&server).contains("depends on the cookie \"who\"")
+    });
+}
+
+#[test]
+fn browser_that_changes_the_page_is_found() {
+    let (server, _origin) = with(&rules("")).start(|call| {
+        let menu = if call.param("HTTP_USER_AGENT").contains("iPhone") { "small" } else { "wide" };
+        call.answer("Content-Type: text/html", format!("<body>{TEXT} A {menu} menu. {TEXT}"));
+    });
+    let phone = from("203.0.113.1", ("User-Agent", "Mozilla/5.0 (iPhone) Mobile"));
+    assert!(server.fetch(&phone).text().contains("small"));
+    hit_twice(&server);
+    server.log_has("it was removed");
+    wait_for("the cause", || {
+        server.fetch(&phone);
+        log(&server).contains("depends on the field \"user-agent\"")
+    });
+}

@@ -21,5 +21,7 @@ pub use private_values::{
     CertificateSubject, LeakKind, PrivateInput, PrivateValue, PrivateValues, private_values,
 };
 pub use rendering::{Rendering, StableRendering};
-pub use sampled_request::{Canary, RequestInput, other_browser, special_fields, without_visitor};
+pub use sampled_request::{
+    Canary, RequestInput, other_browser, special_fields, without_browser, without_visitor,
+};
 pub use scanner::{Leak, LeakScanner, is_text};

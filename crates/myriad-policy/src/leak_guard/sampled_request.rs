@@ -40,7 +40,7 @@ pub enum RequestInput {
     Cookie(Box<[u8]>),
     /// Field with its value.
     Field(Box<[u8]>, Box<[u8]>),
-    /// Address of another client.
+    /// Address of the client.
     Address,
 }
 
@@ -122,6 +122,20 @@ pub fn without_visitor(fields: &Fields, reference: Option<&Fields>) -> (Fields, 
         }
     }
     (base, inputs)
+}
+
+/// Replaces the `User-Agent` of a request by that of an ordinary desktop browser, and removes `Accept-Language`. Returns the
+/// inputs that were replaced or removed.
+pub fn without_browser(base: &mut Fields) -> Vec<RequestInput> {
+    let mut inputs = Vec::new();
+    for name in [&b"user-agent"[..], b"accept-language"] {
+        if let Some(value) = base.get(name) {
+            inputs.push(RequestInput::Field(name.into(), value.into()));
+            base.remove(name);
+        }
+    }
+    base.push_known(Known::UserAgent, DeviceClass::Desktop.user_agent());
+    inputs
 }
 
 /// Invented values of a sampled request, by which a response shows that it repeats a field.
@@ -261,6 +275,19 @@ mod tests {
             input.add_to(&mut again);
         }
         assert_eq!(again.get(b"x-country"), Some(&b"CH"[..]));
+    }
+
+    #[test]
+    fn browser_is_replaced_by_an_ordinary_one() {
+        let mut base = fields(&[("Host", "a"), ("User-Agent", "iPhone Mobile"), ("Accept-Language", "de")]);
+        let inputs = without_browser(&mut base);
+        assert_eq!(names(&inputs), ["user-agent", "accept-language"]);
+        let agent = base.known(Known::UserAgent).unwrap_or_default().to_vec();
+        assert_eq!((agent, base.get(b"accept-language")), (DeviceClass::Desktop.user_agent().to_vec(), None));
+        for input in &inputs {
+            input.add_to(&mut base);
+        }
+        assert_eq!(base.get(b"user-agent"), Some(&b"iPhone Mobile"[..]));
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub enum SampleCause {
 pub enum ComparisonResult {
     /// The responses are equal.
     Unaffected,
+    /// The responses are equal, but the visitor got a stored page. Such comparisons do not show that later responses can be
+    /// shared, because visitors without the input that changes the page are frequent.
+    UnaffectedHit,
     /// An input of the visitor changes the response.
     Affected,
     /// No comparison was possible, or the difference could not be repeated.
@@ -215,7 +218,7 @@ impl LeakSamples {
         suspicion.compared += 1;
         match result {
             ComparisonResult::Unaffected => suspicion.unaffected += 1,
-            ComparisonResult::Affected => {}
+            ComparisonResult::Affected | ComparisonResult::UnaffectedHit => {}
             ComparisonResult::Unknown => suspicion.unknown += 1,
         }
         if suspicion.unaffected >= UNAFFECTED

@@ -1,4 +1,5 @@
 //! Comparison of the response to a visitor with responses to requests without the visitor's inputs, for a suspected page.
+//! At a hit, the visitor's request is repeated in the background.
 
 use std::sync::Arc;
 
@@ -6,11 +7,12 @@ use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::clock::now_ms;
 use myriad_policy::{Rendering, VaryRule, without_visitor};
 use myriad_store::Body;
-use myriad_store::page::{ComparisonResult, PageZone};
+use myriad_store::page::{ComparisonResult, Page, PageZone};
 
 use super::cause::find_cause;
 use super::probe::{Prober, rendering_of_head};
 use super::report::{self, Dependence};
+use super::verifiable_page::varies_of;
 use crate::adaptive_validity::contiguous;
 use crate::journey_step::CacheContext;
 use myriad_exchange::exchange::{Exchange, Request};
@@ -86,22 +88,63 @@ impl PendingComparison {
         let is_get = exchange.request.received.head.method() == Method::Get;
         let Some(body) = body.filter(|_| is_get) else { return };
         self.own.body = contiguous(&body).into_owned();
-        let prober = Prober::new(exchange.snapshot(), cached.to_owned());
+        let comparison =
+            Comparison { reference: self.reference, varies: self.varies, own: Some(self.own), valid_ms };
+        comparison.spawn(running, exchange, cached);
+    }
+}
+
+/// Starts the comparison of the response that a visitor would get, for a hit of a suspected page, unless another comparison is
+/// in progress for the page. The visitor gets the stored page.
+pub(super) fn start_for_hit(
+    exchange: &Exchange,
+    cached: CacheContext<'_>,
+    page: &Page,
+    reference: Arc<Fields>,
+) {
+    let Some(running) = RunningComparison::begin(exchange, cached.cache) else { return };
+    let valid_ms = page.meta().lifetime().valid_ms;
+    let comparison = Comparison { reference, varies: varies_of(page), own: None, valid_ms };
+    comparison.spawn(running, exchange, cached);
+}
+
+/// Comparison of the response to a visitor.
+struct Comparison {
+    /// Special fields of the request whose response differed from the stored page.
+    reference: Arc<Fields>,
+    /// Fields by which the response varies.
+    varies: VaryRule,
+    /// Response; `None` if the visitor got a stored page, so that the visitor's request must be repeated.
+    own: Option<Rendering>,
+    /// Validity of the page, in milliseconds.
+    valid_ms: u64,
+}
+
+impl Comparison {
+    fn spawn(self, running: RunningComparison, exchange: &Exchange, cached: CacheContext<'_>) {
+        let prober = Prober::without_address(exchange.snapshot(), cached.to_owned());
         tokio::task::spawn_local(Box::pin(async move {
             let mut running = running;
-            let result = self.compare(&prober, valid_ms).await;
+            let result = self.compare(&prober).await;
             running.set_result(result);
         }));
     }
 
-    async fn compare(self, prober: &Prober, valid_ms: u64) -> ComparisonResult {
+    async fn compare(self, prober: &Prober) -> ComparisonResult {
+        let is_hit = self.own.is_none();
+        let unaffected = if is_hit { ComparisonResult::UnaffectedHit } else { ComparisonResult::Unaffected };
         let (base, inputs) = prober.without_visitor(Some(&self.reference), &self.varies);
         if inputs.is_empty() {
-            return ComparisonResult::Unaffected;
+            return unaffected;
         }
         let Ok(stable) = prober.request_twice(&base).await else { return ComparisonResult::Unknown };
-        if !stable.differs_from(&self.own) {
-            return ComparisonResult::Unaffected;
+        let own = match self.own {
+            Some(own) => Some(own),
+            None => prober.request(&base, &inputs).await,
+        };
+        let Some(own) = own else { return ComparisonResult::Unknown };
+        if !stable.differs_from(&own) {
+            return unaffected;
         }
         let Some(cause) = find_cause(prober, &stable, &base, inputs).await else {
             return ComparisonResult::Unknown;
@@ -112,15 +155,13 @@ impl PendingComparison {
             return ComparisonResult::Affected;
         }
         let visitor = prober.exchange().request.client().map(|address| address.to_string());
-        report::report(
-            prober,
-            &Dependence {
-                input: &cause.input,
-                difference,
-                valid_ms,
-                visitor: Some(visitor.unwrap_or_default()),
-            },
-        );
+        let found = Dependence {
+            input: &cause.input,
+            difference,
+            valid_ms: self.valid_ms,
+            visitor: Some(visitor.unwrap_or_default()),
+        };
+        report::report(prober, &found);
         ComparisonResult::Affected
     }
 }

@@ -8,8 +8,8 @@
 //!         they differ from the stored page:               the page is removed, and suspected
 //!         otherwise: a request of another browser with canaries in fields that are not in the key
 //!           it differs: requests with a part of these inputs find the one that changes the page
-//! fetch of a suspected page by a visitor with other inputs
-//!   `-> only this visitor gets the response; two requests without the visitor's inputs
+//! fetch of a suspected page by a visitor with other inputs, and some of its hits
+//!   `-> at a fetch, only this visitor gets the response; two requests without the visitor's inputs
 //!         they differ from the response: requests with a part of the inputs find the one that changes the page;
 //!           after two visitors, the page is quarantined
 //! ```
@@ -48,20 +48,28 @@ pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
         && matches!(page.hits(), 2..=5 | 8 | 9 | 16 | 17 | 32 | 33) | (page.hits() % SAMPLE_HITS <= 1)
 }
 
-/// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently.
+/// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently; for a suspected page, a
+/// comparison of the visitor's response.
 pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
     let request = &exchange.request;
     let Some(rules) = cached.cache.rules.leak_sampling else { return };
     if !is_verifiable(request, page) {
         return;
     }
+    let zone = &cached.cache.zone;
+    let key = &request.cache.key;
+    if let Some(reference) = zone.leak_samples.suspicion(key, now_ms()) {
+        if budget::has_time(rules.budget_ppm, now_ms()) {
+            comparison::start_for_hit(exchange, cached, page, reference);
+        }
+        return;
+    }
     let cause = match page.hits() {
         0..SAMPLE_HITS => SampleCause::SecondHit,
         _ => SampleCause::Sample(rules.part_ppm),
     };
-    let zone = &cached.cache.zone;
     let pages = || zone.zone.stats().objects;
-    if zone.leak_samples.begin_check(&request.cache.key, cause, pages, now_ms()) {
+    if zone.leak_samples.begin_check(key, cause, pages, now_ms()) {
         page_check::start(exchange, cached, rules);
     }
 }

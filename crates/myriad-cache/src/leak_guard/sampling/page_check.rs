@@ -18,7 +18,7 @@ use super::budget;
 use super::cause::find_cause;
 use super::probe::Prober;
 use super::report::{self, Dependence};
-use super::verifiable_page::{is_verifiable, rendering_of};
+use super::verifiable_page::{is_verifiable, rendering_of, varies_of};
 use crate::journey_step::CacheContext;
 use crate::leak_guard::findings::remove_page;
 use myriad_exchange::exchange::Exchange;
@@ -91,8 +91,7 @@ async fn check(prober: &Prober, page: &Page) {
     let request = &prober.exchange().request;
     let zone = &prober.cached().cache.zone;
     let fields = request.received.head.fields();
-    let varies = page.selection().and_then(|selection| VaryRule::parse([&*selection.selector]).ok());
-    let varies = varies.unwrap_or_default();
+    let varies = varies_of(page);
     let (base, _) = prober.without_visitor(None, &varies);
     let stable = match prober.request_twice(&base).await {
         Ok(stable) => stable,
@@ -107,14 +106,13 @@ async fn check(prober: &Prober, page: &Page) {
     };
     // All fetches of such a page send the same fields: a difference is a change without a purge.
     let is_shared_fetch = prober.cached().cache.rules.shared_fetch.on;
-    match stable.describe_difference(&rendering_of(page)).filter(|_| !is_shared_fetch) {
-        Some(difference) => {
-            if !depends_on_browser(prober, &stable, &base, &varies).await {
-                suspect(prober, page, fields, &difference);
-            }
+    if let Some(difference) = stable.describe_difference(&rendering_of(page)).filter(|_| !is_shared_fetch) {
+        if depends_on_browser(prober, &stable, &base, &varies).await {
+            return;
         }
-        None => vary(prober, &stable, (base, &varies), page).await,
+        suspect(prober, page, fields, &difference);
     }
+    vary(prober, &stable, (base, &varies), page).await;
 }
 
 /// Returns whether a page depends on the browser or the address of the client, and reports this. The stored page may then

@@ -9,7 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::clock::now_ms;
-use myriad_policy::{ApplicationState, Rendering, RequestInput, StableRendering, VaryRule, without_visitor};
+use myriad_policy::{
+    ApplicationState, Rendering, RequestInput, StableRendering, VaryRule, without_browser, without_visitor,
+};
 use myriad_script::Frame;
 use myriad_upstream::{Attempts, OriginRequest, OriginResponse, RequestPayload};
 use tokio::time::timeout;
@@ -36,12 +38,19 @@ const MARK: &[u8] = b"leak-guard";
 pub(super) struct Prober {
     exchange: Box<Exchange>,
     held: OwnedCacheContext,
+    /// True if requests have the address of the client only with [`RequestInput::Address`]; otherwise only without it.
+    hides_address: bool,
 }
 
 impl Prober {
     /// Creates the sender; `exchange` is a copy of the request for the page.
     pub(super) fn new(exchange: Box<Exchange>, held: OwnedCacheContext) -> Self {
-        Self { exchange, held }
+        Self { exchange, held, hides_address: false }
+    }
+
+    /// Creates the sender of requests that do not have the address of the client, except with [`RequestInput::Address`].
+    pub(super) fn without_address(exchange: Box<Exchange>, held: OwnedCacheContext) -> Self {
+        Self { exchange, held, hides_address: true }
     }
 
     /// Returns the request for the page.
@@ -54,14 +63,20 @@ impl Prober {
         self.held.get()
     }
 
-    /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and these inputs. Those that are
-    /// in the cache key, or by which the page varies, remain in the fields.
+    /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and these inputs, those that
+    /// identify the visitor first. If the address is hidden, `User-Agent` and language are inputs, too. Inputs that are in the
+    /// cache key, or by which the page varies, remain in the fields.
     pub(super) fn without_visitor(
         &self,
         reference: Option<&Fields>,
         varies: &VaryRule,
     ) -> (Fields, Vec<RequestInput>) {
-        let (mut base, inputs) = without_visitor(self.exchange.request.received.head.fields(), reference);
+        let (mut base, mut inputs) = without_visitor(self.exchange.request.received.head.fields(), reference);
+        inputs.sort_by_key(|input| !input.identifies_visitor());
+        if self.hides_address {
+            inputs.extend(without_browser(&mut base));
+            inputs.push(RequestInput::Address);
+        }
         let is_unkeyed = |input: &RequestInput| {
             let name = if let RequestInput::Cookie(_) = input { b"cookie" } else { input.name() };
             !varies.has(name) && self.is_unkeyed(&base, input)
@@ -132,7 +147,7 @@ impl Prober {
         for input in inputs {
             input.add_to(head.fields_mut());
         }
-        if inputs.contains(&RequestInput::Address) {
+        if self.hides_address != inputs.contains(&RequestInput::Address) {
             copy.request.received.real = Some(SocketAddr::new(SERVER_CLIENT, 0));
         }
         copy

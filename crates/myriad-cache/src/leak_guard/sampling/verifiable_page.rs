@@ -2,7 +2,7 @@
 
 use myriad_http::Method;
 use myriad_http::lines::{each_line, lines_named};
-use myriad_policy::{Rendering, is_text};
+use myriad_policy::{Rendering, VaryRule, is_text};
 use myriad_store::page::Page;
 
 use crate::adaptive_validity::contiguous;
@@ -40,6 +40,12 @@ pub(super) fn rendering_of(page: &Page) -> Rendering {
         body: contiguous(&page.body()).into_owned(),
         shows_counters: false,
     }
+}
+
+/// Returns the fields by which a page varies.
+pub(super) fn varies_of(page: &Page) -> VaryRule {
+    let rule = page.selection().and_then(|selection| VaryRule::parse([&*selection.selector]).ok());
+    rule.unwrap_or_default()
 }
 
 /// Splits a field line into name and value.
