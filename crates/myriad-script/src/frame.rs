@@ -29,8 +29,20 @@ pub struct Frame {
 #[derive(Clone, Debug, Default)]
 struct VariableSlot {
     generation: u32,
-    volatile: bool,
+    kind: SlotKind,
     value: Vec<u8>,
+}
+
+/// Origin of the value of a variable, which determines whether it is computed again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SlotKind {
+    /// Assigned by a script, such as `set`. It is never computed.
+    #[default]
+    Assigned,
+    /// Computed at its first read, such as the result of a `map`.
+    Computed,
+    /// Computed at each read (`volatile`).
+    Volatile,
 }
 
 /// Groups of the latest regex match, with a copy of the matched text.
@@ -74,6 +86,16 @@ impl Frame {
         clear_bounded(&mut self.output);
     }
 
+    /// Makes the variables that were computed, such as results of `map`, be computed again at their next read, for a request
+    /// with other fields. Values that a script has assigned remain.
+    pub fn forget_computed(&mut self) {
+        for slot in &mut self.slots {
+            if slot.kind == SlotKind::Computed {
+                slot.kind = SlotKind::Volatile;
+            }
+        }
+    }
+
     /// Returns the text of the latest [`crate::ProgramAction::Return`] or [`crate::ProgramAction::Redirect`].
     pub fn output(&self) -> &[u8] {
         &self.output
@@ -107,7 +129,9 @@ impl Frame {
 
     #[inline]
     pub(crate) fn is_set(&self, slot: u32) -> bool {
-        self.slots.get(slot as usize).is_some_and(|slot| slot.generation == self.generation && !slot.volatile)
+        self.slots
+            .get(slot as usize)
+            .is_some_and(|slot| slot.generation == self.generation && slot.kind != SlotKind::Volatile)
     }
 
     /// Returns the value of the variable with this slot; empty if unset.
@@ -126,11 +150,10 @@ impl Frame {
         slot.value.extend_from_slice(value);
     }
 
-    /// Moves a value into the slot of a variable; `value` receives the slot's previous buffer. A volatile value is
-    /// computed again at the next read.
-    pub(crate) fn store(&mut self, slot: u32, value: &mut Vec<u8>, volatile: bool) {
+    /// Moves a value into the slot of a variable; `value` receives the slot's previous buffer.
+    pub(crate) fn store(&mut self, slot: u32, value: &mut Vec<u8>, kind: SlotKind) {
         let slot = self.claim(slot);
-        slot.volatile = volatile;
+        slot.kind = kind;
         std::mem::swap(&mut slot.value, value);
     }
 
@@ -157,7 +180,7 @@ impl Frame {
     pub(crate) fn assign_capture(&mut self, slot: u32, group: usize) {
         let mut value = self.take_buffer();
         value.extend_from_slice(self.capture(group).unwrap_or_default());
-        self.store(slot, &mut value, false);
+        self.store(slot, &mut value, SlotKind::Assigned);
         self.give_buffer(value);
     }
 
@@ -169,7 +192,7 @@ impl Frame {
         }
         let slot = &mut self.slots[index];
         slot.generation = self.generation;
-        slot.volatile = false;
+        slot.kind = SlotKind::Assigned;
         slot
     }
 

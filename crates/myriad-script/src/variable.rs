@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
-use crate::frame::Frame;
+use crate::frame::{Frame, SlotKind};
 use crate::lazy::Lazy;
 
 /// User variable: its slot in the [`Frame`], and the way to compute it while it is unset.
@@ -116,7 +116,8 @@ impl Variable {
         let computed = lazy.eval(env, frame, &mut value);
         frame.leave();
         if computed.is_ok() {
-            frame.store(self.slot, &mut value, lazy.is_volatile());
+            let kind = if lazy.is_volatile() { SlotKind::Volatile } else { SlotKind::Computed };
+            frame.store(self.slot, &mut value, kind);
         }
         frame.give_buffer(value);
         computed
@@ -137,7 +138,7 @@ impl Variable {
             }
             None => env.variable(id, frame, &mut value),
         };
-        frame.store(self.slot, &mut value, true);
+        frame.store(self.slot, &mut value, SlotKind::Volatile);
         frame.give_buffer(value);
         shown.map(drop)
     }

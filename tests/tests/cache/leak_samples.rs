@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use myriad_tests::{Answer, Call, Request, Server, wait_for};
+use myriad_tests::{Answer, Cached, Call, Request, Server, wait_for};
 
 use super::with;
 
@@ -254,4 +254,23 @@ fn browser_that_changes_the_page_is_found() {
         server.fetch(&phone);
         log(&server).contains("depends on the field \"user-agent\"")
     });
+}
+
+#[test]
+fn results_of_maps_are_those_of_the_requests_of_the_server() {
+    let rules = rules("fastcgi_param MEMBER $member;");
+    let site =
+        Cached { http: "map $http_cookie $member { default guest; ~who=1 Margarete; }", ..with(&rules) };
+    let (server, _origin) = site.start(|call| {
+        let name = call.param("MEMBER").to_owned();
+        call.answer("Content-Type: text/html", format!("<body>{TEXT} Hello, {name}! {TEXT}"));
+    });
+    let margarete = from("203.0.113.1", ("Cookie", "who=1"));
+    assert!(server.fetch(&margarete).text().contains("Margarete"));
+    // The cookie of these hits must not be in the requests of the server either.
+    for _ in 0..2 {
+        assert_eq!(server.fetch(&margarete).cache(), "HIT");
+    }
+    server.log_has("it was removed");
+    fetch_until(&server, &margarete, "depends on the cookie \"who\"");
 }

@@ -115,6 +115,11 @@ fn a_map_is_computed_once_a_request_and_a_volatile_one_each_time() {
         let mut out = Vec::new();
         template.eval(&request, &mut frame, &mut out).unwrap();
         assert_eq!(out, b"new", "the next request computes anew");
+        frame.forget_computed();
+        let request = request.with("host", "a");
+        let mut out = Vec::new();
+        template.eval(&request, &mut frame, &mut out).unwrap();
+        assert_eq!(out, b"old", "the same request with another field");
     }
 }
 

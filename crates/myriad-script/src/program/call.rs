@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, MOST_TEXT, ScriptError};
-use crate::frame::Frame;
+use crate::frame::{Frame, SlotKind};
 use crate::names::{NameResolver, ResolvedVariable};
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
@@ -57,7 +57,7 @@ impl FunctionCall {
         texts.into_iter().for_each(|text| frame.give_buffer(text));
         let copy = if returns_value { made.clone() } else { Vec::new() };
         match &self.target {
-            ResolvedVariable::User(variable) => frame.store(variable.slot(), &mut made, false),
+            ResolvedVariable::User(variable) => frame.store(variable.slot(), &mut made, SlotKind::Assigned),
             ResolvedVariable::Builtin(id) => env.assign(*id, &made)?,
         }
         frame.give_buffer(made);

@@ -5,7 +5,7 @@ use super::step::{IfId, ProgramAction, ProgramResult, ProgramStep, TaggedStep};
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::escape::escape_controls;
-use crate::frame::Frame;
+use crate::frame::{Frame, SlotKind};
 use crate::names::ResolvedVariable;
 use crate::template::{CaptureForm, Template};
 use crate::trace::{RuleOutcome, Trace};
@@ -131,7 +131,9 @@ impl ProgramRun {
         let result = value.eval_bounded(env, frame, &mut built, self.captures, || set_of(name));
         if result.is_ok() {
             match target {
-                ResolvedVariable::User(variable) => frame.store(variable.slot(), &mut built, false),
+                ResolvedVariable::User(variable) => {
+                    frame.store(variable.slot(), &mut built, SlotKind::Assigned);
+                }
                 ResolvedVariable::Builtin(id) => env.assign(*id, &built)?,
             }
         }

@@ -147,12 +147,12 @@ impl LeakSamples {
         true
     }
 
-    /// Records that a check no longer waits for its time. `is_sent` is false if the check was given up, so that the page can
-    /// be checked later.
-    pub fn end_wait(&self, key: &[u8], is_sent: bool) {
+    /// Records that a check no longer waits for its time. `is_started` is false if the check was given up, so that the
+    /// page can be checked later.
+    pub fn end_wait(&self, key: &[u8], is_started: bool) {
         let mut state = self.state.lock();
         state.waiting = state.waiting.saturating_sub(1);
-        if !is_sent {
+        if !is_started {
             state.checked.remove(&self.hash(key));
         }
     }

@@ -9,6 +9,7 @@ use myriad_policy::{Rendering, VaryRule, without_visitor};
 use myriad_store::Body;
 use myriad_store::page::{ComparisonResult, Page, PageZone};
 
+use super::budget::Reservation;
 use super::cause::find_cause;
 use super::probe::{Prober, rendering_of_head};
 use super::report::{self, Dependence};
@@ -88,8 +89,9 @@ impl PendingComparison {
         let is_get = exchange.request.received.head.method() == Method::Get;
         let Some(body) = body.filter(|_| is_get) else { return };
         self.own.body = contiguous(&body).into_owned();
-        let comparison =
-            Comparison { reference: self.reference, varies: self.varies, own: Some(self.own), valid_ms };
+        let Self { reference, varies, own } = self;
+        // The page is not shared before the comparison, which therefore does not wait for the budget.
+        let comparison = Comparison { reference, varies, own: Some(own), valid_ms, _reservation: None };
         comparison.spawn(running, exchange, cached);
     }
 }
@@ -100,11 +102,17 @@ pub(super) fn start_for_hit(
     exchange: &Exchange,
     cached: CacheContext<'_>,
     page: &Page,
-    reference: Arc<Fields>,
+    (reference, reservation): (Arc<Fields>, Reservation),
 ) {
     let Some(running) = RunningComparison::begin(exchange, cached.cache) else { return };
     let valid_ms = page.meta().lifetime().valid_ms;
-    let comparison = Comparison { reference, varies: varies_of(page), own: None, valid_ms };
+    let comparison = Comparison {
+        reference,
+        varies: varies_of(page),
+        own: None,
+        valid_ms,
+        _reservation: Some(reservation),
+    };
     comparison.spawn(running, exchange, cached);
 }
 
@@ -118,6 +126,8 @@ struct Comparison {
     own: Option<Rendering>,
     /// Validity of the page, in milliseconds.
     valid_ms: u64,
+    /// Time that is reserved until the comparison is complete, if it had to be.
+    _reservation: Option<Reservation>,
 }
 
 impl Comparison {
@@ -130,7 +140,7 @@ impl Comparison {
         }));
     }
 
-    async fn compare(self, prober: &Prober) -> ComparisonResult {
+    async fn compare(mut self, prober: &Prober) -> ComparisonResult {
         let is_hit = self.own.is_none();
         let unaffected = if is_hit { ComparisonResult::UnaffectedHit } else { ComparisonResult::Unaffected };
         let (base, inputs) = prober.without_visitor(Some(&self.reference), &self.varies);
@@ -138,7 +148,7 @@ impl Comparison {
             return unaffected;
         }
         let Ok(stable) = prober.request_twice(&base).await else { return ComparisonResult::Unknown };
-        let own = match self.own {
+        let own = match self.own.take() {
             Some(own) => Some(own),
             None => prober.request(&base, &inputs).await,
         };

@@ -59,8 +59,8 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     let zone = &cached.cache.zone;
     let key = &request.cache.key;
     if let Some(reference) = zone.leak_samples.suspicion(key, now_ms()) {
-        if budget::has_time(rules.budget_ppm, now_ms()) {
-            comparison::start_for_hit(exchange, cached, page, reference);
+        if let Some(reservation) = budget::reserve(rules.budget_ppm, now_ms()) {
+            comparison::start_for_hit(exchange, cached, page, (reference, reservation));
         }
         return;
     }
@@ -69,7 +69,12 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
         _ => SampleCause::Sample(rules.part_ppm),
     };
     let pages = || zone.zone.stats().objects;
-    if zone.leak_samples.begin_check(key, cause, pages, now_ms()) {
+    if !zone.leak_samples.begin_check(key, cause, pages, now_ms()) {
+        return;
+    }
+    if zone.leaks.admits_sample(request.client(), now_ms()) {
         page_check::start(exchange, cached, rules);
+    } else {
+        zone.leak_samples.end_wait(key, false);
     }
 }

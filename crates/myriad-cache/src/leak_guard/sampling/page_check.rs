@@ -14,9 +14,9 @@ use myriad_policy::{
 use myriad_store::KeyRef;
 use myriad_store::page::{Page, PageZone, write_variant};
 
-use super::budget;
+use super::budget::{self, Reservation};
 use super::cause::find_cause;
-use super::probe::Prober;
+use super::probe::{Prober, Unverifiable};
 use super::report::{self, Dependence};
 use super::verifiable_page::{is_verifiable, rendering_of, varies_of};
 use crate::journey_step::CacheContext;
@@ -32,18 +32,18 @@ const BUDGET_PAUSE: Duration = Duration::from_secs(5);
 struct WaitingCheck {
     zone: Arc<PageZone>,
     key: Box<[u8]>,
-    is_sent: bool,
+    is_started: bool,
 }
 
 impl WaitingCheck {
-    fn set_sent(&mut self) {
-        self.is_sent = true;
+    fn set_started(&mut self) {
+        self.is_started = true;
     }
 }
 
 impl Drop for WaitingCheck {
     fn drop(&mut self) {
-        self.zone.leak_samples.end_wait(&self.key, self.is_sent);
+        self.zone.leak_samples.end_wait(&self.key, self.is_started);
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSa
     let waiting = WaitingCheck {
         zone: Arc::clone(&cached.cache.zone),
         key: exchange.request.cache.key.as_slice().into(),
-        is_sent: false,
+        is_started: false,
     };
     let prober = Prober::new(exchange.snapshot(), cached.to_owned());
     tokio::task::spawn_local(Box::pin(async move {
@@ -60,20 +60,26 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSa
         tokio::time::sleep(Duration::from_millis(rules.delay_ms)).await;
         let zone = Arc::clone(&waiting.zone);
         let counts = &zone.leak_samples.counts;
-        let mut attempts = 1;
-        while !budget::has_time(rules.budget_ppm, now_ms()) {
-            if attempts == MAX_ATTEMPTS {
-                counts.over_budget.fetch_add(1, Relaxed);
-                return;
-            }
-            attempts += 1;
-            tokio::time::sleep(BUDGET_PAUSE).await;
-        }
+        let Some(_reservation) = wait_for_budget(rules.budget_ppm).await else {
+            counts.over_budget.fetch_add(1, Relaxed);
+            return;
+        };
         let Some(page) = stored_page(&prober) else { return };
         counts.pages.fetch_add(1, Relaxed);
-        waiting.set_sent();
+        waiting.set_started();
         check(&prober, &page).await;
     }));
+}
+
+/// Waits until there is time for a verification, and reserves it; `None` if there is none for a minute.
+async fn wait_for_budget(ppm: u32) -> Option<Reservation> {
+    for _ in 1..MAX_ATTEMPTS {
+        if let Some(reservation) = budget::reserve(ppm, now_ms()) {
+            return Some(reservation);
+        }
+        tokio::time::sleep(BUDGET_PAUSE).await;
+    }
+    budget::reserve(ppm, now_ms())
 }
 
 /// Returns the stored page of a request, if it is fresh and can be verified.
@@ -95,8 +101,8 @@ async fn check(prober: &Prober, page: &Page) {
     let (base, _) = prober.without_visitor(None, &varies);
     let stable = match prober.request_twice(&base).await {
         Ok(stable) => stable,
-        Err(is_unstable) => {
-            if is_unstable && zone.leak_samples.note_unstable(&request.cache.key) {
+        Err(reason) => {
+            if reason == Unverifiable::Unstable && zone.leak_samples.note_unstable(&request.cache.key) {
                 let page = report::page_name(request);
                 let what = "cannot be verified, because the upstream answers equal requests differently";
                 request.log(LogLevel::Notice, format_args!("leak guard: page \"{page}\" {what}"));

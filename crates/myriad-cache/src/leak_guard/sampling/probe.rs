@@ -12,7 +12,6 @@ use myriad_net::clock::now_ms;
 use myriad_policy::{
     ApplicationState, Rendering, RequestInput, StableRendering, VaryRule, without_browser, without_visitor,
 };
-use myriad_script::Frame;
 use myriad_upstream::{Attempts, OriginRequest, OriginResponse, RequestPayload};
 use tokio::time::timeout;
 
@@ -33,6 +32,15 @@ use myriad_origin::group;
 const MAX_TIME: Duration = Duration::from_mins(1);
 /// Value of `X-Myriad-Probe`.
 const MARK: &[u8] = b"leak-guard";
+
+/// Reason why a page cannot be verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unverifiable {
+    /// The responses to equal requests differ by more than noise.
+    Unstable,
+    /// A request has no usable response.
+    NoResponse,
+}
 
 /// Sender of requests that resemble a request for a page.
 pub(super) struct Prober {
@@ -92,18 +100,16 @@ impl Prober {
     pub(super) fn is_unkeyed(&self, base: &Fields, input: &RequestInput) -> bool {
         let key = |inputs: &[RequestInput]| {
             let mut copy = self.copy(base, inputs);
-            *copy.frame = Frame::default();
             page_key::of(&mut copy, self.cached().cache).ok()
         };
         key(&[]) == key(std::slice::from_ref(input))
     }
 
-    /// Sends two equal requests. Returns the response and its noise; `Err` with `true` if the responses differ by
-    /// more than noise, and with `false` if no response is usable.
-    pub(super) async fn request_twice(&self, base: &Fields) -> Result<StableRendering, bool> {
-        let first = self.request(base, &[]).await.ok_or(false)?;
-        let second = self.request(base, &[]).await.ok_or(false)?;
-        StableRendering::of(&first, second).ok_or(true)
+    /// Sends two equal requests. Returns the response and its noise.
+    pub(super) async fn request_twice(&self, base: &Fields) -> Result<StableRendering, Unverifiable> {
+        let first = self.request(base, &[]).await.ok_or(Unverifiable::NoResponse)?;
+        let second = self.request(base, &[]).await.ok_or(Unverifiable::NoResponse)?;
+        StableRendering::of(&first, second).ok_or(Unverifiable::Unstable)
     }
 
     /// Sends a request with these fields and inputs. Returns `None` if it fails, and for a response that gives no information about
@@ -135,13 +141,16 @@ impl Prober {
         let counts = &cache.zone.leak_samples.counts;
         counts.requests.fetch_add(1, Relaxed);
         counts.origin_ms.fetch_add(took_ms, Relaxed);
-        budget::charge(took_ms);
+        if let Some(rules) = cache.rules.leak_sampling {
+            budget::charge(rules.budget_ppm, took_ms);
+        }
         rendering.filter(|rendering| rendering.status < 500 && rendering.status != 429)
     }
 
     /// Returns a copy of the request with other fields.
     fn copy(&self, base: &Fields, inputs: &[RequestInput]) -> Box<Exchange> {
         let mut copy = self.exchange.snapshot();
+        copy.frame.forget_computed();
         let head = &mut copy.request.received.head;
         head.set_fields(base);
         for input in inputs {

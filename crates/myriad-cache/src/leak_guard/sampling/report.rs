@@ -6,10 +6,8 @@ use myriad_policy::RequestInput;
 use myriad_store::page::LeakedValue;
 
 use super::probe::Prober;
-use crate::leak_guard::findings;
+use crate::leak_guard::findings::{self, shortened};
 use myriad_exchange::exchange::Request;
-
-use crate::leak_guard::findings::shortened;
 
 pub(super) use crate::leak_guard::findings::page_name;
 
@@ -69,9 +67,6 @@ pub(super) fn note_unkeyed(prober: &Prober, input: &RequestInput, difference: &s
     let page = page_name(request);
     let leaks = &prober.cached().cache.zone.leaks;
     leaks.add_sampled(&leaked_input(request, &what, ""), &page, difference, true, now_ms());
-    if !leaks.log_limit.admits(now_ms()) {
-        return;
-    }
     let detail = if difference.is_empty() { String::new() } else { format!(" ({difference})") };
     request.log(
         LogLevel::Warn,

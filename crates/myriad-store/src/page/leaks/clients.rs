@@ -19,6 +19,8 @@ pub(super) enum ClientEffect {
     Verification,
     /// A confirmed leak counts for the quarantine of the page.
     Confirmation,
+    /// A stored page is verified because of a hit.
+    Sample,
 }
 
 impl ClientEffect {
@@ -28,6 +30,7 @@ impl ClientEffect {
             Self::HitForMiss => 16,
             Self::Verification => 32,
             Self::Confirmation => 4,
+            Self::Sample => 128,
         }
     }
 }
@@ -50,7 +53,7 @@ pub(super) struct ClientLimits(Lru<ClientNetwork, EffectCounts>);
 struct EffectCounts {
     /// Time of the first effect that is counted, in milliseconds.
     since_ms: u64,
-    counts: [u16; 3],
+    counts: [u16; 4],
 }
 
 impl Default for ClientLimits {
@@ -65,7 +68,7 @@ impl ClientLimits {
         let known = self.0.get_mut(&client).copied();
         let mut counts = known
             .filter(|known| now < known.since_ms.saturating_add(PERIOD_MS))
-            .unwrap_or(EffectCounts { since_ms: now, counts: [0; 3] });
+            .unwrap_or(EffectCounts { since_ms: now, counts: [0; 4] });
         let count = &mut counts.counts[effect as usize];
         let is_admitted = *count < effect.limit();
         *count += u16::from(is_admitted);

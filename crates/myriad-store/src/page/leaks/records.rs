@@ -148,6 +148,11 @@ impl LeakRecords {
             || state.clients.admit(network_of(leak.client), ClientEffect::HitForMiss, now)
     }
 
+    /// Returns true if a hit of a client may cause the verification of a page: 128 times in an hour.
+    pub fn admits_sample(&self, client: Option<IpAddr>, now: u64) -> bool {
+        self.state.lock().clients.admit(network_of(client), ClientEffect::Sample, now)
+    }
+
     /// Returns true if a request may be sent now to verify a value: at most one in ten seconds for a value in a page,
     /// one per second for a page, ten per second for the zone, and 32 in an hour for a client.
     pub fn begin_verification(&self, leak: &LeakedValue<'_>, now: u64) -> bool {
