@@ -91,7 +91,8 @@ impl PendingComparison {
         self.own.body = contiguous(&body).into_owned();
         let Self { reference, varies, own } = self;
         // The page is not shared before the comparison, which therefore does not wait for the budget.
-        let comparison = Comparison { reference, varies, own: Some(own), valid_ms, _reservation: None };
+        let comparison =
+            VisitorComparison { reference, varies, own: Some(own), valid_ms, _reservation: None };
         comparison.spawn(running, exchange, cached);
     }
 }
@@ -106,7 +107,7 @@ pub(super) fn start_for_hit(
 ) {
     let Some(running) = RunningComparison::begin(exchange, cached.cache) else { return };
     let valid_ms = page.meta().lifetime().valid_ms;
-    let comparison = Comparison {
+    let comparison = VisitorComparison {
         reference,
         varies: varies_of(page),
         own: None,
@@ -117,7 +118,7 @@ pub(super) fn start_for_hit(
 }
 
 /// Comparison of the response to a visitor.
-struct Comparison {
+struct VisitorComparison {
     /// Special fields of the request whose response differed from the stored page.
     reference: Arc<Fields>,
     /// Fields by which the response varies.
@@ -130,7 +131,7 @@ struct Comparison {
     _reservation: Option<Reservation>,
 }
 
-impl Comparison {
+impl VisitorComparison {
     fn spawn(self, running: RunningComparison, exchange: &Exchange, cached: CacheContext<'_>) {
         let prober = Prober::without_address(exchange.snapshot(), cached.to_owned());
         tokio::task::spawn_local(Box::pin(async move {
