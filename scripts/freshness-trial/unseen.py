@@ -48,7 +48,7 @@ def _request_until(site, group, until):
 
 
 def _watch(site, group, changed, mark_of):
-    """Requests pages until each shows its mark, at most three times the bound; pages without visits are first requested at the end of the bound."""
+    """Requests pages until each shows its mark, at most three times the bound; pages without visits are first requested when the bound is over."""
     if not group.is_visited:
         time.sleep(max(0, changed + group.bound() - time.monotonic()))
     missing = dict(group.posts)

@@ -11,7 +11,7 @@ from trial import STORED
 BOUGHT = 'return wc_get_orders(array("limit" => 1, "customer" => get_user_by("login", %r)->ID))[0]->update_status("completed");'
 ON_SALE = ("$product = wc_get_product(%d); $product->set_sale_price('12'); $product->set_date_on_sale_from(time() + %d); $product->set_date_on_sale_to(time() + %d);"
            "$product->save(); return 1;")
-# The steps take longer than these seconds on a slow machine, so that no step but its own contains a begin or an end of the sale.
+# Seconds until a sale starts or stops: SOON in a step that waits for it, LATER in all others, which may take longer than SOON on a slow machine.
 SOON, LATER = 20, 86400
 # In this step, Myriad's plugin compares the pages of known visitors until it sends stored ones.
 LEARNING, LEARNING_VIEWS, VIEWS = "cart of a customer", 12, 3
@@ -81,7 +81,7 @@ class Scenario:
         return self.shop.site.evaluate(ON_SALE % (self.shop.products["lamp"], begins, ends))
 
     def _await_sale(self, begins, ends):
-        """Sets the times of the sale, stores all pages, and waits until the sale begins or ends, before the pages are compared."""
+        """Sets the times of the sale, stores all pages, and waits until the sale has started or stopped, before the pages are compared."""
         changed = time.monotonic() + SOON + 1
         self._sell(begins, ends)
         for page in self.shop.trial.pages.values():

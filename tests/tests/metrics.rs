@@ -421,6 +421,21 @@ fn every_metric_of_the_grafana_file_is_in_a_page() {
     }
 }
 
+#[test]
+fn every_metric_is_documented() {
+    let site = site(1);
+    let text = Client::connect(site.plain.port).fetch(&Request::get("/metrics")).text();
+    let document = std::fs::read_to_string(workspace().join("docs/metrics.md")).expect("the document");
+    let families: Vec<_> =
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE myriad_")?.split(' ').next()).collect();
+    assert!(families.len() > 50, "{families:?}");
+    for family in families {
+        // The document describes the metrics of locations by those of servers.
+        let is_known = family.starts_with("location_") || document.contains(&format!("`{family}`"));
+        assert!(is_known, "docs/metrics.md lacks {family}");
+    }
+}
+
 /// Collects all queries of a dashboard, including those of its variables.
 fn collect<'a>(value: &'a serde_json::Value, queries: &mut Vec<&'a str>) {
     match value {

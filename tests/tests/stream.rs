@@ -12,7 +12,7 @@ use myriad_tests::{Place, Server, Signal, wait_for};
 /// Timeout of data that should arrive immediately.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Starts a peer that echoes its input until the client closes its sending direction, and then sends `end`.
+/// Starts a peer that echoes its input. After the client has closed its sending direction, the peer sends `end`.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();

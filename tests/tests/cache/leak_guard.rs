@@ -13,10 +13,10 @@ use myriad_tests::{
 use super::with;
 
 const RULES: &str = "fastcgi_cache_valid 1h; add_header Why $upstream_cache_reason always; \
-    location = /status { stub_status; } location /api/ { api; }";
+    location = /status { stub_status; } location /api/ { api; } location = /metrics { metrics; }";
 const COOKIE: &str = "name=Margarete; theme=dark";
 
-/// Returns the value of the cookie `name`; `nobody` without one.
+/// Returns the value of the cookie `name`; `nobody` if the request has no such cookie.
 fn name_of(call: &Call) -> String {
     let cookies = call.param("HTTP_COOKIE");
     cookies.split("; ").find_map(|pair| pair.strip_prefix("name=")).unwrap_or("nobody").to_owned()
@@ -46,7 +46,16 @@ fn wait_for_finding(server: &Server, state: &str) {
     wait_for(&state, || server.get("/api/leaks").text().contains(&state));
 }
 
-/// Waits until `count` clients wait for a response, in addition to the request that asks for this number.
+/// Returns a counter of the leak guard in the metrics of the zone.
+fn counter(server: &Server, name: &str) -> u64 {
+    let begin = format!("myriad_cache_leak{name}_total{{zone=\"pages\"}} ");
+    let text = server.get("/metrics").text();
+    let value =
+        text.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_else(|| panic!("no {begin}"));
+    value.parse().expect("a number")
+}
+
+/// Waits until `count` clients wait for a response, without the client that requests `/status`.
 fn wait_for_clients(server: &Server, count: usize) {
     wait_for("clients that wait", || {
         let text = server.get("/status").text();
@@ -65,6 +74,7 @@ fn page_with_the_value_of_a_cookie_is_for_its_client_alone() {
     origin.wait_for(2);
     let other = server.get("/account");
     assert_eq!((other.text().as_str(), other.cache()), ("<body>Hello, nobody!", "MISS"));
+    assert_eq!(["s", "_checks", "_unsearched"].map(|name| counter(&server, name)), [1, 1, 0]);
     server.log_has("it contains the value of the request's cookie \"name\" in the body (byte 13)");
     assert!(!log(&server).contains("Margarete"), "{}", log(&server));
 }
@@ -242,6 +252,7 @@ fn request_with_too_many_values_does_not_fill_the_cache() {
         let answer = server.fetch(&many);
         assert_eq!((answer.cache(), why(&answer)), ("MISS", "unsearched"));
     }
+    assert_eq!(["s", "_checks", "_unsearched"].map(|name| counter(&server, name)), [0, 0, 2]);
     assert_eq!((server.get("/page").cache(), server.get("/page").cache()), ("MISS", "HIT"));
     assert_eq!(server.fetch(&many).cache(), "HIT");
 }

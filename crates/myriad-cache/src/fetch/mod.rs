@@ -4,7 +4,7 @@
 //! begin -> run: waits for a slot among the zone's fetches, sends the request to the origin
 //!           -> store_decision: may the response be stored? -> store: the body, to the zone and the waiters
 //!                \-- confirmed, refused or failed: the waiters and the client are notified
-//! verify: fetches a page once more, without storing the response, to find out whether a leak is a coincidence
+//! verify: fetches a page without the visitor's values, and searches the response for them; it is not stored
 //! ```
 
 mod abort;

@@ -223,8 +223,7 @@ impl PatternSearch {
     }
 }
 
-/// Returns whether no letter or digit continues the text before or after a range. The ends of `text` count as ends of
-/// words.
+/// Returns whether a range of `text` is not part of a longer word: no letter or digit precedes or follows it.
 fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
     let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
     let begins_inside =
@@ -233,7 +232,7 @@ fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
     !begins_inside && !ends_inside
 }
 
-/// Returns whether a text ends with a percent-encoded byte or an escaped character of JSON, such as `%3D`, `\u0026` or `\n`.
+/// Returns whether the last character of a text is percent-encoded or escaped as in JSON: `%3D`, `\u0026` or `\n`.
 /// Its letters and digits are no part of the word that follows.
 fn ends_with_escape(text: &[u8]) -> bool {
     let has_digits = |prefix: &[u8], count: usize| {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `records` | quarantined pages, values that occur in pages by coincidence, verifications |
 //! | `findings` | list of findings, for administrators |
-//! | `clients` | limits for each client, so that no client alone can keep pages out of the cache |
+//! | `clients` | limits for each client, so that a single client cannot prevent pages from being stored |
 
 mod clients;
 mod findings;
