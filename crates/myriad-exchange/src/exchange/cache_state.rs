@@ -29,7 +29,8 @@ pub struct CacheState {
     pub refresh: Option<tokio::task::JoinHandle<()>>,
     /// Index of the zone that a variable selected (`proxy_cache $zone`); `None` for a fixed zone.
     pub chosen: Option<u16>,
-    /// Requested piece of a sliced response; set when `$slice_range` is evaluated in a location with `slice`.
+    /// Requested piece of a sliced response; set when `$slice_range` is evaluated in a location with `slice`, and for a
+    /// subrequest that fetches a further slice.
     pub slice: Cell<Option<Slice>>,
     /// True if the request uses the cache because of a condition of `*_cache_share`, so that `*_cache_bypass` and
     /// `*_no_cache` do not apply.
@@ -106,7 +107,7 @@ pub struct LookupProgress {
     /// Set if the origin must not be contacted.
     pub fetches_nothing: bool,
     /// Stored page that is refreshed without a request of a client. The result of the look-up is only the start of this
-    /// refresh ([`CacheState::refresh`]).
+    /// refresh ([`CacheState::refresh`]). `None` for a request of a client.
     pub refreshed_ahead: Option<Page>,
     /// Set if [`OriginState::head`](super::OriginState::head) belongs to the page that this request has fetched for the
     /// cache.

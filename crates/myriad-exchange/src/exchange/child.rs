@@ -68,7 +68,7 @@ impl Exchange {
         }
     }
 
-    /// Returns a copy of the exchange that shares its relation to subrequests and the results of the client's limits.
+    /// Returns a copy of the exchange, as [`Self::snapshot`] does, that shares the results of the client's limits.
     pub fn body_companion(&mut self) -> Box<Self> {
         self.request.begin_lineage();
         let visit = Rc::clone(self.request.limit_results());
@@ -78,7 +78,8 @@ impl Exchange {
     }
 
     /// Creates an exchange that requests another slice of the same response (`slice`), in the same location, starting
-    /// at its content handler. Slices are requested one after another, so only their nesting is limited.
+    /// at its content handler. Slices are requested one after another, so only their nesting is limited: beyond the
+    /// maximum depth, it fails with [`TooMany`].
     pub fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
         let mut lineage = self.request.begin_lineage().clone();
         if lineage.depth >= MAX_DEPTH {
@@ -125,8 +126,9 @@ impl Exchange {
         Some(anonymous)
     }
 
-    /// Replaces the head of this subrequest by that of the client's request `visitors`, including its method; its body
-    /// too if `with_body` is set and the body has been buffered.
+    /// Replaces the head of this subrequest by that of the client's request `visitors`, including its method, without
+    /// `Expect`, `TE`, `Transfer-Encoding` and `Upgrade`. If `with_body` is set and the client's body has been
+    /// buffered, it is copied, too; otherwise the subrequest has no body.
     pub fn copy_client_request(&mut self, visitors: &Self, with_body: bool) {
         let mut head = visitors.request.received.head.clone();
         for field in [Known::Expect, Known::Te, Known::TransferEncoding, Known::Upgrade] {
@@ -142,7 +144,7 @@ impl Exchange {
     }
 
     /// Creates a subrequest for another URI of the same server: GET, without a body, with the client's header fields
-    /// and a copy of its variables. Fails if subrequests are nested too deeply or too numerous.
+    /// and a copy of its variables. Fails with [`TooMany`] if subrequests are nested too deeply or too numerous.
     pub fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {
         let parent = &mut self.request;
         let lineage = parent.begin_lineage().child()?;

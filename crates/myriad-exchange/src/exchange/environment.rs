@@ -117,7 +117,8 @@ impl Request {
     }
 
     /// Writes a message, followed by nginx's description of the request, to the error log of the location if its level
-    /// permits it; for clients in `debug_connection`, whatever the level.
+    /// permits it; for clients in `debug_connection`, whatever the level. If the request is being explained, messages
+    /// of level `error` and more severe ones are also reported to its sink.
     pub fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= LogLevel::Error) {
             sink.note("log", message.to_string(), String::new(), None);

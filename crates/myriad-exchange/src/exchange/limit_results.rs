@@ -18,16 +18,17 @@ pub struct LimitResults {
     /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), until such a request
     /// takes them over.
     pub origin_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Set if the client's network exceeds `origin_query_limit`, so that this request is queued for the origin behind
+    /// Set if the client's network exceeds `origin_query_limit`, so that this request is queued for the origin after
     /// all others.
     pub beyond_query_limit: Cell<bool>,
-    /// Number of requests to origins in progress, by the request and its subrequests, that occupy slots.
+    /// Number of requests to origins in progress, by the request and its subrequests. While it is not 0, further
+    /// subrequests neither wait in `origin_queue` nor count in `limit_conn` limits with `origin_only`.
     pub active_fetches: Cell<u32>,
 }
 
 impl LimitResults {
-    /// Returns the results for a request that continues independently of the client: without the slots and the number of
-    /// fetches that occupy them, and not marked as beyond `origin_query_limit`.
+    /// Returns the results for a request that continues independently of the client: without slots and requests to
+    /// origins in progress, and not marked as beyond `origin_query_limit`.
     pub(super) fn detached(&self) -> Self {
         let Self { requests, connections, origin_requests, .. } = self;
         Self {

@@ -39,7 +39,8 @@ impl Lineage {
         Self { began_ms, ..Self::default() }
     }
 
-    /// Creates the lineage of a subrequest of this exchange. Fails if the depth or total number exceeds its maximum.
+    /// Creates the lineage of a subrequest of this exchange. The subrequest does not inherit [`Self::errors_empty`] and
+    /// [`Self::own_head`]. Fails if the depth or the total number of subrequests has reached its maximum.
     pub(super) fn child(&self) -> Result<Self, TooMany> {
         if self.depth >= MAX_DEPTH || self.begun.get() >= MAX_SUBREQUESTS {
             return Err(TooMany);

@@ -63,8 +63,8 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution
 }
 
 /// Returns which symbolic links are followed to a file that the configuration names. Below `disable_symlinks from=` the
-/// settings of the location apply, because the owner of a site can replace the file there; elsewhere all links are
-/// followed.
+/// settings of the location apply, because the owner of a site can replace the file there; elsewhere, and if `from=`
+/// cannot be evaluated, all links are followed.
 pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
     let Some(symlinks) = &request.place().files.symlinks else { return PathResolution::Free };
     exchange_buffers::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
@@ -95,7 +95,8 @@ pub fn look_up_rechecking_absence(request: &Request, frame: &mut Frame, path: &[
     look_up(request, frame, path)
 }
 
-/// Returns true if a cached absence of a file must be checked again in this location.
+/// Returns true if a cached absence of a file must be checked again in this location, because no `open_file_cache`
+/// permits using it.
 pub fn rechecks_absence(request: &Request) -> bool {
     request.place().files.validity.settling_ms > 0
 }

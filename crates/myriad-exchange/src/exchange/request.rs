@@ -79,8 +79,8 @@ impl Request {
         }
     }
 
-    /// Returns a copy of the request for a task that outlives the exchange, or for a nested exchange: with head and
-    /// route, but without body and results.
+    /// Returns a copy of the request for a task that outlives the exchange, or for a nested exchange: with head, route
+    /// and cache key, but without body, errors and results.
     pub(super) fn snapshot(&self) -> Self {
         Self {
             site: Rc::clone(&self.site),
@@ -173,8 +173,9 @@ impl Request {
         self.outcome.limit_results.get_or_insert_default()
     }
 
-    /// Counts a request to an origin. Also counts the client's address if that is an untrusted proxy: one that sends
-    /// `X-Forwarded-For`.
+    /// Counts a request to an origin. If the client's request has `X-Forwarded-For`, but no trusted proxy reported an
+    /// address, also counts the address of the connection as that of an untrusted proxy. Subrequests do not count as
+    /// such.
     pub fn count_fetch(&self) {
         self.site.worker.counters.fetches.add(1);
         let has_field = self.received.head.fields().has(Known::XForwardedFor);
@@ -184,7 +185,8 @@ impl Request {
         }
     }
 
-    /// Counts the cache status of a finished request for its zone. `bytes` is the number of sent body bytes.
+    /// Counts the cache status of a finished request for its zone; nothing if the location does not cache. `bytes` is
+    /// the number of sent body bytes.
     pub fn count_cache_status(&self, bytes: u64) {
         let Some(status) = self.cache.report.status else { return };
         if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.report.zone)) {
@@ -205,7 +207,8 @@ impl Request {
 }
 
 impl Exchange {
-    /// Starts an exchange for a request. `head` is replaced by a head for reuse, which may have old contents.
+    /// Starts an exchange for the request with this head. The head is moved out of `head`, which then contains a head
+    /// for reuse, possibly with old contents.
     pub fn begin(
         site: &Rc<Generation>,
         head: &mut RequestHead,
@@ -220,13 +223,14 @@ impl Exchange {
         Box::write(room, Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
-    /// Returns a copy of the exchange for a task that outlives it, such as a shared fetch of its page.
+    /// Returns a copy of the exchange for a task that outlives it, such as a shared fetch of its page: with variables,
+    /// head, route and cache key, but without body, errors and results.
     pub fn snapshot(&self) -> Box<Self> {
         Box::new(Self { frame: self.frame.clone(), request: self.request.snapshot() })
     }
 
-    /// Ends the exchange and returns its buffers to the pool. They are moved out individually, because the whole value
-    /// is 1 KB long.
+    /// Destroys the exchange and returns its buffers, and the head of the origin's response, to their pools. They are
+    /// moved out individually, because the whole value is 1 KB long.
     pub fn recycle(self: Box<Self>) {
         if let Some(head) = self.request.origin.and_then(|origin| origin.head) {
             myriad_upstream::give_head(head);

@@ -3,8 +3,8 @@
 use crate::exchange::Request;
 
 /// Stores the routing result of a request that has just found its page or file, for similar requests of this worker,
-/// unless the result depends on more than the bytes that the routing rules have read, an error occurred, or the
-/// location does not permit it.
+/// unless the result depends on more than the bytes that the routing rules have read (also by its codings or a rate
+/// limit), no such bytes were recorded, an error occurred, or the location does not permit it.
 pub fn store(request: &Request) {
     let strayed = request.shortcut.depends_on_more.get()
         || request.errors.status.is_some()

@@ -22,8 +22,8 @@ static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 /// Set once a `No-Vary-Search` rule has been stored. Before that, look-ups are skipped.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// Stores the `No-Vary-Search` rule of a response that is being stored, for its path; removes the previous rule if
-/// there is none. Does nothing unless `cache_no_vary_search` is on.
+/// Stores the `No-Vary-Search` rule of a response that is being stored, for its path. If `rule` is `None`, because the
+/// response has none, removes the rule stored for the path. Does nothing unless `cache_no_vary_search` is on.
 pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) {
     if !cache.no_vary_search || rule.is_none() && !ANY.load(Ordering::Relaxed) {
         return;

@@ -7,7 +7,7 @@
 //! | `untrusted_proxies` | clients that send `X-Forwarded-For` but are not trusted |
 //!
 //! ```text
-//! finished request -> a sample of hits and quick misses, every other miss
+//! finished request -> a sample of hits and quick misses; all other misses
 //!                  -> rankings of its worker, which the worker and readers lock
 //! observer thread  -> every second while there are readers: a tick -> newest event for all readers
 //!                  -> every ten seconds: a step of the history

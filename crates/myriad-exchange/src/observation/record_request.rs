@@ -10,9 +10,9 @@ use crate::exchange::Request;
 /// Maximum length of a URL in rankings, in bytes. A longer URL is truncated and marked with `…`.
 const LONGEST_URL: usize = 512;
 
-/// Adds a finished request to the rankings of its worker. At high rates, only samples (with weights) are added of
-/// hits, of requests without cache and origin, and of misses that took less than a millisecond with a status below 500;
-/// every other miss is added.
+/// Adds a finished request to the rankings of its worker. At high rates, only samples (with weights) are added of hits,
+/// of requests without cache and origin, and of misses that took less than a millisecond with a status below 500; all
+/// other misses are added.
 pub fn note(request: &Request) {
     // A request that could not be parsed has no URL.
     if request.route.uri.is_empty() {
@@ -47,8 +47,8 @@ pub fn note(request: &Request) {
     tops.lock().note(&seen);
 }
 
-/// Returns the cache status and the reason of a miss; `None` for a hit and for requests that concern neither cache nor
-/// origin.
+/// Returns the cache status and the reason of a miss; the status is empty if the location does not cache. `None` for a
+/// page served from the cache (hit, stale, updating), and for requests that concern neither cache nor origin.
 fn miss(request: &Request) -> Option<(&'static str, &'static str)> {
     let shown = &request.cache.report;
     let status = match shown.status {

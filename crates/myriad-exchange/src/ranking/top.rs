@@ -85,7 +85,7 @@ impl<D: Default> HeaviestKeys<D> {
         self.entries.len()
     }
 
-    /// Returns whether the table is empty.
+    /// Returns true if the table is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -35,7 +35,8 @@ fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]
     answer
 }
 
-/// Returns the value of `Location` for `url`, without control characters.
+/// Returns the value of `Location` for `url`: an absolute URL if `url` is a path and `absolute_redirect` is on,
+/// otherwise `url`; without control characters.
 pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     let mut location = Vec::with_capacity(url.len() + 64);
     if url.starts_with(b"/") && request.place().redirects.absolute {
@@ -92,8 +93,9 @@ pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
     redirect_or_page(exchange, 301, &url)
 }
 
-/// Appends scheme, host and port of this server for an absolute URL, according to `server_name_in_redirect` and
-/// `port_in_redirect`.
+/// Appends scheme, host and port for an absolute URL. The host is that of the request or, with
+/// `server_name_in_redirect`, the first `server_name`. The port is omitted if it is the default of the scheme or
+/// `port_in_redirect` is off; for https reported by a trusted proxy, it is that in `Host`.
 pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let place = request.place();
     let name = &request.server().name;

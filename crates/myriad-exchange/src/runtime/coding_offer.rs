@@ -13,15 +13,15 @@ pub struct CodingOffer {
     pub brotli: Option<OfferRules>,
     /// `zstd`, if on.
     pub zstd: Option<OfferRules>,
-    /// `gzip_vary`: whether compressible responses get `Vary: Accept-Encoding`.
+    /// `gzip_vary`: true if compressible responses get `Vary: Accept-Encoding`.
     pub vary: bool,
-    /// `gzip_http_version 1.0`.
+    /// True with `gzip_http_version 1.0`: responses to HTTP/1.0 requests are compressed, too.
     pub http_1_0: bool,
     /// `gzip_proxied`: responses that may be compressed for requests with `Via`.
     pub proxied: super::GzipProxied,
     /// `gzip_disable`: patterns of `User-Agent` for which nothing is compressed.
     pub disable: Box<[Regex]>,
-    /// `gzip_disable msie6`.
+    /// True with `gzip_disable msie6`: nothing is compressed for Internet Explorer 4 to 6.
     pub disable_msie6: bool,
 }
 
@@ -42,7 +42,7 @@ impl CodingOffer {
         self.gzip.is_none() && self.brotli.is_none() && self.zstd.is_none()
     }
 
-    /// Returns true if a body of this media type may be compressed in any coding.
+    /// Returns true if a body of this media type may be compressed in at least one coding, whatever its length.
     pub fn covers(&self, media_type: &[u8]) -> bool {
         [&self.gzip, &self.brotli, &self.zstd].into_iter().flatten().any(|rules| rules.fit(media_type, None))
     }

@@ -56,7 +56,8 @@ impl ListenerHosts {
         self.hosts_at(|| connection.local())
     }
 
-    /// Returns the servers for the local address that `local` returns, which is called only if necessary.
+    /// Returns the servers for the local address that `local` returns, which is called only if necessary; `None` if
+    /// there are none.
     pub fn hosts_at(&self, local: impl FnOnce() -> Option<SocketAddr>) -> Option<&Hosts> {
         if self.specific.is_empty() {
             return self.bound.as_ref();

@@ -54,7 +54,8 @@ impl NamedPair {
         self.files.load(&certificate, &eval(&self.key)?).map(Some)
     }
 
-    /// Loads all certificates of a server for one handshake. The error is a message for the log.
+    /// Loads all certificates of a server for one handshake. The error is a message for the log; an empty file name is
+    /// an error, too.
     pub fn load_all<E: Environment + ?Sized>(
         pairs: &[Self],
         env: &E,

@@ -16,8 +16,8 @@ use super::{CodingOffer, ErrorPage, FilePlace, HeaderRules, PlaceFeatures, Place
 /// memory ([`Shared::deduplicate`](super::Shared::deduplicate)), so that a location needs memory only for its own
 /// directives. Some configurations have fifty thousand locations.
 pub struct Place {
-    /// True if the response head uses no variables set by rewrite rules, so that requests may use the shortcut to this
-    /// location.
+    /// True if requests may use the shortcut to this location, which skips the rewrite rules: its handler and filters
+    /// permit it, and neither its response nor its logs depend on what the rules set.
     pub shortcut: bool,
     /// Conditions for entering the location.
     pub entry: EntryRules,

@@ -65,7 +65,7 @@ pub struct Runtime {
     pub shortcut: Option<Shortcut>,
     /// Cache zones, by name.
     pub zones: HashMap<String, Arc<PageZone>>,
-    /// Cache zones, indexed by [`super::CachePlace::zone_number`].
+    /// Cache zones, indexed by [`super::CachePlace::zone_number`]; `None` for a zone that is not in [`Self::zones`].
     pub zone_list: Vec<Option<Arc<PageZone>>>,
     /// Disk limits of the cache zones, by name.
     pub disk_limits: HashMap<String, DiskLimits>,

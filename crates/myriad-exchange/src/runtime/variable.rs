@@ -134,7 +134,8 @@ pub struct VariableRef<R: 'static> {
 }
 
 impl<R> VariableRow<R> {
-    /// Creates a variable that cannot be set, and that behaves as in nginx.
+    /// Creates a variable that cannot be set, and that behaves as in nginx. If `name` ends with `_`, the configuration
+    /// may define a variable with this prefix, which takes precedence.
     pub const fn new(
         module: &'static str,
         name: &'static str,

@@ -13,7 +13,8 @@ use crate::exchange::{ContentResponse, Exchange, ResponseSource, SubrequestStart
 /// Future of a subrequest's response.
 pub type SubrequestFuture = Pin<Box<dyn Future<Output = SubrequestResponse>>>;
 
-/// Creates a subrequest of `parent`. If there are too many, returns an error and logs it.
+/// Creates a subrequest of `parent`. If subrequests are too numerous or nested too deeply, returns an error and logs
+/// it.
 pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Exchange>, TooMany> {
     let child = parent.child(uri, args);
     if child.is_err() {
@@ -57,7 +58,8 @@ fn run(child: Box<Exchange>, start: SubrequestStart) -> SubrequestFuture {
     })
 }
 
-/// Records the response of a subrequest, for variables and logs.
+/// Sets the status that an `error_page` has determined, if any, on the response of a subrequest, and records the
+/// response for variables and logs.
 pub(super) fn note(exchange: &mut Exchange, answer: &mut ContentResponse) {
     if let Some(status) = exchange.request.errors.forced_status {
         answer.status = status;

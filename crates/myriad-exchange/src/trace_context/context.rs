@@ -97,8 +97,8 @@ fn is_key(key: &[u8]) -> bool {
     }
 }
 
-/// Returns true if the text is a valid value (section 3.3.1.3.2): printable ASCII without comma and equals sign, not
-/// empty, and not ending with a space.
+/// Returns true if the text is a valid value (section 3.3.1.3.2): 1 to 256 bytes of printable ASCII without comma and
+/// equals sign, not ending with a space.
 fn is_value(value: &[u8]) -> bool {
     let is_part = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b',' | b'=');
     value.len() <= 256 && value.iter().all(is_part) && value.last().is_some_and(|last| *last != b' ')

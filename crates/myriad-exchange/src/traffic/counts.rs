@@ -104,7 +104,7 @@ impl TrafficCounts {
         u32::try_from(counters + 2 * key.len()).unwrap_or(u32::MAX)
     }
 
-    /// Counts a request. Must be called only on the worker's thread.
+    /// Counts a finished request or attempt. Must be called only on the worker's thread.
     pub fn add(&self, sample: &Sample) {
         self.requests.add(1);
         self.in_bytes.add(sample.in_bytes);

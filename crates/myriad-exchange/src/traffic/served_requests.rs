@@ -72,7 +72,8 @@ struct ByCache {
 }
 
 impl ServedCounts {
-    /// Counts a finished request. Must be called only on the worker's thread.
+    /// Counts a finished request; without a response (status 0), only its size, version and class, and that it was
+    /// discarded. Must be called only on the worker's thread.
     pub fn add(&self, served: &Served<'_>) {
         self.received.add(served.received);
         self.versions[served.version as usize][usize::from(served.secure)].add(1);

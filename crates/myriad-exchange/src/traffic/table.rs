@@ -48,9 +48,9 @@ impl Default for TrafficTable {
 }
 
 impl TrafficTable {
-    /// Returns the counts of an encoded key ([`TrafficKey::write`]), creating them if necessary. Returns `None` if the
-    /// limit of `shelf`, the class of the key, does not admit even this key. `bounds` are those of the histograms, in
-    /// milliseconds.
+    /// Returns the counts of an encoded key ([`TrafficKey::write`]). Creates them if there are none, or if a reload has
+    /// changed `bounds`. Returns `None` if the limit of `shelf`, the class of the key, does not admit even this key.
+    /// `bounds` are those of the histograms, in milliseconds.
     pub fn find(&self, key: &[u8], shelf: KeyClass, bounds: &Arc<[u64]>) -> Option<Arc<TrafficCounts>> {
         let mut shelves = self.tables.lock();
         let (kept, weight) = match shelf {
@@ -78,7 +78,8 @@ impl TrafficTable {
         counts.into_iter().flat_map(Lru::values).cloned().collect()
     }
 
-    /// Resets keys: removes their counts or, if `keeps` is set, replaces them by counts of zero.
+    /// Resets keys: removes their counts or, if `keeps` is set, replaces them by counts of zero. Workers then look up
+    /// their counts again.
     pub fn remove(&self, keys: &[TrafficKey], keeps: bool) {
         let mut shelves = self.tables.lock();
         let KeyTables { fixed, bytes, number } = &mut *shelves;

@@ -54,7 +54,8 @@ pub fn head() -> [u8; HEAD_BYTES] {
 }
 
 /// Parses a whole file. Returns the history, and the number of records that were skipped because their checksum is
-/// wrong or their time does not belong to their position.
+/// wrong or their time does not belong to their position. Fails if the head or the length is wrong, or if more than
+/// [`MAX_WRONG`] records are.
 pub fn read(bytes: &[u8]) -> Result<(History, usize), HistoryError> {
     let whole = bytes.len() as u64 == file_bytes();
     match bytes.get(..HEAD_BYTES) {
