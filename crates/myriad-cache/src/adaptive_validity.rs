@@ -40,13 +40,14 @@ pub(crate) struct Fetched {
     pub requested_at: u64,
     /// True if the page shows counters of visits, so that decimal numbers are not compared.
     pub shows_counters: bool,
-    /// Check for which the page was fetched again, if any.
+    /// Check for which the page was fetched again; `None` for an ordinary fetch.
     pub check: Option<NoiseCheck>,
 }
 
-/// Sets the history of a page whose body is complete, and limits its lifetime accordingly. A lifetime of at most the
-/// minimum needs no history, and only one that the response specifies is limited. Returns the check for which the page
-/// must be fetched again, if any.
+/// Sets the history of a page whose body is complete, and limits its lifetime (`*_cache_adaptive`). Does nothing
+/// without the directive, or if the response does not specify the lifetime. A page with a lifetime of at most the
+/// configured minimum is not compared and gets no history. Returns the check for which the page must be fetched again;
+/// `None` if no further fetch is needed.
 pub(crate) fn assess(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -80,7 +81,8 @@ pub(crate) fn assess(
     next
 }
 
-/// Limits the lifetime of a page that the origin confirmed by a 304, and copies the history of the page.
+/// Limits the lifetime of a page that the origin confirmed by a 304, and copies the history of the stored page to
+/// `meta`. Does nothing without `*_cache_adaptive`.
 pub(crate) fn confirm(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -110,7 +112,8 @@ fn has_same_head(stored: &Page, meta: &PageMeta) -> bool {
         && location(stored.lines()) == location(new.lines())
 }
 
-/// Returns whether a purge covered the page, and the last purge of the zone was less than 10 s ago.
+/// Returns whether a purge covered or removed the page, and the last purge of the zone was less than 10 s ago.
+/// `previous` is the stored page that is replaced; `None` if there is none.
 fn was_purged(cache: &CachePlace, previous: Option<&Page>, exchange: &Exchange, now: u64) -> bool {
     let zone = &cache.zone;
     let is_covered = match previous {
@@ -135,7 +138,7 @@ fn rendering<'a>(page: &Page, body: &'a [u8], ignores_numbers: bool) -> StoredRe
 }
 
 /// Returns the history of a page with `body` that replaces `previous` at `now`, and a check if the page must be fetched
-/// again.
+/// again. Reports a change of the content that no purge announced.
 fn compare(
     exchange: &Exchange,
     cache: &CachePlace,

@@ -15,8 +15,8 @@ pub(crate) struct Arrival {
 impl Arrival {
     /// Calls `judge` and returns its decision, with a lifetime converted from the system clock to the process clock.
     ///
-    /// `judge` compares dates in the response with the system clock. Its arguments are the time of arrival on the
-    /// system clock and the difference of the system clock to the process clock, both in milliseconds.
+    /// `judge` compares dates in the response with the system clock. Its arguments, in milliseconds, are the time of
+    /// arrival on the system clock, and by how much the system clock is ahead of the process clock.
     pub(crate) fn judged(self, judge: impl FnOnce(u64, i64) -> Admission) -> Admission {
         let ahead_ms = clock::ahead_ms();
         match judge(self.now.saturating_add_signed(ahead_ms), ahead_ms) {

@@ -21,7 +21,9 @@ use myriad_store::page::{Page, PageMeta};
 /// longer written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Searches the index of the disk tier for a file that may contain the page. Called if memory has no page.
+/// Searches the index of the disk tier for a file that may contain a page that is not in memory. Returns the step that
+/// loads the file, or the step for a missing page if there is no such file or if it was already loaded for this
+/// request.
 pub(crate) fn seek(exchange: &Exchange, cached: CacheContext<'_>) -> JourneyStep {
     let request = &exchange.request;
     let fields = request.received.head.fields();
@@ -34,7 +36,8 @@ pub(crate) fn seek(exchange: &Exchange, cached: CacheContext<'_>) -> JourneyStep
     }
 }
 
-/// Starts to read the page from a file of the disk tier into memory.
+/// Starts to read the page from a file of the disk tier into memory. If that is not possible, the request continues as
+/// if no page were stored.
 pub(crate) fn load(exchange: &mut Exchange, cached: CacheContext<'_>, file: PageFile) -> JourneyStep {
     let request = &mut exchange.request;
     let key = KeyRef::new(&request.cache.key);
@@ -69,7 +72,8 @@ pub(crate) async fn open(
     }
 }
 
-/// Returns whether the file with the page's body must be opened before the page can be served.
+/// Returns whether the file with the page's body must be opened before the page can be served. False for a body in
+/// memory, for a file that is already open, and for HEAD.
 pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
     page.stored_body().is_some()
         && request.cache.lookup.open_body.is_none()

@@ -58,8 +58,8 @@ pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
     }
 }
 
-/// Sends hints from the shared page, if it is in memory, to a client whose request is passed to the origin. The cache
-/// key is only written for this look-up.
+/// Sends a 103 response with hints from the shared page, if that page is in memory, to a client whose request is passed
+/// to the origin. The cache key of the request is written for this look-up and restored afterwards.
 pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: CacheContext<'_>) {
     if !is_wanted(&exchange.request) {
         return;

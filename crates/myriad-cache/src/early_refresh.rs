@@ -14,7 +14,7 @@ use myriad_store::page::Page;
 /// to a failing origin.
 const PAUSE_MS: u64 = 250;
 
-/// Permit of the one refresh of a fresh page in progress on a worker; dropping it allows the next one.
+/// Permit to refresh a fresh page in the background. A worker has one; dropping it permits the next refresh.
 pub(crate) struct RefreshPermit(Rc<Generation>);
 
 impl Drop for RefreshPermit {
@@ -23,7 +23,8 @@ impl Drop for RefreshPermit {
     }
 }
 
-/// Returns whether a fresh page should be refreshed before it expires, and the worker may start that now.
+/// Returns whether a fresh page should be refreshed now, before it expires (`*_cache_background_update`). False while
+/// the worker's permit is taken, and until [`PAUSE_MS`] have passed since the worker's last early refresh started.
 pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bool {
     let request = &exchange.request;
     let now = request.received.at_ms;

@@ -50,7 +50,8 @@ pub(crate) async fn run(
     wait(exchange, cached, reader, stale, patience).await
 }
 
-/// Waits as the request that started the fetch, which first gets a report.
+/// Waits for the page as the request that started the fetch: first for the report of the fetch, then for the page,
+/// unless the report results in another step.
 async fn lead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -94,7 +95,8 @@ async fn lead(
     }
 }
 
-/// Waits for the head of the page, up to `patience` (`None` for no limit), then for the page.
+/// Waits for the head of the page, up to `patience` (`None` for no limit), then briefly for the complete page
+/// ([`whole`]). Returns the step that serves or streams the page, or passes or repeats the request.
 async fn wait(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

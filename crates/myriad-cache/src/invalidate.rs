@@ -92,10 +92,11 @@ pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>
     resolve(host, request.sent_uri(), reference)
 }
 
-/// Resolves a reference in the response to a request for `host`, whose target is `asked` if it has a path.
+/// Resolves a reference in a response to a target on `host`. `asked` is the target of the request, to which relative
+/// references refer; `None` if the request has no path.
 ///
-/// `None` for other hosts and schemes: RFC 9111 section 4.4 excludes them, because a site must not be able to remove
-/// the pages of another site.
+/// Returns `None` for other hosts and schemes: RFC 9111 section 4.4 excludes them, because a site must not be able to
+/// remove the pages of another site.
 fn resolve(host: &[u8], asked: Option<&[u8]>, reference: &[u8]) -> Option<Vec<u8>> {
     let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
     let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {

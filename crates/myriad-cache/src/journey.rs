@@ -42,7 +42,8 @@ pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Phase
     }
 }
 
-/// Sends the request to the origin of a location without a cache.
+/// Sends the request to the origin of a location without a cache. A request that is only explained ends here, and one
+/// that may only use stored pages gets the status [`esi::USELESS_FETCH`].
 fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     if exchange.request.received.sink.is_some() {
         return explain::uncached(exchange);

@@ -39,7 +39,9 @@ pub(crate) fn may_need_other_codings(request: &Request) -> bool {
     other_codings(request.received.head.fields()).is_some()
 }
 
-/// Determines whether this request needs a page for other codings; if so, extends its cache key by the suffix for them.
+/// Notes the content codings of a request that accepts only codings which Myriad does not produce, if the origin can
+/// select one of them. If the shared page varies by coding, also extends the cache key by the suffix for other codings,
+/// unless the limit of variants is reached.
 pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CachePlace) {
     let Some(names) = other_codings(request.received.head.fields()) else { return };
     if !reach_origin(request, origin, cache) {

@@ -22,7 +22,8 @@ use myriad_origin::fetch::{fail_request, fetch, fetch_to_completion};
 use myriad_origin::group;
 use myriad_origin::upload;
 
-/// Sends the request to an origin without a cache, and forwards its response.
+/// Sends the request of a location without a cache to the origin, and forwards the response. `origin_challenge` and
+/// `origin_query_limit` may delay the request, or answer it instead.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     match origin_protection::judge(exchange, OriginFetch::Target) {
         Some(LimitedQuery::Answer(step)) => return step,

@@ -16,7 +16,8 @@ use myriad_origin::rewrite;
 use myriad_store::page::Page;
 
 /// Builds the response from a page, and records the cache status. Returns another step if the page's file must be
-/// opened first, or if the page is a slice that the request does not use.
+/// opened first, if the page is a slice but the request uses no slices, or if an error page of the location replaces
+/// the page.
 pub(crate) fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -7,8 +7,8 @@ use myriad_conf::settings::Settings;
 /// Settings of `cache_keep_assets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AssetSettings {
-    /// Time in milliseconds for which a file (style sheet, script) is retained after the last page that referenced it;
-    /// `None` for `off`.
+    /// Time in milliseconds for which a file (style sheet, script) is retained after the last page that references it
+    /// was stored; `None` for `off`.
     pub keep_ms: Option<u64>,
 }
 

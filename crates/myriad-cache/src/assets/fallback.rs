@@ -12,8 +12,8 @@ use super::{is_asset, key_of, of};
 use crate::journey_step::{CacheContext, JourneyStep};
 use crate::serve;
 
-/// Replaces a 404 or 410 response by the file that `cache_keep_assets` has stored for the request, if there is one.
-/// Other steps are unchanged.
+/// Replaces a 404 or 410 response by the file that `cache_keep_assets` has stored for the request, unless there is none
+/// or its retention time is over. Other steps are unchanged.
 pub(crate) fn replace_missing(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -60,7 +60,7 @@ fn find(exchange: &mut Exchange, cached: CacheContext<'_>, key: &[u8], answer: C
     })
 }
 
-/// Serves a stored file; returns `answer` if its retention time is over.
+/// Serves the stored file in `page`; serves `answer` instead if the retention time of the file is over.
 fn serve(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

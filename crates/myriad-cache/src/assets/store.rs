@@ -28,8 +28,8 @@ struct Asset {
     bytes: Bytes,
 }
 
-/// Starts a task that stores the files referenced by an HTML page. Does nothing for other responses or without
-/// `cache_keep_assets`.
+/// Starts a task that stores the style sheets and scripts on the request's host that an HTML page with status 200
+/// references. Does nothing for other responses or without `cache_keep_assets`.
 pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: PageView<'_>, body: &Body) {
     let request = &exchange.request;
     let Some(keep_for) = of(request) else { return };
@@ -56,8 +56,8 @@ pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: 
     });
 }
 
-/// Stores a file referenced by a page, unless the same version was stored less than a quarter of the retention time
-/// ago.
+/// Stores a file referenced by a page. Does nothing if [`file_of`] rejects the file, or if the same version was stored
+/// less than a quarter of the retention time ago.
 async fn store_asset(
     exchange: &mut Exchange,
     held: &OwnedCacheContext,
@@ -82,8 +82,8 @@ async fn store_asset(
     }
 }
 
-/// Requests a file of this server as a client without cookies would. No origin is contacted: only static files are
-/// stored.
+/// Returns the response to an internal request for a file of this server, with no header field of the client except
+/// `Host`. No origin is contacted, because only static files are stored. `None` if the request cannot be created.
 async fn request_file(exchange: &mut Exchange, path: &[u8]) -> Option<SubrequestResponse> {
     let (uri, args) = subrequest::target(path)?;
     let mut child = subrequest::begin(exchange, &uri, args).ok()?;

@@ -87,7 +87,8 @@ fn leak_guard(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
     Ok(())
 }
 
-/// Parses a percentage above 0% and up to 100%, with up to four decimals, as millionths.
+/// Parses an argument such as `1%` as millionths, rounded to four decimals of a percent. Values that round to 0, or
+/// exceed 100%, are errors.
 fn millionths(args: &Arguments<'_>, index: usize, percent: &[u8]) -> Result<u32, Diagnostic> {
     let number = percent.strip_suffix(b"%").and_then(|number| std::str::from_utf8(number).ok());
     let parsed =
@@ -121,6 +122,7 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
 }
 
 /// Parses the cookie names of a directive. `default` adds the built-in list; a single `off` results in an empty list.
+/// `off` among other arguments, and a `*` that is not at the end of a name, are errors.
 pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, Diagnostic> {
     let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };
     for index in 0..args.len() {

@@ -1,8 +1,8 @@
 //! Pages that known visitors get only after a comparison by the origin (`compared` in `X-Myriad-ESI`).
 //!
-//! The origin reads the visitor while it creates such a page, and the result may or may not affect the page. It therefore
-//! compares the page that it creates for a known visitor with the stored one. If both are equal except for the parts, its
-//! response permits the stored page for all visitors of the same class (such as a role):
+//! The origin reads data of the visitor while it creates such a page, and the result may or may not affect the page. It
+//! therefore compares the page that it creates for a known visitor with the stored one. If both are equal except for
+//! the parts, its response permits the stored page for all visitors of the same class (such as a role):
 //!
 //! ```text
 //! known visitor -> stored page `compared`
@@ -64,8 +64,9 @@ struct Comparison {
 #[derive(Default)]
 struct PendingComparison(RefCell<Option<Comparison>>);
 
-/// Returns whether a known visitor gets a stored page that requires a comparison. Otherwise the request goes to the
-/// origin, and [`check_response`] handles the result.
+/// Returns whether a known visitor gets a stored page that requires a comparison: the class of the visitor is known,
+/// and `version` of the page is permitted for this class. Once in [`SAMPLE_INTERVAL`] requests it returns false
+/// nevertheless. Then the request goes to the origin, and [`check_response`] handles the result.
 pub(super) fn may_get(request: &Request, visitor: &Visitor, version: &str) -> bool {
     let now = request.received.at_ms;
     let class = part_store::get(visitor, std::iter::once(CLASS), now).into_iter().flatten().next();

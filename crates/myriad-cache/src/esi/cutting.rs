@@ -49,7 +49,7 @@ pub(crate) fn data_without_markup(request: &Request, head: &ResponseHead) -> Vec
     PageHoles { why, ..PageHoles::default() }.encode()
 }
 
-/// Cutter that replaces the ESI markup of a page that is arriving by holes.
+/// Removes the ESI markup from a page while the page arrives, and collects the holes (places of includes).
 pub(crate) struct Cutting {
     cutter: Cutter,
     collected: HoleCollector,
@@ -77,7 +77,8 @@ impl Cutting {
         Self { cutter, collected: HoleCollector::default(), declaration: said, why: None }
     }
 
-    /// Returns the data about ESI holes to store with the page while it is still arriving.
+    /// Returns the data about ESI holes to store with the page while it is still arriving; empty for a page that is
+    /// marked for known visitors.
     pub(crate) fn to_come(&self) -> &'static [u8] {
         if self.declaration.for_known_visitors { b"" } else { PageHoles::TO_COME }
     }
@@ -88,7 +89,8 @@ impl Cutting {
         Bytes::from(std::mem::take(&mut self.collected.text))
     }
 
-    /// Returns the rest of the text and the ESI holes of the page. Rejected includes are logged.
+    /// Returns the rest of the text and the ESI holes of the page. Rejected includes are logged; with one, a page for
+    /// known visitors loses its holes and its mark.
     pub(crate) fn finish(mut self, request: &Request) -> (Bytes, PageHoles) {
         let refused = self.cutter.finish(&mut self.collected);
         let HoleCollector { text, mut holes, .. } = self.collected;

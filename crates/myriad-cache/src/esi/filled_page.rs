@@ -1,4 +1,4 @@
-//! Filling of the holes of a page while it is sent.
+//! Filling of the ESI holes (places of includes) of a page while it is sent.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -28,7 +28,8 @@ pub(crate) fn fill_for_all(exchange: &mut Exchange, answer: &mut ContentResponse
     }
 }
 
-/// Converts a response without content coding, from a page with ESI holes, to one that is filled while it is sent.
+/// Replaces the body of a response from a page with ESI holes, without content coding, by a body that is filled while
+/// it is sent. If the requests for parts send the client's cookies, the response becomes private.
 pub(super) fn fill(
     exchange: &mut Exchange,
     answer: &mut ContentResponse,
@@ -59,7 +60,8 @@ pub(super) fn fill(
     answer.body = ResponseBody::Stream(body, None);
 }
 
-/// Marks the response as private to one client by its `Cache-Control`.
+/// Marks the response as private to one client: sets `Cache-Control: private, no-store`, and removes `Expires`,
+/// `Pragma`, `Age` and `No-Vary-Search`.
 pub(super) fn make_private(answer: &mut ContentResponse) {
     answer.without(&[b"cache-control", b"expires", b"pragma", b"age", b"no-vary-search"]);
     answer.age_s = None;
@@ -127,7 +129,7 @@ impl FilledBody {
         Poll::Ready(Ok(true))
     }
 
-    /// Removes up to `most` bytes from `input`.
+    /// Removes up to `most` bytes from `input` and returns them.
     fn take(&mut self, most: u64) -> Bytes {
         let length = usize::try_from(most).unwrap_or(usize::MAX).min(self.input.len());
         self.at += length as u64;

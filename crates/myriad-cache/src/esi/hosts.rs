@@ -17,11 +17,12 @@ const PAUSE_MS: u64 = 60_000;
 /// Maximum number of hosts that are remembered.
 const HOSTS: u64 = 4_096;
 
-/// State of a host, with its expiry in milliseconds: it sends pages with ESI markup, or this was tried recently. Hosts
-/// are keyed by a hash with a random seed.
+/// State of a host, with the time until which it applies, in milliseconds since the epoch.
 #[derive(Clone, Copy)]
 enum HostState {
+    /// The host has sent a page with ESI markup for known visitors.
     Cuts(u64),
+    /// A shared fetch was tried for a known visitor of the host.
     Tried(u64),
 }
 
@@ -36,6 +37,7 @@ impl HostState {
     }
 }
 
+/// States of hosts, by a hash of the host with a random seed.
 static HOST_STATES: LazyLock<(RandomState, Mutex<Lru<u64, HostState>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 

@@ -154,7 +154,8 @@ fn fill_stored(exchange: &Exchange, visitor: &Visitor, cut: &PageHoles, slots: &
     }
 }
 
-/// Returns the ESI parts to request: each once, with all the holes that it fills.
+/// Returns the ESI parts to request for holes that are not filled yet: each part once, with all the holes that it
+/// fills.
 fn wants(cut: &PageHoles, slots: &Holes) -> Vec<WantedPart> {
     let mut wants: Vec<WantedPart> = Vec::new();
     for (index, hole) in cut.holes.iter().enumerate().filter(|(index, _)| slots.is_waiting(*index)) {
@@ -194,7 +195,8 @@ impl PartRequester {
         refusal.is_none()
     }
 
-    /// Requests a single ESI part; if that fails, the target in its `alt` attribute.
+    /// Requests a single ESI part; if that fails, the target in its `alt` attribute. Stores the part and fills its
+    /// holes, or marks them as failed.
     async fn request_single(self: Rc<Self>, want: WantedPart) {
         let mut why = String::new();
         for target in std::iter::once(&want.src).chain(&want.alt) {
@@ -210,8 +212,8 @@ impl PartRequester {
         self.fail(&want, &why);
     }
 
-    /// Requests ESI parts in one combined response. A part that is missing in it is requested by its `alt` target, if
-    /// it has one.
+    /// Requests ESI parts in one combined response. A part that the response lacks, or each part if the request fails,
+    /// is requested by its `alt` target; without one, its holes are marked as failed.
     async fn request_joint(self: Rc<Self>, joint: JointRequest) {
         let JointRequest { prefix, mut list } = joint;
         let came = timeout_at(self.until, self.request_parts(&prefix, &mut list)).await;
@@ -231,7 +233,8 @@ impl PartRequester {
         }
     }
 
-    /// Reads a combined response, fills the holes of the parts in it, and removes these parts from `list`.
+    /// Requests the parts in `list` with one request, fills the holes of each part that the combined response contains,
+    /// and removes the part from `list`.
     async fn request_parts(&self, prefix: &[u8], list: &mut Vec<JointPart>) -> Result<(), String> {
         let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
         let target = [prefix, &names.join(&b","[..])].concat();

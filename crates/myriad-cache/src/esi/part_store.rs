@@ -143,8 +143,8 @@ pub(super) fn get<'a>(
     targets.map(|target| parts.get(visitor, target, now_ms)).collect()
 }
 
-/// Stores an ESI part from the response to a request, unless a change of the visitor's content was recorded since its
-/// start, or the part is larger than a visitor's maximum.
+/// Stores an ESI part from the response to a request, unless a change of the visitor's content was recorded or a purge
+/// covered the part since the request began, or the part is larger than a visitor's maximum.
 pub(super) fn store_part(visitor: &Visitor, request: &InFlight, part: NewPart<'_>, bounds: PrivateCache) {
     let NewPart { target, bytes, until_ms, labels } = part;
     let part = StoredPart { target: target.into(), bytes, until_ms, purges: request.purges.clone(), labels };

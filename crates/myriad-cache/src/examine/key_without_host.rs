@@ -48,10 +48,12 @@ struct KeyHosts<'h> {
 /// Host of a `server` block, for the comparison of cache keys.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ServerHost<'h> {
+    /// Exact host name.
     Named(&'h str),
-    /// One of the hosts that match a wildcard or a regex. Each such server counts as two hosts, because it serves
-    /// several.
+    /// One of the hosts that match a wildcard or a regex of the server with this index. Each such server counts as two
+    /// hosts (0 and 1), because it serves several.
     OneOf(usize, u8),
+    /// Unknown host of the server with this index: its name is empty, `_`, or that of the machine.
     AnyOf(usize),
 }
 
@@ -113,8 +115,9 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     Some(((zone.bytes(), key.as_bytes(), target), span))
 }
 
-/// Returns whether the origin gets the requested host: by default over protocols with an environment, and not over
-/// HTTP.
+/// Returns whether the origin gets the requested host. Over HTTP, a configured `Host` or `X-Forwarded-Host` field must
+/// contain it. Over protocols with an environment (such as FastCGI), the client's fields are forwarded, unless
+/// `HTTP_HOST` is configured as a fixed value.
 fn forwards_host(origin: &OriginSettings) -> bool {
     let by_environment = origin.protocol.has_environment();
     let mut named = origin.request.parameters.iter().filter(|param| match param.name.bytes() {

@@ -8,8 +8,7 @@ use myriad_policy::PersonalCookies;
 use crate::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
 
 /// Adds a warning for caches whose `personal_cookies` omits the built-in list, unless the key contains all cookies or a
-/// session cookie. It is
-/// reported once per file.
+/// session cookie. Adds at most one warning per file.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     let mut reported: Vec<Span> = Vec::new();
     for span in http.levels().into_iter().filter_map(span_of_cache) {

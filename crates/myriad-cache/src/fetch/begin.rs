@@ -27,8 +27,8 @@ use myriad_origin::build_request;
 use myriad_origin::group;
 use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta, conditions};
 
-/// Starts the fetch of a page; this request waits for the result from `reporter`. If the fetch cannot start, all
-/// waiters are released immediately: with an error, or to fetch the page with their own requests.
+/// Starts the fetch of a page, whose result `reporter` sends to this request. If the fetch cannot start, all waiters
+/// are released immediately: with an error, or to fetch the page with their own requests.
 pub(crate) fn start(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -64,8 +64,8 @@ pub(crate) fn start_early(
     begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::Early(spent));
 }
 
-/// Starts the second fetch of a page in the background: to find its noise, or to verify a leak. Nothing is started if too
-/// many fetches are in progress.
+/// Starts a further fetch of a page in the background: to find its noise, or to verify a leak. Nothing is started if
+/// too many fetches of the zone are in progress, or if the page cannot be refreshed now.
 fn start_next(NextFetch { mut exchange, held, cause }: NextFetch) {
     let cached = held.get();
     let zone = &cached.cache.zone;

@@ -75,8 +75,8 @@ pub(super) struct FetchedResponse {
 
 /// Reason for which a page is fetched again at once.
 pub(super) enum NextCause {
-    /// The page that the first fetch stored differs from the page before: to find its noise.
+    /// The stored page differs from the page that it replaced. The next fetch finds its noise.
     NoiseCheck(Page, NoiseCheck),
-    /// The first response contained a value of the visitor: to find out whether this is a coincidence.
+    /// The response contained a value of the visitor. The next fetch finds out whether this is a coincidence.
     Verification(Verification),
 }

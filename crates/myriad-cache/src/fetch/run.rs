@@ -103,6 +103,7 @@ pub(super) struct NextFetch {
 }
 
 /// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client.
+/// Returns the further fetch to start if the page must be fetched again.
 pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
     let FetchJob {
         mut exchange,

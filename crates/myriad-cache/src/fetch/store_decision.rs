@@ -136,7 +136,8 @@ struct GuardedAdmission {
     pass_ms: Option<u64>,
 }
 
-/// Refuses an admitted response if a field contains data of the visitor, or if the page is quarantined.
+/// Refuses an admitted response if a field contains data of the visitor, if the response cannot be searched for such
+/// data, or if the page is quarantined. Any other decision is unchanged.
 fn guarded_admission(
     request: &Request,
     cache: &CachePlace,

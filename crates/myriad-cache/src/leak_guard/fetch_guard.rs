@@ -24,7 +24,7 @@ pub(crate) struct FetchGuard {
 }
 
 impl FetchGuard {
-    /// Returns the guard of a fetch; `None` if it is off. `sent` is the request to the origin.
+    /// Returns the guard of a fetch; `None` if `leak_guard` is off. `sent` is the request to the origin.
     pub(crate) fn of(request: &Request, cache: &CachePlace, sent: &OriginRequest) -> Option<Self> {
         if !cache.rules.leak_guard {
             return None;

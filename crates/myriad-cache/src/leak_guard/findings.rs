@@ -15,7 +15,7 @@ const QUARANTINE_MS: (u64, u64) = (60_000, 3_600_000);
 /// Maximum length in bytes of names and paths in findings.
 const MAX_NAME: usize = 256;
 
-/// Returns the page of a request, as the leak guard knows it.
+/// Returns the key and the URL label by which the leak guard identifies the page of a request.
 pub(crate) fn page_of(request: &Request) -> LeakedPage<'_> {
     let [_, url] = page::address_of(request);
     LeakedPage { key: &request.cache.key, url }
@@ -83,8 +83,9 @@ pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 
     if leaks.may_pass(&found, now) { StoreRefusal::Leak.hit_for_miss_ms() } else { 0 }
 }
 
-/// Records a confirmed leak. After the values of two clients, the page is not stored for the time of its validity, and
-/// its stored entries are removed. `valid_ms` is the validity in milliseconds. Returns true if the page is quarantined.
+/// Records a confirmed leak. After the values of two clients, the page is quarantined: it is not stored for the time of
+/// its validity ([`QUARANTINE_MS`] limits it), and its stored entries are removed. `valid_ms` is the validity in
+/// milliseconds. Returns true if the page is quarantined.
 pub(super) fn confirm(request: &Request, cache: &CachePlace, leak: &LeakedValue<'_>, valid_ms: u64) -> bool {
     let now = myriad_net::clock::now_ms();
     let is_quarantined = cache.zone.leaks.confirm(leak, now, quarantine_end(now, valid_ms));
@@ -94,8 +95,9 @@ pub(super) fn confirm(request: &Request, cache: &CachePlace, leak: &LeakedValue<
     is_quarantined
 }
 
-/// Records a leak that requests of the server itself confirmed. The page is not stored for the time of its validity, and its
-/// stored entries are removed. `valid_ms` is the validity in milliseconds.
+/// Records a leak that requests of the server itself confirmed. The page is quarantined: it is not stored for the time
+/// of its validity ([`QUARANTINE_MS`] limits it), and its stored entries are removed. `valid_ms` is the validity in
+/// milliseconds.
 pub(super) fn confirm_alone(request: &Request, cache: &CachePlace, leak: &LeakedValue<'_>, valid_ms: u64) {
     cache.zone.leaks.confirm_alone(leak, quarantine_end(myriad_net::clock::now_ms(), valid_ms));
     remove_page(request, cache);

@@ -25,7 +25,8 @@ pub(crate) struct ResponseGuard {
 }
 
 impl ResponseGuard {
-    /// Searches the next piece of the body. If it contains a value, the response is withdrawn from all other clients.
+    /// Searches the next piece of the body. If the piece contains a value, or cannot be decoded, the response is
+    /// withdrawn from all clients except the one whose request fetched it.
     pub(crate) async fn examine(
         &mut self,
         exchange: &Exchange,
@@ -64,7 +65,8 @@ impl ResponseGuard {
             || cache.rules.leak_guard && cache.zone.leaks.is_quarantined(&page_of(request), now)
     }
 
-    /// Returns the verification that a leak needs. `status` is that of the response.
+    /// Returns the fetch that verifies the leak found in the body; `None` if no leak was found, or if it is not
+    /// verified ([`Verification::of`]). `status` is the status of the response.
     pub(crate) fn verification(
         self,
         request: &Request,

@@ -7,7 +7,7 @@ use myriad_conf::{Text, feature_settings};
 pub struct SharedFetchSettings {
     /// True if a shared fetch only sends listed header fields; false by default, as in nginx: all fields are sent.
     pub on: bool,
-    /// Names of header fields that are added to the built-in list.
+    /// Names of header fields that a shared fetch sends in addition to the built-in list.
     pub fields: Vec<Text>,
     /// Client input that cache keys contain.
     pub keyed: Vec<KeyedInput>,

@@ -57,7 +57,7 @@ fn change(ppm: u32, ms: f64) {
     }
 }
 
-/// Returns the budget with this part, which has all of its saved time if it is new.
+/// Returns the budget with this part. A new budget begins with [`MAX_SAVED_MS`].
 fn budget_of(budgets: &mut Vec<Budget>, ppm: u32, now_ms: u64) -> &mut Budget {
     let index = budgets.iter().position(|budget| budget.ppm == ppm).unwrap_or_else(|| {
         budgets.push(Budget { ppm, saved_ms: MAX_SAVED_MS, at_ms: now_ms });

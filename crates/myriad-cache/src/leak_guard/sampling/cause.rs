@@ -7,14 +7,14 @@ use super::probe::Prober;
 
 /// Input that changes a page.
 pub(super) struct Cause {
-    /// Input.
+    /// Cookie, header field, or address of the client.
     pub input: RequestInput,
     /// Response to a request with this input.
     pub rendering: Rendering,
 }
 
-/// Finds the input that makes the response to a request with `base` and `inputs` differ from `stable`, the response to a
-/// request with `base`. Returns `None` if no single input does so each time.
+/// Finds the input that makes the response to a request with `base` and `inputs` differ from `stable`, the response to
+/// a request with `base`. Returns `None` if no single input does so each time, or if a request fails.
 pub(super) async fn find_cause(
     prober: &Prober,
     stable: &StableRendering,

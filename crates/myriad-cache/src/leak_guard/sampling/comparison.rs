@@ -127,7 +127,7 @@ struct VisitorComparison {
     own: Option<Rendering>,
     /// Validity of the page, in milliseconds.
     valid_ms: u64,
-    /// Time that is reserved until the comparison is complete, if it had to be.
+    /// Part of the budget that is reserved until the comparison is complete; `None` if the comparison needs no budget.
     _reservation: Option<Reservation>,
 }
 

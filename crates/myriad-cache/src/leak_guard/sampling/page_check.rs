@@ -25,10 +25,11 @@ use myriad_exchange::exchange::Exchange;
 
 /// Maximum number of attempts to start a check within the budget.
 const MAX_ATTEMPTS: u32 = 12;
-/// Time between two such attempts.
+/// Time between two attempts to start a check within the budget.
 const BUDGET_PAUSE: Duration = Duration::from_secs(5);
 
-/// Check that waits for its time. Dropping it releases its place among the waiting checks.
+/// Check of a page that waits for its delay and for the budget. Dropping it releases its place among the waiting
+/// checks.
 struct WaitingCheck {
     zone: Arc<PageZone>,
     key: Box<[u8]>,

@@ -112,8 +112,8 @@ impl Prober {
         StableRendering::of(&first, second).ok_or(Unverifiable::Unstable)
     }
 
-    /// Sends a request with these fields and inputs. Returns `None` if it fails, and for a response that gives no information about
-    /// the page: an error of the server, or too many requests.
+    /// Sends a request with these fields and inputs. Returns `None` if too many fetches of the zone are in progress, if
+    /// the request fails, and for a response that gives no information about the page: status 429, or 500 and above.
     pub(super) async fn request(&self, base: &Fields, inputs: &[RequestInput]) -> Option<Rendering> {
         let CacheContext { origin, cache } = self.cached();
         let _permit = cache.zone.fetches.try_begin()?;

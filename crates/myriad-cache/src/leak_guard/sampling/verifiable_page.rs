@@ -12,7 +12,9 @@ use myriad_exchange::exchange::Request;
 /// Maximum length in bytes of a page that is verified.
 pub(super) const MAX_BODY: u64 = 1 << 20;
 
-/// Returns whether requests like this one can verify a page: it is text in memory, and the request is an ordinary GET.
+/// Returns whether requests like this one can verify a page: the page is text in memory of at most [`MAX_BODY`] bytes,
+/// without content coding, with a status below 500 other than 206; and the request is a GET of a client that uses no
+/// special rule (slices, `*_cache_share`, the key for other codings).
 pub(super) fn is_verifiable(request: &Request, page: &Page) -> bool {
     let meta = page.meta();
     request.received.head.method() == Method::Get
