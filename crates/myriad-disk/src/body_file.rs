@@ -21,8 +21,9 @@ pub(crate) struct BodyFile {
 }
 
 impl BodyFile {
-    /// Opens the file and reads the checksums of the body's pieces. Returns `Missing` if the file contains another body
-    /// by now, and `Invalid` if header or checksums are damaged.
+    /// Opens the file and reads the checksums of the body's pieces. Fails with `Missing` if the file is gone or
+    /// contains another body by now, with `Invalid` if header or checksums are damaged, and with `Failed` on a system
+    /// error.
     pub(crate) fn open(&self, files: &FolderLayout) -> Result<(File, Box<[u64]>), ReadFailure> {
         let file = read::open(files, self.name)?;
         let (header, _) = read::header(files, &file)?;
@@ -35,7 +36,8 @@ impl BodyFile {
         Ok((file, read_pieces(&header, &bytes)?))
     }
 
-    /// Reads piece number `index` and verifies it with its checksum in `sums`.
+    /// Reads piece number `index` of the body (from 0, [`PIECE`] bytes each; the last may be shorter). Fails with
+    /// `Invalid` if the piece does not match its checksum in `sums`.
     pub(crate) fn piece(
         &self,
         files: &FolderLayout,
@@ -69,8 +71,9 @@ impl DamagedBody {
         self.body.key_hash
     }
 
-    /// Reads the damaged part again and returns true if it is still damaged: the file may have been replaced meanwhile,
-    /// or changed during the first read. The caller must hold the lock for the file's cache key.
+    /// Reads the damaged piece again (only header and checksums if `piece` is `None`), and returns true if it is still
+    /// damaged. Returns false if it is intact now, or the file is missing, replaced or unreadable. The caller must hold
+    /// the lock for the file's cache key.
     pub(crate) fn persists(&self, files: &FolderLayout) -> bool {
         let read = self.body.open(files).and_then(|(file, sums)| {
             self.piece.map(|index| self.body.piece(files, &file, &sums, index)).transpose()

@@ -5,12 +5,13 @@
 /// comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockReference {
-    /// Identifier of the machine's current boot. Two clocks with the same `boot` are compared by `boot_at_ms`, others
-    /// by `epoch_at_ms`.
+    /// Identifier of the boot of the machine during which the clock runs. Two clocks with the same `boot` are compared
+    /// by `boot_at_ms`, others by `epoch_at_ms`.
     pub boot: u64,
     /// Reading of this clock when the machine booted, in milliseconds.
     pub boot_at_ms: i64,
-    /// Reading of this clock at the Unix epoch, in milliseconds, according to the system clock now.
+    /// Reading of this clock at the Unix epoch, in milliseconds, according to the system clock when this value was
+    /// created.
     pub epoch_at_ms: i64,
 }
 

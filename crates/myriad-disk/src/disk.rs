@@ -117,7 +117,7 @@ impl DiskStore {
     }
 
     /// Returns a writer for a body of at least `len` bytes that is too long for memory. Returns `None` if writing is
-    /// not possible now, or if the body exceeds half of the zone's `max_size`.
+    /// not possible now, or if `len` exceeds half of the zone's `max_size`.
     pub fn begin_spill(&self, len: u64) -> Option<SpillWriter> {
         let file_store = &self.file_store;
         let fits =
@@ -125,8 +125,9 @@ impl DiskStore {
         fits.then(|| SpillWriter::new(file_store))
     }
 
-    /// Logs a purge that already applies to reads, and removes or marks the files that it covers. The future completes
-    /// once the purge would survive a crash.
+    /// Queues a purge that already applies to reads for the purge log. The future completes once the purge would
+    /// survive a crash and, for a purge of keys and labels (`exact`), its files are marked as removed or stale. Files
+    /// covered by a rule are found later, in the background.
     pub fn purge(&self, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> PurgeFuture {
         self.purges.purge(record, exact)
     }
@@ -143,12 +144,12 @@ impl DiskStore {
         self.purges.forgotten_through()
     }
 
-    /// Shuts the tier down: waits up to twice `patience` for queued jobs, writes the snapshot of the file index for the
-    /// next start, and releases the writer lease. Nothing is written after this, and nothing after the wait if another
-    /// process has taken the lease.
+    /// Shuts the tier down: waits up to twice `patience` for queued jobs, deletes files marked as removed (at most
+    /// [`MAX_REMOVED_AT_SHUTDOWN`]), writes the snapshot of the file index for the next start, and releases the writer
+    /// lease. If another process has taken the lease, only waits. Nothing is written after the return.
     ///
-    /// The key of a page that could not be written in time is logged as purged, so that its outdated file is not served
-    /// after the restart.
+    /// The keys of pages that could not be written, and of files that could not be deleted in time, are logged as
+    /// purged, so that outdated files are not served after the restart.
     pub fn close(&self, patience: Duration) {
         let file_store = &self.file_store;
         file_store.pool.wait_until_idle(patience);

@@ -1,4 +1,4 @@
-//! Injection of disk failures in tests. Without the feature `testing`, none can be injected.
+//! Injection of disk failures, only in tests and with the feature `testing`.
 
 use std::io;
 use std::path::Path;

@@ -133,8 +133,9 @@ impl FileIndex {
         files.any(|filed| filed.variant == variant && filed.is_trusted && is_meant(filed.generation))
     }
 
-    /// Returns true if a trusted file contains a page later than `generation` that replaces the given page: the same
-    /// variant or, if the key's selector differs from that in `selection` (selector, variant), any page of the key.
+    /// Returns true if a trusted file is from a later fetch than `generation` and replaces the given page: the file of
+    /// the same variant if the key's marker has the selector in `selection` (selector, variant), otherwise any file of
+    /// the key.
     pub(crate) fn is_superseded(
         &self,
         main: FileName,

@@ -131,8 +131,8 @@ impl FileStore {
         }
     }
 
-    /// Applies the combined verdict of the purges up to `number` to a file: marks it as stale or as removed, unless the
-    /// file was replaced since.
+    /// Applies the combined verdict of the purges up to `number` to a file: records it as stale or marks it as removed,
+    /// unless the file was replaced since. The file itself is changed or deleted later.
     pub(crate) fn apply_verdict(&self, filed: &IndexedFile, verdict: PurgeVerdict, number: u64) {
         let is_same = |now: Option<IndexedFile>| now.is_some_and(|now| now.generation == filed.generation);
         let mut file_index = self.file_index.lock();
@@ -245,7 +245,7 @@ impl FileStore {
     }
 
     /// Deletes files to free space: some that are already marked as removed if there are any, otherwise the next file
-    /// to evict. Returns false if nothing was deleted.
+    /// to evict, whose key's pages are also dropped from memory. Returns false if nothing was deleted.
     fn evict_one(&self) -> bool {
         if !self.lease.is_held() {
             // The file could not be removed, and memory would lose a page.

@@ -35,8 +35,9 @@ impl FolderHandle {
         }
     }
 
-    /// Opens the folder that the path refers to now. If that folder has already been removed, the former descriptor
-    /// remains in use, so that [`Self::is_removed`] returns true.
+    /// Opens the folder that the path refers to now, and stores its descriptor with `epoch`, the first sequence number
+    /// of this start. If the folder cannot be opened, the former descriptor remains in use, so that
+    /// [`Self::is_removed`] still detects a removal.
     pub(crate) fn take(&self, epoch: u64) -> io::Result<()> {
         self.hold(self.open()?, epoch);
         Ok(())
@@ -55,6 +56,7 @@ impl FolderHandle {
     /// Returns true if the folder was removed, or replaced by another folder of the same file system.
     ///
     /// False for a folder that was only moved, or whose file system is temporarily unmounted: its files may reappear.
+    /// Also false before the folder has been opened.
     pub(crate) fn is_removed(&self) -> bool {
         let held = self.open_folder.lock();
         let Some((file, _)) = &*held else { return false };

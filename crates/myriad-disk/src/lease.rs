@@ -121,14 +121,16 @@ impl WriterLease {
         is_it
     }
 
-    /// Returns true if the lock file was not missing in the last maintenance round. The folder may be about to be
-    /// removed, and a new file in it would make this fail, so one round is waited.
+    /// Records that the lock file is missing. Returns true if it was not missing in the last maintenance round: no new
+    /// lock file is created in this round then, because the folder may be in the process of being removed, and a new
+    /// file in it would make the removal fail.
     fn is_news(&self) -> bool {
         !std::mem::replace(&mut self.waiting.lock().missed, true)
     }
 
-    /// Takes the writer lease if it is free, and releases it if a newer process has started. Returns true if this
-    /// process may write now. `own` is the first sequence number of its start.
+    /// Takes the writer lease if it is free, and releases it if a newer process has started. A free lease is left to a
+    /// newer process for up to [`TAKEOVER_TIMEOUT`]. Returns true if this process may write now, which is never the
+    /// case while the folder has another hash seed. `own` is the first sequence number of the start of this process.
     pub(crate) fn acquire_or_renew(&self, files: &FolderLayout, health: &FolderHealth, own: u64) -> bool {
         if self.is_foreign.load(SeqCst) && !self.has_own_seed(files) {
             return false;
@@ -199,7 +201,7 @@ impl WriterLease {
         Err(kind.into())
     }
 
-    /// Returns true if the folder has the hash seed of this run.
+    /// Returns true if the folder has the hash seed of this run; this process may then take the lease again.
     pub(crate) fn has_own_seed(&self, files: &FolderLayout) -> bool {
         let is_own = hash_seed::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
         if is_own {

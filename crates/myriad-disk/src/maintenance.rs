@@ -35,8 +35,9 @@ const REMOVALS_PER_STEP: u64 = 1000;
 /// Progress of the maintenance tasks that take several rounds.
 #[derive(Debug, Default)]
 struct Rounds {
-    /// Slot of the file index at which the search for inactive pages continues, and the time of its next step.
+    /// Slot of the file index at which the search for inactive pages continues.
     sweep: u32,
+    /// Time of the next step of the search for inactive pages.
     sweep_at: Option<Instant>,
     /// Slot of the file index at which the check whether all files exist continues; `None` if no such check is in
     /// progress.
@@ -56,9 +57,9 @@ pub(crate) struct FolderMaintenance {
     rounds: Mutex<Rounds>,
 }
 
-/// Returns the number of slots of the file index per step of the search for inactive pages, so that the search passes
-/// all slots eight times per `inactive_ms`. More passes would cost a zone of a million files 5% of a core without
-/// benefit.
+/// Returns the number of slots of the file index per step of the search for inactive pages (64 to 50,000), so that the
+/// search passes all slots eight times per `inactive_ms`. More passes would cost a zone of a million files 5% of a core
+/// without benefit.
 fn sweep_step_len(slots: u32, inactive_ms: u64, pause: Duration) -> u32 {
     let stretches = inactive_ms / 8 / (pause.as_millis() as u64).max(1);
     (u64::from(slots) / stretches.max(1)).clamp(64, 50_000) as u32
@@ -185,7 +186,8 @@ impl FolderMaintenance {
         self.notice_removals(&mut self.rounds.lock());
     }
 
-    /// Removes files of pages without a request within `inactive`. Returns the time until the next step of this search.
+    /// Does the next step of the search for inactive pages, if it is due: deletes files of keys without a request
+    /// within `inactive`, and drops their pages from memory. Returns the time until the following step.
     fn sweep_inactive(&self, rounds: &mut Rounds) -> Duration {
         let pace = self.file_store.limits.read().manager;
         let sleep = Duration::from_millis(pace.sleep_ms);
@@ -236,7 +238,7 @@ impl FolderMaintenance {
     }
 
     /// Writes a snapshot of the file index at shutdown, after the current round. `settled` is true if all pending pages
-    /// have been written.
+    /// have been written; otherwise the next start does not trust the snapshot.
     pub(crate) fn write_last_snapshot(&self, settled: bool) {
         drop(self.rounds.lock());
         let epoch = self.epoch().filter(|_| settled);

@@ -69,9 +69,9 @@ pub trait MemoryPurges: Send + Sync {
     fn is_counting(&self) -> bool;
     /// Returns true if memory has a newer page than a file, of the same key and variant.
     fn holds_newer(&self, filed: &IndexedFile) -> bool;
-    /// Returns the number of the newest purge by rule, or 0.
+    /// Returns the number of the newest purge by rule or of everything, or 0.
     fn newest_rule(&self) -> u64;
-    /// Returns the number of the newest purge by rule below `number`, or 0.
+    /// Returns the number of the newest purge by rule or of everything with a number below `number`, or 0.
     fn newest_rule_before(&self, number: u64) -> u64;
     /// Returns the highest number up to which purges by rule have been checked against all pages in memory.
     fn checked_in_memory(&self) -> u64;

@@ -121,7 +121,7 @@ pub struct DiskOptions {
     pub limits: DiskLimits,
     /// Clock for the times of pages, and for background work.
     pub clock: Clock,
-    /// Returns the reference points of `clock`, which are stored in files together with times.
+    /// Function that returns the reference points of `clock`, which are stored in files together with times.
     pub reference: ClockReferenceFn,
     /// Function that receives events of the disk tier for the log.
     pub report: DiskEventHandler,

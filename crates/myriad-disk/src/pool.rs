@@ -111,7 +111,8 @@ impl DiskPool {
         Self { _ending: Arc::new(PoolShutdownGuard(Arc::clone(&shared))), shared }
     }
 
-    /// Runs the next queued job on this thread. Returns false if all queues are empty.
+    /// Runs the next queued job on this thread: an urgent job if there is one, otherwise a write if `writes_first` is
+    /// set, else a read if one is queued. Returns false if all queues are empty.
     pub fn run_one(&self, writes_first: bool) -> bool {
         let Some(job) = self.shared.queues.lock().next(writes_first) else { return false };
         job();
@@ -138,8 +139,9 @@ impl DiskPool {
         self.shared.queues.lock().write_bytes
     }
 
-    /// Limits the bytes of queued pages to `bytes`, at most 64 MB. Pages beyond the limit are written later, if they
-    /// are still in memory then.
+    /// Limits the bytes of pages that are queued to be written to `bytes`, at most 64 MB. A page for which no other
+    /// page is queued needs only to fit into 64 MB. Pages beyond the limit are written later, if they are still in
+    /// memory then.
     pub fn limit_write_bytes(&self, bytes: usize) {
         self.shared.queues.lock().write_bytes_reduction = WRITE_BYTES.saturating_sub(bytes);
     }
@@ -151,7 +153,8 @@ impl DiskPool {
         self.shared.work.notify_all();
     }
 
-    /// Waits up to `patience` until no job is queued or running. Returns false if the time was not sufficient.
+    /// Waits up to `patience` until no job is queued or running. Returns false if the time was not sufficient. In a
+    /// pool without threads, runs all queued jobs instead and returns true.
     pub fn wait_until_idle(&self, patience: Duration) -> bool {
         if !self.shared.threaded {
             while self.run_one(true) {}

@@ -53,9 +53,9 @@ pub(crate) struct PurgeLog {
     pub(crate) book: PurgeSet,
     /// First sequence number of this start; 0 until it is known.
     pub(crate) epoch: u64,
-    /// Purges of another process that [`Self::take_news`] has not returned yet (`news`), and those returned but not
-    /// passed to [`Self::adopt`] yet (`adopted`).
+    /// Purges of another process that [`Self::take_news`] has not returned yet.
     news: PurgeSet,
+    /// Purges of another process that [`Self::take_news`] has returned, and [`Self::adopt`] has not confirmed yet.
     adopted: PurgeSet,
     /// Keys and labels purged by another process, with the numbers in the log, as long as the log contains them. They
     /// distinguish new purges from known ones after a rewrite.
@@ -74,8 +74,8 @@ pub(crate) fn lock(root: &Path) -> io::Result<LogLock> {
 }
 
 impl PurgeLog {
-    /// Reads the log of former runs; an empty log if there is none. Stores a copy of a damaged log. The caller must
-    /// hold [`lock`].
+    /// Reads the log of former runs; an empty log if there is none. Stores a copy of a damaged log, and rewrites it at
+    /// once if no completed purge may have been lost. The caller must hold [`lock`].
     pub(crate) fn open(root: &Path) -> io::Result<(Self, LogDefects)> {
         let mut found = LogDefects::default();
         let mut log = Self {
@@ -109,7 +109,7 @@ impl PurgeLog {
     }
 
     /// Adds purges to the log; they are durable on success. After a failure they remain in `book`, and are written with
-    /// the next attempt.
+    /// the next attempt. If a newer process has started, the purges get the last number of its start.
     pub(crate) fn append(&mut self, records: &[PurgeRecord]) -> io::Result<()> {
         // Starting processes take the lock as well, so the number of the newest start cannot change meanwhile.
         let locked = lock(&self.root);
@@ -150,7 +150,8 @@ impl PurgeLog {
         sequence::read(&sequence::path(&self.root)).filter(|first| self.epoch > 0 && *first > self.epoch)
     }
 
-    /// Returns true if another process has added records, or has rewritten or removed the log.
+    /// Returns true if another process has added records, or has rewritten or removed the log. If this process has no
+    /// open log, returns true if a log exists.
     fn has_news(&self) -> bool {
         let Some(file) = &self.file else { return path(&self.root).exists() };
         // A record begins with its length, which is never zero.
@@ -160,7 +161,7 @@ impl PurgeLog {
             || has_room && (file.read_exact_at(&mut next, self.at).is_err() || next != [0; 4])
     }
 
-    /// Reads the log and returns the purges that another process has added, until [`Self::adopt`] confirms them.
+    /// Reads the log and returns all purges that another process has added and [`Self::adopt`] has not confirmed yet.
     pub(crate) fn take_news(&mut self) -> io::Result<PurgeSet> {
         // Checked without the lock first, because this is called many times a second.
         if self.has_news() {
@@ -272,7 +273,7 @@ impl PurgeLog {
     }
 }
 
-/// Returns the contents of the log file at `path`; `None` if it does not exist.
+/// Returns the contents of the log file at `path`, at most [`MAX_LEN`] bytes; `None` if it does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -97,7 +97,7 @@ impl Purges {
         self.checked_through.load(SeqCst)
     }
 
-    /// Returns the number up to which purges have been removed from the log, because no file remains that they could
+    /// Returns the number up to which this process no longer needs purges, because no file remains that they could
     /// cover.
     pub(crate) fn forgotten_through(&self) -> u64 {
         self.forgotten_through.load(SeqCst)
@@ -115,8 +115,8 @@ impl Purges {
         self.log.try_lock().is_some()
     }
 
-    /// Reads the log of former runs; its purges must be active before the first file is read. Also returns true if
-    /// completed purges may have been lost.
+    /// Reads the log of former runs, and reports damage; its purges must be active before the first file is read. Also
+    /// returns true if completed purges may have been lost.
     pub(crate) fn open(&self) -> io::Result<(PurgeLog, bool)> {
         let (log, found) = PurgeLog::open(&self.file_store.files.root)?;
         if found.is_damaged {
@@ -128,7 +128,8 @@ impl Purges {
         Ok((log, found.is_lost))
     }
 
-    /// Activates the purges of the log, and logs those that were made by this run before.
+    /// Activates the purges of the log (a purge of everything if `is_lost`), and logs those that were made by this run
+    /// before.
     pub(crate) fn begin(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
         let Some(memory) = self.file_store.memory.upgrade() else { return Ok(()) };
         let early = memory.begin_purges(&log.book, is_lost);
@@ -305,7 +306,7 @@ impl Purges {
         softened || asked
     }
 
-    /// Rewrites the log if it lacks purges that could not be logged before.
+    /// Rewrites the log if it lacks purges that could not be logged before, unless writing is paused after a failure.
     fn write_pending(&self) {
         let mut log = self.log.lock();
         let pending_log = log.as_mut().filter(|log| log.has_unwritten());

@@ -224,7 +224,9 @@ impl Recovery {
         progress.files.extend(files.into_iter().map(|(_, path)| path));
     }
 
-    /// Adds a file with a valid name to the file index, or quarantines it if it is invalid.
+    /// Adds a page or marker file to the file index and applies the active purges of keys and labels to it, or
+    /// quarantines it if it is invalid. Ignores a file in a folder that does not match its name. Removes a file whose
+    /// fetch has the number `void` or a higher one, or began before the zone was cleared.
     fn examine_file(&self, path: &Path, void: Option<u64>) {
         let name = path.file_name().and_then(|name| FileName::parse(name.as_bytes()));
         // A file in the wrong folder cannot be found by its key, and is ignored.

@@ -38,7 +38,8 @@ pub(crate) fn path(root: &Path) -> PathBuf {
 /// Contents of a snapshot of the file index, from which the next start restores the eviction order.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// First sequence number of the run that wrote the snapshot at shutdown, after all pending pages; otherwise 0.
+    /// First sequence number of the run that wrote the snapshot, if it did so at shutdown after all pending pages had
+    /// been written; otherwise 0.
     pub(crate) last_of: u64,
     /// Files, next to evict first, with their positions in the eviction queue.
     pub(crate) files: Vec<(IndexedFile, EvictionPosition)>,

@@ -68,7 +68,7 @@ impl SpillWriter {
     }
 
     /// Marks the body as complete. `end` is called once all bytes are written, with the file under its temporary name,
-    /// or with `None` if the file was given up.
+    /// or with `None` if writing was given up or the body is empty.
     pub fn finish(self, end: impl FnOnce(Option<StagedFile>) + Send + 'static) {
         let mut state = self.0.state.lock();
         state.end = Some(Box::new(end));

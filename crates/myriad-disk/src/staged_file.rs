@@ -93,8 +93,8 @@ impl StagedFile {
         }
     }
 
-    /// Reserves more disk space if the file has less than `len` bytes reserved. Fails if `len` is above the maximum for
-    /// a page.
+    /// Reserves more disk space if the file has less than `len` bytes reserved. Fails with `NoSpace` if `len` is above
+    /// the maximum for a page, or the space cannot be freed.
     fn reserve(&mut self, len: u64) -> Result<(), WriteFailure> {
         let blocks = blocks_of(len);
         if len > self.file_store.max_page_bytes() {
@@ -127,7 +127,8 @@ impl StagedFile {
         Ok(())
     }
 
-    /// Appends a body that is in another file. Must be called on a disk thread, because it blocks.
+    /// Appends a body that is in another file. Fails if that body cannot be read. Must be called on a disk thread,
+    /// because it blocks.
     pub fn append_stored(&mut self, stored: &StoredBody) -> Result<(), WriteFailure> {
         let open = stored.open_now().ok_or(WriteFailure::Failed)?;
         let mut at = 0;
@@ -150,8 +151,9 @@ impl StagedFile {
         Ok(at + tail.len() as u64)
     }
 
-    /// Completes the file and renames it to its final name, which is returned. Returns `Cancelled` if a purge or a
-    /// later page of the same key and variant has intervened.
+    /// Completes the file, renames it to its final name, which is returned, and adds it to the file index. For a
+    /// variant, also writes the key's marker file if necessary, and removes variants beyond the maximum per key. Fails
+    /// with `Cancelled` if a purge or a later page of the same key and variant has intervened.
     pub(crate) fn commit(mut self, mut placing: FileCompletion<'_>) -> Result<FileName, WriteFailure> {
         let file_store = Arc::clone(&self.file_store);
         let (key, hash) = (placing.sections.key, placing.sections.key_hash);

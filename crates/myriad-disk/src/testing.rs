@@ -16,7 +16,8 @@ use crate::pool::Maintain;
 use crate::purge_log::PurgeLog;
 use crate::{DiskPool, DiskStore, PageId, sequence};
 
-/// Maximum number of doomed files whose existence is not checked.
+/// Number of files marked as removed up to which a file that may not exist is marked, too, without checking whether it
+/// exists.
 pub const MAX_UNCHECKED_DOOMED: usize = crate::disk::MAX_UNCHECKED_DOOMED;
 /// Quantity of sequence numbers per start.
 pub const EPOCH: u64 = sequence::EPOCH;
@@ -59,7 +60,7 @@ impl TempFolder {
         found
     }
 
-    /// Returns the disk space of these files in bytes, in multiples of 4 KB.
+    /// Returns the disk space of the files that are not hidden in bytes, in multiples of 4 KB per file.
     pub fn bytes(&self) -> u64 {
         self.files().iter().map(|path| fs::metadata(path).unwrap().len().div_ceil(4096) * 4096).sum()
     }
@@ -98,7 +99,7 @@ impl DiskStore {
         self.file_store.files.faults.inject(inject);
     }
 
-    /// Sets the number of free bytes in the file system.
+    /// Makes the file system appear to have the number of free bytes that `free` returns.
     pub fn set_free_space(&self, free: impl Fn() -> u64 + Send + 'static) {
         self.file_store.files.faults.set_free_space(free);
     }
@@ -118,12 +119,12 @@ impl DiskStore {
         self.file_store.memory.upgrade().map_or_else(Vec::new, |memory| memory.take_softened())
     }
 
-    /// Returns the number of doomed files that have not been removed yet.
+    /// Returns the number of files that are marked as removed and not deleted yet.
     pub fn doomed(&self) -> usize {
         self.file_store.file_index.lock().doomed()
     }
 
-    /// Dooms a file, whether it exists or not.
+    /// Marks a file as removed, whether it exists or not.
     pub fn doom(&self, name: FileName, hash: u128) {
         self.file_store.file_index.lock().doom_unknown(name, hash);
     }
@@ -133,12 +134,12 @@ impl DiskStore {
         self.file_store.file_index.lock().weighted_len()
     }
 
-    /// Cancels the pending write of a key, as a purge would do.
+    /// Cancels the pending write of a key without variants, as a purge would do.
     pub fn cancel_write(&self, hash: u128) {
         self.file_store.file_index.lock().writes.cancel(hash, None);
     }
 
-    /// Ends a pending write as failed.
+    /// Unregisters a write as failed, and marks the page's former file as removed.
     pub fn abandon_write(&self, page: &PageId<'_>, number: u64) {
         self.finish_failed_write(page, number);
     }

@@ -13,9 +13,9 @@ use crate::page::{PageBody, PageId, ReadPage};
 use crate::read::{self, ReadFailure};
 
 impl DiskStore {
-    /// Returns the name of the file that may contain the page for a request, or `None` if no file can. `variant`
-    /// receives the request fields in `Vary` of the key's pages (the selector), and appends the request's values of
-    /// them.
+    /// Returns the name of the file that may contain the page for a request. Returns `None` if no file can, if a later
+    /// page is waiting to be written in its place, or before the folder could be opened. `variant` receives the request
+    /// fields in `Vary` of the key's pages (the selector), and appends the request's values of them.
     pub fn seek(&self, key: HashedKeyRef<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<FileName> {
         if !self.file_store.health.has_begun() {
             return None;
@@ -28,11 +28,12 @@ impl DiskStore {
         load::load(&self.file_store, name, 0).ok().map(|loaded| loaded.key)
     }
 
-    /// Reads the page of `key` from a file. A body longer than `most_in_memory` and 256 KB is not loaded; the result
-    /// refers to the file.
+    /// Reads the page of `key` from a file. A body longer than both `most_in_memory` (bytes) and 256 KB is not loaded;
+    /// the result refers to the file.
     ///
     /// Returns `None` if the file is missing, invalid (it is quarantined), unreadable, contains another key's page or
-    /// only a marker, or was removed by a purge. `now` is in milliseconds.
+    /// only a marker, is marked as removed, or contains a page of another fetch than its index entry. `now` is in
+    /// milliseconds.
     pub fn read(
         &self,
         name: FileName,
@@ -83,8 +84,8 @@ impl DiskStore {
         self.file_store.quarantine(name, FormatError::Foreign);
     }
 
-    /// Returns the body of the page in a file, if the page is from the fetch with number `generation`; otherwise
-    /// `None`. A body longer than 256 KB is not loaded.
+    /// Returns the body of the page in a file. Returns `None` if the file cannot be read, or its page is not from the
+    /// fetch with number `generation`. A body longer than 256 KB is not loaded; the result refers to the file.
     pub fn body_of(&self, name: FileName, generation: u64) -> Option<PageBody> {
         let loaded = load::load(&self.file_store, name, 0).ok()?;
         (loaded.header.generation == generation).then_some(loaded.body)
@@ -180,7 +181,8 @@ impl DiskStore {
     }
 
     /// Returns the verdict of `judge` on the page in a file. `judge` receives the page's key and metadata. A missing
-    /// file is `Unaffected`; a page that cannot be checked is `Removed`.
+    /// file is `Unaffected`. A file that is invalid, cannot be read, or contains a page of another fetch than its index
+    /// entry is `Removed`.
     pub fn judge_file_with(
         &self,
         filed: &IndexedFile,

@@ -10,7 +10,8 @@ use crate::format::variant_hash;
 use crate::page::PageId;
 
 impl DiskStore {
-    /// Marks the files of a page that was purged from memory as removed, and cancels the pending write of the page.
+    /// Marks the files of a page that was purged from memory as removed, except files of a later fetch, and cancels the
+    /// pending write of the page's variant.
     pub fn discard(&self, page: &PageId<'_>) {
         let bits = variant_hash(page.variant()) as u32;
         let mut file_index = self.file_store.file_index.lock();
@@ -31,7 +32,8 @@ impl DiskStore {
         }
     }
 
-    /// Marks all files of a key as removed, and deletes them soon. Returns the number of pages.
+    /// Cancels the pending writes of a key, marks all its files as removed, and queues their deletion. Returns the
+    /// number of pages in these files.
     pub fn remove(&self, key: HashedKeyRef<'_>) -> usize {
         let (count, doomed) = {
             let mut file_index = self.file_store.file_index.lock();
@@ -43,8 +45,8 @@ impl DiskStore {
         count
     }
 
-    /// Like [`Self::remove`], but retains pages whose fetch began at `generation` or later. `is_overtaken` must be true
-    /// if the memory tier has such a page.
+    /// Like [`Self::remove`], but retains pages whose fetch has the number `generation` or a higher one. `is_overtaken`
+    /// must be true if the memory tier has such a page. If any page is retained, pending writes are not cancelled.
     pub fn remove_older(&self, key: HashedKeyRef<'_>, generation: u64, is_overtaken: bool) -> usize {
         let (older, is_overtaken) = {
             let file_index = self.file_store.file_index.lock();
@@ -66,8 +68,9 @@ impl DiskStore {
         older.len()
     }
 
-    /// Marks all files of the zone as removed, and deletes them soon. Returns the number of pages. Files that the
-    /// search at startup has not found yet are ignored later if their fetch began before `sequence`.
+    /// Cancels all pending writes, marks all files of the zone as removed, and queues their deletion. Returns the
+    /// number of pages in these files. Files that the search at startup has not found yet are removed when they are
+    /// found, if the number of their fetch is below `sequence`.
     pub fn clear(&self, sequence: u64) -> usize {
         self.file_store.files.barrier.fetch_max(sequence, Relaxed);
         let count = self.file_store.file_index.lock().remove_all();

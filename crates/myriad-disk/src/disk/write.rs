@@ -34,9 +34,9 @@ impl DiskStore {
             || file_index.has_page(page.hash, page.variant(), |generation| generation > page.generation)
     }
 
-    /// Registers the write of a page and returns the number of the write. From now on the page's former file is not
-    /// read, and a purge cancels the write. Returns `None` if a later page of the same key and variant is being
-    /// written.
+    /// Registers the write of a page and returns the number of the write. An earlier write of the same key and variant
+    /// is cancelled. From now on the page's former file is not read, and a purge cancels the write. Returns `None` if a
+    /// later page of the same key and variant is being written.
     pub fn begin_write(&self, page: &PageId<'_>) -> Option<u64> {
         self.file_store.file_index.lock().writes.begin(page.hash, page.variant(), page.generation)
     }
@@ -46,9 +46,9 @@ impl DiskStore {
         self.file_store.file_index.lock().writes.end(page.hash, page.variant(), number);
     }
 
-    /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If the queue is full or the lease is not
-    /// held, the page is added to the backlog; in other cases, or if the backlog is full, it is only counted as
-    /// dropped.
+    /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If that is not possible, write `number`
+    /// is unregistered, and the page's former file is marked as removed. The page is then added to the backlog if the
+    /// queue is full or another process has the lease, and otherwise, or if the backlog is full, counted as dropped.
     pub fn queue_write(&self, page: &PageId<'_>, number: u64, weight: usize, job: Box<dyn FnOnce() + Send>) {
         let file_store = &self.file_store;
         let may_write = file_store.health.has_begun() && file_store.may_write();
@@ -108,9 +108,9 @@ impl DiskStore {
         })
     }
 
-    /// Records that a page could not be written, and counts it as dropped. If another process has taken the lease
-    /// meanwhile, the page is added to the backlog instead, because this process may get the lease back. Does nothing
-    /// for `Cancelled`.
+    /// Records that a page could not be written: unregisters write `number`, marks the page's former file as removed,
+    /// and counts the page as dropped. If another process has taken the lease meanwhile, the page is added to the
+    /// backlog instead, if that has space, because this process may get the lease back. Does nothing for `Cancelled`.
     pub fn write_failed(&self, page: &PageId<'_>, number: u64, why: &WriteFailure) {
         if matches!(why, WriteFailure::Cancelled) {
             return;
@@ -131,7 +131,7 @@ impl DiskStore {
     }
 
     /// Unregisters a failed write, and marks the file that it should have replaced as removed, because that file is
-    /// older than the page in memory.
+    /// older than the page in memory. Does nothing if the write had been cancelled.
     pub(crate) fn finish_failed_write(&self, page: &PageId<'_>, number: u64) {
         let file_store = &self.file_store;
         let main = FileName::of_key(page.key);
@@ -181,7 +181,8 @@ impl DiskStore {
         }
     }
 
-    /// Removes and returns the changed pages that are due: key hash and generation.
+    /// Removes and returns the changed pages whose delay of [`REWRITE_DELAY_MS`] has passed at `now`, in milliseconds:
+    /// key hash and generation of each.
     pub fn take_changed(&self, now: u64) -> Vec<(u128, u64)> {
         let mut due = Vec::new();
         self.changed.lock().retain(|page, at| {

@@ -15,7 +15,7 @@ const FREE_LABELS: usize = 2;
 /// Number of further labels of a file, of about 32 bytes each, that count as one more file.
 const LABELS_PER_SHARE: usize = 4;
 
-/// Returns the number of additional files that a file with this number of labels counts as.
+/// Returns the number of additional files, at most 255, that a file with this number of labels counts as.
 fn share_of(labels: usize) -> u8 {
     u8::try_from(labels.saturating_sub(FREE_LABELS).div_ceil(LABELS_PER_SHARE)).unwrap_or(u8::MAX)
 }
@@ -83,8 +83,8 @@ impl FileIndex {
         slot
     }
 
-    /// Moves a file to the hash of another key with the same file name. Clients can create such keys, because MD5
-    /// collisions are easy to find.
+    /// Moves a file to the hash of another key with the same file name. If the file was a marker, the former key's
+    /// variants are marked as removed. Clients can create such keys, because MD5 collisions are easy to find.
     fn rehash(&mut self, slot: u32, former: &IndexedFile, filed: &IndexedFile) {
         if let Ok(found) = self.by_hash.find_entry(former.hash[0], |&other| other == slot) {
             found.remove();
@@ -139,7 +139,8 @@ impl FileIndex {
     }
 
     /// Removes a file from the index; its disk space remains accounted. If it is a marker file, its variants are marked
-    /// as removed; if it is the last variant, the marker is.
+    /// as removed; if it is the last variant, the marker is, once the search at startup is complete. Returns `None` if
+    /// the file is not in the index.
     fn remove_entry(&mut self, name: FileName) -> Option<IndexedFile> {
         let slot = self.find(name)?;
         let filed = self.queue.remove(slot)?;
@@ -175,7 +176,8 @@ impl FileIndex {
         self.doomed.entry(name).or_insert((split_hash(hash), 0));
     }
 
-    /// Removes a file from the index, and releases its disk space at once.
+    /// Removes a file from the index, releases its disk space at once, and returns its entry; `None` if the file is not
+    /// in the index. The variants of a marker file are marked as removed.
     pub(crate) fn forget(&mut self, name: FileName) -> Option<IndexedFile> {
         let filed = self.remove_entry(name)?;
         self.return_blocks(filed.blocks);
@@ -195,7 +197,8 @@ impl FileIndex {
         self.queue.at(slot).copied()
     }
 
-    /// Like [`Self::doom`], for an eviction, which the queue records ([`S3Fifo::remember`]).
+    /// Like [`Self::doom`], for a file that is evicted: the eviction queue also records its name
+    /// ([`S3Fifo::remember`]).
     pub(crate) fn evict(&mut self, name: FileName) {
         if let Some(slot) = self.find(name) {
             self.queue.remember(slot, name.table_hash());

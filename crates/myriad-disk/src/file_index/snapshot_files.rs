@@ -26,8 +26,8 @@ impl FileIndex {
         }
     }
 
-    /// Records that a file was found in the folder. Returns false if its header must be read: it is not in the index,
-    /// or its generation and labels are uncertain.
+    /// Records that a file was found in the folder. Returns false if its header must be read, because the file is not
+    /// in the index, or its generation and labels are uncertain.
     pub(crate) fn mark_seen(&mut self, name: FileName) -> bool {
         let Some(slot) = self.find(name) else { return false };
         self.queue.at_mut(slot).is_some_and(|filed| {
@@ -46,7 +46,8 @@ impl FileIndex {
         self.insert_with(filed, &[], Some(standing));
     }
 
-    /// Adds a label from a snapshot (hash of a URL or tag) to the file whose name has the hash `name`.
+    /// Adds a label from a snapshot (hash of a URL or tag) to the file whose name has the hash `name`. Has no effect if
+    /// the index has no such file, or the file has already been found in the folder.
     pub(crate) fn restore_label(&mut self, label: u64, name: u64) {
         let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name.table_hash() == name);
         let slot = self.by_name.find(name, is_it).copied();
@@ -69,7 +70,7 @@ impl FileIndex {
     }
 
     /// Records that the search at startup has read the whole folder. Entries that are known only from a snapshot, or
-    /// not trusted, are removed.
+    /// not trusted, are removed. Marker files of keys without variants are marked as removed.
     pub(crate) fn complete(&mut self) {
         for slot in 0..self.queue.slots() {
             if let Some(filed) =

@@ -48,8 +48,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Parses and verifies a header. Returns an error if the file has another `version`, or another length than the
-    /// header requires.
+    /// Parses and verifies a header. Fails with `Foreign` if it has another magic number, format or `version`, with
+    /// `Damaged` if its checksum does not match, and with `Length` if `file_len` is not the length that it requires.
     pub(crate) fn parse(bytes: &[u8; HEADER], file_len: u64, version: u32) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         if reader.take(8) != Some(&MAGIC[..]) || reader.u16() != FORMAT {

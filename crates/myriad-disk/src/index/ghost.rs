@@ -6,8 +6,8 @@
 /// Number of entries in a bucket of the table of recently evicted values. A bucket is as long as a cache line.
 const WAYS: usize = 8;
 
-/// Entry for an evicted value: part of the value's hash (0 if unused), and the number of entries that had been added to
-/// the table.
+/// Entry for an evicted value: part of the value's hash (0 if the entry is unused), and its serial number among all
+/// entries ever added to the table.
 type GhostEntry = (u32, u32);
 
 #[derive(Debug, Default)]

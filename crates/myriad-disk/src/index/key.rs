@@ -94,13 +94,13 @@ impl<'a> HashedKeyRef<'a> {
         self.bytes
     }
 
-    /// Returns the hash.
+    /// Returns the XXH3-128 of the key under the zone's seed.
     #[inline]
     pub fn hash(self) -> u128 {
         self.hash
     }
 
-    /// Copies the key.
+    /// Copies the key and its hash into an owned key.
     pub fn to_owned(self) -> HashedKey {
         HashedKey { hash: self.hash, bytes: self.bytes.into() }
     }

@@ -36,8 +36,8 @@ impl FileName {
         Some(Self(bytes))
     }
 
-    /// Returns the path of the file below `root`. Each number in `levels` is a folder level, named by so many digits
-    /// from the end of the file name (nginx's `levels=`).
+    /// Returns the path of the file below `root`. Each number in `levels` is the length of the name of one level of
+    /// folders, which consists of the last digits of the file name that no earlier level has used (nginx's `levels=`).
     pub fn path(self, root: &Path, levels: &[u8]) -> PathBuf {
         let text = self.text();
         let mut path = PathBuf::with_capacity(root.as_os_str().len() + 48);

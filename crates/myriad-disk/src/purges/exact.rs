@@ -19,7 +19,7 @@ const MAX_RECOVERY_WAIT: Duration = Duration::from_millis(200);
 
 impl Purges {
     /// Removes the pages of a purge's keys and labels from memory and disk, or makes them stale, and returns their
-    /// number.
+    /// number: `AtLeast` if the purge has labels and the search at startup is not complete.
     ///
     /// `is_written` is true if the purge could be logged. Otherwise the folder cannot be written, and it is pointless
     /// to wait for its recovery.

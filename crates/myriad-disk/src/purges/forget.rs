@@ -70,7 +70,8 @@ impl Purges {
     }
 
     /// Returns the number of the newest purge that all pages have been checked against: in memory, in the file index,
-    /// and those being fetched or written.
+    /// and those being fetched or written. Sets the time of the next attempt and, if too many purges are active,
+    /// prevents slow fetches from storing their pages.
     fn forgettable_through(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) -> u64 {
         round.settle_at = self.file_store.health.now().saturating_add(SETTLE_MS);
         let asked = self.checked_through();
@@ -112,7 +113,7 @@ impl Purges {
         }
     }
 
-    /// Removes the purges with numbers up to `upto` from the log.
+    /// Removes the purges with numbers up to `upto` from the log and from the records of soft-purged files.
     fn forget(&self, upto: u64) {
         {
             let mut log = self.log.lock();

@@ -98,8 +98,8 @@ impl Purges {
         self.file_store.file_index.lock().softened.has_unwritten()
     }
 
-    /// Writes into a file that its page is stale. On failure, or if another process has the lease, the file is removed
-    /// instead.
+    /// Writes into a file that its page is stale, unless the file was replaced since. On failure, the file is removed
+    /// instead; while another process has the lease, it is only marked as removed.
     fn expire(&self, filed: &IndexedFile) {
         let expired = self.file_store.lease.is_held() && {
             let _stripe = self.file_store.stripe(filed.key_hash());

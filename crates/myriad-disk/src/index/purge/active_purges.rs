@@ -122,7 +122,7 @@ impl<M: Metadata> ActivePurges<M> {
         self.rules.first().is_none_or(|rule| rule.number >= number) && self.oldest_exact >= number
     }
 
-    /// Returns the number of the newest active purge by rule, or 0.
+    /// Returns the number of the newest active purge by rule or of everything, or 0.
     pub(super) fn newest_rule(&self) -> u64 {
         self.rules.last().map_or(0, |rule| rule.number)
     }
@@ -132,8 +132,9 @@ impl<M: Metadata> ActivePurges<M> {
         self.newest_exact.max(self.newest_rule())
     }
 
-    /// Removes earlier purges by the same rule before it is added again, if their count was reported or there are many
-    /// rules. Returns the number of pages counted and not reported by the removed purges.
+    /// Removes earlier purges of the same kind by the same rule before it is added again, if their count was reported
+    /// or there are at least [`MANY_RULES`] rules. Returns the number of pages counted and not reported by the removed
+    /// purges.
     pub(super) fn take_repeated(&mut self, purge: PurgeKind, rule: Option<&[u8]>) -> usize {
         let many = self.rules.len() >= MANY_RULES;
         let mut counted = 0;

@@ -271,8 +271,9 @@ impl<M: Metadata> LivePurges<M> {
         self.newest.load(SeqCst) > number
     }
 
-    /// Applies the purges to a stored object that it has not been checked against. Makes the object stale or returns
-    /// `Removed`, on which the caller must remove it. Each purge that covers the object counts it once.
+    /// Applies the active purges that a stored object has not been checked against yet. A soft purge makes the object
+    /// stale; on `Removed`, the caller must remove the object. Each purge that covers the object counts it, up to the
+    /// first hard purge.
     #[cold]
     pub fn judge(&self, object: &impl Purgeable<M>) -> PurgeVerdict {
         self.judge_object(object, true)
