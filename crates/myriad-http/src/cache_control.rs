@@ -69,10 +69,11 @@ impl CacheControl {
         all
     }
 
-    /// Parses the values of a targeted field such as `CDN-Cache-Control` (RFC 9213), a structured field.
+    /// Parses the values of a targeted field such as `CDN-Cache-Control` (RFC 9213), a structured field. A negative
+    /// time counts as 0; a directive with the value `?0` counts as missing.
     ///
-    /// Returns `None` if the field is empty or has a syntax error, or if a known directive has a value of the wrong
-    /// type, except `?0`, which disables any directive. The whole field must then be ignored.
+    /// Returns `None` if the field is empty or has a syntax error, or if a known directive has a value of another wrong
+    /// type. The caller must then ignore the whole field.
     pub fn parse_targeted<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let text = values.into_iter().collect::<Vec<_>>().join(&b", "[..]);
         let members = structured::dictionary(&text).filter(|members| !members.is_empty())?;
@@ -143,7 +144,8 @@ fn next_directive<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>
     Some((name, Some(unquote(argument))))
 }
 
-/// Returns the length of the quoted string at the start of `text`, including its quotes; `None` if there is none.
+/// Returns the length of the quoted string at the start of `text`, including its quotes; `None` if `text` does not
+/// start with a terminated quoted string.
 fn quoted_length(text: &[u8]) -> Option<usize> {
     let quoted = text.strip_prefix(b"\"")?;
     let mut is_escaped = false;

@@ -70,10 +70,11 @@ fn next_member(rest: &[u8]) -> &[u8] {
     memchr::memchr(b',', rest).map_or(&[], |comma| &rest[comma + 1..])
 }
 
-/// Returns whether the condition `If-None-Match: value` holds for a representation with `etag`, by weak comparison.
+/// Returns whether the condition `If-None-Match: value` holds for a representation with `etag`, by weak comparison:
+/// `value` does not contain the tag. `*` does not hold for any existing representation; any other value holds if `etag`
+/// is missing or invalid.
 ///
-/// If it does not hold, the response to a GET or HEAD is a 304 (RFC 9110 §13.1.2). `*` does not hold for any existing
-/// representation.
+/// If the condition does not hold, the response to a GET or HEAD is a 304 (RFC 9110 §13.1.2).
 pub fn if_none_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     if value.trim_ascii() == b"*" {
         return false;
@@ -82,9 +83,11 @@ pub fn if_none_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     !entity_tags(value).any(|tag| tag.matches_weakly(etag))
 }
 
-/// Returns whether the condition `If-Match: value` holds for a representation with `etag`, by strong comparison.
+/// Returns whether the condition `If-Match: value` holds for a representation with `etag`, by strong comparison:
+/// `value` contains the tag. `*` holds for every existing representation; any other value does not hold if `etag` is
+/// missing or invalid.
 ///
-/// If it does not hold, the response is a 412 (RFC 9110 §13.1.1). `*` holds for every existing representation.
+/// If the condition does not hold, the response is a 412 (RFC 9110 §13.1.1).
 pub fn if_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     if value.trim_ascii() == b"*" {
         return true;

@@ -6,8 +6,8 @@ use std::fmt;
 /// message is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseError {
-    /// The method contains a character other than upper-case letters, `-` and `_` (nginx's rule, stricter than RFC 9110
-    /// §9.1), or is as long as the maximum request line.
+    /// The method is empty, contains a character other than upper-case letters, `-` and `_` (nginx's rule, stricter
+    /// than RFC 9110 §9.1), or has no end within the maximum length of a request line.
     InvalidMethod,
     /// The target has none of the forms of RFC 9112 §3.2, or contains a space or a control byte.
     InvalidTarget,

@@ -128,7 +128,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Returns the value of the first field called `name`, ignoring case.
+    /// Returns the value of the first field called `name`, ignoring case; `None` if there is none.
     pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
         match Known::from_bytes(name) {
             Some(known) => self.known(known),

@@ -3,8 +3,9 @@
 //! Supports `application/x-www-form-urlencoded` (WHATWG URL, section 5) and `multipart/form-data` (RFC 7578). The
 //! result is used for rate limits, so a false match is preferred to a missed field.
 
-/// Returns whether the form in `body` has a field called `name`, as PHP would parse it. `media_type` is the value of
-/// `Content-Type`.
+/// Returns whether the form in `body` has a field called `name`, as PHP would parse it. A multipart body also matches
+/// if the content of a part contains text such as `name="…"` with this name. `media_type` is the value of
+/// `Content-Type`; any type except `multipart/form-data` is parsed as `application/x-www-form-urlencoded`.
 pub fn has_field(body: &[u8], media_type: &[u8], name: &[u8]) -> bool {
     let multipart = b"multipart/form-data";
     let kind = media_type.trim_ascii_start().get(..multipart.len());
@@ -22,7 +23,8 @@ fn is_name(decoded: impl Iterator<Item = u8>, name: &[u8]) -> bool {
     rest.map(|byte| if matches!(byte, b'.' | b' ') { b'_' } else { byte }).eq(name.iter().copied())
 }
 
-/// Percent-decoded bytes of a `name=value` pair. An encoded `=`, which does not end the name, is returned as `_`.
+/// Decoder of a form-encoded `name=value` pair: `%XX` is decoded, and `+` becomes a space. An encoded `=`, which does
+/// not end the name, is returned as `_`.
 struct FormDecoder<'a>(&'a [u8]);
 
 impl Iterator for FormDecoder<'_> {

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// `values` are the values of the field in order; each is a list to which the nearest proxy appended the last address.
 /// `trusted` returns whether an address (`None`: a client on a unix socket) is a trusted proxy. If `client` is trusted,
 /// the last address is used. With `recursive`, the search continues backwards while the address found is trusted too
-/// (nginx's `real_ip_recursive`, `proxy_recursive` of `geo`).
+/// (nginx's `real_ip_recursive`, `proxy_recursive` of `geo`). An invalid address ends the search.
 pub fn forwarded_address<'a>(
     client: Option<IpAddr>,
     values: impl DoubleEndedIterator<Item = &'a [u8]>,
@@ -51,9 +51,8 @@ fn last_word(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Parses an address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
-///
-/// As in nginx, the broadcast address and port 0 are invalid, and brackets are only valid before a port.
+/// Parses an address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`. Returns
+/// `None` for any other text, and port 0 for an address without a port.
 pub fn parse_address(text: &[u8]) -> Option<SocketAddr> {
     let text = std::str::from_utf8(text).ok()?;
     let address = match text.parse::<IpAddr>() {

@@ -59,7 +59,8 @@ pub fn decode_state(body: &[u8]) -> Option<u64> {
     Some(state)
 }
 
-/// Decodes and removes a varint: seven bits per byte, least significant group first, at most ten bytes.
+/// Decodes a varint and removes it from `message`: seven bits per byte, least significant group first. `None` if it is
+/// incomplete or longer than ten bytes.
 fn decode_varint(message: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for place in 0..10 {

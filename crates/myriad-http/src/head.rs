@@ -110,7 +110,7 @@ impl RequestHead {
     }
 
     /// Validates `Host` with [`parse_host`], and normalizes it to lower case without a trailing dot. The port does not
-    /// change.
+    /// change. Does nothing without `Host`, and fails if it is invalid.
     ///
     /// Hosts then have one spelling, so origins generate the same links for all requests.
     pub fn normalize_host(&mut self) -> Result<(), ParseError> {
@@ -254,7 +254,7 @@ impl ResponseHead {
         self.fields.known(name)
     }
 
-    /// Resets the head to status 200 without reason phrase and fields. Retains the allocated memory.
+    /// Resets the head to status 200 and HTTP/1.1, without reason phrase and fields. Retains the allocated memory.
     pub fn clear(&mut self) {
         self.status = 200;
         self.reason.clear();

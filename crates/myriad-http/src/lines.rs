@@ -24,12 +24,13 @@ pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     }
 }
 
-/// Returns the value of the first line of the field `name`, if any.
+/// Returns the value of the first line of the field `name`, ignoring case and without surrounding white space; `None`
+/// if there is none.
 pub fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     lines_named(lines, name).next()
 }
 
-/// Returns the values of all lines of the field `name`.
+/// Returns the values of all lines of the field `name`, ignoring case, without surrounding white space.
 pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Item = &'l [u8]> + use<'l, 'n> {
     let lines = each_line(lines).filter(move |line| is_field_line(line, name));
     lines.map(move |line| line[name.len() + 1..].trim_ascii())

@@ -1,7 +1,8 @@
 //! Activity of a connection: idle, busy, or stalled by its client.
 //!
-//! [`crate::ConnectionLimiter`] reads it to select the connections to evict when a new connection needs a slot.
-//! Recording a change costs one store, starting a request none beyond the request counter.
+//! [`crate::ConnectionLimiter`] reads the activity to select the connections to evict when a new connection needs a
+//! slot. Recording a change costs one store; the start of a request costs no store, because the request counter is
+//! updated anyway.
 
 /// Number of low bits of [`Activity`] that hold its kind (busy, idle or stalled); the number of requests is stored
 /// directly above them.

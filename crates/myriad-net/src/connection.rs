@@ -57,8 +57,8 @@ struct PassState {
 
 /// Client connection: its socket, the client's address, and state that outlives a request.
 pub struct Connection {
-    /// Serial number, unique in this process (`$connection`); 0 for internal requests. A placeholder has the number of
-    /// its connection.
+    /// Serial number, unique in this process (`$connection`); 0 for internal requests. A placeholder
+    /// ([`Self::handshake_placeholder`]) has the number of its connection.
     pub id: u64,
     /// Address of the socket's peer, unaffected by `set_real_ip_from` (realip).
     pub peer: ClientAddress,
@@ -203,9 +203,9 @@ impl Connection {
         self.evicted.get()
     }
 
-    /// Ends the connection after its driver has finished. The socket closes when the last reference is dropped. If
-    /// there are other references (a running fetch can hold one), the socket is shut down so that the client does not
-    /// wait for them.
+    /// Ends the connection after its driver has finished, with a TLS `close_notify` if there is a TLS session. The
+    /// socket closes when the last reference is dropped. If there are other references (a running fetch can hold one),
+    /// the socket is shut down instead, so that the client does not wait for them.
     pub(crate) fn finish(self: &Rc<Self>) {
         if Rc::strong_count(self) > 1 {
             self.socket.shutdown();

@@ -205,7 +205,8 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Records that a client could not be accepted because no slot was free and no connection could be evicted.
+    /// Records that a client could not be accepted because no slot was free and no connection could be evicted. Does
+    /// nothing if a slot is free: the client was then refused for lack of memory.
     pub(crate) fn record_refusal(&self) {
         // Lack of memory is not a lack of slots.
         if self.is_full() {

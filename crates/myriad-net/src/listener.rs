@@ -160,7 +160,7 @@ impl<S: Service> ConnectionWorker<S> {
         });
     }
 
-    /// Waits until a new connection can be accepted: a slot is free, or a connection can be evicted.
+    /// Waits until a new connection can be accepted: a slot and memory are available, or a connection can be evicted.
     async fn wait_for_room(&self, listener: &Registered) {
         while !self.limiter.has_room() {
             if listener.has_input() {

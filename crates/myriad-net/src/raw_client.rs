@@ -65,7 +65,8 @@ impl RawClient {
     }
 
     /// Reads exactly one PROXY protocol header into [`Connection::proxied`], within `timeout_ms` milliseconds (0 for no
-    /// limit). Returns `Judged(false)` if the header is invalid or the connection was closed.
+    /// limit). Returns `Judged(true)` if the header is valid, `Judged(false)` if it is invalid or the connection was
+    /// closed, and `TimedOut` after the time limit.
     pub async fn read_proxy_header(&self, timeout_ms: u64) -> PeekResult<bool> {
         self.with_timeout(timeout_ms, |cx| tls::poll_header(&self.connection, cx).map(PeekResult::Judged))
             .await

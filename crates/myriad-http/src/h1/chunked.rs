@@ -11,7 +11,7 @@ use crate::{Fields, ParseError};
 /// Terminator of a chunked body without trailers.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Maximum value of [`ChunkedDecoder::extension`]. Longer extensions only waste CPU time of the recipient.
+/// Maximum value of [`ChunkedDecoder::extension`], in bytes. Longer extensions only waste CPU time of the recipient.
 const EXTENSION_LIMIT: u16 = 1024;
 
 /// Limits of the trailer section of a chunked body: 8 KB and 100 fields.
@@ -93,13 +93,14 @@ impl ChunkedDecoder {
     /// Creates a decoder for the body of an origin's response.
     ///
     /// White space is accepted between a size and the end of its line, because old servers pad sizes, and extensions
-    /// may contain anything except control bytes. This leniency is safe, because decoded bodies are framed again for
-    /// the client.
+    /// may contain any byte except control bytes other than tabs. This leniency is safe, because decoded bodies are
+    /// framed again for the client.
     pub fn for_origin() -> Self {
         Self { of_origin: true, ..Self::default() }
     }
 
-    /// Decodes the next part of `input`, and returns at most one range of data.
+    /// Decodes the next part of `input`, and returns at most one range of data. Fails if the framing is invalid or a
+    /// limit is exceeded.
     ///
     /// Call again with the remaining input until everything is consumed or the body is complete. Nothing is consumed of
     /// an empty input, or after the end of the body.

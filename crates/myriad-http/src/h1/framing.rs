@@ -99,8 +99,8 @@ fn has_chunked_before_last(value: &[u8]) -> bool {
     chunked && !last
 }
 
-/// Returns the value of `Content-Length`; `None` without the field. A second field is an error, even with the same
-/// value.
+/// Returns the value of `Content-Length`; `None` without the field. Fails if the field is repeated, even with the same
+/// value, or is not a decimal number below 2⁶³.
 fn content_length(fields: &Fields) -> Result<Option<u64>, ParseError> {
     let Some(value) = fields.known(Known::ContentLength) else { return Ok(None) };
     if fields.is_repeated(Known::ContentLength) {
@@ -139,8 +139,9 @@ pub fn wants_keep_alive(head: &RequestHead) -> bool {
     persists(head.version(), head.fields())
 }
 
-/// Returns whether the origin keeps the connection open after this response (RFC 9112 §9.3). The caller must also check
-/// for [`ResponseFraming::UntilClose`], after which no connection stays open.
+/// Returns whether the origin keeps the connection open after this response (RFC 9112 §9.3); false for HTTP/1.0 with
+/// `Transfer-Encoding`. The caller must also check for [`ResponseFraming::UntilClose`], after which no connection stays
+/// open.
 pub fn response_keeps_alive(head: &ResponseHead) -> bool {
     let faulty = head.version == HttpVersion::Http10 && head.fields.has(Known::TransferEncoding);
     !faulty && persists(head.version, &head.fields)

@@ -18,7 +18,7 @@ const WORTH: u32 = 16;
 const PIECE: usize = 256;
 /// Length in bytes of the shortest gRPC message. DATA frames from this length on are not counted as useless.
 const MESSAGE: usize = 5;
-/// Maximum number of pending output bytes at which the peer may send PING or SETTINGS frames, which require a response.
+/// Number of pending output bytes up to which the peer may send PING and SETTINGS frames, which require a response.
 const BACKLOG: usize = 1024 * 1024;
 
 /// Number of bytes, in addition to the window, that the peer may have in flight on a stream when this side closes it: a
@@ -42,8 +42,10 @@ impl AbuseBudget {
         Self { frames: FRAMES, resets: ResetBudget::new(max_streams), under_way: 0 }
     }
 
-    /// Records a received frame. `waiting` is the number of pending output bytes. Returns an error if a limit is
-    /// exceeded.
+    /// Records a received frame of type `kind` with a payload of `length` bytes. HEADERS, and DATA of at least
+    /// [`PIECE`] bytes, permit further useless frames; DATA of at least [`MESSAGE`] bytes costs nothing; any other
+    /// frame uses up one. `waiting` is the number of pending output bytes. Returns an error if no useless frame is
+    /// left, or for PING and SETTINGS if `waiting` exceeds [`BACKLOG`].
     pub(super) fn record_frame(
         &mut self,
         kind: u8,
@@ -62,8 +64,8 @@ impl AbuseBudget {
         Ok(())
     }
 
-    /// Records a frame on a closed stream. It may have been in flight when the stream was closed, but more than the
-    /// allowed number of such frames is an error.
+    /// Records a frame on a closed stream, which counts as 32 useless frames. Some may have been in flight when the
+    /// stream was closed; returns an error if the remaining number of useless frames is exceeded.
     pub(super) fn record_stray_frame(&mut self) -> Result<(), ConnectionError> {
         self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| limit_exceeded("flood of frames"))?;
         Ok(())
@@ -91,14 +93,15 @@ impl AbuseBudget {
         self.frames = FRAMES.min(self.frames + 2);
     }
 
-    /// Records a sent frame with `count` bytes of a body, to which the peer responds with window updates.
+    /// Records a sent frame with `count` bytes of a body. From [`PIECE`] bytes on, it permits [`WORTH`] further frames,
+    /// because the peer responds with window updates.
     pub(super) fn record_sent_bytes(&mut self, count: usize) {
         if count >= PIECE {
             self.frames = FRAMES.min(self.frames + WORTH);
         }
     }
 
-    /// Records a request whose response is complete, which permits one more reset.
+    /// Records a request whose response is complete, which permits one more reset and [`WORTH`] further frames.
     pub(super) fn record_answered(&mut self) {
         self.resets.record_answered();
         self.frames = FRAMES.min(self.frames + WORTH);

@@ -160,7 +160,8 @@ impl Http2Client {
     /// bytes.
     ///
     /// # Errors
-    /// Returns an error of the connection, which must be closed after the output, which contains a `GOAWAY`, is sent.
+    /// Returns a connection error. The output then ends with a `GOAWAY`, and the connection must be closed once the
+    /// output is sent.
     pub fn receive(&mut self, input: &[u8]) -> Result<OriginInput, ConnectionError> {
         let result = self.read(input);
         if let Err(error) = &result {
@@ -174,7 +175,8 @@ impl Http2Client {
         &mut self.output
     }
 
-    /// Returns the stream of the next failed request and the reason of the failure; each is returned once.
+    /// Returns the stream of the next failed request and the reason of the failure; `None` if there is no other. Each
+    /// failure is returned once.
     pub fn next_failed(&mut self) -> Option<(u32, RequestFailure)> {
         self.lost.pop_front()
     }
@@ -195,7 +197,8 @@ impl Http2Client {
         self.is_open() && self.streams() < most as usize
     }
 
-    /// Opens no more streams, and notifies the origin by `GOAWAY` (RFC 9113 §6.8).
+    /// Stops opening streams, and notifies the origin by `GOAWAY` (RFC 9113 §6.8). Does nothing if no more streams are
+    /// opened already.
     pub fn shut_down(&mut self) {
         if !self.closing {
             self.go_away(ErrorCode::NoError);

@@ -99,8 +99,8 @@ pub struct Http2Server {
     acknowledged: bool,
     /// Highest stream that is still served, after a final `GOAWAY` with it was sent; `None` before.
     leaving: Option<u32>,
-    /// True if a graceful `GOAWAY` was sent, so that the client is asked to open no more streams, but may not know it
-    /// yet.
+    /// True once a graceful `GOAWAY` was sent, which asks the client to open no more streams. New streams are accepted
+    /// until `leaving` is set.
     parting: bool,
     client: PeerSettings,
     decoder: HpackDecoder,
@@ -157,7 +157,8 @@ impl Http2Server {
     /// bytes.
     ///
     /// # Errors
-    /// Returns an error of the connection, which must be closed after the output, which contains a `GOAWAY`, is sent.
+    /// Returns a connection error. The output then ends with a `GOAWAY`, and the connection must be closed once the
+    /// output is sent.
     pub fn receive(&mut self, input: &[u8], head: &mut RequestHead) -> Result<ClientInput, ConnectionError> {
         let result = self.read(input, head);
         if let Err(error) = &result {
@@ -176,7 +177,8 @@ impl Http2Server {
         self.streams.busy()
     }
 
-    /// Rejects new streams, and notifies the client by `GOAWAY` (RFC 9113 §6.8). Open streams are served.
+    /// Rejects new streams, and notifies the client by `GOAWAY` (RFC 9113 §6.8). Open streams are served. Does nothing
+    /// after a final `GOAWAY`.
     pub fn shut_down(&mut self) {
         if self.leaving.is_none() {
             self.go_away(ErrorCode::NoError);

@@ -30,7 +30,8 @@ pub enum ErrorCode {
     EnhanceYourCalm = 11,
 }
 
-/// Error of a connection, which must be closed after the output, which contains a `GOAWAY`, is sent.
+/// Error of a connection. The output then ends with a `GOAWAY`, and the connection must be closed once the output is
+/// sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionError {
     /// Error code sent to the peer.

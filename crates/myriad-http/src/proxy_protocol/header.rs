@@ -22,8 +22,8 @@ pub struct ProxyHeader {
 pub enum HeaderParseStatus {
     /// More bytes are needed. Not returned once [`LONGEST`] bytes are available.
     Partial,
-    /// Length of the header in bytes, and the header; `None` if the connection is from the balancer itself, or is
-    /// neither IPv4 nor IPv6, or not a stream.
+    /// Length of the header in bytes, and the header. `None` if the header describes no TCP client over IPv4 or IPv6: a
+    /// connection of the balancer itself, an unknown or other address family, or not a stream.
     Complete(usize, Option<Box<ProxyHeader>>),
 }
 

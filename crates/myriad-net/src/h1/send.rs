@@ -41,8 +41,9 @@ pub(super) struct SendProgress {
     pub(super) too_slow: bool,
 }
 
-/// Completes the head with `Connection`, `Keep-Alive` and `Transfer-Encoding`. Returns whether the connection stays
-/// open; false also if the end of the body can be marked only by closing.
+/// Completes the head with `Connection`, `Keep-Alive` and `Transfer-Encoding`, and removes the body of a response that
+/// must not have one. Returns whether the connection stays open; false also if the end of the body can be marked only
+/// by closing.
 pub(super) fn complete_head<T>(
     response: &mut Response<T>,
     http11: bool,
@@ -70,7 +71,9 @@ pub(super) fn complete_head<T>(
     keep
 }
 
-/// Tries to send the whole response with one `writev`. Returns `None` if bytes remain: call [`send_rest`] for them.
+/// Tries to send the whole response with one `writev`. Returns `None` if bytes remain, which [`send_rest`] sends. Does
+/// not write a response with a rate limit, or with a body that is a file, a stream or in too many parts. If the write
+/// fails, returns an incomplete result.
 pub(super) fn try_send<T>(
     connection: &Connection,
     response: &mut Response<T>,

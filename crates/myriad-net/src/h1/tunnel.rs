@@ -66,7 +66,8 @@ struct TunnelRelay {
     delivered: u64,
 }
 
-/// Relays bytes until one side closes or a timeout expires. Returns the number of bytes sent to the client.
+/// Relays bytes until one side closes, a timeout expires, or [`close_tunnels`] ends the tunnel. Returns the number of
+/// bytes sent to the client.
 ///
 /// `early` contains bytes that the client sent after its request. `tunnel.read_ms` limits the silence of both sides. If
 /// the client accepts no bytes, `client_send_ms` applies; if the origin accepts none, `tunnel.send_ms`.

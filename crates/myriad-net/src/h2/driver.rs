@@ -29,7 +29,7 @@ const SLICES: usize = 64;
 /// and replies to control frames.
 const BACKLOG: usize = 256 * 1024;
 /// Number of bytes by which the receive window of a stream grows once its request body is being read, unless the body
-/// is short, or other streams of the connection have used up `READ_AHEAD`.
+/// is short, memory is short, or other streams of the connection have used up `READ_AHEAD`.
 pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
 /// Maximum number of socket reads of a connection per poll, so that other connections are served in between.
 const READS: u32 = 8;
@@ -281,7 +281,8 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Reports an exchange to the service whose response was sent or aborted, and frees its resources.
+    /// Frees the resources of an exchange whose stream has ended. Reports its response, sent or aborted, to the
+    /// service; an exchange without a response is not reported.
     fn finish(&mut self, exchange: Http2Exchange<S::ExchangeState>, over: &FinishedStream) {
         let request_bytes = exchange.request_bytes();
         if exchange.is_widened {

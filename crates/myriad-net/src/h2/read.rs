@@ -32,7 +32,7 @@ thread_local! {
 }
 
 impl<S: Service> Driver<S> {
-    /// Reads once and processes the frames. Returns false if the client has closed the connection.
+    /// Reads once and processes the frames. Returns false if the client has closed the connection or the read failed.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         // Taken out of the cell for the call: the service runs during the read.
         let mut buffers = READ_BUFFERS.take();
@@ -156,7 +156,8 @@ impl<S: Service> Driver<S> {
         self.exchange(stream)?.feed.as_ref()
     }
 
-    /// Gives the client window for the body bytes that the service has read, and sends `100 Continue` if required.
+    /// Reopens the client's window by the body bytes that the service has read. Also enlarges the window once the
+    /// service reads a long body ([`READ_AHEAD_STREAM`]), and sends `100 Continue` if required.
     pub(super) fn update_window(&mut self, stream: u32) {
         let (may_widen, preread) =
             (self.read_ahead < READ_AHEAD && !memory_counters::is_short(), u64::from(self.limits.preread));

@@ -174,7 +174,8 @@ impl<S: Service> QuicClient<S> {
         self.credit = self.credit.map(|credit| credit + 3 * length as u64);
     }
 
-    /// Records the source address of a processed datagram of `length` bytes. Starts the validation of a new address.
+    /// Records the source address of a processed datagram of `length` bytes. If QUIC has switched to this address and
+    /// it is not validated, adds send credit for it.
     pub(super) fn record_source(&mut self, from: IpAddr, length: usize) {
         if self.quic.remote_address().ip() != from {
             return;
@@ -193,8 +194,9 @@ impl<S: Service> QuicClient<S> {
         self.withheld = None;
     }
 
-    /// Writes the next datagrams to send, up to `most`, into `out`, which must be empty. `None` if there are none or
-    /// the credit of an unvalidated address does not suffice.
+    /// Writes the next datagrams to send into `out`, which must be empty, and returns their size and destination: up to
+    /// `most` datagrams, or one while the client's address is not validated. `None` if there are none or the credit of
+    /// an unvalidated address does not suffice.
     pub(super) fn next_datagrams(
         &mut self,
         now: Instant,
@@ -271,7 +273,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Sends acknowledgements of the client's insertions into the QPACK table.
+    /// Sends acknowledgements of the client's insertions into the QPACK table. Closes the connection if the client does
+    /// not read them.
     fn send_qpack_acks(&mut self, around: &HubContext<'_, S>) {
         let fields = self.peer.fields();
         if fields.output().is_empty() {

@@ -139,8 +139,8 @@ impl QuicRelay {
         Ok(())
     }
 
-    /// Registers a listener of this process with the inboxes of its workers. Returns the ID of the listener, and a flag
-    /// that is true while this process reads its sockets.
+    /// Registers a listener of this process with the inboxes of its workers, unless it is registered already. Returns
+    /// the ID of the listener, and a flag that is true while this process reads its sockets.
     pub(super) fn listen(&self, name: &str, crossing: &Arc<WorkerInboxes>) -> (u64, Arc<AtomicBool>) {
         let id = listener_id(name);
         let mut state = self.state();

@@ -55,8 +55,8 @@ impl QuicListenerShare {
         self.relay.forward(self.listener, owner, datagram)
     }
 
-    /// Returns true if another process accepts new connections of the listener, or has since this process started to
-    /// leave.
+    /// Returns true if another process accepts new connections of the listener, or has accepted them since this process
+    /// started to leave.
     pub(super) fn has_successor(&self) -> bool {
         self.relay.has_successor(self.listener)
     }

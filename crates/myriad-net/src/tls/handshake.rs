@@ -225,7 +225,8 @@ pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll
     Poll::Ready(true)
 }
 
-/// Peeks at the first byte of the client; `None` if the client closes the connection without sending any.
+/// Peeks at the first byte of the client; `None` if the client closes the connection without sending any, or the
+/// connection fails.
 fn poll_first(connection: &Connection, cx: &mut Context<'_>) -> Poll<Option<u8>> {
     let first =
         ready!(connection.socket.poll_peek(cx, &mut [0; 1], |bytes| Some((0, bytes.first().copied()))));

@@ -26,7 +26,7 @@ pub(super) enum ExtensionState {
     QuotedEnd,
     /// In white space after the value of an extension.
     ValueEnd,
-    /// Anything except control bytes is accepted, for recipients that ignore extensions.
+    /// State in which any byte is accepted except control bytes other than tabs, for recipients that ignore extensions.
     Any,
 }
 
@@ -61,7 +61,8 @@ impl ExtensionState {
         })
     }
 
-    /// Returns whether the line with the chunk size may end in this state. After white space, it may not.
+    /// Returns whether the line with the chunk size may end in this state: after a name or value without white space
+    /// after it, or at any position in [`Self::Any`].
     pub(super) fn may_end(self) -> bool {
         matches!(self, Self::Name | Self::Value | Self::QuotedEnd | Self::Any)
     }

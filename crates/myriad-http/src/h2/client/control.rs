@@ -35,7 +35,7 @@ impl Http2Client {
         self.output.push_frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
     }
 
-    /// Removes a stream and records the failure of its request.
+    /// Removes a stream and records the failure of its request. Does nothing if the stream is not open.
     pub(super) fn fail_request(&mut self, id: u32, lost: RequestFailure) {
         if self.streams.close(id).is_some() {
             self.lost.push_back((id, lost));
@@ -104,8 +104,8 @@ impl Http2Client {
         OriginEvent::Nothing
     }
 
-    /// Sends a PING to check that the origin responds, unless one is outstanding. Returns false if no PING is
-    /// outstanding, because the limit of PINGs is reached.
+    /// Sends a PING to check that the origin responds, unless one is outstanding. Returns whether a PING is outstanding
+    /// then; false means that the limit of PINGs without HEADERS or DATA of the origin is reached.
     pub fn send_ping(&mut self) -> bool {
         if self.alive.start_ping() {
             self.output.push_frame(kind::PING, 0, 0, &[0; 8]);
@@ -159,8 +159,8 @@ impl Http2Client {
         }
     }
 
-    /// Records that `count` bytes of a response body have been read by the consumer, so that the origin may send as
-    /// many more.
+    /// Records that the consumer has read `count` bytes of a response body. Once more than half of the window is read,
+    /// a WINDOW_UPDATE lets the origin send as many bytes again.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
@@ -173,7 +173,7 @@ impl Http2Client {
     }
 
     /// Subtracts a DATA frame, including its padding, from the connection window, which is restored once a quarter of
-    /// it is used. Memory is limited by the windows of the streams instead.
+    /// it is used. Fails if the origin exceeded the window. Memory is limited by the windows of the streams instead.
     pub(super) fn charge_window(&mut self, length: usize) -> Result<(), ConnectionError> {
         self.receive_window -= length as i64;
         if self.receive_window < 0 {

@@ -33,7 +33,7 @@ impl ResponseBuilder {
         }
     }
 
-    /// Returns the response head, or the first error.
+    /// Returns the response head, or the first error; a head without `:status` is an error.
     pub(super) fn finish(self) -> Result<ResponseHead, RequestFailure> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),

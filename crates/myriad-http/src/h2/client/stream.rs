@@ -82,8 +82,8 @@ impl ClientStreams {
         self.opened > LAST / 2
     }
 
-    /// Returns whether the stream was never opened. Even identifiers are always idle, because the origin opens no
-    /// streams.
+    /// Returns whether the stream was never opened. Stream 0, the connection, is never idle; other even identifiers
+    /// always are, because the origin opens no streams.
     pub(super) fn is_idle(&self, id: u32) -> bool {
         id != 0 && (id.is_multiple_of(2) || id / 2 >= self.opened)
     }

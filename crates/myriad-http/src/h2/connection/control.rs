@@ -195,7 +195,8 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Records that the consumer has read `count` bytes of a request body, so that the client may send as many more.
+    /// Records that the consumer has read `count` bytes of a request body. Once more than half of the window is read, a
+    /// WINDOW_UPDATE lets the client send as many bytes again.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.config.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
@@ -207,7 +208,8 @@ impl Http2Server {
         }
     }
 
-    /// Increases the window of a stream by up to `more` bytes immediately, because the consumer reads its body.
+    /// Increases the window of a stream by up to `more` bytes immediately (to at most 2³¹-1), because the consumer
+    /// reads its body. Does nothing if the request is complete.
     pub fn increase_window(&mut self, stream: u32, more: u32) {
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving && more > 0) else {
             return;
@@ -230,8 +232,8 @@ impl Http2Server {
         }
     }
 
-    /// Subtracts a DATA frame, including its padding, from the connection window. Fails if the client exceeded the
-    /// window.
+    /// Subtracts a DATA frame, including its padding, from the connection window, which is restored once a quarter of
+    /// it is used. Fails if the client exceeded the window.
     pub(super) fn charge_window(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
         self.receive_window -= header.length as i64;
         if self.receive_window < 0 {

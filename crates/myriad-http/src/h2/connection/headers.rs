@@ -215,7 +215,8 @@ impl Http2Server {
         found
     }
 
-    /// Handles the trailers of a request, which complete its body. Their fields are checked and discarded.
+    /// Handles the trailers of a request, which complete its body. Their fields are checked and discarded; if one is
+    /// invalid, the stream is reset.
     fn trailers_of_request(
         &mut self,
         header: FrameHeader,

@@ -132,7 +132,7 @@ impl Http2Server {
     }
 
     /// Returns the next finished stream, in the order in which streams finished: its response is completely in the
-    /// output, or either side has reset it. Each stream with a request is returned once.
+    /// output, or either side has reset it. Each stream with a request is returned once; `None` if there is no other.
     pub fn take_finished(&mut self) -> Option<FinishedStream> {
         self.streams.over.pop_front()
     }
@@ -237,8 +237,9 @@ impl Http2Server {
         self.output.push_header_block(stream, block, end);
     }
 
-    /// Handles a stream whose response is completely in the output: reports it as finished, and closes or resets it if
-    /// possible.
+    /// Reports a stream whose response is completely in the output as finished. Then resets the stream if the request
+    /// is malformed or has used a part of its window, closes it if the request is complete, and otherwise lets it
+    /// linger.
     fn response_sent(&mut self, id: u32) {
         self.streams.record_response_sent(id);
         let Some(stream) = self.streams.get(id) else { return };

@@ -193,7 +193,7 @@ impl ServerStreams {
         self.closed.push_back((id, how));
     }
 
-    /// Removes a stream and reports it as finished; `None` if it is not open.
+    /// Removes a stream, and reports it as finished unless it was reported before; `None` if it is not open.
     pub(super) fn close(&mut self, id: u32, how: CloseCause) -> Option<ServerStream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         self.record_closed(id, how);

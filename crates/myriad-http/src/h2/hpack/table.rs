@@ -75,7 +75,8 @@ impl HpackTable {
         }
     }
 
-    /// Adds an entry. An entry that is larger than the table empties it (RFC 7541 §4.4).
+    /// Adds an entry, and evicts the oldest entries beyond the maximum size. An entry that is larger than the table is
+    /// not added, but empties it (RFC 7541 §4.4).
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         let size = name.len() + value.len() + OVERHEAD;
         self.make_room(size);

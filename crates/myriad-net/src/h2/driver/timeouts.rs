@@ -100,8 +100,8 @@ impl<S: Service> Driver<S> {
         self.poll(cx)
     }
 
-    /// Records that the client read after a wait, by `written` bytes. Returns true if it is slower than the minimum
-    /// rate.
+    /// Records that `written` bytes could be written after a wait for the client to read. Returns true if the client
+    /// reads more slowly than the minimum rate.
     pub(super) fn reads_too_slowly(&mut self, written: usize) -> bool {
         let rate = self.timeouts().min_rate;
         self.sending.record_transfer(written as u64, &self.connection.deadline, rate, &|| {
