@@ -28,8 +28,8 @@ pub struct Account {
 impl Account {
     /// Looks up the arguments of the directive `user NAME [GROUP]`. Returns an error text if a name is unknown.
     ///
-    /// `NAME` and `GROUP` may be numbers. Without `GROUP` the primary group of the user applies; for a user given by
-    /// number it is the group with the same number.
+    /// `NAME` and `GROUP` may be numbers. Without `GROUP` the primary group of the user applies; for a number that is
+    /// not a name it is the group with the same number. The groups also include those that list the user as a member.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
         let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let groups = fs::read_to_string("/etc/group").unwrap_or_default();
@@ -137,7 +137,8 @@ fn name_in(file: &str, id: u32) -> Option<String> {
     field(file, id, 0)
 }
 
-/// Returns a field of the line with this ID in a file such as `/etc/passwd`; `number` is its index, from 0.
+/// Returns a field of the line with this ID in a file such as `/etc/passwd`; `number` is the index of the field, from
+/// 0. Returns `None` if the file cannot be read or has no such line.
 fn field(file: &str, id: u32, number: usize) -> Option<String> {
     let lines = fs::read_to_string(file).ok()?;
     let line = lines.lines().find(|line| line.split(':').nth(2) == Some(&id.to_string()))?;

@@ -49,7 +49,7 @@ const DEFAULT_LISTEN: (&str, u16) = ("", 0);
 
 impl ConfigurationSource {
     /// Returns the source for a reload, and warnings. For a preset, the files that its command line names are read
-    /// again.
+    /// again; returns an error text if the preset cannot be generated.
     pub fn renewed(&self) -> Result<(Self, Vec<String>), String> {
         let Some(preset) = &self.preset else { return Ok((self.clone(), Vec::new())) };
         let (preset, warnings) = preset.renewed()?;
@@ -231,7 +231,8 @@ pub fn errors_of(findings: Vec<ConfigFinding>) -> String {
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
-/// Maximum length of a file, in bytes. A longer file is not a configuration; it may be a device of unlimited length.
+/// Maximum length of a configuration file, in bytes. A longer file is not a configuration; it may be a device of
+/// unlimited length.
 const LARGEST_FILE: u64 = 64 << 20;
 
 /// Loader that reads the files of the configuration from the file system.

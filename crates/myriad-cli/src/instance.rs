@@ -94,7 +94,7 @@ fn path(prefix: &Path) -> PathBuf {
 }
 
 impl InstanceLock {
-    /// Locks the folder `prefix` for this process.
+    /// Locks the folder `prefix` for this process, and writes the process ID and the time to the lock file.
     ///
     /// # Errors
     /// Returns an error text if another process holds the lock or the lock file cannot be created.

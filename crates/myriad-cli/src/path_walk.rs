@@ -38,7 +38,7 @@ pub fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether only root can replace files that root owns in this folder.
+/// Returns whether only root, or the user of this process, can replace files of these two users in this folder.
 fn is_protected(folder: &File) -> io::Result<bool> {
     let known = folder.metadata()?;
     let is_sticky = known.mode() & 0o1000 != 0;

@@ -40,7 +40,8 @@ impl PidFile {
         self.rename(with_suffix(&self.path, ".oldbin"))
     }
 
-    /// Renames the file back after the new binary has exited.
+    /// Renames the file back (`nginx.pid.oldbin` to `nginx.pid`) after the new binary has exited. Does nothing if it
+    /// was not renamed.
     pub fn rename_back(&mut self) -> io::Result<()> {
         let name = self.path.as_os_str().as_encoded_bytes();
         let Some(stem) = name.strip_suffix(b".oldbin") else { return Ok(()) };

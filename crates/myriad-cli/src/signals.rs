@@ -48,7 +48,7 @@ impl AsFd for Signals {
     }
 }
 
-/// Returns the name of a signal for log lines.
+/// Returns the name of a signal for log lines; `signal` for signals that the server does not handle.
 pub fn name(signal: Signal) -> &'static str {
     match signal {
         Signal::HUP => "SIGHUP",

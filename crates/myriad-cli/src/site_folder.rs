@@ -25,8 +25,8 @@ use crate::{accounts, path_walk};
 pub const FILE_BYTES: u64 = 1 << 20;
 /// Maximum number of entries of a folder that are examined for links.
 const MAX_ENTRIES: usize = 4096;
-/// Maximum number of entries that a search reads, per folder that it may read. The uploads of a month are thousands of
-/// files.
+/// Number of folder entries that a search may read in total, divided by the maximum number of folders that it may read.
+/// The uploads of a month are thousands of files.
 const ENTRIES_PER_FOLDER: usize = 200;
 /// Maximum depth of folders in a search.
 const DEEPEST: usize = 64;
@@ -129,7 +129,8 @@ impl SiteFolder {
         links
     }
 
-    /// Returns the links in a folder that are not followed, because link and target have different owners.
+    /// Returns the links among the first 4096 entries of a folder that are not followed because link and target have
+    /// different owners; empty if the folder cannot be read.
     pub fn refused_links(&self, path: impl AsRef<Path>) -> Vec<SymbolicLink> {
         let mut refused = Vec::new();
         // Errors of reading the folder are reported elsewhere.
@@ -283,7 +284,7 @@ impl FileWalk {
         self.is_cut || !self.pending.is_empty() || !self.linked.is_empty()
     }
 
-    /// Returns only files with this name.
+    /// Restricts the search to files with this name.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
@@ -308,7 +309,8 @@ impl FileWalk {
         path.iter().try_fold(start, |at, name| Ok(openat(&at, name, flags, Mode::empty())?))
     }
 
-    /// Reads the entries of the next folder.
+    /// Reads the entries of the folder `next`: files with the wanted name are added to `found`, subfolders to those to
+    /// be read. For a folder that is also on its own path, only the cycle is recorded.
     fn list(&mut self, next: &Pending) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = if next.is_linked {

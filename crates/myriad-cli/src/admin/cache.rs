@@ -203,8 +203,8 @@ fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, St
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
-/// Requests all pages and returns the first `limit` ones in the order `sort`. With a limit, at most twice as many
-/// pages, or 1024, are retained in memory.
+/// Requests all pages and returns the first `limit` of them in the order `sort`; all if `limit` is `None`. With a
+/// limit, at most `2 * limit` pages, or 1024 if that is more, are held in memory.
 fn sorted(
     running: &RunningServer,
     request: &AdminRequest,

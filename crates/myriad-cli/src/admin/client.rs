@@ -19,7 +19,7 @@ use crate::wordpress;
 
 /// Maximum time between two parts of a response. A purge may wait until all pages have been checked.
 const SILENCE: Duration = Duration::from_mins(5);
-/// Maximum time between two parts of a response with statistics, which are available immediately.
+/// Maximum time between two parts of a response with statistics or memory usage, which is available immediately.
 const SILENCE_OF_FIGURES: Duration = Duration::from_secs(10);
 /// Maximum length of a line of a response, in bytes.
 const LONGEST_LINE: u64 = 16 << 20;
@@ -70,7 +70,8 @@ impl RunningServer {
 
     /// Sends a request and passes each report of the response to `tell`, until it returns `false` or the response is
     /// complete. Returns the last line; `None` if `tell` returned `false`. Returns an error text if the connection
-    /// fails, or if the server reports an error.
+    /// fails, the server reports an error, its response is invalid or incomplete, or the next part does not arrive in
+    /// time.
     pub fn send_request(
         &self,
         request: &AdminRequest,

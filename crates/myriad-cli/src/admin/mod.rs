@@ -74,7 +74,7 @@ impl AdminCommand {
     }
 }
 
-/// Prints the `--help` text of a command.
+/// Prints the version and the `--help` text of a command to standard error, and returns exit status 0.
 pub fn help(usage: &str) -> ExitCode {
     eprint!("{}\n{usage}", version::text(false));
     ExitCode::SUCCESS

@@ -26,7 +26,7 @@ const GENERAL: [&str; 3] = ["--prefix", "--socket", "--help"];
 /// Name of an option, and true if it takes a value.
 pub type KnownOption = (&'static str, bool);
 
-/// Action of a command that changes the machine only if this is requested.
+/// Action of a command that only prints its changes unless `--apply` or `--undo` is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeAction {
     /// Only print the changes.
@@ -38,7 +38,8 @@ pub enum ChangeAction {
 }
 
 impl CommandWords {
-    /// Parses the arguments of a command with the options `known`. Returns an error text for the user.
+    /// Parses the arguments of a command with the options `known`. Returns an error text if an option is unknown, lacks
+    /// its value, or has a value that it does not take.
     pub fn parse(
         mut arguments: impl Iterator<Item = OsString>,
         known: &[KnownOption],
@@ -101,7 +102,8 @@ impl CommandWords {
         given.filter_map(|(_, value)| value.clone()).collect()
     }
 
-    /// Returns the names and values of all options `--header`. Control characters are rejected, because a line break would
+    /// Returns the names and values of all options `--header 'Name: value'`. Returns an error text if a name contains a
+    /// character other than ASCII letters, digits and `-`, or a value contains control characters: a line break would
     /// start another header.
     pub fn headers(&self) -> Result<Vec<(String, String)>, String> {
         self.values("--header").iter().map(|field| parse_header(field)).collect()
@@ -112,7 +114,7 @@ impl CommandWords {
         self.plain.get(count).map_or(Ok(()), |word| Err(too_much(word, command)))
     }
 
-    /// Returns the action of `--apply`, `--undo` or neither.
+    /// Returns the action of `--apply`, `--undo` or neither; an error text if both are given.
     pub fn act(&self) -> Result<ChangeAction, String> {
         match (self.has("--apply"), self.has("--undo")) {
             (true, true) => Err("--apply or --undo, not both".into()),
@@ -148,7 +150,8 @@ pub fn too_much(word: &str, command: &str) -> String {
     format!("unexpected argument \"{word}\" (see myriad {command} --help)")
 }
 
-/// Returns the value of an option: `glued`, the text after its `=`, or the next argument unless that is an option.
+/// Returns the value of an option: `glued`, the text after its `=`, or the next argument. Returns an error text if the
+/// value is missing or empty, or if the next argument starts with `-`.
 fn value_of(
     name: &str,
     glued: Option<OsString>,

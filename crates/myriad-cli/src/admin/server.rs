@@ -34,7 +34,7 @@ const NO_FILE_PAUSE: Duration = Duration::from_millis(100);
 /// answered.
 #[derive(Debug)]
 pub struct ControlServer {
-    /// Stops the thread when it is closed.
+    /// Half of a socket pair; closing it stops the thread that accepts connections.
     _stop: UnixStream,
 }
 
@@ -142,7 +142,8 @@ fn reject(mut client: UnixStream, why: &str) {
     let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
 }
 
-/// Reads a line without its line break, which must arrive within [`PATIENCE`].
+/// Reads a line, and returns it without its line break. Returns an error if the line is not complete within
+/// [`PATIENCE`], if it is longer than [`MOST_REQUEST_BYTES`], or if the client disconnects.
 fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();
@@ -179,7 +180,8 @@ struct BufferedReply<'a> {
 }
 
 impl BufferedReply<'_> {
-    /// Appends a line. Returns `false` if the client has disconnected.
+    /// Appends a report; sends the buffer if it contains at least [`CHUNK`] bytes or the report is a live event.
+    /// Returns `false` if sending has failed.
     fn push_reply(&mut self, reply: &AdminReply) -> bool {
         reply.write(&mut self.buffer);
         // A live event is sent immediately, because the next line may come only after a second.

@@ -36,7 +36,8 @@ pub fn path(model: &Model, paths: &ServerPaths) -> Option<(PathBuf, bool)> {
     }
 }
 
-/// Returns the default path of the control socket, next to the pid file: `nginx.sock` for `nginx.pid`.
+/// Returns the default path of the control socket, next to the pid file: `nginx.sock` for `nginx.pid`. To a name
+/// without the extension `.pid`, `.sock` is appended.
 pub fn path_for_pid_file(pid: &Path) -> PathBuf {
     match pid.extension() {
         Some(extension) if extension == "pid" => pid.with_extension("sock"),

@@ -45,7 +45,7 @@ struct OrderRules {
     closed: bool,
 }
 
-/// Clients of a directive.
+/// Clients that an access directive names: all, those in networks, or those whose request has an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ClientSet {
     All,
@@ -337,6 +337,7 @@ fn variables(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
 }
 
 /// Converts addresses to networks in nginx's form: `10.1` becomes `10.1.0.0/16`, and masks become prefix lengths.
+/// Returns an error text if a word is not an address or network, or if there are no words.
 fn networks(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     let converted: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
     converted
@@ -427,7 +428,8 @@ fn sign(may: bool) -> &'static str {
     if may { "1" } else { "\"\"" }
 }
 
-/// Returns the lines that set the module's variable to `may` for the clients `who`.
+/// Returns the lines that set the module's variable to `may` for these clients; none for [`ClientSet::All`]. For
+/// networks it also adds a `geo` block to the parts of `http`.
 fn step(walk: &mut ApacheWalk<'_>, family: AccessModule, who: &ClientSet, may: bool) -> Vec<String> {
     let variable = match who {
         ClientSet::All => return Vec::new(),
@@ -457,7 +459,8 @@ fn step(walk: &mut ApacheWalk<'_>, family: AccessModule, who: &ClientSet, may: b
     lines
 }
 
-/// Writes the directives of `AuthType Basic` with `Require valid-user`.
+/// Writes the directives of `AuthType Basic` with a single `Require valid-user`. For other combinations, and for a
+/// second password file, it reports the line and denies all clients.
 fn password(walk: &mut ApacheWalk<'_>, required: RequireRules) {
     let RequireRules { of: own, any, forbid, .. } = required;
     let AuthState { mut of, kind, name, file } = walk.auth.clone();
@@ -509,7 +512,8 @@ fn password(walk: &mut ApacheWalk<'_>, required: RequireRules) {
     });
 }
 
-/// Returns the realm, which is never `off`: that would disable authentication in nginx.
+/// Returns the realm without `$` and control characters; `restricted` if it is empty or `off`, which would disable
+/// authentication in nginx.
 fn realm(name: &str) -> String {
     let name: String = name.chars().filter(|letter| *letter != '$' && !letter.is_control()).collect();
     if name.is_empty() || name.eq_ignore_ascii_case("off") { "restricted".into() } else { name }

@@ -23,7 +23,7 @@ pub(super) type AccessByModule = [Option<bool>; MODULES];
 pub struct AccessDenials {
     /// Rules for the whole folder.
     pub(super) folder: AccessByModule,
-    /// Rules for files by name, in the order of the file.
+    /// Rules for files by name or path, in the order of the `.htaccess`.
     pub(super) names: Vec<(FilePattern, AccessByModule)>,
     /// Lines that are ignored or not applied as written.
     pub remarks: Vec<Remark>,

@@ -17,8 +17,8 @@ const MAX_REGEX: usize = 16 << 10;
 const MAX_EXCEPTIONS: usize = 4 << 10;
 /// Total length of the denials of a site, in bytes, above which the whole folder of denied files is denied instead.
 const MAX_DENIALS: usize = 256 << 10;
-/// Total length of the denials of a site, and of the exceptions of an access module, in bytes, above which further ones
-/// are skipped.
+/// Maximum total length, in bytes, of the denials of a site, and likewise of the exceptions of each access module.
+/// Rules above the limit are skipped.
 const MAX_TOTAL: usize = 2 * MAX_DENIALS;
 /// Maximum total length of the exceptions of a site, in bytes.
 const MAX_ALL_EXCEPTIONS: usize = 128 << 10;
@@ -42,7 +42,8 @@ pub struct Cycle {
 }
 
 /// Combines the rules of all folders, which are given by their URL paths, starting and ending with `/`. `compiles`
-/// returns whether a regex compiles. Exceptions that exceed the limits are skipped, so that more is denied, never less.
+/// returns whether a regex compiles. Exceptions that cannot be applied are skipped, so that more is denied. A denial
+/// that cannot be applied is replaced by a denial of its whole folder; if that cannot be applied either, it is skipped.
 pub fn denied_paths(
     folders: &[(String, AccessDenials)],
     cycles: &[Cycle],
@@ -171,7 +172,7 @@ fn later<'e>(exceptions: &'e Exceptions<'_>, path: &str, position: usize) -> (Ve
 /// Maximum length of the syntax that is added to a rule in a regex, in bytes.
 const SYNTAX: usize = 16;
 
-/// Regex of a denial, and of its exceptions; empty without exceptions.
+/// Regex of a denial, and the regex of its exceptions, which is empty if there are none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Item {
     exceptions: String,

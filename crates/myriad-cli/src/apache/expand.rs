@@ -180,7 +180,7 @@ pub(crate) fn is_variable(text: &str) -> bool {
     })
 }
 
-/// Removes unnecessary braces from a variable.
+/// Removes unnecessary braces if the text is a single variable; returns other texts unchanged.
 pub(crate) fn bare(text: &str) -> String {
     if is_variable(text) { text.replace(['{', '}'], "") } else { text.to_owned() }
 }

@@ -214,8 +214,8 @@ fn has_anchor(pattern: &str) -> bool {
     outside(pattern).any(|(_, letter)| letter == '^')
 }
 
-/// Returns whether brackets and groups of a regex are balanced, so that it can be written as a word of the
-/// configuration.
+/// Returns whether brackets and groups of a regex are balanced and its last character is not an unescaped backslash, so
+/// that it can be written as a word of the configuration.
 pub(crate) fn is_balanced(pattern: &str) -> bool {
     let (mut letters, mut depth) = (outside(pattern), 0_i32);
     for (_, letter) in letters.by_ref() {

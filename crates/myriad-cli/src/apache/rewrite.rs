@@ -194,7 +194,7 @@ fn redirect(value: &str) -> Result<u16, String> {
     }
 }
 
-/// Adds the translated rules to the parts of the server.
+/// Adds the translated rules to the parts of the server, and reports the first condition that no rule follows.
 pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
     if let Some(condition) = walk.rules.conditions.first().cloned() {
         walk.missing(&condition.item, "no rule follows this condition");

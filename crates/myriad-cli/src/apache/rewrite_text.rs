@@ -10,7 +10,8 @@ use crate::apache::state::ApacheWalk;
 
 /// Translated condition.
 enum TranslatedCondition {
-    /// Test by `if`: the expressions for success and failure, the lines before it, and the regex if it is a match.
+    /// Test by `if`: the lines before it, its expressions for success and failure, and the regex if it is a match that
+    /// is not negated.
     If { before: Vec<String>, holds: String, fails: String, regex: Option<String> },
     /// Condition with a constant result.
     Always(bool),
@@ -241,8 +242,9 @@ struct RuleAction {
     why: String,
     /// Single directive for a rule without conditions.
     direct: Option<String>,
-    /// Contents of `if ($rule)`: variables, and the final directive.
+    /// Directives `set` in `if ($rule)`.
     sets: Vec<String>,
+    /// Last directive in `if ($rule)`.
     end: Option<String>,
     /// Numbers of the captures of the pattern that need a variable.
     captures: Vec<usize>,
@@ -471,7 +473,7 @@ fn placed(walk: &ApacheWalk<'_>, rule: &RewriteRule, text: &str, is_url: bool, o
 }
 
 /// Adapts the query of a target: nginx appends the query of the request unless the target has a trailing `?`, Apache
-/// only if the target has no query.
+/// only if the target has no query or the rule has the flag `QSA`.
 fn query(rule: &RewriteRule, path: String) -> String {
     let has_own = path.contains('?');
     let bare = path.ends_with('?');

@@ -5,8 +5,8 @@ use crate::apache::pattern::{quoted, word};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a directive for settings. Returns false for other directives outside of sections; in a section, those are
-/// reported as well.
+/// Handles a directive for settings. Returns false for other directives. In a section it returns true for every
+/// directive, and reports all except `ServerSignature` as untranslated.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     if !walk.guards.is_empty() && !matches!(name.as_str(), "php_value" | "php_flag" | "serversignature") {
@@ -109,7 +109,8 @@ fn take_of_server(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str) -> b
     true
 }
 
-/// Reads the addresses of `<VirtualHost>`.
+/// Adds the addresses of a `<VirtualHost>` as arguments of `listen` (port 80 by default), with `ssl` if it has
+/// `SSLEngine on`. Invalid addresses are reported.
 pub(crate) fn addresses(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let inner = item.inner.as_deref().unwrap_or_default();
     let tls = inner.iter().any(|item| item.is("SSLEngine") && item.word(0).eq_ignore_ascii_case("on"));
@@ -126,7 +127,8 @@ pub(crate) fn addresses(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     }
 }
 
-/// Reads the names of a virtual host. A leading `~` is rejected, as it would start a regex in nginx.
+/// Adds the names of a virtual host. A name with `$`, or with a leading `~`, which would start a regex in nginx, is
+/// reported instead.
 fn names(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     for name in &item.words {
         let name = name.rsplit_once("://").map_or(name.as_str(), |(_, rest)| rest);

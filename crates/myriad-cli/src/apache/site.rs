@@ -109,7 +109,7 @@ pub(crate) struct TranslatedServer {
     pub(crate) fallback_path: String,
     /// True if `$apache_https` is needed, which replaces Apache's `%{HTTPS}`: `on` with TLS, otherwise `off`.
     pub(crate) uses_https: bool,
-    /// True if the variable with the file name is needed.
+    /// True if `$apache_file`, the name of the requested file, is needed.
     pub(crate) uses_file: bool,
     /// Environment variables that the translation reads.
     pub(crate) env_read: BTreeSet<String>,

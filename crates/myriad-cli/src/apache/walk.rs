@@ -146,9 +146,9 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
-    /// Returns whether the contents of an `<IfModule>` are read: its module is one of [`MODULES`], or is negated (`!`)
-    /// and is not. A section that is left out because its module is unknown is reported, with a stronger remark if it
-    /// contains access rules.
+    /// Returns whether the contents of an `<IfModule>` are read: its module is one of [`MODULES`], or it has a `!` and
+    /// the module is none of them. A section that is left out because its module is unknown is reported, with a
+    /// stronger remark if it contains access rules.
     pub(crate) fn has_module(&mut self, item: &ApacheItem) -> bool {
         let written = item.word(0).to_ascii_lowercase();
         let name = written
@@ -221,7 +221,8 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
-    /// Returns the guard of a section; `None` if it applies to all requests.
+    /// Returns the guard of a section; `None` if it applies to all requests, and an error text if it cannot be
+    /// translated. Sets `folder` for the rewrite rules in the section.
     fn guard(&mut self, item: &ApacheItem) -> Result<Option<SectionGuard>, String> {
         let is_regex = item.word(0) == "~";
         let first = item.word(usize::from(is_regex)).to_owned();
@@ -268,7 +269,7 @@ impl<'o> ApacheWalk<'o> {
     }
 
     /// Returns the guard of `<Directory>`: `None` for the root of the site or a folder that encloses it, otherwise a
-    /// test for the paths below.
+    /// test for the paths below. Returns an error text for a folder that is not in the site. Sets `folder`.
     fn directory(&mut self, path: &str) -> Result<Option<SectionGuard>, String> {
         let root =
             self.options.root.clone().or(self.parts.root.clone()).unwrap_or_else(|| "/var/www/html".into());

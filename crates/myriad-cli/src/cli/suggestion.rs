@@ -2,7 +2,7 @@
 
 use super::usage::{COMMANDS, LONG};
 
-/// Returns the error for an unknown option, with the most similar one of `known`.
+/// Returns the error for an unknown option, with the most similar one of `known` if there is a similar one.
 pub fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     invalid_option(word, myriad_conf::nearest(word, known))
 }

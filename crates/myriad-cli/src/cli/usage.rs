@@ -144,7 +144,7 @@ pub const COMMANDS: [&str; 18] = [
     "wordpress",
 ];
 
-/// Long options.
+/// Long options of a command line without a command, which starts or tests the server.
 pub(super) const LONG: [&str; 5] = ["--explain", "--help", "--method", "--prefix", "--version"];
 
 /// Returns the long options in a usage text.

@@ -26,7 +26,7 @@ const ACCEPTING: u32 = 0x1_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BoundSocket {
     inode: u64,
-    /// User ID of the user that created it; for a Unix socket, the owner of the file.
+    /// User ID of the user that created it; for a Unix socket, the owner of the file. `None` if unknown.
     uid: Option<u32>,
 }
 
@@ -70,8 +70,8 @@ pub fn web_servers() -> String {
     text
 }
 
-/// Returns whether the running server with the process ID `pid`, or its child, has bound the address. If its open files
-/// cannot be read, the user of the socket decides.
+/// Returns whether the running server with the process ID `pid`, or its child, has bound the address. If no process
+/// that has the socket open is visible, returns whether the socket belongs to the user of the server.
 pub fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     let pid = pid.as_raw_nonzero().get().unsigned_abs();
     let Ok(of_server) = fs::metadata(format!("/proc/{pid}")).map(|known| known.uid()) else { return false };

@@ -12,7 +12,8 @@ use crate::cli;
 /// Commands to the running server, suggested for a mistyped argument.
 const COMMANDS: [&str; 3] = ["status", "reload", "stop"];
 
-/// Parses the arguments after the word `wordpress` or `php`.
+/// Parses the arguments after the word `wordpress` or `php`. Returns an error text if they are invalid, contradictory
+/// or incomplete.
 pub fn parse(
     kind: SiteKind,
     arguments: impl Iterator<Item = OsString>,

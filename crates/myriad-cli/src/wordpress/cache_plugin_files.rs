@@ -54,9 +54,9 @@ pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
 ];
 
 impl CheckedSite {
-    /// Returns the cache plugins whose files are served: those that the setting `plugin_pages` selects, by default the
-    /// active one. By default none is served if the site has the Myriad plugin (`has_plugin`), which is not notified
-    /// when such files are removed.
+    /// Returns the cache plugins whose files are served: all known ones with `plugin_pages=on`, and none with `off`.
+    /// Without this setting, those that wrote the `advanced-cache.php` of the WordPress site; none if the site has the
+    /// Myriad plugin (`has_plugin`), which is not notified when such files are removed.
     pub(super) fn cache_plugins(&self, has_plugin: bool) -> Vec<&'static CachePlugin> {
         match self.settings.get("plugin_pages") {
             "on" => CACHE_PLUGINS.iter().collect(),
@@ -68,7 +68,8 @@ impl CheckedSite {
         }
     }
 
-    /// Returns a notice that files of a cache plugin are served by default; `None` if they are not.
+    /// Returns a notice that files of a cache plugin are served by default; `None` if they are not, or if the setting
+    /// `plugin_pages` is given.
     pub(super) fn cache_plugin_notice(&self, has_plugin: bool) -> Option<String> {
         if self.settings.has("plugin_pages") {
             return None;

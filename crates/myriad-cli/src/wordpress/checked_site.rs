@@ -202,7 +202,7 @@ pub(super) fn checked_layout(kind: SiteKind, folder: &Path, option: &str) -> Res
 }
 
 /// Returns the content folder of a WordPress, into which `option` writes files, and the owner that it must have
-/// ([`SiteLayout::writable_content`]). `source` specifies `root`.
+/// ([`SiteLayout::writable_content`]). `source` is the option that specifies `root`, for messages.
 pub(super) fn content_of(option: &str, source: &str, root: &Path) -> Result<(PathBuf, Option<u32>), String> {
     let layout = checked_layout(SiteKind::WordPress, root, source)?;
     layout.writable_content().map_err(|why| format!("wordpress: {option}: {why}"))
@@ -225,10 +225,11 @@ fn warn_of_links(layout: &SiteLayout, warnings: &mut Vec<String>) {
     }
 }
 
-/// Returns the address of php-fpm as argument of `fastcgi_pass`, and its host name if that is resolved at run time.
-/// `option` specified the address. A path becomes `unix:PATH`.
+/// Returns the address of php-fpm as argument of `fastcgi_pass`, and its host name if that is resolved at run time. A
+/// path becomes `unix:PATH`. A socket that does not exist yet, and a name that does not resolve yet, are reported in
+/// `warnings`. `option` is the option of the address, for messages.
 ///
-/// `unresolved` contains the errors of names that could not be resolved.
+/// `unresolved` contains the errors of names that could not be resolved, by address.
 fn php_address(
     given: &str,
     option: &str,

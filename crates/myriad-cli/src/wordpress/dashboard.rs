@@ -31,8 +31,9 @@ const PORTS: std::ops::Range<u16> = 9199..9219;
 const SECRET_BYTES: usize = 16;
 
 impl SiteOptions {
-    /// Chooses the port of the dashboard. At a start, also stores it, and creates a secret if there is none. A stored
-    /// port is used again if it is free or the server runs, and for printing.
+    /// Chooses the port of the dashboard: that of the setting `dashboard`; otherwise the stored port, for printing,
+    /// while the server runs, or if it is free; otherwise a free port. With `dashboard=off` there is no dashboard. At a
+    /// start, also stores the port, and creates a secret if there is none.
     ///
     /// If this fails, the sites are served without the dashboard, and the returned warnings contain the reason.
     pub fn with_dashboard(mut self, purpose: ConfigurationPurpose) -> (Self, Vec<String>) {
@@ -78,7 +79,8 @@ impl SiteOptions {
     }
 }
 
-/// Returns whether the server of this pid file runs, or the old one during an upgrade; it then uses the stored port.
+/// Returns whether the process named by this pid file runs, or the one named by its `.oldbin` file, which is the old
+/// server during an upgrade.
 fn is_running(pid: &Path) -> bool {
     let old = pid.with_extension("pid.oldbin");
     let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());

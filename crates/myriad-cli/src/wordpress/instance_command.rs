@@ -113,7 +113,9 @@ impl InstanceCommand {
     }
 }
 
-/// Makes the server reload its configuration, and waits for the result. Returns an error text if it is rejected.
+/// Makes the server reload its configuration, and waits for the result. Returns an error text if the reload is rejected
+/// or takes longer than [`LONGEST_RELOAD`], or if the server exits. Does not wait for a server that is too old to
+/// report results.
 fn reload(holder: &LockHolder, prefix: &Path) -> Result<(), String> {
     let process = holder.signal(Signal::HUP)?;
     let pid = holder.pid;
@@ -149,7 +151,8 @@ fn reload(holder: &LockHolder, prefix: &Path) -> Result<(), String> {
     Err(format!("reload of process {pid} timed out after {} s", LONGEST_RELOAD.as_secs()))
 }
 
-/// Sends SIGTERM to the server, and waits until it has exited.
+/// Sends SIGTERM to the server, and waits until it has exited. Returns an error text if that takes longer than
+/// [`LONGEST_END_S`].
 fn stop(holder: &LockHolder) -> Result<(), String> {
     let pid = holder.pid;
     let failed = |error: rustix::io::Errno| format!("process {pid}: {}", reason(&io::Error::from(error)));
@@ -206,7 +209,8 @@ fn row(name: &str, value: &str) -> String {
     format!("{name:<10}{value}\n")
 }
 
-/// Returns the description of a running server, for the greeting at its start and for `status`.
+/// Returns the description of a running server, for the greeting at its start and for `status`: a line each for its
+/// addresses, dashboard, user and cache folders. Empty if there is no `http` block.
 pub fn facts(model: &Model, paths: &ServerPaths) -> String {
     let mut text = String::new();
     let Some(http) = &model.http else { return text };

@@ -72,7 +72,7 @@ impl SiteLayout {
         Self { root, core, content, outside: None, refused_content: None, configuration: None }
     }
 
-    /// Returns the layout if this folder is a document root; otherwise `None`.
+    /// Returns the layout if this folder is the document root of a WordPress; otherwise `None`.
     fn at(root: &Path) -> Option<Self> {
         let root: PathBuf = root.components().collect();
         let site = SiteFolder::new(&root);
@@ -220,7 +220,8 @@ impl SiteLayout {
         }
     }
 
-    /// Returns the URL path of `wp-config.php`, which the preset denies.
+    /// Returns the URL path of `wp-config.php`, which the preset denies; `/wp-config.php` if the file was not found or
+    /// its path contains special characters.
     pub(super) fn configuration_path(&self) -> String {
         let known = self.configuration.as_deref().map(collapsed);
         let known = known.and_then(|path| plain(path.to_str()?));
@@ -323,8 +324,8 @@ fn collapsed(path: &Path) -> PathBuf {
     out
 }
 
-/// Returns a relative path if all its components consist of characters without a meaning in configurations and regexes;
-/// otherwise `None`.
+/// Returns a relative path if all its components consist of ASCII letters, digits, `.`, `_` and `-`, and do not start
+/// with a dot; otherwise `None`.
 fn plain(path: &str) -> Option<String> {
     let path = path.trim_matches('/');
     let is_name = |name: &str| {

@@ -79,8 +79,8 @@ impl SiteOptions {
     }
 }
 
-/// Returns whether WordPress loads the object cache of another plugin. Also returns true if the file is not a regular
-/// one.
+/// Returns whether WordPress loads the object cache of another plugin. Also returns true if the file cannot be read,
+/// for example because it is not a regular one. Returns an error if permission is denied.
 fn is_foreign(content: &WritableFolder) -> io::Result<bool> {
     match content.text(DROP_IN_NAME) {
         Ok(text) => Ok(text.is_some_and(|text| !text.contains(OURS))),

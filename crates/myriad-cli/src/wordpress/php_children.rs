@@ -8,7 +8,7 @@ use super::pool;
 /// requests waits in this server, not in the queue of php-fpm.
 pub(super) const UNKNOWN: u32 = 32;
 
-/// Parses the argument of `--php-children`.
+/// Parses the argument of `--php-children`, a number from 1 to 100,000. Returns an error text for other values.
 pub(super) fn parse(value: &str) -> Result<u32, String> {
     let number = value.parse::<u32>().ok().filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| {

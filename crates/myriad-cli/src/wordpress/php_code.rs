@@ -91,7 +91,8 @@ impl PhpCode {
     }
 }
 
-/// Returns the tokens of an expression, up to a `,`, `)` or `;`.
+/// Returns the tokens of an expression, up to a `,`, `;` or closing bracket that is not inside of brackets of the
+/// expression.
 fn value(tokens: &[PhpToken]) -> &[PhpToken] {
     let mut depth = 0_usize;
     let end = tokens.iter().position(|token| match token {

@@ -22,7 +22,7 @@ use crate::pidfile::reason;
 
 /// Maximum time for connecting over TCP, and for each read or write.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Maximum time for all tests of addresses, and also for the resolution of all names.
+/// Maximum time for the tests of all addresses together, and likewise for the resolution of all names together.
 const TOTAL: Duration = Duration::from_secs(6);
 /// Maximum number of addresses that are tested at once.
 const PARALLEL: usize = 128;
@@ -245,7 +245,8 @@ fn complaint(option: &str, php: &str, listener: &PhpListener) -> Option<String> 
     ))
 }
 
-/// Returns the sockets of php-fpm that exist on this machine, as a suggestion to append to an error.
+/// Returns at most [`SHOWN`] sockets of php-fpm that exist on this machine, as a suggestion to append to an error;
+/// empty if there are none.
 fn sockets_here() -> String {
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in FOLDERS {

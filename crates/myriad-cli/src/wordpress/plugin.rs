@@ -109,7 +109,8 @@ const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * De
 const NAME: &str = "myriad-cache";
 /// Interval at which WordPress is requested to run its scheduled tasks.
 const CLOCK: &str = "15s";
-/// Directives for the API of a plugin: while PHP writes, which cron does for minutes, it sends nothing (`POST …/writes`).
+/// Directives for the API of a plugin that permit slow requests: the request `POST …/writes` stays open, without data,
+/// while PHP writes, which takes minutes for cron.
 const WRITES: &str = "client_body_timeout 10m; client_min_rate off;";
 /// Length of a secret, in bytes.
 const SECRET_BYTES: usize = 32;

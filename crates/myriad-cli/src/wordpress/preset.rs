@@ -24,8 +24,8 @@ impl Preset {
         self.options.kind
     }
 
-    /// Generates the configuration again: all files, folders and sockets that the options name are read again. Also
-    /// returns warnings.
+    /// Generates the configuration again: all files, folders and sockets that the options name are read again, and a
+    /// self-signed certificate is renewed if necessary. Also returns warnings.
     ///
     /// # Errors
     /// Returns an error text, as at a start.

@@ -1,7 +1,7 @@
 //! Conversion of host names with non-ASCII letters to DNS names (RFC 3492, RFC 5891): `bücher.example` becomes
 //! `xn--bcher-kva.example`.
 
-/// Parameters of Punycode (RFC 3492 section 5).
+/// Number of digits of Punycode. This and the next constants are the parameters of RFC 3492 section 5.
 const BASE: u32 = 36;
 const T_MIN: u32 = 1;
 const T_MAX: u32 = 26;

@@ -57,8 +57,8 @@ const KNOWN: [KnownSetting; 20] = [
 
 /// Maximum number of values of one choice: each is another copy of every page.
 const MAX_CHOICES: usize = 32;
-/// Beginnings of names of cookies. A page that is generated with such a cookie is not treated as shared by the plugin
-/// (`has_own_cookie()`).
+/// Beginnings of the names of cookies that identify visitors. A page that is generated with such a cookie is not
+/// treated as shared by the plugin (`has_own_cookie()`).
 const OF_VISITORS: [&str; 6] =
     ["wordpress_", "wp-", "wp_woocommerce_", "woocommerce_", "comment_author", "PHPSESSID"];
 

@@ -67,7 +67,8 @@ impl SiteOptions {
         Ok(PresetSite { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
     }
 
-    /// Returns the arguments of `listen` for HTTP. `as_root` is true if root starts the server.
+    /// Returns the arguments of `listen` for HTTP. Adds a warning if certificates are requested from an authority and
+    /// no address has port 80. `as_root` is true if root starts the server.
     fn plain_listens(&self, https: &HttpsOptions, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let mut listens = self.listens.clone();

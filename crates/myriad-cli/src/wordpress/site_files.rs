@@ -22,7 +22,8 @@ use crate::pidfile::reason;
 use crate::site_folder::{FILE_BYTES, SiteFolder};
 
 impl SiteOptions {
-    /// Returns what specifies the folders of [`Self::roots`], for messages.
+    /// Returns the name of the source of [`Self::roots`] for messages: `--root`, or `folder` for the folders in the
+    /// lines of several sites.
     pub(super) fn source_of_roots(&self) -> &'static str {
         if self.is_several() { "folder" } else { "--root" }
     }
@@ -38,7 +39,7 @@ impl SiteOptions {
     }
 }
 
-/// Returns random bytes in hexadecimal digits. `option` is named in the error text.
+/// Returns `BYTES` random bytes in hexadecimal digits. `option` is named in the error text.
 pub(super) fn random<const BYTES: usize>(option: &str) -> Result<String, String> {
     let mut bytes = [0; BYTES];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
@@ -155,7 +156,7 @@ impl WritableFolder {
         draft.place(name.as_bytes(), mode, None)
     }
 
-    /// Returns the text of a regular file; `None` if it does not exist.
+    /// Returns the text of a regular file of at most [`FILE_BYTES`]; `None` if it does not exist.
     pub(super) fn text(&self, name: &str) -> io::Result<Option<String>> {
         match read_at(&self.opened, name.as_bytes(), FILE_BYTES) {
             Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),

@@ -14,8 +14,9 @@ pub enum SiteKind {
     Php,
 }
 
-/// Presets in the nginx language. Their `{{tokens}}` are replaced by values.
+/// Preset for WordPress in the nginx language. Its `{{tokens}}` are replaced by values.
 const WORDPRESS: &str = include_str!("../../../../presets/wordpress.conf");
+/// Preset for other PHP applications, likewise with tokens.
 const PHP: &str = include_str!("../../../../presets/php.conf");
 
 impl SiteKind {

@@ -75,7 +75,8 @@ fn each_name_once(lines: &[SiteLine]) -> Result<(), String> {
 }
 
 impl SiteLine {
-    /// Parses a line; `None` if it is empty. `place` is its position for messages. Relative paths start at `folder`.
+    /// Parses a line; `None` if it is empty or a comment. `place` is its position for messages. Relative paths start at
+    /// `folder`.
     fn parse(text: &str, place: &str, folder: &Path) -> Result<Option<Self>, String> {
         let failed = |why: String| format!("wordpress: {place}: {}", why.trim_start_matches("wordpress: "));
         let words = words(text).map_err(&failed)?;
@@ -137,7 +138,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Returns the name of each site's zone, which is also that of its folder: the first name of the site without
+/// Returns the name of each site's zone, which is also the name of its cache folder: the first name of the site without
 /// characters that are invalid there, made unique.
 pub(super) fn zones(lines: &[SiteLine]) -> Vec<String> {
     let mut zones: Vec<String> = Vec::new();
@@ -160,7 +161,7 @@ pub(super) fn without_options(listen: &str) -> String {
     words.filter(|word| matches!(*word, "ssl" | "quic")).fold(address, |all, word| all + " " + word)
 }
 
-/// Returns the `server` block for host names that belong to no site.
+/// Returns the `server` block for host names that belong to no site: it returns 421, and rejects TLS handshakes.
 pub(super) fn unknown_names(listens: &[String]) -> String {
     let mut text =
         "# Requests for names of no site are misdirected (RFC 9110 section 15.5.20).\n    server {\n"
@@ -175,7 +176,7 @@ pub(super) fn unknown_names(listens: &[String]) -> String {
     text
 }
 
-/// Returns the server for the names of a site whose check failed.
+/// Returns the `server` block for the names of a site whose check failed: it returns 503.
 pub(super) fn failed_site(listen: &str, https: &str, names: &[String]) -> String {
     let https = if https.is_empty() { String::new() } else { format!("        {https}\n") };
     format!(

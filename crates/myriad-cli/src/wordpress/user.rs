@@ -23,9 +23,11 @@ use crate::site_folder::SiteFolder;
 
 /// Users of which the first existing one is tried. `nobody` may be shared with other programs.
 const OWN: [&str; 2] = ["myriad", "nobody"];
-/// Permission bits for one class of users (owner, group, others).
+/// Right to read, as a permission bit of one class of users (owner, group or others).
 const READ: u32 = 4;
+/// Right to write a file or to connect to a socket, as such a bit.
 const WRITE: u32 = 2;
+/// Right to search a folder, as such a bit.
 const ENTER: u32 = 1;
 
 /// Rights that the workers need for a site.
@@ -69,7 +71,9 @@ struct SiteRights<'a> {
     root: Option<Stat>,
 }
 
-/// Chooses the user of the workers for these sites. Adds warnings if a right is missing.
+/// Chooses the user of the workers for these sites: the first existing user of [`OWN`], with the group that gives it
+/// the most of the required rights. If neither user exists, or a single site lacks a right, chooses the user of PHP.
+/// Adds warnings if a right is missing, or if the user is `nobody`.
 pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> UserChoice {
     let sites: Vec<_> = needs.iter().map(SiteRights::of).collect();
     let own = OWN.into_iter().find(|name| Account::find(name, None).is_ok());
