@@ -22,8 +22,8 @@ const MAX_PLACES: usize = 64;
 const NOISE_PART: usize = 8;
 /// Number of noise tokens that is permitted in short pages.
 const MIN_NOISE: usize = 32;
-/// Half the maximum number of tokens of a difference, those of both renderings together: after it, the renderings must be
-/// equal again.
+/// Half the maximum length of a difference, in tokens of both renderings together. After a longer difference, the
+/// renderings count as entirely different.
 const RESYNC_DISTANCE: usize = 96;
 /// Number of equal tokens that terminate a difference.
 const RESYNC_TOKENS: usize = 5;

@@ -131,7 +131,8 @@ impl StoredRendering<'_> {
         self.compare_with(before, third, noise)
     }
 
-    /// Compares a page with known `noise` to the page `before`.
+    /// Compares `last`, the page that was fetched last, outside of its `noise` with the page `before` all fetches.
+    /// Returns the history of `last`, and the difference if its content was changed.
     fn compare_with(&self, before: &StoredRendering<'_>, last: &[u8], noise: Noise) -> RenderingComparison {
         match noise.compare(last, before.body, self.ignores_numbers) {
             Ok(_) => {

@@ -64,8 +64,9 @@ pub struct RefreshAhead {
 }
 
 impl RefreshAhead {
-    /// Records the requests for a page that an inspection found at `now`. Returns the expected number of requests during
-    /// the validity of the refreshed page if the page should be refreshed now, otherwise `None`.
+    /// Records the requests for a page that an inspection found at `now`. Returns the expected number of requests
+    /// during the validity of the refreshed page if the page should be refreshed now. `None` if the page is not due, if
+    /// fewer than 0.2 requests are expected, or if the validity is shorter than 10 s or not from the response.
     ///
     /// Pages with an adaptive validity are refreshed shortly before they expire; with a validity that the origin has set, only
     /// afterwards, because it may be the time of a change. A purged page is refreshed ten seconds after the purge: a copy that

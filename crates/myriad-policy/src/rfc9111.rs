@@ -184,7 +184,8 @@ fn forbids_stale(control: &CacheControl) -> bool {
 pub enum Invalidated {
     /// Pages whose URLs are in `Location` and `Content-Location`: they must be fetched before they are served again.
     Named,
-    /// The pages of [`Invalidated::Named`], and the page of the request's own URI, which is removed.
+    /// The page of the request's own URI, and the pages whose URLs are in `Location` and `Content-Location`: all of
+    /// them are removed.
     All,
 }
 

@@ -12,7 +12,8 @@ pub struct LeakSampling {
     pub part_ppm: u32,
     /// Time between the hit that causes a verification and its first request, in ms.
     pub delay_ms: u64,
-    /// Part of the time of one CPU core for each core, in millionths, that the origin may spend on verifications.
+    /// Time that the origin may spend on verifications: part of the time of each CPU core of this machine, in
+    /// millionths.
     pub budget_ppm: u32,
 }
 
@@ -277,8 +278,8 @@ pub enum Invalidate {
     /// The pages that a redirect names in `Location` and `Content-Location` must be fetched before they are served
     /// again.
     Redirects,
-    /// As in RFC 9111, for statuses from 200 to 399: the page of the request's own URI is removed, and pages named by
-    /// `Location` and `Content-Location` are invalidated.
+    /// As in RFC 9111, for statuses from 200 to 399: the page of the request's own URI and the pages named by
+    /// `Location` and `Content-Location` are removed.
     Everything,
 }
 

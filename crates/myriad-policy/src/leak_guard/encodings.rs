@@ -6,7 +6,7 @@ use myriad_http::uri::{EscapeKind, escape};
 
 /// Minimum length in bytes of a value that identifies a visitor. Shorter values occur in pages by chance.
 pub(super) const MIN_LENGTH: usize = 8;
-/// Maximum length in bytes of a value that is searched for; of a longer one, the first bytes are.
+/// Number of bytes at the start of a value that are searched for; the rest of a longer value is ignored.
 pub(super) const MAX_LENGTH: usize = 64;
 
 /// Form of a value in a page.
@@ -18,7 +18,7 @@ pub(super) struct EncodedForm {
     pub is_whole_word: bool,
 }
 
-/// Returns the different forms of a value. `value` is not encoded.
+/// Returns the forms in which an application may write `value` into a page, each once. `value` is not encoded.
 pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
     let url = escaped(value, EscapeKind::UriComponent);
     let html = escaped(value, EscapeKind::Html);

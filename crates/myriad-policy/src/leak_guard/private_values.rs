@@ -87,7 +87,7 @@ pub struct PrivateValue {
     pub kind: LeakKind,
     /// Name of the cookie or argument; empty for other kinds.
     pub name: Box<[u8]>,
-    /// Value without encoding, at least 8 bytes.
+    /// Value without encoding: at least 8 bytes, and at most the first 64.
     pub value: Box<[u8]>,
 }
 
@@ -168,7 +168,8 @@ pub fn private_values(input: &PrivateInput<'_>) -> PrivateValues {
     values.found
 }
 
-/// Returns the cookie of a `Set-Cookie` field (RFC 6265 section 4.1) whose value must not occur in a shared page.
+/// Returns the cookie of a `Set-Cookie` field (RFC 6265 section 4.1) whose value must not occur in a shared page;
+/// `None` if the value is shorter than 8 bytes or is no data of a visitor.
 pub(super) fn new_cookie(field: &[u8]) -> Option<PrivateValue> {
     let pair = field.split(|byte| *byte == b';').next().unwrap_or_default();
     let (name, value) = split_pair(pair.trim_ascii())?;
@@ -278,7 +279,8 @@ fn is_secret_name(name: &[u8]) -> bool {
     SECRET_NAMES.iter().any(|part| memmem::find(&name, part).is_some()) || name == b"key" || name == b"code"
 }
 
-/// Returns whether a value is long and random: at least 20 letters and digits with at least four digits among them.
+/// Returns whether a value is long and random: at least 20 letters, digits and `-_.=`, of which at least four are
+/// digits and at least four are not.
 fn looks_like_secret(value: &[u8]) -> bool {
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     value.len() >= 20
@@ -287,7 +289,7 @@ fn looks_like_secret(value: &[u8]) -> bool {
 }
 
 /// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three bytes; a path
-/// or an URL; a date; or a number of up to ten digits.
+/// or a URL; a date; the name of a time zone; or a number of up to ten digits.
 fn is_public_text(text: &[u8]) -> bool {
     let is_path = text.starts_with(b"/")
         && (text.ends_with(b"/") || text[1..].contains(&b'/'))

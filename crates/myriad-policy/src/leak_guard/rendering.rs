@@ -29,8 +29,7 @@ type NameAndValue = (Box<[u8]>, Box<[u8]>);
 pub struct RenderingFields(Vec<NameAndValue>);
 
 impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for RenderingFields {
-    /// Collects fields, without those that describe the response in general, its
-    /// servers or caches.
+    /// Collects fields, without those that describe the response in general, its servers or caches.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> Self {
         const OF_SERVERS: [&[u8]; 16] = [
             b"x-myriad-",
@@ -65,7 +64,8 @@ impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for RenderingFields {
 }
 
 impl RenderingFields {
-    /// Returns the first field of `other` that these fields lack with this value.
+    /// Returns the first field of `other` that these fields do not contain with the same value; `None` if there is
+    /// none.
     fn first_other<'a>(&self, other: &'a Self) -> Option<&'a NameAndValue> {
         other.0.iter().find(|field| !self.0.contains(field))
     }
@@ -98,7 +98,7 @@ impl StableRendering {
         Some(Self { rendering: second, noise, noisy_fields })
     }
 
-    /// Returns the response.
+    /// Returns the second of the two responses.
     pub fn rendering(&self) -> &Rendering {
         &self.rendering
     }
@@ -110,7 +110,7 @@ impl StableRendering {
             || self.difference(other).is_some()
     }
 
-    /// Describes the first difference from another response, with shortened words; `None` if the responses are equal.
+    /// Describes the first difference from another response, with shortened words; `None` if only noise differs.
     pub fn describe_difference(&self, other: &Rendering) -> Option<String> {
         let own = &self.rendering;
         if own.status != other.status {
@@ -136,7 +136,8 @@ impl StableRendering {
         Some(format!("\"{near}{other}\" instead of \"{near}{own}\""))
     }
 
-    /// Returns the first field of another response that this one lacks with this value.
+    /// Returns the first field of another response, except noisy fields, that this response does not contain with the
+    /// same value.
     fn other_field(&self, other: &Rendering) -> Option<NameAndValue> {
         let mut fields = other.fields.clone();
         fields.remove(&self.noisy_fields);

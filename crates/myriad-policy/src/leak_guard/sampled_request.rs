@@ -79,8 +79,8 @@ impl RequestInput {
     }
 }
 
-/// Returns the fields of a request that are specific to its visitor or to a proxy in front, without cookies and
-/// `Authorization`.
+/// Returns the fields of a request that are specific to its visitor or to a proxy in front: all except cookies,
+/// `Authorization`, `Sec-*`, and general fields of browsers such as `Accept`.
 pub fn special_fields(fields: &Fields) -> Fields {
     fields
         .iter_known()

@@ -242,7 +242,8 @@ fn ends_with_escape(text: &[u8]) -> bool {
     has_digits(b"%", 2) || has_digits(b"\\u", 4) || matches!(text, [.., b'\\', b'n' | b'r' | b't'])
 }
 
-/// Returns whether a field is about the response in general, so that a value in it is a coincidence, or not stored.
+/// Returns whether a response field is not searched: it describes the response in general, so that a value in it is a
+/// coincidence, or it is not stored.
 pub(super) fn is_general(name: &[u8]) -> bool {
     const GENERAL: [&[u8]; 13] = [
         b"set-cookie",

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-/// Maximum length of the text from a difference on in a report, in bytes.
+/// Maximum number of bytes, from the start of a difference on, that a report contains.
 const MAX_EXCERPT: usize = 80;
 /// Number of bytes before a difference, and minimum number after its start, that a report contains.
 const EXCERPT_CONTEXT: usize = 40;
 
-/// Returns the text before a difference and the text from it on, each without line breaks.
+/// Returns up to 40 bytes of text before a difference, and 40 to 80 bytes from its start on, each without line breaks;
+/// fewer at the end of the page.
 pub fn excerpt(page: &[u8], difference: Range<usize>) -> (String, String) {
     let start = difference.start.min(page.len());
     let end = difference.end.max(start + EXCERPT_CONTEXT).min(start + MAX_EXCERPT).min(page.len());
