@@ -13,8 +13,8 @@ const SAVE_TIMEOUT: Duration = Duration::from_millis(700);
 pub struct ProcessFailure(AtomicBool);
 
 impl ProcessFailure {
-    /// Ends the process: sends it SIGTERM so that zones save their state, and exits forcibly after [`SAVE_TIMEOUT`];
-    /// immediately if the signal or the thread that waits fails. Repeated calls have no effect.
+    /// Ends the process: sends it SIGTERM so that zones save their state, and exits forcibly after [`SAVE_TIMEOUT`], or
+    /// immediately if the signal cannot be sent or no thread can be created. Repeated calls have no effect.
     pub fn end_process(&self) {
         if self.0.swap(true, Ordering::AcqRel) {
             return;

@@ -110,7 +110,8 @@ impl Drop for Alarm {
 }
 
 impl AlarmTable {
-    /// Returns the wakers of the expired alarms and sets `next_wake` to the earliest remaining expiry.
+    /// Returns the wakers of the alarms that have expired at `now`, and sets `next_wake` to the earliest remaining
+    /// expiry; to `None` if no alarm is set.
     fn take_expired(&mut self, now: u64) -> Vec<Waker> {
         let mut due = Vec::new();
         let mut next = FREE;

@@ -107,8 +107,8 @@ pub(crate) struct PeerSelection<'a> {
 }
 
 impl PeerSelection<'_> {
-    /// Returns the index of the peer for the next attempt; `None` if no peer is usable. Backups are used only if no
-    /// other peer is usable.
+    /// Returns the index of the peer for the next attempt; `None` if no peer is usable. A usable peer with the `sticky`
+    /// identifier `sid` takes precedence over the algorithm. Backups are used only if no other peer is usable.
     pub(crate) fn choose(
         &self,
         weights: &mut Weights,
@@ -137,8 +137,9 @@ impl PeerSelection<'_> {
             .or_else(|| self.pick_balanced(weights, &self.usable(tried, true)))
     }
 
-    /// Returns the usable peer whose `sticky` identifier is `sid`, even if it is draining: of several, the peer with
-    /// the fewest active requests. The weights of round robin do not change.
+    /// Returns the usable peer whose `sticky` identifier is `sid`, even if it is draining; `None` if `sid` is `None`,
+    /// or if there is no such peer. Of several, returns the one with the fewest active requests. Considers only backups
+    /// if `backup` is set, otherwise only other peers. The weights of round robin do not change.
     fn selected_peer(&self, tried: &TriedPeers, sid: Option<&[u8]>, backup: bool) -> Option<usize> {
         let sid = sid?;
         let named = self.peers.sids.iter().enumerate().filter(|(_, own)| own.as_bytes() == sid);
@@ -161,8 +162,8 @@ impl PeerSelection<'_> {
         self.is_eligible(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
     }
 
-    /// Returns whether a peer may get requests apart from its number of connections: not down, draining, excluded
-    /// by health checks or tried, and not failing (unless it is the only peer).
+    /// Returns whether a peer may get the request, whatever its number of active requests: it is not down, not
+    /// draining, not excluded by health checks, not tried already, and not failing (unless it is the only peer).
     fn is_eligible(&self, index: usize, tried: &TriedPeers) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         !state.ordered.drains(peer) && self.is_alive(index, tried)

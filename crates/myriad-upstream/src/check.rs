@@ -119,7 +119,8 @@ impl Group {
     }
 
     /// Starts a check in tasks on the current thread. The tasks stop when the group is dropped or when a newer
-    /// configuration checks the same peers.
+    /// configuration checks the same peers; that of a peer also when the peer is removed or `probe` returns
+    /// [`ProbeResult::Obsolete`]. A task that panics is restarted.
     pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, log_health: &HealthLogger) {
         let checker = Rc::new(Checker {
             roster: Arc::downgrade(&self.roster),
@@ -143,8 +144,8 @@ impl Group {
 
     /// Sends a request to `peer` only, without retries.
     ///
-    /// The request is not counted as a request of the peer. `pool` should not be the pool for client requests, because
-    /// the port of the check may differ.
+    /// The request is not counted as a request of the peer, and a FastCGI connection is closed after it. `pool` should
+    /// not be the pool for client requests, because the port of the check may differ.
     pub async fn probe(
         &self,
         peer: &ProbeTarget,
@@ -191,7 +192,7 @@ impl Checker {
         }
     }
 
-    /// Probes a peer at intervals until it is removed from the group or this check is superseded.
+    /// Probes a peer at intervals until it is removed from the group, or this check is superseded or obsolete.
     async fn check_peer(self: Rc<Self>, id: u64) {
         self.probe_repeatedly(id).await;
         self.checked.borrow_mut().remove(&id);
@@ -230,7 +231,8 @@ impl Checker {
         Some(ProbeTarget::new(&peers, index, self.rules.port))
     }
 
-    /// Records a result and logs a change of health. Returns `false` if the check of this peer must stop.
+    /// Records a result and logs a change of health; a peer that becomes healthy starts slowly (`slow_start`) and wakes
+    /// a waiting request. Returns `false` if the check of this peer must stop.
     fn record(&self, peer: &ProbeTarget, finding: ProbeResult) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {

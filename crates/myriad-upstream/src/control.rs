@@ -130,7 +130,8 @@ impl GroupControl {
     }
 
     /// Changes the address or parameters of the server with this identifier. A change of `down` or `drain` removes
-    /// administrator orders for its peers and resets their failures.
+    /// administrator orders for its peers and resets their failures. Requires `zone`. The error is the reason why
+    /// nothing was changed, for example that the new address is for a server with a name.
     pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
         self.reject_resolved_peer(id)?;
@@ -159,7 +160,8 @@ impl GroupControl {
         Ok(changed)
     }
 
-    /// Removes the server with this identifier; its active requests can complete.
+    /// Removes the server with this identifier; its active requests can complete. Requires `zone`; the error is the
+    /// reason why it was not removed.
     pub fn remove(&self, id: u64) -> Result<(), EditError> {
         self.reject_resolved_peer(id)?;
         self.0.edit(|servers, _| {

@@ -113,8 +113,8 @@ impl<T> DialedConnection<T> {
 }
 
 impl Group {
-    /// Connects to a peer. Calls `failed` for each failure that is followed by another attempt. Returns the last
-    /// failure, or "no live upstreams" if retries are left but no usable peer is.
+    /// Connects to a peer. Calls `failed` for each failure that is followed by another attempt. Fails with the last
+    /// failure, or with "no live upstreams" if another attempt is allowed but no peer is usable.
     pub async fn dial(
         &self,
         connections: &Connections,

@@ -77,7 +77,9 @@ impl Group {
         }
     }
 
-    /// Chooses the first peer, immediately or after the request has waited in the queue (`queue`).
+    /// Chooses the first peer, immediately or after the request has waited in the queue (`queue`). Fails if no peer is
+    /// eligible; if all peers are busy, fails if the request may not wait, no queue is configured, the queue is full,
+    /// or the wait times out.
     async fn first_peer(
         &self,
         tried: &mut TriedPeers,

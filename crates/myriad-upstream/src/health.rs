@@ -152,7 +152,8 @@ impl PeerHealth {
         self.lock().owner > owner
     }
 
-    /// Records the result of a probe for the check `rules` of the roster `owner`.
+    /// Records the result of a probe for the check `rules` of the roster `owner`. Changes the state of the peer in this
+    /// check after the required number of consecutive equal results.
     pub(crate) fn record(&self, owner: u64, rules: &CheckRules, passed: bool) -> CheckOutcome {
         let mut state = self.lock();
         if state.owner != owner {

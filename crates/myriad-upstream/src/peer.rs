@@ -271,7 +271,8 @@ impl PeerState {
         if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
     }
 
-    /// Adds a measured time up to `moment` to its moving average with a weight of one twentieth.
+    /// Adds a measured time up to `moment` to its moving average with a weight of one twentieth; the first one is the
+    /// average.
     pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         let average = self.average_ms(moment);
         // Concurrent updates may lose a value, which an average tolerates.
@@ -471,6 +472,7 @@ impl ActiveRequest {
     }
 
     /// Records the time from the start of the request to `moment` in milliseconds, unless the request is not counted.
+    /// At the moment given to [`Self::is_inflight_until`], the request no longer counts for the request age.
     pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         if self.1 {
             self.0.record_time(moment, ms);

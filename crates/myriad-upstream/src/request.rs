@@ -34,7 +34,8 @@ pub struct OriginRequest {
     /// Identifier of the peer that the request selects (`sticky`): its `route` or the hash of its address; `None` for
     /// any.
     pub sid: Option<Bytes>,
-    /// Local address of TCP connections (`*_bind`), with port 0 for any port. Such connections are not reused.
+    /// Local address of TCP connections (`*_bind`), with port 0 for any port; `None` for any address. Connections from
+    /// a given address are not reused.
     pub bind: Option<SocketAddr>,
     /// TLS parameters for the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`), not for FastCGI; `None` without
     /// TLS.

@@ -76,7 +76,8 @@ pub(crate) struct ResolvedServers {
 }
 
 /// Resolves the name of a server; `turn` is the index of the first name server to query, modulo their number. Fails if
-/// no server is left after a failure.
+/// the look-up of the name fails or, for a service, if the look-up of a server's name failed and no server has an
+/// address.
 pub(crate) async fn members(
     resolver: &Arc<ResolverConfig>,
     turn: usize,

@@ -255,8 +255,9 @@ impl Roster {
         done
     }
 
-    /// Applies a change of an administrator and stores it for the group of the same name after a reload. After an
-    /// error, the servers are unchanged.
+    /// Applies a change of an administrator and stores it for the group of the same name after a reload. Fails if the
+    /// group has no `zone`, if `change` fails, or if the `state` file cannot be written; the servers are then
+    /// unchanged.
     pub(crate) fn edit<T>(
         &self,
         change: impl FnOnce(&mut Vec<(u64, GroupServer)>, &mut u64) -> Result<T, EditError>,
@@ -304,7 +305,7 @@ impl Roster {
         Some(self.states.peer(&self.group, &own, occurrence))
     }
 
-    /// Rebuilds the list of peers from the servers.
+    /// Rebuilds the list of peers from the servers, and wakes the first request in the queue.
     fn rebuild(&self, servers: Vec<RosterServer>) {
         let (mut configs, mut states, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (at, entry) in servers.iter().enumerate() {

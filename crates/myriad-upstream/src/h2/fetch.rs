@@ -25,9 +25,9 @@ use crate::response::{OriginResponse, Trailers, keep_first};
 
 /// Sends a request over HTTP/2 to the chosen peer and returns its response with a complete head.
 ///
-/// The request is repeated once, on a connection that has not answered a request, if its body can be sent again and
-/// either the peer refused it without processing it, or the method is idempotent and a reused connection was closed,
-/// failed or died before any part of the response arrived.
+/// The request is repeated once, on a connection that has not answered a request, if its body can be sent again or was
+/// not sent yet, and either the peer refused it without processing it, or the method is idempotent and a reused
+/// connection was closed, failed or died before any part of the response arrived.
 pub(crate) async fn fetch(
     group: &Group,
     pick: PickedPeer,
