@@ -40,13 +40,16 @@ pub struct StackFacts {
     pub pictures: usize,
     /// Statistics of the pages in Myriad's cache, from the control socket.
     pub stored: Observation<StoredPageStats>,
-    /// Pages of the site that changed without a purge, the newest change first, from the control socket.
+    /// Pages of the site that changed without a purge during the last seven days, the newest change first, at most
+    /// three.
     pub changes: Observation<Vec<PageChange>>,
     /// Sources of the cookies that pages set.
     pub cookies: Vec<CookieSource>,
-    /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`).
+    /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`); empty
+    /// if the cache served each page at the second request.
     pub uncaching: Vec<String>,
-    /// URL paths of files that a `.htaccess` denies but the server sends.
+    /// URL paths of files that a `.htaccess` denies but the server sends. One file per folder is tested, and at most
+    /// 20.
     pub exposed: Observation<Vec<String>>,
     /// Rules of `.htaccess` files that Myriad does not apply as written, each with its file and the reason.
     pub htaccess_remarks: Observation<Vec<String>>,
@@ -85,7 +88,7 @@ pub struct PhpFacts {
 /// State of PHP's OPcache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpcacheState {
-    /// Memory that OPcache uses, in bytes.
+    /// Memory that OPcache uses or has wasted, in bytes.
     pub used: u64,
     /// Free memory of OPcache, in bytes.
     pub free: u64,
@@ -97,7 +100,7 @@ pub struct OpcacheState {
     pub keys: u64,
     /// Capacity of OPcache's table of files.
     pub most_keys: u64,
-    /// Number of restarts of OPcache because it was full.
+    /// Number of restarts of OPcache because its memory or its table of files was full.
     pub restarts: u64,
     /// True if OPcache reports that it is full.
     pub is_full: bool,
@@ -235,7 +238,7 @@ pub struct PageAsset {
     pub cache_lifetime_s: Option<u64>,
     /// True if the response has `ETag` or `Last-Modified`.
     pub has_validator: bool,
-    /// True if the asset appears to be minified.
+    /// True if the asset appears to be minified, or is shorter than 4 KB.
     pub is_minified: bool,
 }
 

@@ -212,7 +212,7 @@ impl AddressCounts {
         }
     }
 
-    /// Returns the most frequent user agent of the address.
+    /// Returns the most frequent user agent of the address; empty if there is none.
     pub(crate) fn main_agent(&self) -> &[u8] {
         self.agents.iter().max_by_key(|(_, count)| *count).map_or(b"", |(agent, _)| agent)
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::log_stats::time;
 
-/// Request of an access log line. Values that the line does not contain are empty or `None`.
+/// Request of an access log line. Values that the line does not contain are empty, 0 or `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedRequest<'a> {
     /// Time at which the request was finished, in seconds since the epoch.

@@ -22,7 +22,7 @@ pub(crate) fn iso8601(text: &[u8]) -> Option<u64> {
     parse_rfc3339(str::from_utf8(text).ok()?)
 }
 
-/// Parses `1764003969.123` (`$msec`).
+/// Parses `1764003969.123` (`$msec`); the fraction is ignored.
 pub(crate) fn epoch(text: &[u8]) -> Option<u64> {
     number(text.split(|byte| *byte == b'.').next()?)
 }
@@ -39,7 +39,8 @@ pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Opt
 
 /// Parses the argument of `--since` or `--until`: `now`, a duration before now (`30s`, `90m`, `2h`, `3d`, `1w`), a day
 /// (`2026-11-24`, `today`, `yesterday`), a local time (`2026-11-24 17:06`, or `17:06` for today), or a time with a zone
-/// (RFC 3339).
+/// (RFC 3339). `now_s` is the present time; `offset_minutes` returns the offset of local time from UTC at a time.
+/// Returns `None` for other texts.
 pub fn moment(text: &str, now_s: u64, offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     let shift = |seconds: u64| seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)));
     let here = now_s.checked_add_signed(60 * i64::from(offset_minutes(now_s)))?;

@@ -16,7 +16,7 @@ use super::response::{resource, too_long};
 
 /// Maximum number of resources that are requested.
 const RESOURCES: usize = 300;
-/// Maximum length of a body in bytes, as received and decoded.
+/// Maximum length of a body in bytes, both as received and after decoding.
 const LARGEST: usize = 8 << 20;
 /// Maximum length of all bodies in bytes.
 const ALL: usize = 128 << 20;
@@ -33,7 +33,8 @@ pub(super) struct FetchedPage {
     pub(super) failures: HashMap<String, String>,
 }
 
-/// Requests the page and its resources.
+/// Requests the page and its resources. Returns an error text if the page cannot be requested, has an error status or
+/// is not HTML; failures of resources are recorded in the result.
 pub(super) fn page_and_resources(options: &OptimizeOptions) -> Result<FetchedPage, String> {
     let url = PageUrl::parse(&options.target.to_string())
         .ok_or_else(|| format!("{}: the URL is not valid", options.target))?;
@@ -77,7 +78,8 @@ pub(super) fn page_and_resources(options: &OptimizeOptions) -> Result<FetchedPag
     Ok(FetchedPage { page, resources, failures })
 }
 
-/// Returns the URLs of the page's own site that it names.
+/// Returns the URLs of resources that a page names and that belong to its own origin; empty if its HTML cannot be
+/// parsed.
 fn named(page: &PageResource) -> VecDeque<PageUrl> {
     let limits = OptimizeLimits::default();
     let Some(Ok(tokens)) = page.text().map(|text| tokenize(text, &limits)) else { return VecDeque::new() };
@@ -103,7 +105,8 @@ struct Fetcher<'o> {
 }
 
 impl Fetcher<'_> {
-    /// Requests a URL and follows redirects within its origin.
+    /// Requests a URL and follows at most [`REDIRECTS`] redirects within its origin. Returns an error text for a
+    /// further or a foreign redirect, if there is no response, or if a limit of size or time is exceeded.
     fn fetch(&mut self, url: &PageUrl) -> Result<PageResource, String> {
         let mut current = url.clone();
         for redirects in 0..=REDIRECTS {

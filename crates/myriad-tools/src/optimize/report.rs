@@ -104,7 +104,7 @@ impl Layout {
         self.list(out, &reasons);
     }
 
-    /// Writes the first lines of a list, or all.
+    /// Writes the first [`LISTED`] lines of a list and the number of the others, or all lines with `--all`.
     fn list(&self, out: &mut String, lines: &[String]) {
         let shown = if self.all { lines.len() } else { LISTED };
         for line in lines.iter().take(shown) {

@@ -1,4 +1,4 @@
-//! From the answer of a server to a resource of a page.
+//! Conversion of a server's response to a resource of a page.
 
 use std::io::Read;
 
@@ -57,7 +57,8 @@ pub(super) fn too_long(largest: usize) -> String {
     format!("longer than {} MB", largest >> 20)
 }
 
-/// Returns the seconds for which a browser may use the response without a request.
+/// Returns the seconds for which a browser may use the response without a request; `None` if its headers do not specify
+/// them.
 fn freshness(answer: &WebAnswer, now_s: u64) -> Option<u64> {
     let control = CacheControl::parse(answer.fields.get_all(b"cache-control"));
     if control.no_store || control.no_cache {

@@ -85,7 +85,8 @@ fn loopback_for(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Returns a host name for requests to a server, derived from its first suitable name.
+/// Returns a host name for requests to a server, derived from its first name that is not empty, `_`, a regex or a
+/// wildcard at the end; `localhost` without such a name.
 fn host(server: &ServerConf) -> String {
     let name = server.names.iter().find_map(|name| match name {
         ServerName::Exact(name) if !name.is_empty() && name != "_" => Some(name.clone()),

@@ -126,7 +126,8 @@ impl RunningNginx {
     }
 }
 
-/// Returns the process IDs of trusted nginx master processes, for an nginx that systemd does not know.
+/// Returns the process IDs of the nginx master processes that root or the current user runs, for an nginx that systemd
+/// does not know.
 pub(super) fn masters() -> Vec<u32> {
     let own = rustix::process::geteuid().as_raw();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -43,7 +43,7 @@ fn read(text: &str) -> ServiceState {
     }
 }
 
-/// Prints and executes a `systemctl` command. Returns its error message.
+/// Prints and executes a `systemctl` command. Returns an error text if it cannot be executed or fails.
 pub(super) fn systemctl(arguments: &[&str]) -> Result<(), String> {
     println!("  systemctl {}", arguments.join(" "));
     run(arguments).map(drop)

@@ -68,7 +68,7 @@ pub(super) fn ticks(running: &RunningServer, count: u64) -> Result<Vec<LiveTick>
     Ok(ticks)
 }
 
-/// Returns the pages ranked by `by` (one of [`RANKINGS`]).
+/// Returns the first 100 pages of the ranking `by` (one of [`RANKINGS`]).
 pub(super) fn ranking(running: &RunningServer, by: &str) -> Result<Vec<TopPage>, String> {
     let mut pages = Vec::new();
     query(running, &format!("{{\"tops\":{{\"by\":\"{by}\",\"limit\":100}}}}"), |line| {

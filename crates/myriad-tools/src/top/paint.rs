@@ -7,7 +7,8 @@ pub(super) struct TerminalPaint {
     pub(super) has_unicode: bool,
 }
 
-/// Parameters of escape sequences (ECMA-48 SGR).
+/// Parameter of the escape sequence for bold text (ECMA-48 SGR); the following constants are parameters for other
+/// styles and colors.
 pub(super) const BOLD: &str = "1";
 pub(super) const DIM: &str = "2";
 pub(super) const REVERSED: &str = "7";
@@ -49,7 +50,8 @@ impl TerminalPaint {
         self.cut(&myriad_log::escaped(text), width)
     }
 
-    /// Truncates a text to `width` columns.
+    /// Truncates a text to `width` columns and marks that it was truncated. Without Unicode, other characters than
+    /// ASCII are replaced by `?`.
     pub(super) fn cut(self, text: &str, width: usize) -> String {
         let ascii;
         let text = if self.has_unicode || text.is_ascii() {

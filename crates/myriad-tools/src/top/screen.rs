@@ -90,7 +90,7 @@ pub(super) fn size() -> (usize, usize) {
     (usize::from(columns).clamp(40, 400), usize::from(rows).max(10))
 }
 
-/// Starts a thread that sends each key to `events`, and an event when standard input is closed.
+/// Starts a thread that sends each key to `events`, and [`KeyPress::Quit`] when standard input is closed.
 pub(super) fn keys(events: Sender<TopEvent>) {
     thread::spawn(move || {
         let mut bytes = [0; 64];

@@ -41,7 +41,8 @@ pub(super) fn screen(state: &TopState, (width, height): (usize, usize), paint: T
     lines.iter().map(|line| fit(line, width)).collect()
 }
 
-/// Returns the parts of all views except purges one after the other, for output to a file or a pipe.
+/// Returns the sections of all views except purges, each with at most 30 lines, for output to a file or a pipe; empty
+/// before the first live event.
 pub(super) fn snapshot(state: &TopState, width: usize, paint: TerminalPaint) -> Vec<String> {
     let Some(tick) = &state.tick else { return Vec::new() };
     let parts = [

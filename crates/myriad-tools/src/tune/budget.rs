@@ -105,7 +105,7 @@ fn child(facts: &MachineFacts, sizes: &MemorySizes) -> u64 {
 }
 
 /// Returns the memory of an active database connection, in bytes; assumes that one in four connections uses a temporary
-/// table.
+/// table. Returns 0 if the machine has no database.
 fn connection(sizes: &MemorySizes) -> u64 {
     if sizes.pool == 0 { 0 } else { database::CONNECTION + sizes.temporary_table / 4 }
 }

@@ -31,8 +31,8 @@ fn has_performance_schema(memory: u64) -> bool {
 }
 
 /// Returns the size of the database's buffer pool, in bytes: an eighth or (from 4 GB on) a fifth of the memory, but at
-/// most three times the size of the data, or 512 MB if that is more; rounded down to a multiple of [`CHUNK`], at least
-/// one. On machines below 1.5 GB it is 64 MB.
+/// most three times the size of the data, or 512 MB if that is more; rounded down to a multiple of [`CHUNK`] times the
+/// number of instances, at least one [`CHUNK`]. On machines below 1.5 GB it is 64 MB.
 pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;

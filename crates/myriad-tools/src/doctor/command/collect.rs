@@ -177,7 +177,8 @@ fn senders(options: &DoctorOptions) -> Observation<UntrustedSenders> {
     Ok(senders)
 }
 
-/// Returns the pages of the site that changed without a purge, from the control socket.
+/// Returns the pages of the site that changed without a purge during the last seven days, the newest change first, at
+/// most [`MAX_CHANGES`]. Requests them from the control socket.
 fn changes(options: &DoctorOptions, site: &WebTarget) -> Observation<Vec<PageChange>> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     // Names of pages contain no port.

@@ -25,7 +25,8 @@ use myriad_cli::admin::help;
 /// Exit status if the doctor could not examine the site, for example because no server responds.
 const NOT_LOOKED: u8 = 3;
 
-/// Runs `myriad doctor` with the arguments after its name. The exit status depends on the most severe finding.
+/// Runs `myriad doctor` with the arguments after its name. The exit status depends on the most severe finding; it is
+/// [`NOT_LOOKED`] if the site could not be examined.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: doctor: {error}");

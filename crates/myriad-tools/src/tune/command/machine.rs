@@ -65,7 +65,7 @@ pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, S
 }
 
 /// Returns the folder of the site: that of `--site`, which must contain WordPress, otherwise the first one found below
-/// `/var/www`.
+/// `/var/www`; `None` if none is found.
 fn site(options: &TuneOptions) -> Result<Option<PathBuf>, String> {
     let is_site = |folder: &Path| SiteLayout::find(folder).is_ok_and(|layout| layout.is_some());
     if let Some(site) = &options.site {

@@ -124,7 +124,7 @@ fn size_of(folder: &Path) -> Option<u64> {
     Some(bytes)
 }
 
-/// Returns the installed Redis or Valkey.
+/// Returns the installed Redis, otherwise Valkey; `None` if neither has its configuration file.
 pub(super) fn object_cache(root: &Path) -> Option<ObjectCacheServer> {
     [("redis-server", "/etc/redis/redis.conf"), ("valkey-server", "/etc/valkey/valkey.conf")]
         .into_iter()
@@ -148,7 +148,7 @@ pub(super) fn object_cache(root: &Path) -> Option<ObjectCacheServer> {
         })
 }
 
-/// Returns the installed Apache with its enabled processing module.
+/// Returns the installed Apache with its enabled processing module; `None` if no such module is enabled.
 pub(super) fn apache(root: &Path) -> Option<ApacheSetup> {
     let enabled = names(&below(root, "/etc/apache2/mods-enabled"));
     let has = |name: &str| enabled.iter().any(|known| known == name);

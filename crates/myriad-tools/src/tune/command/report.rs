@@ -12,7 +12,7 @@ use super::sources::{overridden, present};
 /// Maximum width of wrapped text, in columns.
 const WIDTH: usize = 96;
 
-/// Prints the facts, the memory budget of each program, and the changes.
+/// Prints the facts, the memory budget of each program, the planned changes, and notes.
 pub(super) fn print(root: &Path, found: &DetectedMachine, plan: &TuningPlan) -> Result<(), String> {
     let mut text = facts(found);
     budget(plan, &mut text);
