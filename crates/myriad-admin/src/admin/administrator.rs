@@ -38,8 +38,8 @@ pub struct Administrator {
 pub(crate) type ReplySink<'a> = dyn FnMut(AdminReply) -> bool + 'a;
 
 impl Administrator {
-    /// Creates the access to the cache zones and upstream groups of a configuration, with no limit on the time of
-    /// lists.
+    /// Creates the access to the cache zones and upstream groups of a configuration, without a limit on the number of
+    /// batches that a list scans.
     pub fn new(runtime: &Runtime) -> Self {
         let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
         zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
@@ -58,7 +58,7 @@ impl Administrator {
         }
     }
 
-    /// Creates the access for HTTP requests: a list that takes too long stops with a continuation position.
+    /// Creates the access for HTTP requests: a list stops with a continuation position after 2,000 batches.
     pub fn with_batches(runtime: &Runtime) -> Self {
         Self { max_batches: HTTP_BATCHES, ..Self::new(runtime) }
     }

@@ -6,7 +6,7 @@ use super::administrator::{Administrator, ReplySink};
 
 impl Administrator {
     /// Answers a request: `tell` receives each line of the response. The last line is [`AdminReply::End`] or
-    /// [`AdminReply::Error`], unless `tell` has returned false before.
+    /// [`AdminReply::Error`]; once `tell` has returned false, only this line follows.
     pub fn answer(&self, request: &AdminRequest, tell: &mut ReplySink<'_>) {
         if self.hides_values {
             self.answer_to(request, &mut |mut reply| {

@@ -10,6 +10,7 @@ use myriad_store::page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, encodi
 
 /// Page found in a cache zone, in memory or on disk.
 pub(crate) enum FoundPage {
+    /// Page in memory, which may have a file on disk as well.
     Memory(Page),
     /// Page that is on disk only.
     Disk(Box<DiskPage<PageMeta>>),
@@ -38,7 +39,8 @@ impl FoundPage {
         }
     }
 
-    /// Returns the URL for which the page was fetched; a port other than the default one is included.
+    /// Returns the URL for which the page was fetched, with its port if that is not the default port and pages of
+    /// different ports have different keys.
     pub(super) fn url(&self) -> Vec<u8> {
         let marks = &self.meta().marks();
         let port = marks.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -51,8 +53,8 @@ impl FoundPage {
         [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
     }
 
-    /// Returns the body, in which each byte of noise (text that differs at each rendering) is 1. `None` if it is not
-    /// UTF-8 or not in memory.
+    /// Returns the body with each byte of noise (text that differs at each rendering) replaced by a byte of value 1.
+    /// `None` if the body is not UTF-8 or not in memory.
     pub(super) fn body_without_noise(&self) -> Option<String> {
         let Self::Memory(page) = self else { return None };
         let body = page.body();

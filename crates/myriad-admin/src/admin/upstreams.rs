@@ -24,8 +24,8 @@ impl Administrator {
         Ok(ReplyEnd::default())
     }
 
-    /// Changes the state of servers of a group, and logs it. Returns an error text if no group or no
-    /// server matches.
+    /// Changes the state of servers of a group, and logs each change. Returns an error text if no group or no server
+    /// matches.
     pub(super) fn change_upstream(&self, request: &UpstreamChange, tell: &mut ReplySink<'_>) -> ReplyResult {
         let server = request.server.as_deref();
         let groups = self.groups_named(&request.group)?;

@@ -79,8 +79,8 @@ pub(crate) fn explained_answer(request: &Request, directive: &'static str, text:
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }
 
-/// Permit for an API call, an explanation of a request or a metrics page; dropping it frees its place among the maximum
-/// number of such requests.
+/// Permit for a request of a kind whose concurrency is limited: API calls, explanations and metrics pages together;
+/// pages with their bodies; unfinished writes. Dropping it allows a further request of the kind.
 pub(crate) struct RequestPermit(RequestCount);
 
 /// Number of concurrent requests of one kind.

@@ -26,7 +26,8 @@ impl Arguments {
         Ok(Self(arguments))
     }
 
-    /// Removes the argument `name` and parses it as a number; `None` if it is missing.
+    /// Removes the argument `name` and parses it as a number; `None` if it is missing. Returns an error text for the
+    /// client if it is not a number.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
         let number = self.take(name).map(|text| text.parse::<u64>());
         number.transpose().map_err(|_| format!("\"{name}\" must be a number"))

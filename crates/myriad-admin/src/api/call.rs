@@ -7,7 +7,7 @@ use myriad_exchange::exchange::ExplainedRequest;
 
 /// Call of the API by an admitted client.
 pub(crate) enum ApiCall {
-    /// Request of the common protocol, complete without a body.
+    /// Administration request that is defined by its path and query arguments, without a body.
     Known(Asked),
     /// Stream of live events.
     Live,

@@ -81,7 +81,7 @@ impl Handler for ApiHandler {
     }
 }
 
-/// Checks access and executes an API request, or starts to.
+/// Checks access to the API. Returns the response to a request, or a step that waits for the response.
 fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> PhaseStep {
     let request = &exchange.request;
     if request.received.sink.is_some() {
@@ -123,7 +123,8 @@ fn path_of<'a>(request: &'a Request, rules: &ApiHandler) -> &'a [u8] {
     path.strip_prefix(b"/").unwrap_or(path)
 }
 
-/// Returns the supported versions of NGINX Plus's API, which its clients request first.
+/// Returns the supported versions of NGINX Plus's API, which its clients request first; status 403 if this API is
+/// restricted to one zone.
 fn versions(request: &Request, rules: &ApiHandler) -> PhaseStep {
     if !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return ApiRejection::method("GET, HEAD").answer();

@@ -143,7 +143,7 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
 /// Name, description and value of a counter of a cache zone.
 type ZoneCounter = (&'static str, &'static str, fn(&PageZone) -> u64);
 
-/// Writes the counters of the leak guard.
+/// Appends the counters of the leak guard for each cache zone.
 fn leak_guard(runtime: &Runtime, page: &mut MetricsPage) {
     let mut zones: Vec<_> = runtime.zones.iter().map(|(name, zone)| (name.as_str(), zone)).collect();
     zones.sort_by_key(|(name, _)| *name);

@@ -76,7 +76,8 @@ impl CountsSnapshot {
         }
     }
 
-    /// Returns the counts since an earlier snapshot.
+    /// Returns the counts since an earlier snapshot. Of `total`, only requests, bytes, fetches and accepted connections
+    /// are differences; `workers` is empty.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let minus = |now: u64, before: u64| now.saturating_sub(before);
         let total = Snapshot {

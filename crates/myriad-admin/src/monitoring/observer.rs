@@ -34,7 +34,7 @@ pub struct SightObserver {
     last: CountsSnapshot,
     recorder: Recorder,
     rounds: ZoneScans,
-    /// What has already been published of each zone, by zone name.
+    /// Numbers of purges and of changes of findings that have already been published, by zone name.
     published: HashMap<String, PublishedOfZone>,
     /// Last purges and findings, oldest first.
     recent: VecDeque<RecentEvent>,
@@ -86,8 +86,8 @@ impl SightObserver {
             .publish(observation::Tick { at_ms: tick.at_ms, json }, self.recent.iter().cloned().collect());
     }
 
-    /// Updates the current steps of the history with the present counts, and starts new ones. Returns the bytes to
-    /// write to the history file; empty without history.
+    /// Updates the current steps of the history with the present counts, and starts a new step for each that is
+    /// complete. Returns the bytes to write to the history file; empty without history.
     pub fn record(&mut self, runtime: &Runtime) -> Vec<HistoryWrite> {
         let look = CountsSnapshot::of(runtime);
         self.recorder.gauge(&gauges(runtime, &look));

@@ -16,6 +16,7 @@ use crate::admin::{Administrator, FoundPage, ReplyResult, ReplySink, pages_of_ur
 const TAGS: (u64, u64) = (100, 1000);
 /// Number of scanned pages after which a request for the tags of zones stops.
 const MOST_PAGES: u64 = 200_000;
+/// Maximum number of different tags that are counted; further tags make the result incomplete.
 const MOST_TAGS: usize = 100_000;
 
 impl Administrator {

@@ -172,7 +172,7 @@ pub struct PageReport {
     pub now_ms: u64,
     /// Time at which the page was stored.
     pub stored_ms: u64,
-    /// Time until which the page is fresh; 0 after a soft purge.
+    /// Time until which the page is fresh; 0 after a soft purge or an invalidation.
     pub fresh_until_ms: u64,
     /// Time until which the stale page may be served during a refresh; [`u64::MAX`] for no limit.
     pub stale_updating_until_ms: u64,

@@ -17,6 +17,7 @@ const MOST_LINES: u32 = 5;
 /// Reason why a request may not purge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PurgeDenied {
+    /// The address of the client is not permitted, or a proxy has forwarded the request.
     NotAllowed(AdminDenied),
     /// A browser sent the request on behalf of a page of another site.
     ForeignPage,
@@ -42,11 +43,13 @@ pub(crate) enum PurgeReach {
     /// Only a URL of the requested host. Such a request is permitted for any host: a foreign name that resolves to this
     /// server has no pages here.
     OwnUrl,
+    /// Any page.
     Any,
 }
 
 /// Checks whether the request may purge. `from` are the permitted networks; `None` for Unix sockets, loopback and the
-/// addresses of this server, without a proxy.
+/// addresses of this server, without a proxy. The request must not originate from a page of another site; without
+/// `from`, a GET or HEAD that can purge more than a URL of its host must also name a host of this server.
 pub(crate) fn check_purge_access(
     request: &Request,
     from: Option<&[Network]>,
@@ -74,7 +77,8 @@ pub(crate) fn check_not_foreign_page(request: &Request, behind_proxy: bool) -> R
     if foreign_page::is_foreign_page(request, behind_proxy) { Err(PurgeDenied::ForeignPage) } else { Ok(()) }
 }
 
-/// Logs the denial and returns 403. At most [`MOST_LINES`] are logged per second, because any client can cause them.
+/// Logs the denial and returns 403. Each worker logs at most [`MOST_LINES`] denials per second, because any client can
+/// cause them.
 pub(crate) fn deny_purge(request: &Request, why: PurgeDenied) -> PhaseStep {
     thread_local! {
         static REFUSALS: DenialCounter = const { DenialCounter { second: Cell::new(0), count: Cell::new(0) } };
@@ -101,9 +105,11 @@ struct DenialCounter {
 /// Decision about the log line for a denied purge.
 #[derive(Debug, PartialEq, Eq)]
 enum DenialLog {
+    /// Line about this denial.
     Plain,
     /// Line that also gives the number of denials since the last line that were not logged.
     After(u32),
+    /// No line: the maximum per second is reached.
     None,
 }
 

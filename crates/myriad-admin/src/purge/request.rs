@@ -26,6 +26,7 @@ use myriad_store::page::{PageZone, PurgeSource};
 pub struct RequestedPurge {
     zones: Vec<Arc<PageZone>>,
     commands: Vec<PurgeCommand>,
+    /// Cache keys whose pages are purged in addition to those of `commands`.
     keys: Vec<Vec<u8>>,
     form: PurgeAnswerFormat,
     /// Text of the response; if empty, the description of the purge commands.
@@ -115,7 +116,8 @@ pub fn purge_server_zones(exchange: &mut Exchange, wanted: PurgeRequestResult) -
     }
 }
 
-/// Executes a purge request to a location with a cache.
+/// Executes a purge request to a location with a cache. Returns status 403 if the client may not purge, and 400 for an
+/// invalid purge.
 pub fn purge_page(
     exchange: &mut Exchange,
     cache: &CachePlace,

@@ -18,7 +18,9 @@ const LONGEST_NAME: usize = 500;
 
 /// Number of stored pages that one batch checks against pattern purges.
 const TEND_BATCH: usize = 1024;
+/// Maximum number of batches that one call of [`advance_purges`] checks.
 const TEND_BATCHES: usize = 64;
+/// Maximum duration of one call of [`advance_purges`], checked between batches.
 const TEND_TIME: Duration = Duration::from_millis(10);
 
 /// Result of a purge.
