@@ -106,7 +106,8 @@ impl ControlChannel {
         Ok((Self::new(ours)?, theirs))
     }
 
-    /// Creates an endpoint from a stream inherited from the parent process.
+    /// Creates an endpoint from a connected stream, such as one inherited from the parent process, and sets its
+    /// timeouts to [`STALL_LIMIT`].
     pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_write_timeout(Some(STALL_LIMIT))?;
         stream.set_read_timeout(Some(STALL_LIMIT))?;

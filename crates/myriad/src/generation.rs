@@ -52,7 +52,7 @@ impl ServerGeneration {
     /// Creates the folders and opens the logs and sockets of the configuration. Sockets that `current` has are reused.
     ///
     /// # Errors
-    /// Returns messages for the log.
+    /// Returns messages for the log if the user is unknown, or if a folder, log or socket cannot be created or opened.
     pub(crate) fn prepare(
         origin: &ConfigurationSource,
         configuration: &Configuration,
@@ -178,8 +178,8 @@ fn threads(model: &Model) -> usize {
     }
 }
 
-/// Returns the account that the directive `user` names; `None` unless root starts the server, because only root can
-/// change to another user.
+/// Returns the account that the directive `user` names, by default `nobody`; `None` unless root starts the server,
+/// because only root can change to another user. Returns an error text if the user or group is unknown.
 pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);

@@ -228,6 +228,7 @@ impl LegacyHandover {
 pub(crate) struct QuicProcesses {
     /// Process that receives the message; `None` if a supervisor receives it.
     pub(crate) own: Option<QuicProcess>,
+    /// True if the first descriptor is the receiving endpoint of the receiver's own inbox.
     pub(crate) has_inbox: bool,
     pub(crate) others: Vec<QuicProcess>,
 }

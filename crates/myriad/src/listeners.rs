@@ -137,7 +137,8 @@ impl ListenerSet {
         Ok(())
     }
 
-    /// Undoes [`ListenerSet::open`] by closing the new sockets. Reused sockets remain open in the earlier set.
+    /// Undoes [`ListenerSet::open`]: closes the new sockets and removes their socket files. Reused sockets remain open
+    /// in the earlier set.
     pub(crate) fn discard_fresh(self) {
         for listener in self.all.iter().filter(|listener| listener.fresh) {
             listener.unlink();
@@ -223,7 +224,8 @@ fn wanted_listeners(model: &Model) -> Vec<WantedListener> {
     all
 }
 
-/// Kind of a port: `quic` and `udp`. Sockets of different kinds may have the same port number.
+/// Values of the parameters `quic` and `udp` of a `listen`. Sockets with different values may have the same port
+/// number.
 type PortKind = (bool, bool);
 
 fn port_kind(conf: &ListenConf) -> PortKind {

@@ -147,7 +147,8 @@ impl WorkerProcess {
         self.inbox = None;
     }
 
-    /// Sends the worker its own QUIC state, and the other processes that serve QUIC on the same sockets.
+    /// Sends the worker its own QUIC state, and the other processes that serve QUIC on the same sockets. Does nothing
+    /// if the worker has no inbox.
     pub(crate) fn send_processes(&self, others: &[(QuicProcess, BorrowedFd<'_>)]) -> io::Result<()> {
         if self.way_in.is_none() {
             return Ok(());

@@ -93,7 +93,7 @@ impl Supervisor {
     /// Opens the resources of the configuration and starts the first worker.
     ///
     /// # Errors
-    /// Returns messages for the log.
+    /// Returns messages for the log if a resource cannot be opened or the worker process cannot be started.
     pub(crate) fn start(
         origin: &ConfigurationSource,
         configuration: &Configuration,

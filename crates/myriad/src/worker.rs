@@ -162,7 +162,8 @@ impl WorkerRuntime {
         }
     }
 
-    /// Handles the next message of the supervisor.
+    /// Handles the next message of the supervisor. If the supervisor has closed the channel or the message is invalid,
+    /// starts to drain the connections.
     fn handle_next_message(&mut self) -> io::Result<()> {
         if let Ok(Some(message)) = self.channel.receive() {
             self.handle(message)?;

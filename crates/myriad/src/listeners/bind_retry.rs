@@ -8,7 +8,8 @@ use std::time::Duration;
 const BIND_ATTEMPTS: u32 = 4;
 const BIND_PAUSE: Duration = Duration::from_millis(100);
 
-/// Calls `bind`, and again after a pause while the address is in use. Returns its last result.
+/// Calls `bind`, and again after a pause while the address is in use, at most [`BIND_ATTEMPTS`] times in total. Returns
+/// its last result.
 pub(super) fn bind_with_retries(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {

@@ -30,7 +30,7 @@ pub(crate) enum ManualCommand {
 }
 
 impl ManualCommand {
-    /// Returns the command with this name.
+    /// Returns the command with this name; `None` for other words.
     pub(crate) fn from_name(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("man") => Some(Self::Man),
@@ -78,7 +78,7 @@ fn list() -> String {
     commands.chain([format!("{DIRECTIVES}.5\n")]).collect()
 }
 
-/// Returns the manual page with this name, with or without `myriad-` in front.
+/// Returns the manual page with this name, with or without `myriad-` in front; an error text if there is none.
 fn page_named(name: &str) -> Result<String, String> {
     if name == DIRECTIVES {
         return Ok(directives::directives_page(&myriad_serve::registry().rows()));

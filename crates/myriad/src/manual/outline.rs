@@ -125,7 +125,8 @@ impl OutlineEntry {
     }
 }
 
-/// Parses an entry `NAMES : TEXT` of a usage text, or names whose text starts in the next line.
+/// Parses an entry `NAMES : TEXT` of a usage text, or names of options whose text starts in the next line. Returns
+/// `None` for other lines.
 fn parse_entry(words: &str) -> Option<OutlineEntry> {
     let mut quoted = false;
     for (at, letter) in words.char_indices() {
@@ -141,7 +142,8 @@ fn parse_entry(words: &str) -> Option<OutlineEntry> {
     words.starts_with('-').then(|| OutlineEntry { names: words.to_owned(), text: String::new() })
 }
 
-/// Parses an entry in a table of a usage text that has no colons: a word, spaces, its meaning.
+/// Parses an entry in a table of a usage text that has no colons: a word, spaces, its meaning. Returns `None` for other
+/// lines.
 fn parse_column(words: &str) -> Option<OutlineEntry> {
     let (name, text) =
         words.split_once("  ").or_else(|| words.split_once(' ').filter(|(name, _)| VERBS.contains(name)))?;

@@ -105,7 +105,8 @@ impl PeerSupervisors {
         borrowed_processes(self.others())
     }
 
-    /// Returns the processes that a successor receives before it starts a worker process.
+    /// Returns the worker processes of this supervisor (`of_this`) and of older ones, which a successor receives before
+    /// it starts a worker process.
     pub(super) fn processes_for_successor<'a>(&'a self, of_this: Vec<OwnProcess<'a>>) -> Vec<OwnProcess<'a>> {
         of_this.into_iter().chain(borrowed_processes(&self.older.processes)).collect()
     }

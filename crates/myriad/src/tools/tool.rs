@@ -31,7 +31,7 @@ pub(crate) struct Implementation {
 }
 
 impl Tool {
-    /// Runs the command; if it is not compiled in, prints the reason.
+    /// Runs the command; if it is not compiled in, prints the reason and returns a failure.
     pub(crate) fn run(&self, arguments: ToolArguments) -> ExitCode {
         if let Some(implementation) = &self.implementation {
             return (implementation.run)(arguments);
