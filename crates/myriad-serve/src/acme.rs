@@ -19,7 +19,8 @@ pub(crate) struct AcmeAgents {
 
 impl AcmeAgents {
     /// Starts, updates or stops agents for a configuration; `None` stops all. An agent whose issuer is unchanged
-    /// continues its work, with the new certificates. Returns an error if a thread cannot be started.
+    /// continues its work, with the new certificates; an issuer that no server uses gets no new agent. Returns an error
+    /// if a thread cannot be started.
     pub(crate) fn apply_plan(
         &mut self,
         plan: Option<&AcmePlan>,
@@ -48,7 +49,8 @@ impl AcmeAgents {
         Ok(())
     }
 
-    /// Starts or updates the thread that refreshes OCSP responses; stops it if `planned` is empty.
+    /// Starts or updates the thread that refreshes OCSP responses; stops it if `planned` is empty. Returns an error if
+    /// the thread cannot be started.
     pub(crate) fn refresh_staples(
         &mut self,
         planned: &[PlannedStaple],

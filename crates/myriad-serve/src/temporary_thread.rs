@@ -17,7 +17,8 @@ const STACK_BYTES: usize = 8 << 20;
 const RELEASE_INTERVAL: Duration = Duration::from_millis(150);
 const RELEASES: usize = 3;
 
-/// Runs `work` on a separate thread and waits for it. Its allocations are not mixed with those of the calling thread.
+/// Runs `work` on a separate thread, or on the calling thread if none can be created, and waits for it. On a separate
+/// thread, its allocations are not mixed with those of the calling thread.
 ///
 /// # Panics
 /// Panics if `work` panics.

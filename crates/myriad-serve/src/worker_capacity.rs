@@ -59,7 +59,7 @@ impl WorkerCapacity {
 }
 
 /// Returns the maximum number of unused open files in the cache: one sixteenth of the descriptor limit, half of the
-/// share reserved for files.
+/// share reserved for files; `usize::MAX` if the limit is unlimited.
 pub(crate) fn max_cached_files() -> usize {
     let limit = getrlimit(Resource::Nofile).current;
     limit.and_then(|limit| usize::try_from(limit / 16).ok()).unwrap_or(usize::MAX)

@@ -78,8 +78,8 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.slots[at as usize].entry.as_mut().map(|(_, value)| value)
     }
 
-    /// Inserts an entry as the most recently used. Replaces an entry of the same key and evicts the least recently
-    /// used entries as necessary. Returns false if `weight` exceeds the maximum; an entry of the same key is removed even
+    /// Inserts an entry as the most recently used. Replaces an entry of the same key and evicts the least recently used
+    /// entries as necessary. Returns false if `weight` exceeds the maximum; an entry of the same key is removed even
     /// then.
     pub fn insert(&mut self, key: K, value: V, weight: u32) -> bool {
         let hash = self.hasher.hash_one(&key);

@@ -187,7 +187,8 @@ impl Drop for ReaderSlot {
     }
 }
 
-/// Reader of live events. A slow reader misses some statistics, and other events only if it misses more than are retained.
+/// Reader of live events. A slow reader misses some statistics, and other events only if it misses more than are
+/// retained.
 #[derive(Debug)]
 pub struct EventReader {
     news: watch::Receiver<LatestEvents>,
@@ -207,8 +208,8 @@ pub struct LiveEvents {
 }
 
 impl EventReader {
-    /// Waits for the next statistics. Returns them with the other events since the last call, or `None` if the reader was
-    /// disconnected.
+    /// Waits for the next statistics. Returns them with the other events since the last call, or `None` if the reader
+    /// was disconnected.
     pub async fn next(&mut self) -> Option<LiveEvents> {
         loop {
             self.news.changed().await.ok()?;

@@ -179,7 +179,8 @@ fn stream_limits(settings: &Settings) -> Http2Limits {
     }
 }
 
-/// Returns the size limits of request heads, reduced to [`HeadLimits::MAX_SIZE`], and the timeouts that apply until the location of a request is known.
+/// Returns the size limits of request heads, reduced to [`HeadLimits::MAX_SIZE`], and the timeouts that apply until the
+/// location of a request is known.
 fn head_limits(client: &ClientSettings) -> PreRoutingLimits {
     let large = client.large_header_buffers;
     let bounded = |size: u64| usize::try_from(size).unwrap_or(usize::MAX).min(HeadLimits::MAX_SIZE);

@@ -36,7 +36,8 @@ impl<'a> RuntimeCompiler<'a> {
     }
 
     /// Compiles the TLS settings of a server, even if only another server on the same address has `listen … ssl`, as in
-    /// nginx. Errors are recorded.
+    /// nginx. A server that only inherits `$acme_certificate`, without an `acme_certificate`, rejects handshakes.
+    /// Errors are recorded; the result is then that of a server without certificates.
     pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -120,8 +121,8 @@ impl<'a> RuntimeCompiler<'a> {
         Some(Arc::new(rules.with_resolver(resolver)))
     }
 
-    /// Returns all certificate pairs of a server if one of their file names contains variables, otherwise an empty
-    /// list. The files are loaded during the handshake.
+    /// Returns all certificate pairs of a server if one of their file names contains variables; otherwise, and after an
+    /// error, which is recorded, an empty list. The files are loaded during the handshake.
     pub(super) fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
         let settings = &server.settings.tls;
         let files = myriad_tls::named_certificates(settings, self.tls_files());

@@ -14,7 +14,7 @@ const PLACEHOLDER_ORIGIN: &str = "http://127.0.0.1:80";
 
 /// Compiles settings that are not part of the running configuration, only to report undefined variables in them: those
 /// of `http`, which servers replace, and the parameters and cache keys of `*_pass` protocols that a location does not
-/// use.
+/// use. Does nothing for a configuration without servers.
 pub(super) fn check_unused(compile: &mut RuntimeCompiler<'_>) {
     let http = compile.http;
     if http.servers.is_empty() {

@@ -26,7 +26,8 @@ impl DecisionSink for ExplainedLines {
     }
 }
 
-/// Processes the request with a running site, using its live cache zones. Returns an error text if no listener matches.
+/// Processes the request with a running site, using its live cache zones. Returns an error text if no listener matches,
+/// or if a system resource is not available.
 pub(crate) fn explain_running(
     engine: &'static dyn Engine,
     runtime: &Arc<Runtime>,

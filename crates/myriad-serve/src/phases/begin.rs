@@ -16,7 +16,8 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_output::allow::SERVER_METHODS;
 use myriad_script::Frame;
 
-/// Runs the processing phases, from the selection of the server on, for a request whose head has been received.
+/// Counts the start of a request whose head has been received, and runs its processing phases: uses the routing result
+/// of an earlier, equal request (shortcut) if possible, otherwise starts with the selection of the server.
 pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     if !challenge::is_pending(exchange)
         && let Some(step) = shortcut::take(exchange)
@@ -93,8 +94,8 @@ fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
     }
 }
 
-/// Handles a purge of several URLs; `None` if the request is none. The server's rules may reject it like any request;
-/// if they rewrite its URI, the location of the new URI handles it.
+/// Handles a purge of several URLs; `None` if the request is no such purge. The server's rules may reject it like any
+/// request; if they rewrite its URI, the location of the new URI handles it.
 fn purge_many_urls(exchange: &mut Exchange) -> Option<PhaseStep> {
     let wanted = purge::multiple_purge(&exchange.request)?;
     let rewrites = exchange.request.route.form.rewrites;
@@ -108,7 +109,8 @@ fn purge_many_urls(exchange: &mut Exchange) -> Option<PhaseStep> {
     }))
 }
 
-/// Returns the decision for a request whose head could not be parsed or did not arrive in time: an error response.
+/// Returns the decision for a request whose head could not be parsed or did not arrive in time: an error response of
+/// the listener's default server, which counts the request. The reason is logged at level `info`.
 pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> PhaseDecision {
     default_server(exchange);
     counting::begin(&exchange.request);
@@ -130,7 +132,8 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> PhaseDecision 
     run(exchange, PhaseEntry::Step(PhaseStep::Error(status)))
 }
 
-/// Returns the step for an error of this phase. The connection is closed after the response.
+/// Logs `message` at level `info` and returns the step for an error with this status. The connection is closed after
+/// the response, unless an internal redirect to an `error_page` generates it.
 fn reject_and_close(exchange: &mut Exchange, status: u16, message: &str) -> PhaseStep {
     exchange.request.log(LogLevel::Info, format_args!("{message}"));
     match errors::error_step(exchange, status) {

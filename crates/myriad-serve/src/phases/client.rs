@@ -27,7 +27,8 @@ pub(super) fn required_status_check(exchange: &Exchange) -> Option<StatusCheck> 
     myriad_tls::required_status_check(facts, rules, now_s())
 }
 
-/// Waits for the OCSP responses and stores the result of the verification in the connection.
+/// Waits for the OCSP responses and stores the result of the verification in the connection. An error of a query is
+/// logged.
 pub(super) async fn run_status_check(exchange: &mut Exchange, check: StatusCheck) {
     let (judged, why) = check.run(now_s()).await;
     if let Some(why) = why {
@@ -42,7 +43,8 @@ fn now_s() -> i64 {
     (myriad_net::clock::wall_ms() / 1000).cast_signed()
 }
 
-/// Returns the rejection of a request whose client may not use the selected server; `None` if it may.
+/// Returns the rejection of a request whose client may not use the selected server; `None` if it may. Counts missing
+/// and invalid client certificates.
 pub(super) fn check_client(exchange: &Exchange) -> Option<ClientRejection> {
     let request = &exchange.request;
     let server = request.server();

@@ -97,8 +97,8 @@ fn limit_methods(request: &mut Request) {
     }
 }
 
-/// Returns status 413 if the announced length of the body exceeds `client_max_body_size`. It is called before the
-/// location's rules, as in nginx.
+/// Returns status 413 if the announced length of the body exceeds `client_max_body_size`; otherwise, and while the page
+/// for an error is generated, `None`. It is called before the location's rules, as in nginx.
 fn reject_too_large_body(exchange: &Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     if request.errors.status.is_some() {
@@ -140,7 +140,7 @@ pub(super) fn run_admitted(exchange: &mut Exchange) -> PhaseStep {
     }
 }
 
-/// Runs the content handler of the current location.
+/// Runs the content handler of the current location. Returns status 405 for CONNECT if the location creates no tunnels.
 pub(super) fn content(exchange: &mut Exchange) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

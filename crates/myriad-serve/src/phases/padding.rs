@@ -7,7 +7,7 @@ use myriad_exchange::responses::msie::{agent_contains, agent_is, is_msie};
 const PADDING: &[u8] = b"<!-- longer than 512 bytes, lest MSIE or Chrome hide this page -->\r\n";
 const PADDED_BY: usize = 6;
 
-/// Pads an error page if `msie_padding` is on and the client is MSIE or Chrome.
+/// Pads the page of a status from 400 on if `msie_padding` is on and the client is MSIE or Chrome.
 pub(super) fn pad(request: &Request, status: u16, page: &mut Vec<u8>) {
     if status >= 400 && request.place().redirects.msie_padding && agent_is(request, is_padding_required) {
         (0..PADDED_BY).for_each(|_| page.extend_from_slice(PADDING));

@@ -11,8 +11,9 @@ use myriad_exchange::ranking::history::{self, History, HistoryWrite};
 use myriad_log::{ErrorLog, LogLevel};
 use rustix::fs::{FlockOperation, flock};
 
-/// Returns where the history of traffic figures is stored: `Off` with `history off`, in memory by default if there are
-/// no cache zones.
+/// Returns where the history of traffic figures is stored: nowhere with `history off`, or in the configured file; by
+/// default in a file next to the folder of the first cache zone, or in memory without cache zones. Relative paths start
+/// at `prefix`.
 pub fn history_path(model: &Model, prefix: &Path) -> HistoryStorage {
     match &model.main.history {
         Said::Off => HistoryStorage::Off,

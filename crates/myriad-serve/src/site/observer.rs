@@ -74,7 +74,8 @@ impl ObserverHandle {
         &self.sight
     }
 
-    /// Switches to another configuration. Readers of live events are disconnected, and are expected to reconnect.
+    /// Switches to another configuration, and counts the reload. Readers of live events are disconnected, and are
+    /// expected to reconnect.
     pub(super) fn apply_config(&self, runtime: &Arc<Runtime>, storage: HistoryStorage) {
         *self.config.lock() = ObservedConfig { runtime: Arc::clone(runtime), storage };
         self.sight.reloads.fetch_add(1, Relaxed);

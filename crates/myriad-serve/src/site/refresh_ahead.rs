@@ -1,9 +1,9 @@
 //! Refresh of pages without a request of a client, when they have expired or are about to (`*_cache_adaptive` with
 //! `*_cache_background_update`). Which pages, and when: [`RefreshAhead`].
 //!
-//! One worker of the process inspects the zones and refreshes one page at a time. The request is one that a visitor without cookies
-//! would send, from [`SERVER_CLIENT`]; it is neither counted nor logged, and the result is stored like that of any refresh in the
-//! background.
+//! One worker of the process inspects the zones and refreshes one page at a time. The request is one that a visitor
+//! without cookies would send, from [`SERVER_CLIENT`]; it is neither counted nor logged, and the result is stored like
+//! that of any refresh in the background.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
@@ -34,15 +34,17 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const INSPECTED: usize = 4096;
 /// Maximum number of pages that wait for their refresh; those with most expected requests remain.
 const MAX_WAITING: usize = 64;
-/// Time without a refresh after each refresh, as a multiple of its duration: refreshes take at most a quarter of the time.
+/// Time without a refresh after each refresh, as a multiple of its duration: refreshes take at most a quarter of the
+/// time.
 const PAUSE_FACTOR: u32 = 3;
 /// Minimum time between two refreshes.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
-/// Pause while other fetches into the zone are in progress, and their maximum number before the refresh is left to the next
-/// inspection.
+/// Pause while other fetches into the zone are in progress, and their maximum number before the refresh is left to the
+/// next inspection.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 const MAX_BUSY_PAUSES: u32 = 10;
-/// Maximum time for a page, after which the next one is refreshed.
+/// Maximum wait for the refresh of a page. After it, the next page is refreshed, while the fetch of the first
+/// continues.
 const LONGEST: Duration = Duration::from_mins(1);
 
 /// Page that waits for its refresh.
@@ -90,7 +92,8 @@ pub(super) async fn refresh_ahead(service: Rc<SiteService>) {
     }
 }
 
-/// Waits until no other fetch into a zone is in progress, for a limited time. Returns whether there is none.
+/// Waits until no other fetch into a zone is in progress, for a limited time. Returns false if there still is one after
+/// that time.
 async fn is_idle(zone: &PageZone) -> bool {
     for _ in 0..MAX_BUSY_PAUSES {
         if !zone.fetches.is_busy() {
@@ -102,7 +105,8 @@ async fn is_idle(zone: &PageZone) -> bool {
 }
 
 impl Inspection {
-    /// Inspects the next pages, and sorts those that are due.
+    /// Inspects at most [`INSPECTED`] further pages, and adds those that are due to `waiting`, of which the
+    /// [`MAX_WAITING`] with most expected requests remain.
     fn advance(&mut self, site: &Generation) {
         let zones = &site.runtime.zone_list;
         let (now, mut left) = (now_ms(), INSPECTED);
@@ -154,8 +158,8 @@ impl Inspection {
     }
 }
 
-/// Refreshes a page, and waits until it is stored. Does nothing if a request of a visitor without cookies would not get this
-/// page, or if it is being fetched already.
+/// Refreshes a page, and waits until it is stored. Does nothing if a request of a visitor without cookies would not get
+/// this page, or if it is being fetched already.
 async fn refresh(site: &Rc<Generation>, page: &Page) {
     let meta = page.meta();
     let (marks, target) = (meta.marks(), meta.marks().target().to_vec());
@@ -203,7 +207,8 @@ fn trusted_proxy(runtime: &Runtime) -> IpAddr {
     network.unwrap_or(Ipv4Addr::LOCALHOST.into())
 }
 
-/// Returns the `User-Agent` with which a request gets the variant of a page; `None` if the variant depends on other fields.
+/// Returns the `User-Agent` with which a request gets the variant of a page; `None` if the variant depends on other
+/// fields.
 fn agent_of(page: &Page, host: &[u8]) -> Option<&'static [u8]> {
     let classes = [DeviceClass::Desktop, DeviceClass::Mobile, DeviceClass::Tablet];
     let Some(selection) = page.selection() else { return Some(DeviceClass::Desktop.user_agent()) };

@@ -60,8 +60,8 @@ fn certificate_value(
     Some(facts.readings.with(name, made, str::to_owned))
 }
 
-/// Returns the number of whole days until the client certificate expires; 0 if it has expired, `None` without a
-/// certificate.
+/// Returns the number of whole days until the client certificate expires; 0 if it has expired, an empty text if it
+/// cannot be parsed, `None` without a certificate.
 fn days_remaining(request: &Request) -> Option<String> {
     let not_after =
         certificate_value(request, "ssl_client_v_remain", |certificate| certificate.not_after.to_string())?;
