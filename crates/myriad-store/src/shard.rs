@@ -164,8 +164,8 @@ impl<M: Metadata> Shard<M> {
         self.queue.at(self.find(key)?)
     }
 
-    /// Returns the entry of `key` and its object that matches the request. `variant` derives the request's variant from
-    /// a selector.
+    /// Returns the index of the entry of `key`, and the object in it that matches the request; `None` if there is none.
+    /// `variant` derives the request's variant from a selector.
     #[inline]
     pub(crate) fn lookup(
         &mut self,
@@ -184,8 +184,8 @@ impl<M: Metadata> Shard<M> {
         Some((index, entry.objects[position].clone()))
     }
 
-    /// Like [`Self::lookup`], but does not return an object that a purge has removed. It is returned as second value,
-    /// to be dropped by the caller.
+    /// Like [`Self::lookup`], but applies new purges to the object first. An object that they remove is taken out of
+    /// the shard and returned as the second value, which the caller must drop after it has released the lock.
     #[inline]
     pub(crate) fn lookup_unpurged(
         &mut self,

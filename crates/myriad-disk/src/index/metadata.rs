@@ -38,8 +38,9 @@ pub trait Metadata: Sized + Send + Sync + 'static {
         None
     }
 
-    /// Returns the time until which the value itself declares the object fresh, in milliseconds; `u64::MAX` if it declares
-    /// none. A soft purge moves the object's own time below it, even if it is over.
+    /// Returns the time until which the metadata declares the object fresh, in milliseconds; `u64::MAX` if it declares
+    /// none. A soft purge lowers the time that the object itself stores below this value
+    /// ([`crate::index::Purgeable::expire`]), even if the object was stale already.
     fn fresh_until(_view: Self::MetaView<'_>) -> u64 {
         u64::MAX
     }

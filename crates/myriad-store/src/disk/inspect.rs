@@ -20,8 +20,8 @@ pub struct DiskPage<M: Metadata> {
     pub generation: u64,
     /// Time at which the page was complete, in milliseconds.
     pub stored_at: u64,
-    /// Time until which the page is fresh, in milliseconds. A soft purge sets it to 0, or to the time of the purge if the
-    /// file was written after it.
+    /// Time until which the page is fresh, in milliseconds. After a soft purge it is 0 or, if the file was written
+    /// after the purge, at most the time from which the purge makes its pages stale.
     pub fresh_until: u64,
     /// Length of the page's body, in bytes.
     pub body_len: u64,

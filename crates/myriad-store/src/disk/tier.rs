@@ -112,8 +112,8 @@ impl<M: Metadata> DiskTier<M> {
         self.disk.apply_verdict(name, &self.id(object), verdict, number)
     }
 
-    /// Returns the verdict of `judge` on the page in a file, from its key and metadata. A missing file is `Unaffected`;
-    /// a page that cannot be checked is `Removed`.
+    /// Returns the verdict of `judge` on the page in a file, from its key and metadata. A missing file is `Unaffected`.
+    /// A file that cannot be read or decoded, or contains a page of another fetch than its index entry, is `Removed`.
     pub(crate) fn judge_file_with(
         &self,
         filed: &IndexedFile,
@@ -124,8 +124,9 @@ impl<M: Metadata> DiskTier<M> {
         })
     }
 
-    /// Queues the write of an object. `is_stored` is called once the write is registered, and must return false if a
-    /// purge has removed the object meanwhile. `written` is called with the name of the complete file.
+    /// Queues the write of an object; has no effect if a later page of the same key and variant is being written.
+    /// `is_stored` is called once the write is registered, and must return false if a purge has removed the object
+    /// meanwhile. `written` is called with the name of the complete file, unless the write fails.
     pub(crate) fn write(
         self: &Arc<Self>,
         object: &Object<M>,

@@ -69,7 +69,7 @@ impl<M: Metadata> FlightReader<M> {
     }
 
     /// Returns the length of the whole body, in bytes: as the origin announced it, or of a complete object. `None`
-    /// before the head has arrived, if the origin announced none, or after a failure.
+    /// before the head has arrived, if the origin announced no length, or if the fetch failed or may not be shared.
     pub fn announced(&self) -> Option<u64> {
         match &self.flight.state.lock().phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.announced,
@@ -78,8 +78,8 @@ impl<M: Metadata> FlightReader<M> {
         }
     }
 
-    /// Returns another reader of the same shared fetch, which starts at the first byte, to observe the result of the
-    /// fetch.
+    /// Returns another reader of the same shared fetch, which starts at the first byte and accepts every variant, to
+    /// observe the result of the fetch.
     ///
     /// It must be created before the body becomes too long for memory, and dropped when that happens, because received
     /// pieces are released only when all readers have read them.

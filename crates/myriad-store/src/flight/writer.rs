@@ -256,7 +256,8 @@ impl<M: Metadata> BodyWriter<M> {
         self.lead.zone.note_unstored(&self.lead.flight);
     }
 
-    /// Polls until the next piece may be pushed. Always ready while the body is collected in memory.
+    /// Polls until the next piece may be pushed. Always ready while the body is collected in memory. Returns
+    /// `Abandoned` once the body has neither a reader nor a file that is being written.
     ///
     /// For a body too long for memory, the slowest reader's unread bytes must be below `stream_window_bytes`, and the
     /// bytes waiting for the disk below [`MAX_PENDING_BYTES`]. If the memory limit has no space for the buffered bytes,

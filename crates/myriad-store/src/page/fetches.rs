@@ -42,7 +42,8 @@ pub enum FetchAdmission {
 }
 
 impl FetchLimiter {
-    /// Changes the limits of concurrent and waiting fetches. Fetches in progress beyond a lower limit continue.
+    /// Changes the limits of concurrent and waiting fetches, and wakes the first waiting fetch. Fetches in progress
+    /// beyond a lower limit continue.
     pub fn set_limits(&self, bounds: FetchLimits) {
         self.max_running.store(bounds.max_running, Relaxed);
         self.queue.store(bounds.queue, Relaxed);

@@ -22,7 +22,8 @@ pub const COOKIE: &[u8] = b"\0cookie=";
 /// text precedes it.
 pub const ASSET: &[u8] = b"\0asset=";
 
-/// Returns the cache key for a text that another directive than `*_cache_key` sets.
+/// Returns the cache key for a text that another directive than `*_cache_key` sets: the text, in which NULs are
+/// doubled.
 pub fn named(mut text: Vec<u8>) -> Vec<u8> {
     double_nuls(&mut text, 0);
     text

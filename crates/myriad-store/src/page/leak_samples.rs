@@ -22,7 +22,7 @@ const UNAFFECTED: u8 = 3;
 const UNKNOWN: u8 = 5;
 /// Maximum number of comparisons of a suspected page.
 const MAX_COMPARISONS: u8 = 16;
-/// Maximum size of the fields of a suspicion, in bytes. Of longer ones, none are remembered.
+/// Maximum size of the header fields stored with a suspicion, in bytes. If they are longer, none of them is stored.
 const MAX_FIELDS: usize = 4096;
 /// Maximum number of checks that wait for their time.
 const MAX_WAITING: usize = 64;
@@ -59,7 +59,7 @@ pub struct LeakSamples {
     hasher: RandomState,
     /// Number of suspected pages, to avoid the lock without any.
     suspected: AtomicUsize,
-    /// Counters.
+    /// Counters of the zone's sampled verifications.
     pub counts: SampleCounts,
 }
 
@@ -103,7 +103,8 @@ struct Suspicion {
     unaffected: u8,
     /// Number of comparisons without a result.
     unknown: u8,
-    /// Special fields of the request whose response differs from the stored page.
+    /// Header fields, specific to its visitor or to a proxy in front, of the request whose response differs from the
+    /// stored page. Cookies and `Authorization` are not included.
     fields: Arc<Fields>,
 }
 
@@ -127,8 +128,9 @@ impl Default for LeakSamples {
 }
 
 impl LeakSamples {
-    /// Returns true if a check of a page may be started, and records it; [`Self::end_wait`] must follow. `pages` returns the
-    /// number of stored pages.
+    /// Returns true if a check of a page may be started, and records it; [`Self::end_wait`] must follow. Returns false
+    /// if the page was checked within the last ten minutes, 64 checks are waiting, or the hourly share of a
+    /// [`SampleCause::Sample`] is used up. `pages` returns the number of stored pages; `now` is in milliseconds.
     pub fn begin_check(
         &self,
         key: &[u8],
@@ -167,8 +169,9 @@ impl LeakSamples {
         !is_known
     }
 
-    /// Records that a page is suspected. `fields` are the special fields of the request whose response differs from the
-    /// stored page.
+    /// Records that a page is suspected, for an hour. `fields` are the header fields, specific to its visitor or to a
+    /// proxy in front, of the request whose response differs from the stored page; more than 4 KB of them are not
+    /// stored.
     pub fn suspect(&self, key: &[u8], fields: Fields, now: u64) {
         let suspicion = Suspicion {
             until: now.saturating_add(SUSPICION_MS),
@@ -201,15 +204,16 @@ impl LeakSamples {
         Some(fields)
     }
 
-    /// Returns true if a suspected page may be compared now; [`Self::end_comparison`] must follow.
+    /// Returns true if a suspected page may be compared now; [`Self::end_comparison`] must follow. Returns false if the
+    /// page is not suspected, or another comparison of it is in progress.
     pub fn begin_comparison(&self, key: &[u8]) -> bool {
         let mut state = self.state.lock();
         let found = state.suspected.get_mut(&self.hash(key));
         found.is_some_and(|suspicion| !std::mem::replace(&mut suspicion.is_comparing, true))
     }
 
-    /// Records the result of a comparison. After the third one without a difference, the fifth without a
-    /// result, or the 16th, the page is no longer suspected.
+    /// Records the result of a comparison. After the third `Unaffected`, the fifth `Unknown`, or the 16th comparison in
+    /// total, the page is no longer suspected.
     pub fn end_comparison(&self, key: &[u8], result: ComparisonResult) {
         let key = self.hash(key);
         let mut state = self.state.lock();

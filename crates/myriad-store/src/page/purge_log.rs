@@ -42,7 +42,7 @@ pub struct PurgeLogEntry {
     /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key` or `all` (also for all pages of a host); `changed`
     /// for a change without a purge.
     pub kind: &'static str,
-    /// Readable description of the purged pages, truncated to 500 bytes.
+    /// Readable description of the purged pages. A longer one than 500 bytes is truncated and ends with `...`.
     pub what: String,
     /// Set if the pages become stale instead of being removed.
     pub soft: bool,
@@ -71,20 +71,20 @@ pub struct TextChange {
     pub after: String,
 }
 
-/// Last purges of a zone, shown to administrators. Readers refer to a purge by its position among all recorded purges,
-/// from 1 on.
+/// Last purges of a zone, and changes without a purge, shown to administrators. Readers refer to an entry by its
+/// position among all entries ever recorded, from 1 on.
 #[derive(Debug, Default)]
 pub struct PurgeLog(Mutex<PurgeLogState>);
 
 #[derive(Debug, Default)]
 struct PurgeLogState {
-    /// Number of purges recorded so far, including those that the log has dropped.
+    /// Number of entries recorded so far, including those that the log has dropped.
     total: u64,
     last: VecDeque<PurgeLogEntry>,
 }
 
 impl PurgeLog {
-    /// Records a purge, dropping the oldest if the log is full.
+    /// Records a purge, or a change without a purge, and drops the oldest entry if the log is full.
     pub fn note(&self, mut note: PurgeLogEntry) {
         if note.what.len() > MAX_TEXT_LEN {
             let end = (0..=MAX_TEXT_LEN).rev().find(|at| note.what.is_char_boundary(*at)).unwrap_or(0);
@@ -99,7 +99,8 @@ impl PurgeLog {
         notes.last.push_back(note);
     }
 
-    /// Records the number of pages of a purge, once they are counted. `number` is its number in the zone's sequence.
+    /// Records the number of pages of a purge, once they are counted, if the log still contains the purge. `number` is
+    /// its number in the zone's sequence.
     pub fn end(&self, number: u64, pages: u64) {
         let mut notes = self.0.lock();
         if let Some(note) = notes.last.iter_mut().rev().find(|note| note.number == number) {
@@ -114,8 +115,8 @@ impl PurgeLog {
         log.last.iter().rev().find(|purge| purge.by != PurgeSource::Refresh).map(|purge| purge.at_ms)
     }
 
-    /// Returns the number of purges recorded so far, and those after the first `noted` as far as they are stored,
-    /// oldest first.
+    /// Returns the number of entries recorded so far, and the entries after the first `noted`, oldest first, without
+    /// those that the log has dropped.
     pub fn after(&self, noted: u64) -> (u64, Vec<PurgeLogEntry>) {
         let notes = self.0.lock();
         let news =

@@ -27,7 +27,7 @@ struct PurgedLabels {
 }
 
 impl RecentPurges {
-    /// Returns the number of the last purge.
+    /// Returns the number of the last purge; 0 if there was none.
     pub fn last(&self) -> u64 {
         self.last.load(Ordering::SeqCst)
     }
@@ -54,7 +54,8 @@ impl RecentPurges {
         self.last.store(number, Ordering::SeqCst);
     }
 
-    /// Returns whether a purge after the one with the number `since` covers data with these labels.
+    /// Returns true if a purge with a higher number than `since` covers data with these labels, or may cover it because
+    /// purged labels were forgotten.
     pub fn covers(&self, since: u64, labels: &[u64]) -> bool {
         if self.last() == since {
             return false;

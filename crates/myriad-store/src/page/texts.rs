@@ -34,7 +34,8 @@ impl TextParts<'_> {
         [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified]
     }
 
-    /// Joins the texts into one byte string.
+    /// Joins the texts into one byte string. A reason phrase of more than 65,535 bytes is truncated; a longer history
+    /// is omitted.
     pub fn join(&self) -> Box<[u8]> {
         let mut joined = self.first_four().concat();
         // A longer reason phrase is truncated, because its length has 16 bits.

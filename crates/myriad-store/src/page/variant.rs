@@ -7,7 +7,8 @@ use myriad_policy::VaryRule;
 /// byte, because a field name in a variant is followed by NUL.
 pub const NO_VARIANT: &[u8] = b"\xff";
 
-/// Appends a request's variant for a page whose `Vary` lists the field names in `selector`.
+/// Appends a request's variant for a page whose `Vary` lists the field names in `selector`: [`NO_VARIANT`] if the
+/// values are too long, and nothing if `selector` is invalid.
 pub fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
     if let Ok(rule) = VaryRule::parse([selector])
         && rule.write_variant(fields, variant).is_err()

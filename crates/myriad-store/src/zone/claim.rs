@@ -202,8 +202,8 @@ impl<M: Metadata> NewFlight<M> {
     }
 }
 
-/// Returns the labels (hashes) of the URL of a fetch that may confirm a stored object. Returns `None` if their URLs
-/// differ, so that a purge of either URL affects the fetch.
+/// Returns `address`, the labels (hashes) of the URL of a fetch, unless the stored object that the fetch may confirm
+/// has another URL. The result is then `None`, so that a purge of either URL affects the fetch.
 fn shared_address<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
     address.filter(|address| {
         previous.and_then(|object| M::address(object.meta())).is_none_or(|other| other == *address)

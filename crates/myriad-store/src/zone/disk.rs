@@ -67,7 +67,8 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Returns the file that may contain a page which is not in memory; `None` if no file can.
+    /// Returns the file that may contain a page which is not in memory; `None` if no file can, or the zone has no disk
+    /// tier.
     ///
     /// Until the recovery has found all files, any key may have a file. After that, the result for a key without a file
     /// costs one table look-up.
@@ -79,7 +80,7 @@ impl<M: Metadata> Zone<M> {
     ///
     /// After any result of [`FlightReader::poll_end`], the caller must look the key up again, and then call
     /// [`Self::seek`] again: a marker file may have led to the file of a variant. Returns `None` if the read queue is
-    /// full.
+    /// full, or the zone has no disk tier.
     pub fn load(&self, key: KeyRef<'_>, file: PageFile, now: u64) -> Option<FlightReader<M>> {
         let (tier, key) = (self.tier()?, self.key(key));
         let flight = {
@@ -206,7 +207,8 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Passes the time of the last hit on an entry evicted from memory to the disk tier, for its own eviction order.
+    /// Passes the time of the last use of an entry evicted from memory to the disk tier, for its own eviction order.
+    /// Does nothing if the entry had no hits.
     pub(super) fn note_evicted(&self, entry: &KeyEntry<M>) {
         // Pages without hits are excluded, so that they do not appear recently used.
         if let Some(tier) = self.tier()

@@ -22,7 +22,7 @@ pub struct Cursor {
     pub slot: u32,
 }
 
-/// Purge by rule that is still counting pages.
+/// Purge by rule, or of everything, that is still counting pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LivePurge {
     /// Name that the caller gave the purge.
@@ -54,7 +54,7 @@ impl<M: Metadata> Zone<M> {
         (objects, ((next.shard as usize) < self.inner.shards.len()).then_some(next))
     }
 
-    /// Returns all variants of a key in memory, without counting a hit.
+    /// Returns all variants of a key in memory that no hard purge covers, without counting a hit.
     pub fn peek(&self, key: KeyRef<'_>) -> Vec<Object<M>> {
         let key = self.key(key);
         let mut objects: Vec<_> = {
@@ -65,14 +65,16 @@ impl<M: Metadata> Zone<M> {
         objects
     }
 
-    /// Returns the same object as [`Zone::get`], without counting a hit or a miss. Does not apply soft purges to it.
+    /// Returns the same object as [`Zone::get`], without counting a hit or a miss, and without applying soft purges to
+    /// the object. Returns `None` if there is none.
     pub fn peek_variant(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<M>> {
         let key = self.key(key);
         let found = self.shard(key).lookup(key, &variant);
         found.map(|(_, object)| object).filter(|object| self.is_unpurged(object))
     }
 
-    /// Returns the objects in memory that have a label (hash of a URL or tag), without counting a hit.
+    /// Returns the objects in memory that have a label (hash of a URL or tag) and that no hard purge covers, without
+    /// counting a hit.
     pub fn objects_with_label(&self, label: u64) -> Vec<Object<M>> {
         let mut found = Vec::new();
         for shard in &self.inner.shards {
@@ -86,7 +88,7 @@ impl<M: Metadata> Zone<M> {
         found
     }
 
-    /// Returns the purges by rule whose pages are still being counted, oldest first.
+    /// Returns the purges by rule and of everything whose pages are still being counted, oldest first.
     pub fn purges_by_rule(&self) -> Vec<LivePurge> {
         let counting = self.inner.purges.unreported().into_iter();
         counting.map(|FinishedPurge { name, number, count }| LivePurge { name, number, count }).collect()

@@ -174,7 +174,7 @@ impl<M: Metadata> Zone<M> {
         on_disk.min(self.inner.swept_purges.load(SeqCst))
     }
 
-    /// Returns the number below which no purge can cover a stored page any more, so that it can be removed.
+    /// Returns the number below which no purge can cover a stored page any more, so that these purges can be removed.
     fn forgettable(&self) -> u64 {
         let asked = self.checked_through();
         let settled = self.tier().map_or(u64::MAX, |tier| tier.disk.forgotten_through());

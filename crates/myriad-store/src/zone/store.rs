@@ -54,7 +54,7 @@ impl<M: Metadata> Zone<M> {
 
     /// Ends the exclusive fetch of a key that stores no object. If `pass` is given (current time and a duration, in
     /// milliseconds), requests for the key get [`Claim::Pass`](super::Claim::Pass) for that time, from the same moment
-    /// on.
+    /// on, unless a purge covers the fetch.
     pub(crate) fn retire(&self, flight: &Arc<Flight<M>>, pass: Option<(u64, u64)>) {
         let key = flight.key.as_ref();
         let mut shard = self.shard(key);
@@ -68,8 +68,9 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Ends the exclusive fetch of a key and stores its object, in one step. `charged` bytes are already reserved for
-    /// it and are used or released. With `to_disk`, the object is written to disk, too.
+    /// Ends the exclusive fetch of a key and stores its object, in one step. The fetch ends also if the object cannot
+    /// be stored: a purge covers it, a later object is stored, or memory is short. `charged` bytes are already reserved
+    /// for the object and are used or released. With `to_disk`, the stored object is written to disk, too.
     pub(crate) fn store(
         &self,
         flight: &Arc<Flight<M>>,
@@ -111,8 +112,9 @@ impl<M: Metadata> Zone<M> {
         entered.map(drop)
     }
 
-    /// Adds an encoding to a stored object. Returns an error if the object is not stored any more, has an encoding with
-    /// this index, or memory is short.
+    /// Adds an encoding to a stored object, whose file, if the zone has a disk tier, will be written again. Returns an
+    /// error if the object is not stored any more or has an encoding with this index, if `index` is not below
+    /// [`ALTERNATIVES`], or if memory is short.
     pub fn attach(
         &self,
         object: &Object<M>,
@@ -188,8 +190,9 @@ impl<M: Metadata> Shard<M> {
 
 impl<M: Metadata> KeyEntry<M> {
     /// Stores an object in place of the former object of the same variant. If its selector differs from that of the
-    /// entry, all objects of the entry are replaced, because look-ups could not find them. Fails if a later object is
-    /// stored.
+    /// entry, all objects of the entry are replaced, because look-ups could not find them. For a new variant, the least
+    /// recently used variants are removed while the key has `max_variants`. Returns the objects that were replaced or
+    /// removed; fails if a later object is stored.
     fn replace(&mut self, object: &Object<M>, max_variants: usize) -> Result<ReplacedObjects<M>, NotStored> {
         let later = |other: &Object<M>| other.generation() > object.generation();
         let selector = object.selection().map(|s| &s.selector);

@@ -36,7 +36,8 @@ pub trait Purgeable<M: Metadata> {
     fn last_purge_applied(&self) -> u64;
     /// Records that the object was checked against all purges up to `number`.
     fn note_purges_applied(&self, number: u64);
-    /// Makes the object stale from the time `from` on (milliseconds since the epoch; 0 if unknown), and at the latest 1 ms
-    /// before the time that its metadata declares, by which a purge of an expired object can be recognised.
+    /// Lowers the time until which the object is fresh to `from` (milliseconds since the epoch; 0 if unknown), and in
+    /// any case to 1 ms below the time that its metadata declares, so that even an object that was stale already can be
+    /// recognised as purged. A time that is lower already remains.
     fn expire(&self, from: u64);
 }

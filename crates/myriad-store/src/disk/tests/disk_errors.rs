@@ -248,7 +248,7 @@ fn files_that_cannot_be_removed_hold_their_room_and_are_read_no_more() {
     assert_eq!(Fixture::open(folder.path()).id(b"purged"), None);
 }
 
-/// The same pages' metadata in the version of another program version.
+/// Metadata of pages as another version of the program writes it, with another `VERSION`.
 struct Newer;
 
 impl Metadata for Newer {

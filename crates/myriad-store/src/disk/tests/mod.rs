@@ -149,7 +149,7 @@ impl Fixture {
         crate::tests::completed_purge(purging).count
     }
 
-    /// Checks all pages against purge rules, and returns the completed purges.
+    /// Runs maintenance until all pages have been checked against purge rules, and returns the completed purges.
     fn tend(&self) -> Vec<FinishedPurge> {
         let mut reports = self.zone.maintain_purges(usize::MAX);
         for _ in 0..20 {

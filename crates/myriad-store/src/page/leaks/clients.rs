@@ -63,7 +63,8 @@ impl Default for ClientLimits {
 }
 
 impl ClientLimits {
-    /// Counts an effect of a client's value. Returns false if the client has caused it too often in the last hour.
+    /// Counts an effect of a client's value. Returns false, and does not count it, if the client has caused this effect
+    /// as often as permitted in the hour since its first counted effect. `now` is in milliseconds.
     pub(super) fn admit(&mut self, client: ClientNetwork, effect: ClientEffect, now: u64) -> bool {
         let known = self.0.get_mut(&client).copied();
         let mut counts = known

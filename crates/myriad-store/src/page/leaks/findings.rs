@@ -36,7 +36,7 @@ impl LeakState {
 /// Finding of the leak guard: values of one kind, name and place in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakFinding {
-    /// Time of the last such response, in milliseconds of the process clock.
+    /// Time of the last response in which such a value was found, in milliseconds of the process clock.
     pub at_ms: u64,
     /// Host and path of the page.
     pub page: String,
@@ -48,7 +48,7 @@ pub struct LeakFinding {
     pub state: LeakState,
     /// Time until which the page is not stored, in milliseconds of the process clock; 0 if it is not quarantined.
     pub until_ms: u64,
-    /// Number of such responses.
+    /// Number of responses in which such a value was found.
     pub count: u64,
     /// Hashes by which the page is quarantined: of its key and of its URL.
     pub(super) names: [u64; 2],
@@ -78,7 +78,9 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Adds a finding in `page` (host and path), or counts it if it is known.
+    /// Adds a finding in `page` (host and path). A finding with the same key and description is counted instead, and is
+    /// `Suspected` again unless it is confirmed. If the list is full, the oldest finding that is not confirmed is
+    /// dropped.
     pub(super) fn add(&mut self, id: FindingId<'_>, page: &str, now: u64) {
         if let Some(known) = self.find(id) {
             (known.at_ms, known.value) = (now, id.value);
@@ -105,7 +107,8 @@ impl Findings {
         });
     }
 
-    /// Sets the state of a finding, if it is about this value and not confirmed.
+    /// Sets the state of a finding, unless it is confirmed already. A state other than `Confirmed` is set only if the
+    /// last value of the finding is that of `id`.
     pub(super) fn set_state(&mut self, id: FindingId<'_>, state: LeakState) {
         let change = self.changes + 1;
         if let Some(known) = self.find(id)
@@ -125,7 +128,7 @@ impl Findings {
         }
     }
 
-    /// Sets the time until which a page is not stored in its confirmed findings.
+    /// Sets the time until which a page is not stored, in milliseconds, in the confirmed findings of that page.
     pub(super) fn set_quarantine(&mut self, names: [u64; 2], until: u64) {
         self.changes += 1;
         let is_concerned =
@@ -150,7 +153,7 @@ impl Findings {
         findings
     }
 
-    /// Returns the number of changes so far, and the findings that have changed after the first `change` of them.
+    /// Returns the number of changes so far, and the findings whose last change has a number above `change`.
     pub(super) fn changed_after(&self, change: u64) -> (u64, Vec<LeakFinding>) {
         let changed = self.list.iter().filter(|finding| finding.change > change);
         (self.changes, changed.cloned().collect())

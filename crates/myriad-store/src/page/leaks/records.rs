@@ -35,9 +35,9 @@ pub struct LeakedPage<'a> {
 /// Value of a visitor in a page.
 #[derive(Clone, Copy, Debug)]
 pub struct LeakedValue<'a> {
-    /// Page.
+    /// Page that contains the value.
     pub page: LeakedPage<'a>,
-    /// Value; empty for a sign in HTML.
+    /// Value; empty if HTML of the page shows that it was made for a logged-in visitor.
     pub value: &'a [u8],
     /// Kind of the value, in words.
     pub kind: &'static str,
@@ -54,7 +54,8 @@ pub struct LeakRecords {
     hasher: RandomState,
     /// Number of quarantined keys and URLs, to avoid the lock without any.
     quarantined: AtomicUsize,
-    /// Number of responses that were not shared.
+    /// Number of calls of [`Self::add`] and [`Self::add_sampled`]: times that data of a visitor, or dependence on an
+    /// input that is not in the key, was found.
     found: AtomicU64,
     /// Number of requests sent to verify findings.
     verifications: AtomicU64,
@@ -112,7 +113,7 @@ impl Default for LeakRecords {
 }
 
 impl LeakRecords {
-    /// Records a response with a value of a visitor. `page` is its host and path.
+    /// Records a response with a value of a visitor. `page` is the host and path of the response.
     pub fn add(&self, leak: &LeakedValue<'_>, page: &str, now: u64) {
         self.found.fetch_add(1, Relaxed);
         self.state.lock().findings.add(self.id(leak), page, now);
@@ -138,9 +139,9 @@ impl LeakRecords {
         }
     }
 
-    /// Returns whether requests for the page may be sent without waiting for each other for some seconds
-    /// (hit-for-miss), because of this value. This is so if a leak in the page was confirmed. A client with other
-    /// values causes it at most 16 times in an hour.
+    /// Returns true if this value may cause hit-for-miss for its page: for some seconds, requests for the page do not
+    /// wait for each other. Always true if a leak in the page was confirmed; otherwise true for at most 16 calls for a
+    /// client in an hour.
     pub fn may_pass(&self, leak: &LeakedValue<'_>, now: u64) -> bool {
         let key = self.key(&leak.page);
         let mut state = self.state.lock();
@@ -148,13 +149,15 @@ impl LeakRecords {
             || state.clients.admit(network_of(leak.client), ClientEffect::HitForMiss, now)
     }
 
-    /// Returns true if a hit of a client may cause the verification of a page: 128 times in an hour.
+    /// Counts a hit of a client that would cause the verification of a page. Returns true if it may: for at most 128
+    /// hits of a client in an hour.
     pub fn admits_sample(&self, client: Option<IpAddr>, now: u64) -> bool {
         self.state.lock().clients.admit(network_of(client), ClientEffect::Sample, now)
     }
 
-    /// Returns true if a request may be sent now to verify a value: at most one in ten seconds for a value in a page,
-    /// one per second for a page, ten per second for the zone, and 32 in an hour for a client.
+    /// Returns true, and records the verification, if a request may be sent now to verify a value: at most one in ten
+    /// seconds for a value in a page, one per second for a page, ten per second for the zone, and 32 in an hour for a
+    /// client.
     pub fn begin_verification(&self, leak: &LeakedValue<'_>, now: u64) -> bool {
         let (page, value) = (self.key(&leak.page), self.value(leak));
         let mut state = self.state.lock();
@@ -184,10 +187,10 @@ impl LeakRecords {
         self.state.lock().findings.set_state(self.id(leak), LeakState::Unverified);
     }
 
-    /// Records that the leak of a value in a page is confirmed. After the values of two clients, the page is not stored
-    /// until `until`, in milliseconds of the process clock, and the method returns true. A single client that sends
-    /// text of a page which changes at each response cannot cause this, and several can only for four pages each in an
-    /// hour. Signs in HTML have no value, and do not count.
+    /// Records that the leak of a value in a page is confirmed. Once different values of two clients are confirmed, the
+    /// page is not stored until `until`, in milliseconds of the process clock, and the method returns true. A single
+    /// client that sends text of a page which changes at each response cannot cause this, and several can only for four
+    /// pages each in an hour. Leaks without a value (HTML for a logged-in visitor) do not count.
     pub fn confirm(&self, leak: &LeakedValue<'_>, now: u64, until: u64) -> bool {
         let id = self.id(leak);
         let client = network_of(leak.client);
@@ -233,7 +236,8 @@ impl LeakRecords {
         state.findings.set_state(id, LeakState::Coincidence);
     }
 
-    /// Returns true if a value of a kind (in words) occurs in a page by coincidence.
+    /// Returns true if [`Self::excuse`] has recorded in the last hour that a value of a kind (in words) occurs in a
+    /// page by coincidence.
     pub fn is_coincidence(&self, page: &LeakedPage<'_>, kind: &str, value: &[u8], now: u64) -> bool {
         let value = self.value_in(page, kind, value);
         self.state.lock().coincidences.get(&value).is_some_and(|until| now < *until)
@@ -279,13 +283,13 @@ impl LeakRecords {
         self.state.lock().findings.list()
     }
 
-    /// Returns the number of changes of findings so far, and the findings that have changed after the first `change` of
-    /// them: a finding was added, got another state, or its page was quarantined.
+    /// Returns the number of changes of findings so far, and the findings whose last change has a number above
+    /// `change`. A change is that a finding was added, got another state, or its page was quarantined.
     pub fn findings_changed_after(&self, change: u64) -> (u64, Vec<LeakFinding>) {
         self.state.lock().findings.changed_after(change)
     }
 
-    /// Returns the number of responses that were not shared because of data of a visitor.
+    /// Returns how often data of a visitor, or dependence of a page on an input that is not in its key, was found.
     pub fn found(&self) -> u64 {
         self.found.load(Relaxed)
     }
