@@ -57,7 +57,8 @@ impl CompiledCondition {
         Ok(CompiledCondition { test, negated })
     }
 
-    /// Evaluates the condition. A successful regex match sets the captures of the frame, a failed one clears them.
+    /// Returns whether the condition is true for a request. A regex that matches sets the captures of the frame; one
+    /// that does not match clears them.
     pub fn holds<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
         self.holds_form(env, frame, CaptureForm::Raw)
     }

@@ -136,8 +136,8 @@ impl Regex {
         }
     }
 
-    /// Returns whether the subject matches. On a match, stores the captures in the frame, and sets the variables of
-    /// named groups.
+    /// Returns whether the subject matches. On a match, replaces the captures in the frame (a pattern without groups
+    /// only clears them), and sets the variables of named groups.
     #[inline]
     pub fn matches(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         let matched = self.capture(subject, frame)?;
@@ -147,8 +147,8 @@ impl Regex {
         Ok(matched)
     }
 
-    /// Returns whether the subject matches, and stores the numbered captures. After a match, `publish` must be called
-    /// for the named groups.
+    /// Returns whether the subject matches. On a match, replaces the numbered captures in the frame (a pattern without
+    /// groups only clears them); `publish` must then be called for the named groups.
     #[inline]
     pub(crate) fn capture(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         if self.0.captures {

@@ -9,8 +9,8 @@ use crate::functions::number::{number, range};
 const NONE: i64 = -1;
 
 /// Creates the function of `set_rotate`. Its texts are a number and two bounds; the value is the next number within the
-/// bounds, cyclically. If the first text is not a number, it continues after its previous value. All workers share the
-/// counter.
+/// bounds, cyclically. If the first text is not a number, the counter continues after its previous value; its first
+/// value is the lower bound. A bound that is not a number is an error. All workers share the counter.
 pub fn rotate() -> Function {
     let latest = AtomicI64::new(NONE);
     Function::of_varying(move |texts, _, out| {

@@ -14,8 +14,11 @@ use crate::template::{CaptureForm, Template};
 pub(super) enum AfterMatch {
     /// No flag: continue with the next directive and the rewritten URI.
     Next,
+    /// `last`: search for a location again.
     Last,
+    /// `break`: continue in the same location, and skip the remaining directives.
     Break,
+    /// Redirect with this status: `redirect`, `permanent`, or an absolute URL.
     Redirect(u16),
 }
 

@@ -75,8 +75,8 @@ impl SsiState {
         Ok(())
     }
 
-    /// Returns the value of a capture (the name is its digit) or of a variable that a page has set. The name is in
-    /// lower case.
+    /// Returns the value of a capture (the name is its digit) or of a variable that a page has set; `None` if there is
+    /// neither. The name is in lower case.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&[u8]> {
         if let [digit @ b'0'..=b'9'] = name
             && let Some(capture) = self.captures.get(usize::from(digit - b'0'))
