@@ -6,7 +6,7 @@ use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
 
 /// Builds the request to the origin of the current location, in the protocol of the origin. The caller sets the peer
-/// selection, local address and observer.
+/// selection, local address and observer. Fails as described for [`MakeError`].
 pub fn make(
     exchange: &mut Exchange,
     origin: &OriginPlace,

@@ -42,7 +42,8 @@ pub fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, feature
     }
 }
 
-/// Returns whether `early_hints` of the location enables forwarding of 103 responses to the client.
+/// Returns whether `early_hints` of the location enables forwarding of 103 responses to the client; false if a value
+/// cannot be evaluated.
 pub(super) fn is_enabled(exchange: &mut Exchange) -> bool {
     let Exchange { request, frame } = exchange;
     let rules = request.place().features.get::<EarlyHints>();

@@ -18,7 +18,7 @@ use myriad_exchange::runtime::{OriginGroup, OriginPlace};
 
 /// Sends a request like [`fetch`], but completes the fetch if the client disconnects before the response head is
 /// available (`*_ignore_client_abort`): it continues up to the last byte of the response or until the worker shuts
-/// down. It is cancelled if no connection to a peer was established yet.
+/// down. It is cancelled if no connection to a peer was established yet. Fails like [`fetch`].
 pub async fn fetch_to_completion(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -36,7 +36,8 @@ pub async fn fetch_to_completion(
     Ok(response)
 }
 
-/// Sends a request to a group of peers and returns the response. `waits` is true if the client waits for this response
+/// Sends a request to a group of peers and returns the response. Fails if no peer delivers a response head, or if this
+/// server withholds the request (`origin_queue`, `memory_limit`). `waits` is true if the client waits for this response
 /// head. Failures before another attempt are written to the error log. `request` is passed by reference because it is
 /// large.
 pub async fn fetch(
@@ -91,7 +92,8 @@ fn prepare(
     request.observer = Some(crate::observer::OriginObserver::of(exchange, origin, waits));
 }
 
-/// Handles a failed fetch: writes the error log, and returns the error step with the status for the client.
+/// Handles a failed fetch: writes the error log, and returns the error step with the status for the client. If this
+/// server withheld the request, [`set_retry_after`] also adds `Retry-After`.
 pub fn fail_request(exchange: &mut Exchange, error: &OriginError) -> PhaseStep {
     exchange.request.log(LogLevel::Error, format_args!("{error}"));
     if let ErrorKind::NotSent(status) = error.kind() {

@@ -17,7 +17,7 @@ use myriad_exchange::runtime::{OriginGroup, OriginPlace, OriginTarget, UpstreamT
 pub const HTTP_IDLE: usize = 32;
 
 /// Returns the upstream group, or the name to resolve, of the location's `*_pass` target. The error is the status of
-/// the response.
+/// the response; only a target with variables can fail.
 pub fn target_of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<UpstreamTarget, u16> {
     let template = match &origin.target {
         OriginTarget::Group(group) => return Ok(UpstreamTarget::Group(Arc::clone(group))),
@@ -26,8 +26,8 @@ pub fn target_of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<
     origin.protocol.upstream_target(exchange, template)
 }
 
-/// Returns the group or address whose name a target with variables (`*_pass`) evaluates to. The error is the status of
-/// the response.
+/// Returns the group or address whose name a target with variables (`*_pass`) evaluates to. Other names are logged; the
+/// error is the status of the response: 500 for an empty name, otherwise 502.
 pub(super) fn target_by_name(exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
     let mut name = Vec::new();
     let Exchange { request, frame } = exchange;
@@ -48,7 +48,8 @@ pub(super) fn target_by_name(exchange: &mut Exchange, target: &Template) -> Resu
     }
 }
 
-/// Returns the group of a target; a host name is resolved first. The error is the status of the response.
+/// Returns the group of a target; a host name is resolved first. If that fails, it is logged, and the error is the
+/// status of the response (502).
 pub async fn resolve_target(
     exchange: &mut Exchange,
     chosen: UpstreamTarget,
@@ -68,8 +69,8 @@ pub async fn resolve_target(
     }
 }
 
-/// Returns a group of the addresses that a name resolved to. Failures do not exclude a peer (`max_fails` is 0), because
-/// the addresses change.
+/// Returns a group of the addresses that a name resolved to, cached by name, port and addresses. Failures do not
+/// exclude a peer (`max_fails` is 0), because the addresses change.
 fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAddr]) -> Arc<OriginGroup> {
     let identity = format!("{name}:{port} {addresses:?}");
     let site = &exchange.request.site;
@@ -96,8 +97,8 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
     group
 }
 
-/// Returns the `upstream` block with this name, otherwise a group for the address `name`. `None` for a host name, which
-/// is not resolved here.
+/// Returns the `upstream` block with this name, otherwise a cached group for the address `name`. `None` for a host
+/// name, which is not resolved here.
 pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
     let site = &exchange.request.site;
     if let Some(group) = site.runtime.group(name) {
@@ -114,7 +115,8 @@ pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginG
     Some(group)
 }
 
-/// Returns the client address or key by which `ip_hash` or `hash` selects a peer.
+/// Returns the client address or key by which `ip_hash` or `hash` selects a peer; [`Affinity::None`] if the key cannot
+/// be evaluated.
 pub fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
     let Some(key) = &group.key else {
         // Clients of unix sockets have no address: as in nginx, all are sent to the same peer.

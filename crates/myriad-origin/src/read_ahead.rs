@@ -65,8 +65,11 @@ struct State {
     /// Number of bytes of the pieces in `queue`.
     waiting: BufferedBodyBytes,
     file: Option<TempFile>,
+    /// Offset in the file after the written data; 0 again if data is written after all data was read.
     written: u64,
+    /// Offset in the file of the first unread byte.
     read: u64,
+    /// Result of the origin's body; `None` while it may deliver more data.
     end: Option<Result<(), BodyError>>,
     /// True once the reader of the body was dropped.
     reader_dropped: bool,

@@ -20,8 +20,8 @@ use text::{first, text};
 /// Maximum length in bytes of a peer identifier (`sticky`) in a request; a longer one is ignored.
 const MAX_SID_LEN: usize = 256;
 
-/// Returns the `sticky` identifier of the peer that the request selects; `None` if it selects none or `sticky` is not
-/// configured.
+/// Returns the `sticky` identifier of the peer that the request selects; `None` if it selects none, the identifier is
+/// empty or too long, or `sticky` is not configured.
 pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Option<Bytes> {
     let sid = match group.sticky.as_ref()? {
         StickyPlace::Cookie(cookie) => {

@@ -8,7 +8,9 @@ use super::pairs::{Pairs, push_name};
 use myriad_exchange::exchange::{Exchange, FetchPurpose, exchange_buffers};
 use myriad_exchange::runtime::RequestRules;
 
-/// Writes the CGI environment of the request to `params`.
+/// Writes the CGI environment of the request to `params`: the configured parameters, the header fields (unless
+/// `*_pass_request_headers off`), the accepted codings and the conditions of the fetch. Fails if a parameter cannot be
+/// evaluated.
 ///
 /// Configured parameters come first and replace the client's fields of the same name, so that a client cannot override
 /// them.

@@ -19,9 +19,10 @@ pub(super) struct FastCgiPlace {
     pub environment: CgiPlace,
     /// File name that is appended to a script name ending with `/` (`fastcgi_index`); empty for none.
     pub index: Box<[u8]>,
-    /// Regular expression whose groups are script name and path info (`fastcgi_split_path_info`).
+    /// Regular expression whose groups are script name and path info (`fastcgi_split_path_info`); `None` if it is not
+    /// configured.
     pub split_path_info: Option<Regex>,
-    /// Requests persistent connections (`fastcgi_keep_conn`).
+    /// True if persistent connections are requested (`fastcgi_keep_conn`).
     pub keep_conn: bool,
     /// Texts that make a response invalid if they occur on stderr (`fastcgi_catch_stderr`).
     pub catch_stderr: Vec<Box<[u8]>>,
@@ -101,7 +102,8 @@ impl Split {
 }
 
 impl FastCgiPlace {
-    /// Appends the script part of the URI, or the whole URI if it does not match, and `index` after a final `/`.
+    /// Appends the script name: the first group of `fastcgi_split_path_info`, or the whole URI if the pattern does not
+    /// match or is not configured; then `index` after a final `/`. Fails if the match fails.
     pub(super) fn script_name(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         if !self.split_uri(request, 1, out)? {
             out.extend_from_slice(&request.route.uri);
@@ -112,12 +114,14 @@ impl FastCgiPlace {
         Ok(())
     }
 
-    /// Appends the part of the URI after the script name; nothing if the URI does not match.
+    /// Appends the second group of `fastcgi_split_path_info`; nothing if the pattern does not match or is not
+    /// configured. Fails if the match fails.
     pub(super) fn path_info(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         self.split_uri(request, 2, out).map(drop)
     }
 
-    /// Appends a group of `fastcgi_split_path_info`, matched with the URI. Returns whether it matched.
+    /// Appends a group of `fastcgi_split_path_info`, matched with the URI. Returns whether it matched; false if it is
+    /// not configured.
     fn split_uri(&self, request: &Request, group: usize, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         let Some(regex) = &self.split_path_info else { return Ok(false) };
         SPLIT.with_borrow_mut(|split| {

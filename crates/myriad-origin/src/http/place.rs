@@ -10,7 +10,7 @@ use myriad_exchange::runtime::{OriginTlsPlace, ResolverPlace};
 
 /// Compiled `proxy_pass` and related directives of a location.
 pub(crate) struct HttpPlace {
-    /// URL of `proxy_pass`; `None` if it contains variables: each request then has its own URL.
+    /// URL of `proxy_pass`; `None` if it contains variables (each request then has its own URL) or is invalid.
     pub url: Option<PassUrl>,
     /// TLS settings for the origin; `None` if the URL is always `http://`.
     pub tls: Option<Box<OriginTlsPlace>>,
@@ -24,7 +24,7 @@ pub(crate) struct HttpPlace {
     pub http_2: bool,
     /// Header fields of the requests to the origin (`proxy_set_header`).
     pub fields: SentFields,
-    /// Forwards trailers of the response to the client (`proxy_pass_trailers`).
+    /// True if trailers of the response are forwarded to the client (`proxy_pass_trailers`).
     pub passes_trailers: bool,
     /// Method of the request instead of the client's (`proxy_method`); `None` for the client's.
     pub method: Option<Template>,

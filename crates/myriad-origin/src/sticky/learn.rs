@@ -21,8 +21,8 @@ pub(crate) fn session_peer(exchange: &mut Exchange, learn: &StickyLearnPlace) ->
     Some(Bytes::copy_from_slice(sid.as_bytes()))
 }
 
-/// Learns the session of a response (`sticky learn`): immediately with `header`, otherwise when the body is complete or
-/// dropped.
+/// Learns the session of a response (`sticky learn`): immediately with `header`, otherwise when the body is complete,
+/// fails or is dropped.
 pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: &mut OriginResponse) {
     let Some(sid) = response.sid.clone() else { return };
     let Some((id, creates)) = session(exchange, learn, response) else { return };
@@ -64,6 +64,7 @@ struct PendingSession {
     sessions: Arc<Sessions>,
     id: Vec<u8>,
     sid: Arc<str>,
+    /// True if an unknown session is created; otherwise only a known one is updated.
     creates: bool,
     timeout_ms: u64,
 }

@@ -35,6 +35,7 @@ pub(super) struct StoringBody {
     state: State,
     /// Data that was read from the origin and is not written to the file yet.
     unwritten: Vec<Bytes>,
+    /// Total size of `unwritten` in bytes.
     unwritten_bytes: usize,
     /// Last piece of the body, held back from the client until the file is complete.
     last: Option<Bytes>,
@@ -63,6 +64,7 @@ enum State {
 struct FilePlan {
     path: Rc<Path>,
     mode: u32,
+    /// `Last-Modified` of the response; `None` if it has none or an invalid one.
     modified: Option<Timespec>,
 }
 
