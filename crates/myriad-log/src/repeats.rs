@@ -57,7 +57,7 @@ impl RepeatedMessages {
     }
 
     /// Records a message at `now_ms`. Returns true if it must be written, and suppressed messages to report before it.
-    /// Debug messages are always written.
+    /// Debug messages and those longer than [`LONGEST`] are always written, and not recorded.
     pub(crate) fn admit(
         &self,
         level: LogLevel,

@@ -13,7 +13,8 @@ const LONGEST_KEY: usize = 255;
 /// Entries of a session in the tables of `limit_conn`; dropping them removes the session from the counts.
 pub(crate) type SessionGuards = Vec<CountedRequest>;
 
-/// Admits a session and counts it for `limit_conn`. The error is the status to close the session with.
+/// Checks a session against `limit_conn`, which counts it, and then against `allow` and `deny`. Returns the guards of
+/// its counts; the error is the status to close the session with, 403 if a rule denies the client.
 pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
     let server = session.server();
     let counted = count_session(session)?;

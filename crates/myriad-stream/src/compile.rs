@@ -271,7 +271,8 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles the certificates of a server if their names contain variables.
+    /// Compiles the certificates of a server if one of their file names contains variables; otherwise, and after an
+    /// error, which is recorded, the list is empty.
     fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
         let settings = &server.settings.tls;
         let files = myriad_tls::named_certificates(settings, self.around.files).unwrap_or_else(|error| {
@@ -353,7 +354,8 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Creates a group for one address, or for a host name, which is resolved now.
+    /// Creates a group for one address, or for a host name, which is resolved now. Reports a name that cannot be
+    /// resolved.
     fn single(&mut self, name: &str, at: Span) -> Arc<StreamGroup> {
         let peers = match PeerAddress::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
@@ -370,8 +372,8 @@ impl StreamCompiler<'_> {
         self.group(config, None)
     }
 
-    /// Returns the index of a block's resolver and its timeout in milliseconds. Equal resolvers share an index and a
-    /// cache.
+    /// Returns the index of a block's resolver and its timeout in milliseconds; `None` without `resolver`. Equal
+    /// resolvers share an index and a cache.
     fn resolver(&mut self, settings: &Settings) -> Option<(usize, u64)> {
         let (config, timeout_ms) = (self.around.resolver)(settings, &mut self.errors)?;
         let known = self.resolvers.iter().position(|known| **known == config);

@@ -131,7 +131,8 @@ fn set_nodelay(session: &StreamSession) {
     }
 }
 
-/// Reads the TLS client hello without consuming it (`ssl_preread`), and selects the server by the requested name.
+/// Reads the TLS client hello without consuming it (`ssl_preread`), and selects the server by the requested name. A
+/// client without TLS is accepted.
 async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     let settings = &session.server().settings;
     let most = settings.preread_buffer_size as usize;
