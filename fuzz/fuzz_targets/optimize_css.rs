@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(facts(text), facts(&shorter), "{text:?}");
     }
     let url = PageUrl::parse("http://a.test/b/c.css").expect("absolute");
-    let Ok(sheet) = SheetSource::prepare(text, &url, &limits) else { return };
-    let other = SheetSource::prepare("x{y:z}", &url, &limits).expect("valid");
+    let Ok(sheet) = SheetSource::prepare(text, &url, true, &limits) else { return };
+    let other = SheetSource::prepare("x{y:z}", &url, true, &limits).expect("valid");
     assert_eq!(combine(&[&sheet, &other], &limits), Ok(format!("{}\nx{{y:z}}", sheet.text())));
 });

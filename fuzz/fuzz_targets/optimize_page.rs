@@ -6,7 +6,7 @@ use html5ever::tendril::TendrilSink;
 use libfuzzer_sys::fuzz_target;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use myriad_optimize::html::{collapse_whitespace, scan, tokenize};
-use myriad_optimize::{OptimizeLimits, PageResource, PageResources, PageUrl, optimize};
+use myriad_optimize::{OptimizeOptions, PageResource, PageResources, PageUrl, optimize};
 
 /// Writes the tree, with runs of white space as one space.
 fn written(node: &Handle, out: &mut String, depth: usize) {
@@ -48,8 +48,9 @@ fn tree(page: &str) -> String {
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(page) = str::from_utf8(bytes) else { return };
-    let limits = OptimizeLimits::default();
-    let Ok(tokens) = tokenize(page, &limits) else { return };
+    let options = OptimizeOptions::default();
+    let limits = &options.limits;
+    let Ok(tokens) = tokenize(page, limits) else { return };
     let mut end = 0;
     for token in &tokens {
         assert_eq!(token.range.start, end);
@@ -61,9 +62,9 @@ fuzz_target!(|bytes: &[u8]| {
         let text = resource.url.map_or(String::new(), |url| url.to_string());
         assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{text}");
     }
-    if let Ok(shorter) = collapse_whitespace(page, &[], &limits) {
+    if let Ok(shorter) = collapse_whitespace(page, &[], &|_| false, limits) {
         assert_eq!(tree(page), tree(&shorter), "{page:?} {shorter:?}");
-        assert_eq!(collapse_whitespace(&shorter, &[], &limits).as_deref(), Ok(shorter.as_str()));
+        assert_eq!(collapse_whitespace(&shorter, &[], &|_| false, limits).as_deref(), Ok(shorter.as_str()));
     }
     let response = PageResource {
         url,
@@ -78,5 +79,5 @@ fuzz_target!(|bytes: &[u8]| {
         has_policy: false,
         body: bytes.to_vec(),
     };
-    let _ = optimize(&response, &PageResources::new(), &limits);
+    let _ = optimize(&response, &PageResources::new(), &options);
 });

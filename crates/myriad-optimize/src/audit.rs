@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::filter::{FilterName, FilterReport, SkippedSubject};
+use crate::filter::{FilterName, FilterReport, SkippedSubject, counted};
 use crate::html::{PageScan, ResourceKind, scan, tokenize};
 use crate::images::FIRST_IMAGES;
 use crate::optimize::optimize;
 use crate::page_styles::PageResources;
-use crate::{OptimizeLimits, OptimizedPage, PageResource, PageUrl};
+use crate::{OptimizeLimits, OptimizeOptions, OptimizedPage, PageResource, PageUrl};
 
 /// Seconds of freshness from which a resource counts as cached by browsers (two days, as in YSlow).
 const LONG_S: u64 = 172_800;
@@ -111,17 +111,18 @@ pub struct PageAudit {
 pub fn audit(
     page: &PageResource,
     resources: &PageResources,
-    limits: &OptimizeLimits,
+    options: &OptimizeOptions,
 ) -> Result<PageAudit, String> {
     let text = page.text().ok_or("the page is not UTF-8")?;
-    let tokens = tokenize(text, limits).map_err(|refusal| refusal.to_string())?;
+    let tokens = tokenize(text, &options.limits).map_err(|refusal| refusal.to_string())?;
     let scanned = scan(text, &tokens, &page.url);
-    let optimized = optimize(page, resources, limits)?;
+    let optimized = optimize(page, resources, options)?;
     let facts = Facts::new(page, &scanned, resources, &optimized);
     let checks = facts.checks();
     let weights: u32 = checks.iter().map(|(weight, _)| weight).sum();
     let points = checks.iter().map(|(weight, check)| weight * check.points).sum::<u32>() / weights;
-    let optimized_tokens = tokenize(&optimized.html, limits).map_err(|refusal| refusal.to_string())?;
+    let optimized_tokens =
+        tokenize(&optimized.html, &options.limits).map_err(|refusal| refusal.to_string())?;
     let optimized_scan = scan(&optimized.html, &optimized_tokens, &page.url);
     let totals_after = Facts::new(page, &optimized_scan, resources, &optimized).totals();
     Ok(PageAudit {
@@ -376,11 +377,6 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Returns a number with a noun, which has an `s` unless the number is 1.
-pub fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 fn check(name: &'static str, lost: usize, summary: String, resources: Vec<String>) -> AuditCheck {
     let points = 100_u32.saturating_sub(u32::try_from(lost).unwrap_or(100));
     AuditCheck { name, grade: AuditGrade::of(points), points, summary, resources }
@@ -398,7 +394,7 @@ mod tests {
         let page =
             PageResource { encoding: "gzip".into(), ..PageResource::sample(url("/"), "text/html", html) };
         let resources = resources.into_iter().map(|resource| (resource.url.clone(), resource)).collect();
-        audit(&page, &resources, &OptimizeLimits::default()).expect("readable")
+        audit(&page, &resources, &OptimizeOptions::default()).expect("readable")
     }
 
     fn grade(audit: &PageAudit, name: &str) -> AuditGrade {

@@ -1,4 +1,6 @@
-//! Reports of filters.
+//! Names, sets and reports of filters.
+
+use std::collections::HashSet;
 
 use serde::Serialize;
 
@@ -23,6 +25,22 @@ pub enum FilterName {
 }
 
 impl FilterName {
+    /// All filters in the order of reports.
+    pub const ALL: [Self; 7] = [
+        Self::CollapseWhitespace,
+        Self::CombineCss,
+        Self::RewriteCss,
+        Self::RewriteJavascript,
+        Self::LazyloadImages,
+        Self::DecodeImagesAsync,
+        Self::PrioritizeLargestImage,
+    ];
+
+    /// Returns the filter with a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|filter| filter.as_str() == name)
+    }
+
     /// Returns the name as in configurations and reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,6 +53,74 @@ impl FilterName {
             Self::PrioritizeLargestImage => "prioritize_largest_image",
         }
     }
+}
+
+/// Set of filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterSet {
+    /// One bit for each filter, in the order of [`FilterName`].
+    bits: u32,
+}
+
+impl FilterSet {
+    /// Returns the set without filters.
+    pub fn none() -> Self {
+        Self { bits: 0 }
+    }
+
+    /// Returns the filters that do not change how a page looks and behaves.
+    pub fn safe() -> Self {
+        FilterName::ALL.into_iter().fold(Self::none(), Self::with)
+    }
+
+    /// Returns whether the set contains a filter.
+    pub fn contains(self, filter: FilterName) -> bool {
+        self.bits & 1 << filter as u32 != 0
+    }
+
+    /// Returns the set with a filter.
+    #[must_use]
+    pub fn with(self, filter: FilterName) -> Self {
+        Self { bits: self.bits | 1 << filter as u32 }
+    }
+
+    /// Returns the set without a filter.
+    #[must_use]
+    pub fn without(self, filter: FilterName) -> Self {
+        Self { bits: self.bits & !(1 << filter as u32) }
+    }
+
+    /// Returns the set changed by a word: `+name` adds a filter, `-name` removes it. The error text for an unknown name
+    /// contains the most similar one.
+    ///
+    /// ```
+    /// use myriad_optimize::{FilterName, FilterSet};
+    /// let filters = FilterSet::safe().adjusted("-combine_css").expect("known");
+    /// assert!(!filters.contains(FilterName::CombineCss) && filters.contains(FilterName::RewriteCss));
+    /// assert!(filters.adjusted("+combine_ccs").expect_err("unknown").contains("combine_css"));
+    /// ```
+    pub fn adjusted(self, word: &str) -> Result<Self, String> {
+        let (is_added, name) = match (word.strip_prefix('+'), word.strip_prefix('-')) {
+            (Some(name), _) => (true, name),
+            (_, Some(name)) => (false, name),
+            _ => return Err(format!("\"{word}\" does not start with + or -; write +{word} or -{word}")),
+        };
+        let filter = FilterName::parse(name).ok_or_else(|| {
+            format!("unknown filter \"{name}\"; did you mean \"{}\"?", most_similar(name).as_str())
+        })?;
+        Ok(if is_added { self.with(filter) } else { self.without(filter) })
+    }
+}
+
+/// Returns the filter whose name has the largest part of its pairs of letters in common with a name.
+fn most_similar(name: &str) -> FilterName {
+    let pairs = |name: &'static str| name.as_bytes().windows(2).collect::<HashSet<_>>();
+    let known: HashSet<_> = name.as_bytes().windows(2).collect();
+    let similarity = |filter: &FilterName| {
+        let own = pairs(filter.as_str());
+        2000 * own.intersection(&known).count() / (own.len() + known.len())
+    };
+    FilterName::ALL.into_iter().max_by_key(similarity).unwrap_or(FilterName::CollapseWhitespace)
 }
 
 /// Reason why a filter leaves something unchanged, as a text for administrators.
@@ -79,5 +165,55 @@ impl FilterReport {
     /// Records why a part is left unchanged.
     pub fn skip(&mut self, subject: impl Into<String>, reason: &impl ToString) {
         self.skipped.push(SkippedSubject { subject: subject.into(), reason: reason.to_string() });
+    }
+}
+
+/// Returns a number with a noun, which has an `s` unless the number is 1.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_filters_have_a_name_and_a_place() {
+        for (index, filter) in FilterName::ALL.into_iter().enumerate() {
+            assert_eq!((filter as usize, FilterName::parse(filter.as_str())), (index, Some(filter)));
+            let written = serde_json_name(filter);
+            assert_eq!(written, filter.as_str());
+        }
+    }
+
+    /// Returns the name in JSON reports.
+    fn serde_json_name(filter: FilterName) -> String {
+        let debug = format!("{filter:?}");
+        let mut name = String::new();
+        for c in debug.chars() {
+            if c.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(c.to_ascii_lowercase());
+        }
+        name
+    }
+
+    #[test]
+    fn words_change_a_set() {
+        let only = FilterSet::none().adjusted("+lazyload_images").expect("known");
+        let contained: Vec<_> = FilterName::ALL.into_iter().filter(|filter| only.contains(*filter)).collect();
+        assert_eq!(contained, [FilterName::LazyloadImages]);
+        assert_eq!(only.adjusted("-lazyload_images"), Ok(FilterSet::none()));
+        for (word, part) in [
+            ("+lazyload_image", "\"lazyload_images\""),
+            ("-rewrite_js", "\"rewrite_css\""),
+            ("+rewrite_javascripts", "\"rewrite_javascript\""),
+            ("combine_css", "+combine_css"),
+            ("+", "did you mean"),
+        ] {
+            let error = FilterSet::safe().adjusted(word).expect_err(word);
+            assert!(error.contains(part), "{error}");
+        }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! [`scan`] lists the resources that a page loads. Filters make equivalent, smaller pages, style sheets and scripts; each
 //! compares its result with the original, and returns the reason if it leaves the original unchanged. Names of filters are
-//! those of mod_pagespeed where the meaning is the same. [`optimize`] applies them to a page. [`audit`] grades a page and reports what each
-//! filter would save.
+//! those of mod_pagespeed where the meaning is the same. [`needed_resources`] lists what the caller fetches before
+//! [`optimize`] applies the filters to a page. [`audit`] grades a page and reports what each filter would save.
 //!
 //! ```text
-//! page -> html::tokenize -> scan -> resources, fetched by the caller -> filters -> edits, report
+//! page -> html::tokenize -> scan -> resources, fetched by the caller -> filters -> edits, bundles, dependencies, reports
 //! ```
 //!
 //! Pages and resources are untrusted. Sizes, numbers of tokens and nesting are limited by [`OptimizeLimits`]; work is
@@ -15,23 +15,31 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod bundle;
 pub mod css;
 mod edit;
+mod exclude;
 mod filter;
 pub mod html;
 pub mod images;
 pub mod js;
 mod limits;
+mod needed;
 mod optimize;
+mod options;
 mod page_styles;
 mod resource;
 mod url;
 
-pub use audit::{AuditCheck, AuditGrade, PageAudit, audit, counted};
-pub use filter::{FilterName, FilterReport, SkipReason, SkippedSubject};
+pub use audit::{AuditCheck, AuditGrade, PageAudit, audit};
+pub use bundle::{BUNDLE_FOLDER, BundleKind, PageBundle};
+pub use exclude::Exclusions;
+pub use filter::{FilterName, FilterReport, FilterSet, SkipReason, SkippedSubject, counted};
 pub use html::scan;
 pub use limits::OptimizeLimits;
+pub use needed::needed_resources;
 pub use optimize::{OptimizedPage, optimize};
-pub use page_styles::{BUNDLE_FOLDER, CssBundle, PageResources};
+pub use options::OptimizeOptions;
+pub use page_styles::PageResources;
 pub use resource::PageResource;
 pub use url::PageUrl;

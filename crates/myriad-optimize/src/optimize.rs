@@ -1,15 +1,18 @@
 //! All filters, applied to a page.
 
+use crate::bundle::PageBundle;
 use crate::css::rewrite_css;
 use crate::edit::edited;
-use crate::filter::{FilterName, FilterReport};
+use crate::exclude::EXCLUDED;
+use crate::filter::{FilterName, FilterReport, counted};
 use crate::html::{
     HtmlKind, HtmlToken, PageScan, ResourceKind, collapse_whitespace, declared_encoding, scan, tokenize,
 };
-use crate::images::{image_size, order_loading};
+use crate::images::{ImageChanges, PageImages, image_size, order_loading};
 use crate::js::rewrite_javascript;
-use crate::page_styles::{CssBundle, PageContext, PageResources, combine_styles, preserving_elements};
-use crate::{OptimizeLimits, PageResource, PageUrl};
+use crate::needed::ResourceNeeds;
+use crate::page_styles::{PageContext, PageResources, combine_styles, preserving_elements};
+use crate::{OptimizeOptions, PageResource, PageUrl};
 
 /// Equivalent, smaller form of a page.
 #[derive(Clone, Debug)]
@@ -17,27 +20,33 @@ pub struct OptimizedPage {
     /// Page.
     pub html: String,
     /// New style sheets that the page names.
-    pub bundles: Vec<CssBundle>,
+    pub bundles: Vec<PageBundle>,
     /// Shorter bodies of resources whose URLs stay the same, in the order of the page.
     pub shorter: Vec<(PageUrl, String)>,
-    /// Report of each filter, in the order of [`FilterName`].
+    /// Same-origin resources on which the result depends, each with its digest ([`PageResource::digest`]). If one changes, the
+    /// page must be optimized again.
+    pub dependencies: Vec<(PageUrl, [u8; 16])>,
+    /// Report of each filter that is on, in the order of [`FilterName`].
     pub reports: Vec<FilterReport>,
 }
 
-/// Applies all filters. Returns an error text if the page cannot be read; the original is then used.
+/// Applies the filters that are on. Returns an error text if the page is excluded or cannot be read; the original is then
+/// used.
 pub fn optimize(
     page: &PageResource,
     resources: &PageResources,
-    limits: &OptimizeLimits,
+    options: &OptimizeOptions,
 ) -> Result<OptimizedPage, String> {
+    if options.exclude.covers_url(&page.url) {
+        return Err(EXCLUDED.to_owned());
+    }
     let text = page.text().ok_or("the page is not UTF-8")?;
-    let tokens = tokenize(text, limits).map_err(|refusal| refusal.to_string())?;
+    let tokens = tokenize(text, &options.limits).map_err(|refusal| refusal.to_string())?;
     let scanned = scan(text, &tokens, &page.url);
     let charset = page.charset.clone().or_else(|| declared_encoding(&tokens));
     if charset.as_deref().is_some_and(|charset| !matches!(charset, "utf-8" | "utf8" | "us-ascii")) {
         return Err("the page is not UTF-8".to_owned());
     }
-    let scripts = script_texts(text, &scanned, resources, &page.url);
     let context = PageContext {
         page: text,
         url: &page.url,
@@ -45,44 +54,91 @@ pub fn optimize(
         tokens: &tokens,
         scan: &scanned,
         resources,
-        scripts: &scripts,
-        limits,
+        scripts: &script_texts(text, &scanned, resources, &page.url),
+        options,
+        is_excluded: &options.exclude.tokens(&tokens),
     };
-    let mut combined = if has_policy(page, &tokens) {
+    let (mut html, bundles, css_saved, mut reports) = with_combined_styles(page, &context)?;
+    let mut shorter = Vec::new();
+    if context.is_on(FilterName::RewriteCss) {
+        let combined: Vec<&PageUrl> = bundles.iter().flat_map(|bundle| &bundle.parts).collect();
+        let mut report = shorten(&context, ResourceKind::StyleSheet, &combined, &mut shorter);
+        report.bytes_saved += css_saved as u64;
+        report.changed += bundles.len();
+        reports.push(report);
+    }
+    if context.is_on(FilterName::RewriteJavascript) {
+        reports.push(shorten(&context, ResourceKind::Script, &[], &mut shorter));
+    }
+    let images = with_image_attributes(&html, &context)?;
+    html = images.page;
+    reports.extend(images.reports);
+    if context.is_on(FilterName::CollapseWhitespace) {
+        let (collapsed, report) = with_less_whitespace(html, &context);
+        html = collapsed;
+        reports.push(report);
+    }
+    reports.retain(|report| context.is_on(report.filter));
+    reports.sort_by_key(|report| report.filter);
+    let needs = ResourceNeeds::of(text, &scanned, &page.url, resources, options);
+    Ok(OptimizedPage { html, bundles, shorter, dependencies: needs.with_digests(resources), reports })
+}
+
+/// Combines style sheets. Returns the page, the bundles, the number of bytes that they are shorter than their parts, and
+/// the report.
+fn with_combined_styles(
+    page: &PageResource,
+    context: &PageContext<'_>,
+) -> Result<(String, Vec<PageBundle>, usize, Vec<FilterReport>), String> {
+    if !context.is_on(FilterName::CombineCss) {
+        return Ok((context.page.to_owned(), Vec::new(), 0, Vec::new()));
+    }
+    if has_policy(page, context.tokens) {
         let mut report = FilterReport::new(FilterName::CombineCss);
         report.skip("page", &"it has a Content-Security-Policy");
-        crate::page_styles::CombinedStyles { edits: Vec::new(), bundles: Vec::new(), report, bytes_saved: 0 }
-    } else {
-        combine_styles(&context)
-    };
-    let combined_html = edited(text, &combined.edits);
-    let combined_tokens = tokenize(&combined_html, limits).map_err(|refusal| refusal.to_string())?;
-    let combined_scan = scan(&combined_html, &combined_tokens, &page.url);
-    combined.report.requests_saved = scanned.urls().len().saturating_sub(combined_scan.urls().len());
-    let mut shorter = Vec::new();
-    let combined_urls: Vec<&PageUrl> = combined.bundles.iter().flat_map(|bundle| &bundle.parts).collect();
-    let mut css = shorten(&context, ResourceKind::StyleSheet, &combined_urls, &mut shorter);
-    css.bytes_saved += combined.bytes_saved as u64;
-    css.changed += combined.bundles.len();
-    let js = shorten(&context, ResourceKind::Script, &[], &mut shorter);
-    let size_of = |url: &PageUrl| image_size(&resources.get(url)?.body).map(|size| (size.width, size.height));
-    let images = order_loading(&combined_html, &combined_tokens, &combined_scan, &size_of, &scripts);
-    let mut html = images.page;
-    let mut whitespace = FilterReport::new(FilterName::CollapseWhitespace);
-    match preserving_elements(&context).and_then(|preserving| {
-        collapse_whitespace(&html, &preserving, limits).map_err(|refusal| refusal.to_string())
-    }) {
+        return Ok((context.page.to_owned(), Vec::new(), 0, vec![report]));
+    }
+    let mut combined = combine_styles(context);
+    let html = edited(context.page, &combined.edits);
+    let tokens = tokenize(&html, &context.options.limits).map_err(|refusal| refusal.to_string())?;
+    let scanned = scan(&html, &tokens, context.url);
+    combined.report.requests_saved = context.scan.urls().len().saturating_sub(scanned.urls().len());
+    Ok((html, combined.bundles, combined.bytes_saved, vec![combined.report]))
+}
+
+fn with_image_attributes(html: &str, context: &PageContext<'_>) -> Result<ImageChanges, String> {
+    let tokens = tokenize(html, &context.options.limits).map_err(|refusal| refusal.to_string())?;
+    let scanned = scan(html, &tokens, context.url);
+    let size_of =
+        |url: &PageUrl| image_size(&context.resources.get(url)?.body).map(|size| (size.width, size.height));
+    let images = PageImages { page: html, tokens: &tokens, scan: &scanned, scripts: context.scripts };
+    Ok(order_loading(&images, &size_of, context.options))
+}
+
+fn with_less_whitespace(html: String, context: &PageContext<'_>) -> (String, FilterReport) {
+    let mut report = FilterReport::new(FilterName::CollapseWhitespace);
+    let exclude = &context.options.exclude;
+    let excluded = context
+        .tokens
+        .iter()
+        .filter(|token| matches!(&token.kind, HtmlKind::Start(tag) if exclude.covers_tag(tag)));
+    match excluded.count() {
+        0 => {}
+        count => report.skip(counted(count, "element"), &EXCLUDED),
+    }
+    let collapsed = preserving_elements(context).and_then(|preserving| {
+        collapse_whitespace(&html, &preserving, &|tag| exclude.covers_tag(tag), &context.options.limits)
+            .map_err(|refusal| refusal.to_string())
+    });
+    match collapsed {
         Ok(collapsed) if collapsed.len() < html.len() => {
-            whitespace.change(html.len() - collapsed.len());
-            html = collapsed;
+            report.change(html.len() - collapsed.len());
+            return (collapsed, report);
         }
         Ok(_) => {}
-        Err(reason) => whitespace.skip("page", &reason),
+        Err(reason) => report.skip("page", &reason),
     }
-    let bundles = std::mem::take(&mut combined.bundles);
-    let mut reports = vec![whitespace, combined.report, css, js];
-    reports.extend(images.reports);
-    Ok(OptimizedPage { html, bundles, shorter, reports })
+    (html, report)
 }
 
 /// Returns whether a policy restricts from where the page loads its style sheets.
@@ -128,6 +184,10 @@ fn shorten(
             continue;
         };
         seen.push(url);
+        if is_excluded(context, url) {
+            report.skip(url.to_string(), &EXCLUDED);
+            continue;
+        }
         if has_integrity(context, url) {
             report.skip(url.to_string(), &"the page names a digest of it (integrity)");
             continue;
@@ -137,9 +197,9 @@ fn shorten(
             continue;
         };
         let result = if is_css {
-            rewrite_css(text, context.limits).map_err(|refusal| refusal.to_string())
+            rewrite_css(text, &context.options.limits).map_err(|refusal| refusal.to_string())
         } else {
-            rewrite_javascript(text, context.limits).map_err(|refusal| refusal.to_string())
+            rewrite_javascript(text, &context.options.limits).map_err(|refusal| refusal.to_string())
         };
         match result {
             Ok(result) if result.len() < text.len() => {
@@ -151,6 +211,12 @@ fn shorten(
         }
     }
     report
+}
+
+/// Returns whether a URL, or an element that names it, is excluded.
+fn is_excluded(context: &PageContext<'_>, url: &PageUrl) -> bool {
+    let mut named = context.scan.resources.iter().filter(|resource| resource.url.as_ref() == Some(url));
+    context.options.exclude.covers_url(url) || named.any(|resource| context.is_excluded[resource.token])
 }
 
 fn has_integrity(context: &PageContext<'_>, url: &PageUrl) -> bool {
@@ -176,7 +242,7 @@ mod tests {
 
     fn optimized(html: &str, files: &[(&str, &str, &str)]) -> OptimizedPage {
         let page = PageResource::sample(url("/"), "text/html", html);
-        optimize(&page, &site(files), &OptimizeLimits::default()).expect("unambiguous")
+        optimize(&page, &site(files), &OptimizeOptions::default()).expect("unambiguous")
     }
 
     fn report(page: &OptimizedPage, name: FilterName) -> &FilterReport {
@@ -279,7 +345,7 @@ mod tests {
         assert_eq!(optimized(&page("<meta charset=utf-8>"), &files).bundles.len(), 1);
         assert!(optimized(&page(""), &files).bundles.is_empty());
         let other = PageResource::sample(url("/"), "text/html", &page("<meta charset=iso-8859-1>"));
-        assert!(optimize(&other, &site(&files), &OptimizeLimits::default()).is_err());
+        assert!(optimize(&other, &site(&files), &OptimizeOptions::default()).is_err());
     }
 
     #[test]
@@ -319,5 +385,82 @@ mod tests {
         assert_eq!(shorter, [("/2.css", "p{q:r}"), ("/j.js", "f(1);")]);
         let guarded = optimized("<script src=/j.js integrity=sha256-x></script>", &FILES);
         assert!(guarded.shorter.is_empty());
+    }
+
+    fn with_options(html: &str, change: impl FnOnce(&mut OptimizeOptions)) -> OptimizedPage {
+        let page = PageResource::sample(url("/"), "text/html", html);
+        let mut options = OptimizeOptions::default();
+        change(&mut options);
+        optimize(&page, &site(&FILES), &options).expect("unambiguous")
+    }
+
+    /// Page that each filter changes.
+    const ALL: &str = "<link rel=stylesheet href=/a/1.css><link rel=stylesheet href=/2.css><p class=x>  a  </p><script src=/j.js></script>\
+        <img src=a width=300 height=300><img src=b width=99 height=99><img src=c width=99 height=99><img class=x src=d width=99 height=99>\
+        <link media=print rel=stylesheet href=/2.css>";
+
+    #[test]
+    fn filter_that_is_off_leaves_no_trace() {
+        for filter in FilterName::ALL {
+            let on = with_options(ALL, |_| {});
+            assert!(report(&on, filter).changed > 0, "{filter:?} {on:?}");
+            let off = with_options(ALL, |options| options.filters = options.filters.without(filter));
+            assert!(off.reports.iter().all(|report| report.filter != filter), "{off:?}");
+            let all: Vec<_> = off.reports.iter().map(|report| report.filter).collect();
+            assert!(all.is_sorted() && all.len() == FilterName::ALL.len() - 1, "{all:?}");
+            let shorter: Vec<_> = off.shorter.iter().map(|(url, _)| url.path()).collect();
+            let has_trace = match filter {
+                FilterName::CollapseWhitespace => !off.html.contains("  a  "),
+                FilterName::CombineCss => !off.bundles.is_empty(),
+                FilterName::RewriteCss => {
+                    shorter != ["/j.js"]
+                        || off.bundles[0].text != "a { b: url(/a/i.png) }\n/* 2 */ p { q: r }"
+                }
+                FilterName::RewriteJavascript => shorter.contains(&"/j.js"),
+                FilterName::LazyloadImages => off.html.contains("loading="),
+                FilterName::DecodeImagesAsync => off.html.contains("decoding="),
+                FilterName::PrioritizeLargestImage => off.html.contains("fetchpriority="),
+            };
+            assert!(!has_trace, "{filter:?} {off:?}");
+        }
+        let none = with_options(ALL, |options| options.filters = crate::FilterSet::none());
+        assert_eq!((none.html.as_str(), none.bundles.len(), none.reports.len()), (ALL, 0, 0));
+        assert!(none.shorter.is_empty() && none.dependencies.is_empty());
+    }
+
+    #[test]
+    fn excluded_urls_and_elements_are_left_unchanged() {
+        let excluding = |word: &str| with_options(ALL, |options| options.exclude.add(word).expect(word));
+        let by_url = excluding("/2.css");
+        assert!(by_url.bundles.is_empty() && by_url.shorter.iter().all(|(url, _)| url.path() != "/2.css"));
+        assert_eq!(report(&by_url, FilterName::CombineCss).skipped[0].reason, EXCLUDED);
+        assert_eq!(report(&by_url, FilterName::RewriteCss).skipped[0].reason, EXCLUDED);
+        let by_element = excluding("[href='/2.css']");
+        assert!(by_element.bundles.is_empty());
+        let scripts = excluding("*.js");
+        assert_eq!(report(&scripts, FilterName::RewriteJavascript).changed, 0);
+        let images = excluding(".x");
+        assert!(images.html.contains("<p class=x>  a  </p>") && images.html.contains("<img class=x src=d"));
+        assert_eq!(report(&images, FilterName::CollapseWhitespace).skipped[0].subject, "2 elements");
+        assert_eq!(report(&images, FilterName::LazyloadImages).skipped[0].reason, EXCLUDED);
+        assert!(excluding("http://a.test/d").html.contains("<img class=x src=d"));
+        let page = PageResource::sample(url("/"), "text/html", ALL);
+        let mut options = OptimizeOptions::default();
+        options.exclude.add("/").expect("valid");
+        assert_eq!(optimize(&page, &site(&FILES), &options).expect_err("excluded"), EXCLUDED);
+    }
+
+    #[test]
+    fn dependencies_are_the_resources_that_were_read() {
+        let page = "<link rel=stylesheet href=/3.css><script src=/j.js></script><script src=/missing.js></script><p>";
+        let result = optimized(page, &FILES);
+        let found: Vec<_> = result.dependencies.iter().map(|(url, _)| url.path()).collect();
+        assert_eq!(found, ["/3.css", "/j.js", "/x.css"]);
+        let changed = [("/3.css", "text/css", "s{}"), ("/j.js", "text/javascript", FILES[4].2)];
+        let other = optimized(page, &changed);
+        assert_ne!(other.dependencies[0], result.dependencies[0]);
+        assert_eq!(other.dependencies[1], result.dependencies[1]);
+        let failed = PageResource { status: 404, ..PageResource::sample(url("/a"), "text/html", "x") };
+        assert_eq!(failed.digest(), [0; 16]);
     }
 }

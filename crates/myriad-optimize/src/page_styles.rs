@@ -3,15 +3,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use sha2::{Digest, Sha256};
-
+use crate::bundle::{BundleKind, PageBundle};
 use crate::css::{CssRefusal, ElementPattern, SheetFacts, SheetSource, combine};
+use crate::exclude::EXCLUDED;
 use crate::filter::{FilterName, FilterReport};
 use crate::html::{HtmlKind, HtmlTag, HtmlToken, PageScan, ResourceKind};
-use crate::{OptimizeLimits, PageResource, PageUrl};
+use crate::{OptimizeLimits, OptimizeOptions, PageResource, PageUrl};
 
-/// Path of the resources that the optimizer makes.
-pub const BUNDLE_FOLDER: &str = "/_myriad/";
 /// Attributes of a `link` that combination preserves.
 const KNOWN_ATTRIBUTES: [&str; 5] = ["rel", "href", "media", "type", "id"];
 /// Hosts whose style sheets only declare fonts.
@@ -28,29 +26,6 @@ const MAX_PATTERNS: usize = 1000;
 /// Resources of a page by their URL as the page names them.
 pub type PageResources = HashMap<PageUrl, PageResource>;
 
-/// Style sheet that replaces several others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CssBundle {
-    /// Path that contains a hash of the text.
-    pub path: String,
-    /// Text, in UTF-8.
-    pub text: String,
-    /// Style sheets that it replaces, in their order.
-    pub parts: Vec<PageUrl>,
-}
-
-impl CssBundle {
-    fn new(text: String, parts: Vec<PageUrl>) -> Self {
-        use std::fmt::Write as _;
-        let digest = Sha256::digest(text.as_bytes());
-        let mut path = BUNDLE_FOLDER.to_owned();
-        for byte in &digest[..16] {
-            let _ = write!(path, "{byte:02x}");
-        }
-        Self { path: path + ".css", text, parts }
-    }
-}
-
 /// Page and what its filters need to know.
 pub(crate) struct PageContext<'a> {
     pub(crate) page: &'a str,
@@ -62,7 +37,16 @@ pub(crate) struct PageContext<'a> {
     pub(crate) resources: &'a PageResources,
     /// Texts of the page's scripts that can be read.
     pub(crate) scripts: &'a [&'a str],
-    pub(crate) limits: &'a OptimizeLimits,
+    pub(crate) options: &'a OptimizeOptions,
+    /// For each token, true if it is part of an excluded element.
+    pub(crate) is_excluded: &'a [bool],
+}
+
+impl PageContext<'_> {
+    /// Returns whether a filter is applied.
+    pub(crate) fn is_on(&self, filter: FilterName) -> bool {
+        self.options.filters.contains(filter)
+    }
 }
 
 /// Style sheet of a `link` that can be combined.
@@ -78,7 +62,7 @@ struct CombinableLink {
 pub(crate) struct CombinedStyles {
     /// New texts for ranges of the page, in their order.
     pub(crate) edits: Vec<(Range<usize>, String)>,
-    pub(crate) bundles: Vec<CssBundle>,
+    pub(crate) bundles: Vec<PageBundle>,
     pub(crate) report: FilterReport,
     /// Bytes that the combined sheets are shorter than their parts.
     pub(crate) bytes_saved: usize,
@@ -120,7 +104,7 @@ pub(crate) fn combine_styles(context: &PageContext<'_>) -> CombinedStyles {
                         let joins = run.last().is_none_or(|last| {
                             last.media == link.media
                                 && !link.sheet.must_be_first()
-                                && bytes + link.sheet.text().len() < context.limits.bundle_bytes
+                                && bytes + link.sheet.text().len() < context.options.limits.bundle_bytes
                         });
                         if !joins {
                             combined.finish(context, &mut run);
@@ -167,14 +151,14 @@ impl CombinedStyles {
             return;
         }
         let sheets: Vec<_> = run.iter().map(|link| &link.sheet).collect();
-        let text = match combine(&sheets, context.limits) {
+        let text = match combine(&sheets, &context.options.limits) {
             Ok(text) => text,
             Err(refusal) => return self.report.skip(first.url.to_string(), &refusal),
         };
         let parts: Vec<_> = run.iter().map(|link| link.url.clone()).collect();
         let before: usize = run.iter().map(|link| link.original_bytes).sum();
         self.bytes_saved += before.saturating_sub(text.len());
-        let bundle = CssBundle::new(text, parts);
+        let bundle = PageBundle::new(BundleKind::Css, text, parts);
         let media =
             if first.media.is_empty() { String::new() } else { format!(" media=\"{}\"", first.media) };
         let link = format!("<link rel=\"stylesheet\" href=\"{}\"{media}>", bundle.path);
@@ -189,6 +173,11 @@ impl CombinedStyles {
 
 /// Prepares the style sheet of a `link`, or returns why it is left alone.
 fn combinable(context: &PageContext<'_>, token: usize, tag: &HtmlTag<'_>) -> Result<CombinableLink, String> {
+    let found = context.scan.of_kind(ResourceKind::StyleSheet).find(|resource| resource.token == token);
+    let url = found.and_then(|resource| resource.url.clone()).ok_or("its URL is not understood")?;
+    if context.is_excluded[token] || context.options.exclude.covers_url(&url) {
+        return Err(EXCLUDED.to_owned());
+    }
     let unknown = tag
         .attributes
         .iter()
@@ -208,10 +197,10 @@ fn combinable(context: &PageContext<'_>, token: usize, tag: &HtmlTag<'_>) -> Res
     {
         return Err(format!("a script names its id {id}"));
     }
-    let found = context.scan.of_kind(ResourceKind::StyleSheet).find(|resource| resource.token == token);
-    let url = found.and_then(|resource| resource.url.clone()).ok_or("its URL is not understood")?;
     let (text, base) = sheet_text(context, &url)?;
-    let sheet = SheetSource::prepare(text, base, context.limits).map_err(|refusal| refusal.to_string())?;
+    let sheet =
+        SheetSource::prepare(text, base, context.is_on(FilterName::RewriteCss), &context.options.limits)
+            .map_err(|refusal| refusal.to_string())?;
     let media = if media == "all" { String::new() } else { media };
     Ok(CombinableLink { token, url, media, sheet, original_bytes: text.len() })
 }
@@ -244,7 +233,7 @@ pub(crate) fn preserving_elements(context: &PageContext<'_>) -> Result<Vec<Eleme
     let mut sheets = SheetQueue::default();
     for range in &context.scan.inline_styles {
         let base = context.scan.base.as_ref().ok_or("the URL of the base element is not understood")?;
-        sheets.read(&context.page[range.clone()], base, context.limits)?;
+        sheets.read(&context.page[range.clone()], base, &context.options.limits)?;
     }
     for resource in context.scan.of_kind(ResourceKind::StyleSheet) {
         sheets.waiting.push(resource.url.clone().ok_or("the URL of a style sheet is not understood")?);
@@ -256,7 +245,7 @@ pub(crate) fn preserving_elements(context: &PageContext<'_>) -> Result<Vec<Eleme
         }
         let (text, base) =
             sheet_text(context, &url).map_err(|reason| format!("the style sheet {url}: {reason}"))?;
-        sheets.read(text, base, context.limits)?;
+        sheets.read(text, base, &context.options.limits)?;
     }
     let found = sheets.preserving;
     if found.iter().any(ElementPattern::is_any) {

@@ -1,6 +1,7 @@
 //! Resources of a page, as received by the caller.
 
 use crate::PageUrl;
+use crate::bundle::short_digest;
 
 /// Response for a resource (or the page itself), as received by a browser without a cache.
 #[derive(Clone, Debug)]
@@ -53,6 +54,12 @@ impl PageResource {
             has_policy: false,
             body: body.as_bytes().to_vec(),
         }
+    }
+
+    /// Returns the first 16 bytes of the SHA-256 digest of the body, by which the caller detects changes; zeros unless the
+    /// response succeeded, because the bodies of error pages often differ.
+    pub fn digest(&self) -> [u8; 16] {
+        if self.is_ok() { short_digest(&self.body) } else { [0; 16] }
     }
 
     /// Returns whether the response succeeded.

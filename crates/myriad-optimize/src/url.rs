@@ -77,6 +77,11 @@ impl PageUrl {
         self.is_https == other.is_https && self.authority == other.authority
     }
 
+    /// Returns the scheme: `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.is_https { "https" } else { "http" }
+    }
+
     /// Returns the host, with the port unless it is the default of the scheme.
     pub fn authority(&self) -> &str {
         &self.authority
@@ -95,8 +100,7 @@ impl PageUrl {
 
 impl fmt::Display for PageUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.is_https { "https" } else { "http" };
-        write!(f, "{scheme}://{}{}{}", self.authority, self.path, self.query)
+        write!(f, "{}://{}{}{}", self.scheme(), self.authority, self.path, self.query)
     }
 }
 

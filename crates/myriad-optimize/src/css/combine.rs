@@ -15,9 +15,14 @@ pub struct SheetSource {
 }
 
 impl SheetSource {
-    /// Prepares a style sheet that was loaded from `url`: removes white space and comments, and makes relative URLs
-    /// independent of the sheet's folder. The encoding must be UTF-8.
-    pub fn prepare(text: &str, url: &PageUrl, limits: &OptimizeLimits) -> Result<Self, CssRefusal> {
+    /// Prepares a style sheet that was loaded from `url`: makes relative URLs independent of the sheet's folder, and
+    /// removes white space and comments if `is_minified`. The encoding must be UTF-8.
+    pub fn prepare(
+        text: &str,
+        url: &PageUrl,
+        is_minified: bool,
+        limits: &OptimizeLimits,
+    ) -> Result<Self, CssRefusal> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let sheet = CssTokens::read(text, limits)?;
         let mut mover = UrlMover { sheet: &sheet, url, edits: Vec::new() };
@@ -50,7 +55,9 @@ impl SheetSource {
             mover.item(at, next, &item, false)?;
             at = next;
         }
-        Ok(Self { text: rewrite_css(&mover.moved(), limits)?, has_import })
+        let moved = mover.moved();
+        let text = if is_minified { rewrite_css(&moved, limits)? } else { moved };
+        Ok(Self { text, has_import })
     }
 
     /// Returns the prepared text.
@@ -205,7 +212,7 @@ mod tests {
 
     fn prepared(text: &str) -> Result<String, CssRefusal> {
         let url = PageUrl::parse("https://a.test/themes/t/style.css?ver=1").expect("absolute");
-        SheetSource::prepare(text, &url, &OptimizeLimits::default()).map(|sheet| sheet.text)
+        SheetSource::prepare(text, &url, true, &OptimizeLimits::default()).map(|sheet| sheet.text)
     }
 
     #[test]
@@ -266,12 +273,15 @@ mod tests {
     fn combination_keeps_the_order_and_the_rules() {
         let url = PageUrl::parse("http://a.test/x/s.css").expect("absolute");
         let limits = OptimizeLimits::default();
-        let sheet = |text: &str| SheetSource::prepare(text, &url, &limits).expect(text);
+        let sheet = |text: &str| SheetSource::prepare(text, &url, true, &limits).expect(text);
         let (first, second) = (sheet("@import 'i.css'; a { }"), sheet("b { } <!--"));
         assert!(first.must_be_first() && !second.must_be_first());
         let combined = combine(&[&first, &second, &second], &limits).expect("combinable");
         assert_eq!(combined, "@import \"/x/i.css\";a{}\nb{}<!--\nb{}<!--");
         assert_eq!(combine(&[&second, &first], &limits), Err(CssRefusal::Import));
+        let source =
+            SheetSource::prepare("a { b: url(i.png) } /* c */", &url, false, &limits).expect("valid");
+        assert_eq!(source.text(), "a { b: url(/x/i.png) } /* c */");
         let small = OptimizeLimits { bundle_bytes: 10, ..limits.clone() };
         assert_eq!(combine(&[&first, &second], &small), Err(CssRefusal::TooLong));
     }

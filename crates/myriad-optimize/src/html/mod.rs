@@ -1,9 +1,11 @@
 //! HTML: tokens, the resources that a page loads, white space.
 
+mod regions;
 mod scan;
 mod tokenizer;
 mod whitespace;
 
+pub(crate) use regions::ElementRegions;
 pub(crate) use scan::declared_encoding;
 pub use scan::{PageScan, ResourceKind, ScannedImage, ScannedResource, scan};
 pub(crate) use tokenizer::is_blank;

@@ -1,6 +1,7 @@
 //! Collapse of white space in pages (`collapse_whitespace`).
 
 use super::HtmlRefusal;
+use super::regions::ElementRegions;
 use super::tokenizer::{HtmlKind, HtmlTag, HtmlToken, tokenize};
 use crate::OptimizeLimits;
 use crate::css::{ElementPattern, SheetFacts};
@@ -19,38 +20,32 @@ const KEPT: [&str; 11] = [
     "noscript",
     "object",
 ];
-/// Elements whose inner elements cannot end an element outside of them.
-const SCOPES: [&str; 10] =
-    ["table", "td", "th", "caption", "svg", "math", "template", "button", "object", "marquee"];
-/// Elements without an end tag.
-const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
-    "wbr",
-];
 
 /// Replaces runs of white space in the text of a page with one line break (if the run contains one) or space, and removes
 /// white space in tags. No text node becomes empty, so the tree stays the same. `preserving` are the elements whose white
-/// space the style sheets of the page may show as written. The tokens of the result are compared with those of the
+/// space the style sheets of the page may show as written; elements for which
+/// `is_excluded` is true stay as they are. The tokens of the result are compared with those of the
 /// original.
 ///
 /// ```
-/// let limits = myriad_optimize::OptimizeLimits::default();
+/// let limits = Default::default();
 /// let page = "<p  class=a >x  y \n\n z</p>\n\n<pre> a  b </pre>";
-/// let shorter = myriad_optimize::html::collapse_whitespace(page, &[], &limits);
+/// let shorter = myriad_optimize::html::collapse_whitespace(page, &[], &|_| false, &limits);
 /// assert_eq!(shorter.as_deref(), Ok("<p class=a>x y\nz</p>\n<pre> a  b </pre>"));
 /// ```
 pub fn collapse_whitespace(
     page: &str,
     preserving: &[ElementPattern],
+    is_excluded: &dyn Fn(&HtmlTag<'_>) -> bool,
     limits: &OptimizeLimits,
 ) -> Result<String, HtmlRefusal> {
     let tokens = tokenize(page, limits)?;
-    let mut regions = KeptRegions { preserving, open: None };
+    let mut regions = ElementRegions::default();
     let mut shorter = String::with_capacity(page.len());
     let mut is_kept = Vec::with_capacity(tokens.len());
     for token in &tokens {
         let text = &page[token.range.clone()];
-        let keep = regions.next(&token.kind);
+        let keep = regions.next(&token.kind, |tag| keeps_white_space(tag, preserving) || is_excluded(tag));
         match &token.kind {
             HtmlKind::Text if !keep => collapse(text, &mut shorter),
             HtmlKind::Start(tag) if !keep => write_tag(text, tag, &mut shorter),
@@ -65,63 +60,20 @@ pub fn collapse_whitespace(
     Ok(shorter)
 }
 
-/// Position relative to the elements whose white space is retained.
-struct KeptRegions<'p> {
-    preserving: &'p [ElementPattern],
-    open: Option<KeptElement>,
-}
-
-struct KeptElement {
-    name: String,
-    /// Number of elements of this name that are open.
-    depth: usize,
-    /// Number of elements of [`SCOPES`] that are open within it.
-    scopes: usize,
-}
-
-impl KeptRegions<'_> {
-    /// Returns whether a token is retained as it is. Regions may be too long (if end tags are missing), never too short.
-    fn next(&mut self, kind: &HtmlKind<'_>) -> bool {
-        let Some(open) = &mut self.open else {
-            if let HtmlKind::Start(tag) = kind
-                && !VOID.contains(&tag.name.as_str())
-                && self.is_kept(tag)
-            {
-                self.open = Some(KeptElement { name: tag.name.clone(), depth: 1, scopes: 0 });
-                return true;
-            }
-            return false;
-        };
-        let scope = |name: &String| *name != open.name && SCOPES.contains(&name.as_str());
-        match kind {
-            HtmlKind::Start(tag) if tag.name == open.name => open.depth += 1,
-            HtmlKind::Start(tag) if scope(&tag.name) => open.scopes += 1,
-            HtmlKind::End(name) if scope(name) => open.scopes = open.scopes.saturating_sub(1),
-            HtmlKind::End(name) if *name == open.name && open.scopes == 0 => {
-                open.depth -= 1;
-                if open.depth == 0 {
-                    self.open = None;
-                }
-            }
-            _ => {}
-        }
-        true
+/// Returns whether the white space of an element is retained.
+fn keeps_white_space(tag: &HtmlTag<'_>, preserving: &[ElementPattern]) -> bool {
+    let name = tag.name.as_str();
+    // Custom elements may read their text.
+    if KEPT.contains(&name) || name.contains('-') || tag.has("contenteditable") || tag.has("is") {
+        return true;
     }
-
-    fn is_kept(&self, tag: &HtmlTag<'_>) -> bool {
-        let name = tag.name.as_str();
-        // Custom elements may read their text.
-        if KEPT.contains(&name) || name.contains('-') || tag.has("contenteditable") || tag.has("is") {
-            return true;
-        }
-        if tag.raw("style").is_some_and(SheetFacts::preserves_inline) {
-            return true;
-        }
-        let (class, id) = (tag.value("class"), tag.value("id"));
-        let is_unclear = tag.has("class") && class.is_none() || tag.has("id") && id.is_none();
-        let (class, id) = (class.unwrap_or_default(), id.unwrap_or_default());
-        self.preserving.iter().any(|pattern| is_unclear || pattern.matches(name, &class, &id))
+    if tag.raw("style").is_some_and(SheetFacts::preserves_inline) {
+        return true;
     }
+    let (class, id) = (tag.value("class"), tag.value("id"));
+    let is_unclear = tag.has("class") && class.is_none() || tag.has("id") && id.is_none();
+    let (class, id) = (class.unwrap_or_default(), id.unwrap_or_default());
+    preserving.iter().any(|pattern| is_unclear || pattern.matches(name, &class, &id))
 }
 
 /// Returns whether CSS treats a character as collapsible white space or a line break. A form feed is not.
@@ -203,7 +155,8 @@ mod tests {
     fn collapsed(page: &str, css: &str) -> String {
         let limits = OptimizeLimits::default();
         let facts = SheetFacts::read(css, &limits).expect("valid");
-        collapse_whitespace(page, &facts.preserving, &limits).expect("unambiguous")
+        collapse_whitespace(page, &facts.preserving, &|tag| tag.has("excluded"), &limits)
+            .expect("unambiguous")
     }
 
     #[test]
@@ -224,6 +177,7 @@ mod tests {
             ("a\u{a0}\u{a0}b \u{c} c\u{3000}  d", "a\u{a0}\u{a0}b \u{c} c\u{3000} d"),
             ("<pre><table><td></pre>  x  </td></table>  y  ", ""),
             ("<p>x</p", ""),
+            ("<p excluded>  a  </p>  b", "<p excluded>  a  </p> b"),
         ] {
             let expected = if expected.is_empty() { page } else { expected };
             assert_eq!(collapsed(page, ".v{white-space:pre-wrap}"), expected, "{page}");
@@ -268,10 +222,10 @@ mod tests {
         for seed in 0..20_000 {
             let mut random = fastrand::Rng::with_seed(seed);
             let page: String = (0..random.usize(..30)).filter_map(|_| random.choice(words)).collect();
-            let Ok(once) = collapse_whitespace(&page, &[], &limits) else { continue };
+            let Ok(once) = collapse_whitespace(&page, &[], &|_| false, &limits) else { continue };
             assert!(once.len() <= page.len() + page.matches('<').count(), "{page}");
             assert_eq!(
-                collapse_whitespace(&once, &[], &limits).as_deref(),
+                collapse_whitespace(&once, &[], &|_| false, &limits).as_deref(),
                 Ok(once.as_str()),
                 "seed {seed}: {page}"
             );

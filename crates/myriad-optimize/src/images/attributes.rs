@@ -1,9 +1,10 @@
 //! Attributes that order the loading of images (`lazyload_images`, `decode_images_async`, `prioritize_largest_image`).
 
-use crate::PageUrl;
 use crate::edit::edited;
+use crate::exclude::EXCLUDED;
 use crate::filter::{FilterName, FilterReport};
 use crate::html::{HtmlKind, HtmlTag, HtmlToken, PageScan};
+use crate::{OptimizeOptions, PageUrl};
 
 /// Number of images at the start of a page that may be on the first screen, and are not loaded lazily.
 pub(crate) const FIRST_IMAGES: usize = 3;
@@ -16,68 +17,84 @@ const WAITING: [&str; 3] = ["imagesLoaded", "imagesloaded", "masonry"];
 
 /// Tags with new attributes, and the reports of the filters.
 #[derive(Clone, Debug)]
-pub struct ImageChanges {
+pub(crate) struct ImageChanges {
     /// Page with the changed tags.
-    pub page: String,
+    pub(crate) page: String,
     /// Reports of the three filters.
-    pub reports: Vec<FilterReport>,
+    pub(crate) reports: Vec<FilterReport>,
+}
+
+/// Images of a page, and what the filters need to know about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageImages<'a> {
+    pub(crate) page: &'a str,
+    pub(crate) tokens: &'a [HtmlToken<'a>],
+    pub(crate) scan: &'a PageScan,
+    /// Texts of the page's scripts.
+    pub(crate) scripts: &'a [&'a str],
 }
 
 /// Adds attributes to images. Attributes that a tag has are respected: only images without `loading`, `decoding` and
 /// `fetchpriority` change, and lazy loading needs `width` and `height`, so that no content moves. `size_of` returns the
-/// real size of an image, for tags without one. `scripts` are the texts of the page's scripts.
-pub fn order_loading(
-    page: &str,
-    tokens: &[HtmlToken<'_>],
-    scan: &PageScan,
+/// real size of an image, for tags without one.
+pub(crate) fn order_loading(
+    images: &PageImages<'_>,
     size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>,
-    scripts: &[&str],
+    options: &OptimizeOptions,
 ) -> ImageChanges {
+    let is_on = |filter| options.filters.contains(filter);
     let mut lazy = FilterReport::new(FilterName::LazyloadImages);
     let mut decoded = FilterReport::new(FilterName::DecodeImagesAsync);
     let mut prioritized = FilterReport::new(FilterName::PrioritizeLargestImage);
-    let waiting = WAITING.iter().find(|name| scripts.iter().any(|script| script.contains(**name)));
-    let largest = largest_of_first(tokens, scan, size_of);
+    let waiting = WAITING.iter().find(|name| images.scripts.iter().any(|script| script.contains(**name)));
+    let largest = largest_of_first(images, size_of);
+    let is_excluded = options.exclude.tokens(images.tokens);
     let mut edits = Vec::new();
     let mut first = 0;
-    for (index, image) in scan.images.iter().enumerate() {
-        let HtmlKind::Start(tag) = &tokens[image.token].kind else { continue };
+    for (index, image) in images.scan.images.iter().enumerate() {
+        let HtmlKind::Start(tag) = &images.tokens[image.token].kind else { continue };
         let size = image.size.or_else(|| size_of(image.url.as_ref()?));
         let is_early = first < FIRST_IMAGES;
         first += usize::from(size.is_none_or(|(width, height)| width.min(height) >= SMALL));
         let mut added = String::new();
         let name = image.url.as_ref().map_or_else(|| format!("image {}", index + 1), PageUrl::to_string);
+        let is_left =
+            is_excluded[image.token] || image.url.as_ref().is_some_and(|url| options.exclude.covers_url(url));
         if Some(index) == largest {
-            if tag.has("fetchpriority") || tag.has_word("loading", "lazy") {
+            if is_left {
+                prioritized.skip(name, &EXCLUDED);
+            } else if tag.has("fetchpriority") || tag.has_word("loading", "lazy") {
                 prioritized.skip(name, &"the tag has loading or fetchpriority");
-            } else {
+            } else if is_on(FilterName::PrioritizeLargestImage) {
                 added.push_str(" fetchpriority=\"high\"");
                 prioritized.change(0);
             }
+        } else if !is_early && is_left {
+            lazy.skip(name, &EXCLUDED);
         } else if !is_early && !tag.has("fetchpriority") && !is_sensitive(tag) {
             let reason = waiting.map(|name| format!("a script uses {name}, which waits for all images"));
             let reason =
                 reason.or_else(|| image.size.is_none().then(|| "the tag has no width and height".to_owned()));
             match reason {
-                _ if tag.has("loading") => {}
+                _ if tag.has("loading") || !is_on(FilterName::LazyloadImages) => {}
                 Some(reason) => lazy.skip(name, &reason),
                 None => {
                     added.push_str(" loading=\"lazy\"");
                     lazy.change(0);
                 }
             }
-            if !tag.has("decoding") {
+            if !tag.has("decoding") && is_on(FilterName::DecodeImagesAsync) {
                 added.push_str(" decoding=\"async\"");
                 decoded.change(0);
             }
         }
         if !added.is_empty() {
             // After the name of the tag, where no unquoted value can include the text.
-            let at = tokens[image.token].range.start + 1 + tag.name.len();
+            let at = images.tokens[image.token].range.start + 1 + tag.name.len();
             edits.push((at..at, added));
         }
     }
-    ImageChanges { page: edited(page, &edits), reports: vec![lazy, decoded, prioritized] }
+    ImageChanges { page: edited(images.page, &edits), reports: vec![lazy, decoded, prioritized] }
 }
 
 /// Returns whether a script may manage the loading of the image.
@@ -90,10 +107,10 @@ fn is_sensitive(tag: &HtmlTag<'_>) -> bool {
 
 /// Returns the index of the image that is probably the largest on the first screen.
 fn largest_of_first(
-    tokens: &[HtmlToken<'_>],
-    scan: &PageScan,
+    images: &PageImages<'_>,
     size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>,
 ) -> Option<usize> {
+    let (tokens, scan) = (images.tokens, images.scan);
     let is_marked = |token: usize| matches!(&tokens[token].kind, HtmlKind::Start(tag) if tag.has_word("fetchpriority", "high"));
     if scan.images.iter().any(|image| is_marked(image.token)) {
         return None;
@@ -124,7 +141,8 @@ mod tests {
         let url = PageUrl::parse("http://a.test/").expect("absolute");
         let scan = scan(page, &tokens, &url);
         let size_of = |url: &PageUrl| (url.path() == "/real.png").then_some((800, 600));
-        order_loading(page, &tokens, &scan, &size_of, scripts)
+        let images = PageImages { page, tokens: &tokens, scan: &scan, scripts };
+        order_loading(&images, &size_of, &OptimizeOptions::default())
     }
 
     #[test]

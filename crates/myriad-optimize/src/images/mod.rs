@@ -3,6 +3,5 @@
 mod attributes;
 mod size;
 
-pub(crate) use attributes::FIRST_IMAGES;
-pub use attributes::{ImageChanges, order_loading};
+pub(crate) use attributes::{FIRST_IMAGES, ImageChanges, PageImages, order_loading};
 pub use size::{ImageSize, image_size};

@@ -11,7 +11,7 @@ use myriad_optimize::css::SheetFacts;
 use myriad_optimize::html::tokenize;
 use myriad_optimize::{OptimizeLimits, PageResource, PageResources, PageUrl, scan};
 
-use super::options::{AGENT, OptimizeOptions};
+use super::options::{AGENT, AuditOptions};
 use super::response::{resource, too_long};
 
 /// Maximum number of resources that are requested.
@@ -35,7 +35,7 @@ pub(super) struct FetchedPage {
 
 /// Requests the page and its resources. Returns an error text if the page cannot be requested, has an error status or
 /// is not HTML; failures of resources are recorded in the result.
-pub(super) fn page_and_resources(options: &OptimizeOptions) -> Result<FetchedPage, String> {
+pub(super) fn page_and_resources(options: &AuditOptions) -> Result<FetchedPage, String> {
     let url = PageUrl::parse(&options.target.to_string())
         .ok_or_else(|| format!("{}: the URL is not valid", options.target))?;
     let mut fetcher = Fetcher {
@@ -99,7 +99,7 @@ fn imported(sheet: &PageResource) -> Vec<PageUrl> {
 
 struct Fetcher<'o> {
     client: WebClient,
-    options: &'o OptimizeOptions,
+    options: &'o AuditOptions,
     start: Instant,
     bytes: usize,
 }

@@ -13,9 +13,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use myriad_cli::admin::help;
-use myriad_optimize::OptimizeLimits;
+use myriad_optimize::OptimizeOptions;
 
-use options::OptimizeOptions;
+use options::AuditOptions;
 pub use options::USAGE;
 
 /// Runs `myriad optimize` with the arguments after its name.
@@ -27,9 +27,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = OptimizeOptions::parse(arguments)? else { return Ok(help(USAGE)) };
+    let Some(options) = AuditOptions::parse(arguments)? else { return Ok(help(USAGE)) };
     let fetched = fetch::page_and_resources(&options)?;
-    let mut audit = myriad_optimize::audit(&fetched.page, &fetched.resources, &OptimizeLimits::default())
+    let mut audit = myriad_optimize::audit(&fetched.page, &fetched.resources, &OptimizeOptions::default())
         .map_err(|reason| format!("{}: {reason}", options.target))?;
     for skipped in &mut audit.not_read {
         if let Some(reason) = fetched.failures.get(&skipped.subject) {

@@ -33,14 +33,14 @@ pub(super) const AGENT: &str = concat!("Myriad-Audit/", env!("CARGO_PKG_VERSION"
 const OPTIONS: &[KnownOption] = &[("--at", true), ("--header", true), ("--all", false), ("--json", false)];
 
 #[derive(Debug)]
-pub(super) struct OptimizeOptions {
+pub(super) struct AuditOptions {
     pub(super) words: CommandWords,
     pub(super) target: WebTarget,
     pub(super) at: Option<String>,
     pub(super) headers: Vec<(String, String)>,
 }
 
-impl OptimizeOptions {
+impl AuditOptions {
     /// Parses the words after `myriad optimize`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = CommandWords::parse(arguments, OPTIONS)?;
@@ -70,8 +70,8 @@ impl OptimizeOptions {
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Option<OptimizeOptions>, String> {
-        OptimizeOptions::parse(arguments.iter().map(OsString::from))
+    fn parsed(arguments: &[&str]) -> Result<Option<AuditOptions>, String> {
+        AuditOptions::parse(arguments.iter().map(OsString::from))
     }
 
     #[test]

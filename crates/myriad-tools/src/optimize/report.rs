@@ -157,7 +157,7 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use myriad_optimize::{OptimizeLimits, PageResource, PageUrl, audit};
+    use myriad_optimize::{OptimizeOptions, PageResource, PageUrl, audit};
 
     use super::*;
 
@@ -201,7 +201,7 @@ mod tests {
             },
         ];
         let resources = resources.into_iter().map(|resource| (resource.url.clone(), resource)).collect();
-        let audit = audit(&page, &resources, &OptimizeLimits::default()).expect("valid");
+        let audit = audit(&page, &resources, &OptimizeOptions::default()).expect("valid");
         let text = Layout { width: 80, has_colors: false, all: false }.text(&audit);
         let manual = include_str!("../../../../docs/optimizer.md");
         assert!(manual.contains(&format!("```text\n{text}```")), "{text}");

@@ -1,0 +1,65 @@
+//! Style sheets and scripts that the optimizer makes.
+
+use sha2::{Digest, Sha256};
+
+use crate::PageUrl;
+
+/// Path of the resources that the optimizer makes.
+pub const BUNDLE_FOLDER: &str = "/_myriad/";
+
+/// Kind of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BundleKind {
+    /// Style sheet.
+    Css,
+    /// Classic script.
+    Js,
+}
+
+impl BundleKind {
+    /// Returns the value of `Content-Type`.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Css => "text/css; charset=utf-8",
+            Self::Js => "text/javascript; charset=utf-8",
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Css => ".css",
+            Self::Js => ".js",
+        }
+    }
+}
+
+/// Style sheet or script that replaces others, or a longer form of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageBundle {
+    /// Kind.
+    pub kind: BundleKind,
+    /// Path that contains a hash of the text: equal texts have equal paths.
+    pub path: String,
+    /// Text, in UTF-8.
+    pub text: String,
+    /// Resources that it replaces, in their order, by their URLs as the page names them.
+    pub parts: Vec<PageUrl>,
+}
+
+impl PageBundle {
+    pub(crate) fn new(kind: BundleKind, text: String, parts: Vec<PageUrl>) -> Self {
+        use std::fmt::Write as _;
+        let mut path = BUNDLE_FOLDER.to_owned();
+        for byte in short_digest(text.as_bytes()) {
+            let _ = write!(path, "{byte:02x}");
+        }
+        Self { kind, path: path + kind.extension(), text, parts }
+    }
+}
+
+/// Returns the first 16 bytes of the SHA-256 digest.
+pub(crate) fn short_digest(bytes: &[u8]) -> [u8; 16] {
+    let mut short = [0; 16];
+    short.copy_from_slice(&Sha256::digest(bytes)[..16]);
+    short
+}

@@ -1,0 +1,21 @@
+//! Options of the optimizer.
+
+use crate::{Exclusions, FilterSet, OptimizeLimits};
+
+/// Options of the optimizer for one page.
+#[derive(Clone, Debug)]
+pub struct OptimizeOptions {
+    /// Limits of the work.
+    pub limits: OptimizeLimits,
+    /// Filters that are applied. A filter that is off has no report.
+    pub filters: FilterSet,
+    /// URLs and elements that are left unchanged.
+    pub exclude: Exclusions,
+}
+
+impl Default for OptimizeOptions {
+    /// Returns the safe filters without exclusions.
+    fn default() -> Self {
+        Self { limits: OptimizeLimits::default(), filters: FilterSet::safe(), exclude: Exclusions::default() }
+    }
+}
