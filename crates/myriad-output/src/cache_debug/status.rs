@@ -8,7 +8,8 @@ use myriad_exchange::exchange::CacheReport;
 use myriad_net::ResponseText;
 use myriad_policy::CacheStatus;
 
-/// Returns the number of seconds until a page becomes stale; negative if it is stale already, and `None` if a purge made it stale.
+/// Returns the number of seconds until a page becomes stale: negative if it is stale already, `None` if a purge made it
+/// stale.
 pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> Option<i64> {
     let seconds = |ms: u64| i64::try_from(ms / 1000).unwrap_or(i64::MAX);
     match fresh_until_ms {

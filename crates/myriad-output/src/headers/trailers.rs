@@ -8,7 +8,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::{Exchange, Request, exchange_buffers, pull_body};
 use myriad_exchange::runtime::Place;
 
-/// Returns whether trailers may follow the response, whose length is then not stated. Must be called before the head is
+/// Returns whether trailers may follow the response, whose length is then not stated. False without trailers, for a
+/// response without body, for HTTP/1.0, and with `chunked_transfer_encoding off`. Must be called before the head is
 /// written.
 pub(crate) fn expect(request: &Request, place: &Place, answer: &mut ContentResponse) -> bool {
     let decorated = is_decorated(answer.status);

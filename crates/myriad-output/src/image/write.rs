@@ -29,7 +29,8 @@ pub(crate) fn write(
     .ok_or(ImageError::Broken("encoding failed"))
 }
 
-/// Encodes an image in another format; `None` if it has a color profile, or if encoding fails.
+/// Encodes an image in another format; `None` if it has a color profile, is too large for the format or its encoder, or
+/// if encoding fails.
 pub(crate) fn write_as(format: OutputFormat, picture: &DecodedImage, wish: &ImageRequest) -> Option<Vec<u8>> {
     // These encoders write no color profile, and the colors would differ without it.
     if picture.profile.is_some() {

@@ -112,7 +112,8 @@ pub(super) struct HeaderChanges {
 }
 
 impl HeaderChanges {
-    /// Adds the change of one field. Lines added before that it would remove are dropped.
+    /// Adds the change of one field. If the change removes the field, lines of the field that earlier changes added are
+    /// dropped.
     fn change(&mut self, compiler: &mut dyn SettingsCompiler, change: &FieldChange) {
         let name = &change.name;
         let (value, replaces) = match &change.change {

@@ -19,8 +19,9 @@ pub(super) enum RequestedRange {
     Nothing(u16),
 }
 
-/// Evaluates conditions and range of the request against the representation of `complete` bytes. For several ranges,
-/// the client receives the whole, as in nginx.
+/// Evaluates conditions and range of the request against the representation of `complete` bytes. A single satisfiable
+/// range sets the status of `answer` to 206 and adds `Content-Range`. For several ranges, the client receives the
+/// complete representation, as in nginx.
 pub(super) fn requested_range(
     request: &Request,
     answer: &mut ContentResponse,

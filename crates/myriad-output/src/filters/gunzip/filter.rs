@@ -45,7 +45,8 @@ impl Filter<Exchange> for GunzipFilter {
     }
 }
 
-/// Decompresses a gzip response, except a range (206), if the client does not accept gzip.
+/// Decompresses a gzip response, except a range (206), if the client does not accept gzip or `gzip_disable`,
+/// `gzip_proxied` or `gzip_http_version` excludes its request. Marks the response as varying by `Accept-Encoding`.
 pub(crate) fn unpack(request: &Request, answer: &mut ContentResponse) {
     let by_origin = answer.line(b"content-encoding").is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
     // A range of compressed data cannot be decompressed.
