@@ -9,8 +9,9 @@ pub fn position_text(sources: &[SourceFile], span: Span) -> Option<String> {
     Some(format!("{name}:{}", line_and_column(source, span.start).0))
 }
 
-/// Returns the directive that contains the start of a span, on one line and without its `;` or `{`. It is assumed to
-/// start after the last `;`, `{`, `}` or newline before the span. Empty if the file does not exist.
+/// Returns the directive that contains the start of a span, on one line and without its `;` or `{`. The directive is
+/// assumed to start after the last `;`, `{`, `}` or newline before the span. Returns an empty text if the file does not
+/// exist.
 pub fn directive_at(sources: &[SourceFile], span: Span) -> String {
     let Some(source) = sources.get(span.file.0 as usize) else { return String::new() };
     let at = (span.start as usize).min(source.bytes.len());

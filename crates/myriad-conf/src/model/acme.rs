@@ -104,7 +104,7 @@ pub struct AcmeIssuerConf {
     pub external_account: Option<ExternalAccountConf>,
     /// `preferred_chain`: name of the root certificate to which the certificate chain should lead; `None` if not set.
     pub preferred_chain: Option<Text>,
-    /// `profile`: certificate profile, and true if the authority must support it (`require`).
+    /// `profile`: certificate profile, and true if the authority must support it (`require`); `None` if not set.
     pub profile: Option<(Text, bool)>,
     /// `ssl_trusted_certificate`: CA file for verifying the ACME server; `None` for the system's certificates.
     pub trusted_certificate: Option<Text>,

@@ -111,7 +111,7 @@ pub enum RewriteStep {
     Return {
         /// Status; 444 closes the connection without a response.
         code: u16,
-        /// Body of the response, or its `Location` if the status is 301, 302, 303, 307 or 308.
+        /// Body of the response, or its `Location` if the status is 301, 302, 303, 307 or 308; `None` if not given.
         text: Option<Text>,
         /// Position of the directive.
         span: Span,

@@ -47,7 +47,7 @@ pub struct UpstreamServer {
     pub route: Option<String>,
     /// `resolve`: true if the name is resolved periodically, and servers are added and removed accordingly.
     pub resolve: bool,
-    /// `service=`: name of a service whose SRV records contain ports and weights (RFC 2782).
+    /// `service=`: name of a service whose SRV records contain ports and weights (RFC 2782); `None` if not set.
     pub service: Option<String>,
 }
 
@@ -118,7 +118,7 @@ pub struct UpstreamConf {
     pub servers: Vec<UpstreamServer>,
     /// Balancing method.
     pub balance: Balance,
-    /// Key of `hash`, if that is the balancing method; may contain variables.
+    /// Key of `hash`, which may contain variables; `None` for other balancing methods.
     pub hash_key: Option<Text>,
     /// `keepalive`: maximum number of idle connections to each server: per worker, for FastCGI of all workers; `None`
     /// if not set.

@@ -49,8 +49,8 @@ impl Builder<'_> {
         (self.findings.len() == errors || !issuer.uri.value.is_empty()).then_some(issuer)
     }
 
-    /// Checks that every `acme_certificate` has an existing issuer and at least one name, and that servers that use
-    /// `$acme_certificate` have an `acme_certificate`.
+    /// Sets the identifiers of every `acme_certificate`, and checks that it has an existing issuer and at least one
+    /// identifier, and that servers that use `$acme_certificate` have an `acme_certificate`.
     pub(super) fn check_acme(&mut self, http: &mut HttpConf) {
         let issuers: Vec<String> = http.acme_issuers.iter().map(|issuer| issuer.name.clone()).collect();
         let tls = &http.settings.tls;

@@ -67,7 +67,8 @@ impl Builder<'_> {
         server
     }
 
-    /// Performs the checks that need the complete `stream` block.
+    /// Checks the complete `stream` block: its servers must have `listen` with addresses that `http` does not use, and
+    /// valid names and certificates; each `access_log` must name a log format.
     pub(super) fn check_stream(&mut self, stream: &HttpConf, http: Option<&HttpConf>) {
         self.check_servers(stream);
         for server in stream.servers.iter().filter(|server| server.listens.is_empty()) {

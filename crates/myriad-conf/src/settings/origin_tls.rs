@@ -28,12 +28,13 @@ pub struct OriginTlsSettings {
     pub trusted_certificate: Option<Text>,
     /// `proxy_ssl_crl`: file with revocation lists; `None` if not set.
     pub crl: Option<Text>,
-    /// `proxy_ssl_certificate`: file with the client certificate sent to the origin; may contain variables; empty for
-    /// none.
+    /// `proxy_ssl_certificate`: file with the client certificate sent to the origin; may contain variables. `None` if
+    /// not set; an empty text also means no certificate.
     pub certificate: Option<Text>,
-    /// `proxy_ssl_certificate_key`: file with the key of the client certificate; may contain variables.
+    /// `proxy_ssl_certificate_key`: file with the key of the client certificate; may contain variables; `None` if not
+    /// set.
     pub key: Option<Text>,
-    /// `proxy_ssl_password_file`: file with passwords of encrypted keys.
+    /// `proxy_ssl_password_file`: file with passwords of encrypted keys, one per line; `None` if not set.
     pub password_file: Option<Text>,
     /// `*_ssl_certificate_cache`: cache of client certificates whose names contain variables; `None` for `off`.
     pub certificate_cache: Option<CertificateCache>,

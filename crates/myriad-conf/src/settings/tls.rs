@@ -75,7 +75,7 @@ pub struct TlsSettings {
     pub certificates: Vec<Text>,
     /// `ssl_certificate_key`: files with keys in PEM, in the order of the certificates.
     pub keys: Vec<Text>,
-    /// `ssl_password_file`: passwords of encrypted keys, one per line.
+    /// `ssl_password_file`: file with passwords of encrypted keys, one per line; `None` if not set.
     pub password_file: Option<Text>,
     /// True if `ssl_protocols` includes TLS 1.2.
     pub tls12: bool,
@@ -101,11 +101,12 @@ pub struct TlsSettings {
     pub verify_client: VerifyClient,
     /// `ssl_verify_depth`: maximum number of intermediate certificates of a client.
     pub verify_depth: u32,
-    /// `ssl_client_certificate`: file with certificate authorities whose names are sent to clients.
+    /// `ssl_client_certificate`: file with certificate authorities whose names are sent to clients; `None` if not set.
     pub client_certificate: Option<Text>,
-    /// `ssl_trusted_certificate`: file with certificate authorities whose names are not sent to clients.
+    /// `ssl_trusted_certificate`: file with certificate authorities whose names are not sent to clients; `None` if not
+    /// set.
     pub trusted_certificate: Option<Text>,
-    /// `ssl_crl`: file with revocation lists.
+    /// `ssl_crl`: file with revocation lists for client certificates; `None` if not set.
     pub crl: Option<Text>,
     /// `ssl_ocsp`: client certificates that are checked for revocation.
     pub ocsp: OcspCheck,
@@ -113,7 +114,7 @@ pub struct TlsSettings {
     pub ocsp_responder: Option<Text>,
     /// `ssl_ocsp_cache`: cache of OCSP responses about clients; `None` for `off`.
     pub ocsp_cache: Option<OcspCache>,
-    /// `ssl_dhparam`: file that is read, as in nginx, but not used.
+    /// `ssl_dhparam`: file with Diffie-Hellman parameters, which is read, as in nginx, but not used; `None` if not set.
     pub dhparam: Option<Text>,
     /// `ssl_session_ticket_key`: files of 48 or 80 bytes. The first encrypts tickets, all of them decrypt.
     pub ticket_keys: Vec<Text>,
