@@ -12,7 +12,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use crate::folder::{ItemKind, ItemSelection, read};
 
-/// Registration of this feature.
+/// Registration of the feature `random_index`.
 pub const FEATURE: Feature = Feature::new("random_index", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(
@@ -24,7 +24,7 @@ static ROWS: &[Directive] = &[Directive::new(
 )
 .default("off")];
 
-/// `random_index` of a level.
+/// Setting `random_index` of a configuration level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RandomIndex {
     on: bool,

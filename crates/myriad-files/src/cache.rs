@@ -91,6 +91,7 @@ impl Default for FileCache {
 impl FileCache {
     /// Returns the entry of `path`, resolved by `walk`. `now` is in milliseconds since the Unix epoch. Blocks for the
     /// system calls of [`PathResolution::metadata`] if there is no entry or it must be checked; does not read the file.
+    /// If the system has no free descriptor or memory for the check, returns the existing entry.
     pub fn lookup(&self, path: &[u8], walk: PathResolution, validity: Validity, now: u64) -> Arc<PathEntry> {
         let shard = self.shard(path);
         let known = shard.cached_entry(path, walk);

@@ -76,14 +76,15 @@ pub struct FileEntry {
     encoded: Mutex<[Option<EncodedContents>; 4]>,
 }
 
-/// Totals of the files in one shard of the cache, including evicted files that are being sent.
+/// Totals of the files in one shard of the cache, including evicted files that are being sent: bytes of contents and
+/// encodings, and open descriptors.
 #[derive(Default)]
 pub(crate) struct CachedFileTotals {
     pub(crate) bytes: AtomicUsize,
     pub(crate) descriptors: AtomicUsize,
 }
 
-/// Share of a file in the totals. Subtracted when the file is dropped.
+/// Share of a file in [`CachedFileTotals`]. Subtracted when the file is dropped.
 struct FileWeight {
     total: Arc<CachedFileTotals>,
     bytes: AtomicUsize,

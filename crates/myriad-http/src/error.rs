@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseError {
     /// The method is empty, contains a character other than upper-case letters, `-` and `_` (nginx's rule, stricter
-    /// than RFC 9110 §9.1), or has no end within the maximum length of a request line.
+    /// than RFC 9110 §9.1), or is not terminated within the maximum length of a request line.
     InvalidMethod,
     /// The target has none of the forms of RFC 9112 §3.2, or contains a space or a control byte.
     InvalidTarget,
@@ -46,8 +46,8 @@ pub enum ParseError {
     HostMismatch,
     /// The message has both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, rule 3).
     LengthAndEncoding,
-    /// `Content-Length` is not a decimal number below 2⁶³ (RFC 9110 §8.6), or an HTTP/2 request without a body
-    /// announces one.
+    /// `Content-Length` is not a decimal number below 2⁶³ (RFC 9110 §8.6), or differs from the length of the body in
+    /// HTTP/2 or HTTP/3.
     InvalidLength,
     /// `Transfer-Encoding` is not exactly `chunked` (RFC 9112 §6.1).
     UnknownTransferEncoding,

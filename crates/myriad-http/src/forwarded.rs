@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// `values` are the values of the field in order; each is a list to which the nearest proxy appended the last address.
 /// `trusted` returns whether an address (`None`: a client on a unix socket) is a trusted proxy. If `client` is trusted,
 /// the last address is used. With `recursive`, the search continues backwards while the address found is trusted too
-/// (nginx's `real_ip_recursive`, `proxy_recursive` of `geo`). An invalid address ends the search.
+/// (nginx's `real_ip_recursive`, `proxy_recursive` of `geo`). The search stops at an invalid address.
 pub fn forwarded_address<'a>(
     client: Option<IpAddr>,
     values: impl DoubleEndedIterator<Item = &'a [u8]>,
@@ -25,7 +25,7 @@ pub fn forwarded_address<'a>(
             }
             let word;
             (word, rest) = last_word(text);
-            // An invalid address ends the search, because no trusted proxy has sent the addresses before it.
+            // The search stops at an invalid address, because no trusted proxy has sent the addresses before it.
             let Some(address) = parse_address(word) else { return found };
             found = Some(address);
             nearest = Some(address.ip());

@@ -188,8 +188,8 @@ impl RequestHead {
         &self.fields
     }
 
-    /// Returns the fields for modification. [`RequestHead::raw`] does not change. The request line is stored in the fields:
-    /// to replace them, use [`RequestHead::set_fields`].
+    /// Returns the fields for modification. [`RequestHead::raw`] does not change. The request line is stored in the
+    /// fields: to replace them, use [`RequestHead::set_fields`].
     pub fn fields_mut(&mut self) -> &mut Fields {
         &mut self.fields
     }

@@ -24,8 +24,8 @@ impl ResetBudget {
         self.left = self.most.min(self.left + 1);
     }
 
-    /// Records a request that was reset by the client, or because of an error of the client. Returns true if the limit
-    /// is exceeded, so that the connection must be closed.
+    /// Records a request that the peer has reset, or that was reset because of an error of the peer. Returns true if
+    /// the limit is exceeded, so that the connection must be closed.
     #[must_use]
     pub fn record_reset(&mut self) -> bool {
         let left = self.left.checked_sub(1);

@@ -203,7 +203,7 @@ impl Connection {
         self.evicted.get()
     }
 
-    /// Ends the connection after its driver has finished, with a TLS `close_notify` if there is a TLS session. The
+    /// Closes the connection after its driver has finished, with a TLS `close_notify` if there is a TLS session. The
     /// socket closes when the last reference is dropped. If there are other references (a running fetch can hold one),
     /// the socket is shut down instead, so that the client does not wait for them.
     pub(crate) fn finish(self: &Rc<Self>) {

@@ -31,8 +31,8 @@ pub fn staples(
     questions.map(|question| question.map(|question| kept.staple(question))).collect()
 }
 
-/// Returns the OCSP request for a certificate, or a warning that tells why there is none. `None` if the certificate
-/// cannot be read.
+/// Returns the OCSP request for a certificate, or a warning with the reason why there is none. `None` if the
+/// certificate cannot be read.
 pub(crate) fn question(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,

@@ -64,7 +64,8 @@ fn line(item: &DirectoryItem, look: &AutoindexLayout, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns the part of a name that is shown, and its width in columns.
+/// Returns the part of a name that is shown, and its width in columns: the number of characters if `utf8` is set and
+/// the name is valid UTF-8, otherwise of bytes.
 fn displayed_name(name: &[u8], utf8: bool) -> (&[u8], usize) {
     let text = if utf8 { std::str::from_utf8(name).ok() } else { None };
     let Some(text) = text else {
@@ -156,8 +157,7 @@ mod tests {
             let link = page.split("<a href=\"").nth(2).expect("the second link");
             link.split('"').next().expect("an address").to_owned()
         };
-        // Unescaped, the first would be a scheme, the second a query, the third a fragment, and the fourth a host in some
-        // browsers.
+        // Unescaped, they would be interpreted as a scheme, a query, a fragment and (in some browsers) a host.
         assert_eq!(href("javascript:alert(1)"), "javascript%3Aalert%281%29");
         assert_eq!(href("?a"), "%3Fa");
         assert_eq!(href("#a"), "%23a");

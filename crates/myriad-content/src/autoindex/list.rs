@@ -22,7 +22,7 @@ use myriad_output::{self};
 /// Maximum length of the function name for JSONP, in bytes.
 const LONGEST_CALLBACK: usize = 128;
 
-/// Stores the directory handler of a level in `features` if `autoindex` is on.
+/// Stores the directory handler of a configuration level in `features` if `autoindex` is on.
 pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let rules = *settings.feature::<AutoindexSettings>();
     if rules.on {

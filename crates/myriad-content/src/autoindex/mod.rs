@@ -15,5 +15,5 @@ mod xml;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the feature `autoindex`.
 pub const FEATURE: Feature = Feature::new("autoindex", directives::ROWS).compiled_by(list::compile);

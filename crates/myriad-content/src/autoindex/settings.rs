@@ -14,7 +14,7 @@ pub(super) enum AutoindexFormat {
     Jsonp,
 }
 
-/// `autoindex*` of a level.
+/// Settings `autoindex*` of a configuration level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AutoindexSettings {
     /// True for `autoindex on`.

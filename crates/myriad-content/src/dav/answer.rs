@@ -1,4 +1,4 @@
-//! Parts that the methods share: blocking work, the response after a change, and `Depth`.
+//! Common parts of the WebDAV methods: blocking work, the response after a change, and `Depth`.
 
 use bytes::Bytes;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
@@ -44,8 +44,8 @@ pub(super) fn respond_after_change(
     }
 }
 
-/// Returns the response without content. After PUT and MKCOL, a 201 has the URL of the new resource in `Location`;
-/// after COPY and MOVE the client knows it.
+/// Returns the response to a successful change, without content. After PUT and MKCOL, a 201 has the URL of the new
+/// resource in `Location`; after COPY and MOVE the client knows it.
 fn success_response(exchange: &Exchange, status: u16) -> ContentResponse {
     let request = &exchange.request;
     if status == 204 {

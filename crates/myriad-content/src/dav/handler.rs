@@ -1,4 +1,4 @@
-//! Dispatch of requests to the methods, after checks that precede any change.
+//! Dispatch of requests to the WebDAV methods, after checks that precede any change.
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::{Exchange, MethodHandler, PhaseStep, Request};
@@ -20,7 +20,7 @@ struct DavHandler {
     zone: Option<LockZone>,
 }
 
-/// Stores the handler of a level in `features` if it has methods (`dav_methods`, `dav_ext_methods`).
+/// Stores the handler of a configuration level in `features` if it has methods (`dav_methods`, `dav_ext_methods`).
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let (rules, ext) = (*settings.feature::<DavSettings>(), settings.feature::<ExtSettings>().clone());
     if rules.methods.union(ext.methods).is_empty() {

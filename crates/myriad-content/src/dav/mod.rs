@@ -30,7 +30,7 @@ mod tree;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the feature `dav`.
 pub const FEATURE: Feature = Feature::new("dav", directives::ROWS).compiled_by(handler::compile);
 /// Registration of `dav_ext_*`: directives only, because one handler serves all methods.
 pub const EXT: Feature = Feature::new("dav_ext", ext::ROWS);

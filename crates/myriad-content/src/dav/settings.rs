@@ -3,7 +3,7 @@
 use myriad_conf::registry::folder_permissions;
 use myriad_http::MethodSet;
 
-/// `dav_methods`, `dav_access` and related directives of a level.
+/// Settings `dav_methods`, `dav_access` and related ones of a configuration level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DavSettings {
     /// `dav_methods`: enabled methods; empty for `off`.

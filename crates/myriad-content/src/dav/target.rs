@@ -1,4 +1,4 @@
-//! Path of a resource, opened as a name in its directory.
+//! Path of a WebDAV resource, opened as a name in its directory.
 
 use std::os::fd::OwnedFd;
 

@@ -54,7 +54,8 @@ impl Handler for EchoHandler {
 }
 
 impl EchoHandler {
-    /// Returns the complete text if all commands are lines, otherwise `None`.
+    /// Returns the complete text if all commands are lines; `Some(Err)` if a value in it cannot be evaluated, and
+    /// `None` if there are other commands.
     fn text(&self, exchange: &mut Exchange) -> Option<Result<Vec<u8>, CommandFailed>> {
         if !self.commands.iter().all(|command| matches!(command, EchoCommand::Line(..))) {
             return None;

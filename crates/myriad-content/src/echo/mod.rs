@@ -17,5 +17,5 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the feature `echo`.
 pub const FEATURE: Feature = Feature::new("echo", directives::ROWS).with_variables(variables::VARIABLES);

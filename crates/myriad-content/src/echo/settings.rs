@@ -26,7 +26,7 @@ impl CommandConf {
     }
 }
 
-/// `echo*` of a level. Nested levels inherit the status, but not the commands.
+/// Settings `echo*` of a configuration level. Nested levels inherit the status, but not the commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EchoSettings {
     pub commands: Vec<CommandConf>,

@@ -4,5 +4,5 @@ mod handler;
 mod image;
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the feature `empty_gif`.
 pub const FEATURE: Feature = Feature::new("empty_gif", handler::ROWS);

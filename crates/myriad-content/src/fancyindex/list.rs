@@ -25,8 +25,8 @@ struct FancyindexRules {
     ignore: Vec<Regex>,
 }
 
-/// Stores the directory handler of a level in `features` if `fancyindex` is on. Reports `fancyindex_show_path off`
-/// without a configured header.
+/// Stores the directory handler of a configuration level in `features` if `fancyindex` is on. Reports
+/// `fancyindex_show_path off` without a configured header.
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let written = settings.feature::<FancyindexSettings>();
     if !written.on {

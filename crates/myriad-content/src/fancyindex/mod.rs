@@ -16,5 +16,5 @@ mod page;
 mod settings;
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the feature `fancyindex`.
 pub const FEATURE: Feature = Feature::new("fancyindex", directives::ROWS).compiled_by(list::compile);

@@ -16,7 +16,7 @@ pub(super) enum PageInsert {
     Local(Text),
 }
 
-/// `fancyindex*` of a level.
+/// Settings `fancyindex*` of a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FancyindexSettings {
     /// True for `fancyindex on`.

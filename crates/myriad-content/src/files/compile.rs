@@ -31,7 +31,8 @@ pub fn validity(settings: &Settings) -> Validity {
 }
 
 /// Compiles `disable_symlinks`; `None` if it is off. `root` is the root of the level: with `from=$document_root` it is
-/// used directly if it has no variables, so that requests evaluate nothing and can use the shortcut.
+/// used directly if it has no variables, so that it is not evaluated for each request and stored routing results can be
+/// used (`Shortcut` in `myriad-exchange`).
 pub fn symlinks(
     settings: &Settings,
     root: &Template,

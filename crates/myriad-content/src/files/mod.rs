@@ -17,7 +17,7 @@ pub use static_file::FileHandler;
 #[cfg(feature = "dav")]
 pub(crate) use static_file::method_not_allowed;
 
-/// Registration of this feature.
+/// Registration of the directives for static files, except those for precompressed files.
 pub const FEATURE: Feature = Feature::new("content", directives::ROWS);
 /// Registration of `gzip_static`.
 pub const GZIP_STATIC: Feature = Feature::new("encoding", directives::GZIP_STATIC);

@@ -22,6 +22,8 @@ pub(super) struct PrecompressedFile {
 
 /// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`. If one is found that may be sent to this client, `path` becomes its
 /// path. The uncompressed file need not exist, as in nginx.
+///
+/// If the request selected the compressed copy of a page, the result is always `FILE.gz`, even if it does not exist.
 pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> PrecompressedFile {
     let place = request.place();
     let mut packed = PrecompressedFile::default();

@@ -11,7 +11,7 @@ pub(super) struct OpenFileCache {
     pub inactive: u64,
 }
 
-/// `open_file_cache*` of a level.
+/// Settings `open_file_cache*` of a configuration level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenFileSettings {
     /// `open_file_cache`: `None` if not configured; `Some(None)` for `off`.
@@ -34,7 +34,7 @@ pub(super) struct DisableSymlinks {
     pub from: Text,
 }
 
-/// `disable_symlinks` of a level; `None` for `off`.
+/// Setting `disable_symlinks` of a configuration level; `None` for `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SymlinkSettings(pub Option<DisableSymlinks>);
 
@@ -50,7 +50,7 @@ pub(super) enum StaticMode {
     Always,
 }
 
-/// `gzip_static`, `brotli_static` and `zstd_static` of a level.
+/// Settings `gzip_static`, `brotli_static` and `zstd_static` of a configuration level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PrecompressedSettings {
     /// `gzip_static`: use of `FILE.gz`.

@@ -129,7 +129,7 @@ fn find(exchange: &mut Exchange) -> Result<(FoundFile, Option<PathBuf>), myriad_
     })
 }
 
-/// Result of the lookup, with its coding: identity, except for a precompressed file.
+/// File found for a URI, with its coding: identity, except for a precompressed file.
 struct FoundFile {
     entry: Arc<PathEntry>,
     coding: Coding,
@@ -366,9 +366,9 @@ fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -
     PhaseStep::Answer(answer)
 }
 
-/// Returns the best encoding of a small file that the client accepts and that exists; `None` to send it uncompressed. A
-/// missing better encoding is created once in the background. If none exists, one with gzip is created immediately, if the client
-/// accepts it.
+/// Returns the best encoding of a small file that the client accepts and that exists; `None` to send the file
+/// uncompressed. A missing better encoding is created once in the background. If none exists, one with gzip is created
+/// immediately, if the client accepts it.
 fn best_encoding(
     request: &Request,
     entry: &Arc<PathEntry>,

@@ -5,5 +5,5 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the feature `stub_status`.
 pub const FEATURE: Feature = Feature::new("stub_status", handler::ROWS).with_variables(variables::VARIABLES);

@@ -1,4 +1,4 @@
-//! Header block of which more frames are expected.
+//! HTTP/2 header block of which more frames are expected.
 
 use super::frame::FrameHeader;
 use super::{ConnectionError, ErrorCode};

@@ -1,4 +1,4 @@
-//! Client side of a connection: sends requests to an origin, and converts its input to responses.
+//! Client side of an HTTP/2 connection: sends requests to an origin, and converts its input to responses.
 //!
 //! All memory that an origin can occupy is limited: heads by the limit of each request, header blocks by [`BLOCK`],
 //! compression tables by 4096 bytes, streams by the number of opened streams, bodies by their windows. A connection
@@ -95,7 +95,7 @@ pub enum RequestFailure {
 pub struct OriginInput {
     /// Number of consumed input bytes; a range in `event` is within them.
     pub consumed: usize,
-    /// Event in these bytes.
+    /// Event in the consumed bytes.
     pub event: OriginEvent,
 }
 
@@ -160,8 +160,8 @@ impl Http2Client {
     /// bytes.
     ///
     /// # Errors
-    /// Returns a connection error. The output then ends with a `GOAWAY`, and the connection must be closed once the
-    /// output is sent.
+    /// Returns a connection error. The last frame of the output is then a `GOAWAY`, and the connection must be closed
+    /// once the output is sent.
     pub fn receive(&mut self, input: &[u8]) -> Result<OriginInput, ConnectionError> {
         let result = self.read(input);
         if let Err(error) = &result {

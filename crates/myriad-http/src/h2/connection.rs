@@ -1,4 +1,4 @@
-//! Server side of a connection: converts input of a client to events, and sends responses.
+//! Server side of an HTTP/2 connection: converts input of a client to events, and sends responses.
 
 mod control;
 mod headers;
@@ -86,7 +86,7 @@ pub enum ClientEvent {
 pub struct ClientInput {
     /// Number of consumed input bytes; a range in `event` is within them.
     pub consumed: usize,
-    /// Event in these bytes.
+    /// Event in the consumed bytes.
     pub event: ClientEvent,
 }
 
@@ -99,8 +99,8 @@ pub struct Http2Server {
     acknowledged: bool,
     /// Highest stream that is still served, after a final `GOAWAY` with it was sent; `None` before.
     leaving: Option<u32>,
-    /// True once a graceful `GOAWAY` was sent, which asks the client to open no more streams. New streams are accepted
-    /// until `leaving` is set.
+    /// True once a graceful `GOAWAY` was sent, after which the client should open no more streams. New streams are
+    /// accepted until `leaving` is set.
     parting: bool,
     client: PeerSettings,
     decoder: HpackDecoder,
@@ -157,8 +157,8 @@ impl Http2Server {
     /// bytes.
     ///
     /// # Errors
-    /// Returns a connection error. The output then ends with a `GOAWAY`, and the connection must be closed once the
-    /// output is sent.
+    /// Returns a connection error. The last frame of the output is then a `GOAWAY`, and the connection must be closed
+    /// once the output is sent.
     pub fn receive(&mut self, input: &[u8], head: &mut RequestHead) -> Result<ClientInput, ConnectionError> {
         let result = self.read(input, head);
         if let Err(error) = &result {

@@ -1,4 +1,4 @@
-//! Errors of connections and streams (RFC 9113 §7).
+//! Errors of HTTP/2 connections and streams (RFC 9113 §7).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum ErrorCode {
     NoError = 0,
     /// `PROTOCOL_ERROR`: violation of a rule without a more specific code.
     Protocol = 1,
-    /// `INTERNAL_ERROR`: error on this side.
+    /// `INTERNAL_ERROR`: error of the endpoint that sends the code.
     Internal = 2,
     /// `FLOW_CONTROL_ERROR`: more bytes than a window allows, or a window above 2³¹-1.
     FlowControl = 3,
@@ -30,8 +30,8 @@ pub enum ErrorCode {
     EnhanceYourCalm = 11,
 }
 
-/// Error of a connection. The output then ends with a `GOAWAY`, and the connection must be closed once the output is
-/// sent.
+/// Error of an HTTP/2 connection. The last frame of the output is then a `GOAWAY`, and the connection must be closed
+/// once the output is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionError {
     /// Error code sent to the peer.

@@ -1,4 +1,4 @@
-//! Priority of a response (RFC 9218 §4).
+//! Priority of an HTTP/2 or HTTP/3 response (RFC 9218 §4).
 
 use crate::structured::{StructuredValue, dictionary};
 

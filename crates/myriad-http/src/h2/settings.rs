@@ -1,4 +1,4 @@
-//! Settings of the peer (RFC 9113 §6.5.2).
+//! HTTP/2 settings of the peer (RFC 9113 §6.5.2).
 
 use super::{ConnectionError, ErrorCode, MAX_FRAME};
 

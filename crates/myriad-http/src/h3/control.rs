@@ -1,4 +1,4 @@
-//! Control stream of the client (RFC 9114 §6.2.1), and contents of the server's control stream.
+//! HTTP/3 control stream of the client (RFC 9114 §6.2.1), and contents of the server's control stream.
 
 use super::error::{Http3Error, Http3ErrorCode};
 use super::frame::{FrameHead, FrameHeadReader, kind, read_integer, write_head, write_integer};

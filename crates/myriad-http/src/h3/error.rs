@@ -1,4 +1,4 @@
-//! Errors of streams and connections (RFC 9114 §8.1, RFC 9204 §6).
+//! Errors of HTTP/3 streams and connections (RFC 9114 §8.1, RFC 9204 §6).
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ pub enum Http3ErrorCode {
     NoError = 0x100,
     /// Violation of a protocol rule without a more specific code.
     GeneralProtocol = 0x101,
-    /// Error on this side.
+    /// Internal error of the server.
     Internal = 0x102,
     /// The client opened a stream that is not accepted.
     StreamCreation = 0x103,
     /// A stream that the connection needs was closed.
     ClosedCriticalStream = 0x104,
-    /// A frame of this type is not allowed at this point.
+    /// The type of a frame is not allowed at this point.
     FrameUnexpected = 0x105,
     /// A frame is malformed or truncated.
     Frame = 0x106,

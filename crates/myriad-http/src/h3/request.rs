@@ -1,4 +1,4 @@
-//! Requests of a client: the receiving side of request streams (RFC 9114 §4.1).
+//! HTTP/3 requests of a client: the receiving side of request streams (RFC 9114 §4.1).
 
 use super::error::{Http3Error, Http3ErrorCode};
 use super::frame::{FrameHead, FrameHeadReader, kind};

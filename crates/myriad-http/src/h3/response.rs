@@ -1,4 +1,4 @@
-//! Encoding of responses as frames.
+//! Encoding of responses as HTTP/3 frames.
 
 use super::frame::{kind, write_head};
 use super::qpack::QpackEncoder;

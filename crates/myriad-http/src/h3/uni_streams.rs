@@ -1,4 +1,4 @@
-//! Unidirectional streams of a client (RFC 9114 §6.2, RFC 9204 §4.2).
+//! Unidirectional HTTP/3 streams of a client (RFC 9114 §6.2, RFC 9204 §4.2).
 
 use super::control::{ControlEvent, ControlReader};
 use super::error::{Http3Error, Http3ErrorCode};

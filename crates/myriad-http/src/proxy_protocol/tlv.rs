@@ -1,4 +1,4 @@
-//! TLVs of version 2 (section 2.2): type, length, value.
+//! TLVs (type, length, value) in PROXY headers of version 2 (section 2.2 of the PROXY protocol).
 
 use super::ProxyHeader;
 
@@ -10,9 +10,9 @@ const SSL_FIXED: usize = 5;
 /// Selects a TLV (type-length-value field) of a PROXY header, as nginx's variables `$proxy_protocol_tlv_…` do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tlv {
-    /// TLV of this type.
+    /// TLV with this type number.
     Type(u8),
-    /// TLV of this type inside the TLV with TLS information (`ssl`).
+    /// TLV with this type number inside the TLV with TLS information (`ssl`).
     Ssl(u8),
     /// Result of the verification of the client certificate; 0 is success.
     SslVerify,
@@ -85,7 +85,7 @@ impl ProxyHeader {
     }
 }
 
-/// Returns the value of the first TLV of type `kind`. A TLV with an invalid length ends the search.
+/// Returns the value of the first TLV of type `kind`. The search stops at a TLV with an invalid length.
 fn find(mut tlvs: &[u8], kind: u8) -> Option<&[u8]> {
     while let [found, high, low, rest @ ..] = tlvs {
         let length = usize::from(u16::from_be_bytes([*high, *low]));

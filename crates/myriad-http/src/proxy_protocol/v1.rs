@@ -1,4 +1,4 @@
-//! Headers of version 1: a line of text.
+//! PROXY headers of version 1: a line of text.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! Headers of version 2: binary, with TLVs.
+//! PROXY headers of version 2: binary, with TLVs.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

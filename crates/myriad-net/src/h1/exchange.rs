@@ -74,7 +74,7 @@ impl ExchangeStart {
     }
 }
 
-/// Everything an exchange needs once its head has been read.
+/// Everything that an HTTP/1 exchange needs after its request head has been read.
 struct ExchangeParts<S: Service> {
     service: Rc<S>,
     connection: Rc<Connection>,

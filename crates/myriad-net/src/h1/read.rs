@@ -1,4 +1,4 @@
-//! Waiting for a request and reading its head.
+//! Waiting for an HTTP/1 request, and reading of its head.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! Writing of responses: with one `writev` if the whole response is available, otherwise piece by piece.
+//! Writing of HTTP/1 responses: with one `writev` if the whole response is available, otherwise piece by piece.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;

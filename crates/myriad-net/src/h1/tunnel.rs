@@ -66,7 +66,7 @@ struct TunnelRelay {
     delivered: u64,
 }
 
-/// Relays bytes until one side closes, a timeout expires, or [`close_tunnels`] ends the tunnel. Returns the number of
+/// Relays bytes until one side closes, a timeout expires, or [`close_tunnels`] closes the tunnel. Returns the number of
 /// bytes sent to the client.
 ///
 /// `early` contains bytes that the client sent after its request. `tunnel.read_ms` limits the silence of both sides. If

@@ -281,7 +281,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Frees the resources of an exchange whose stream has ended. Reports its response, sent or aborted, to the
+    /// Frees the resources of an exchange whose stream is closed. Reports its response, sent or aborted, to the
     /// service; an exchange without a response is not reported.
     fn finish(&mut self, exchange: Http2Exchange<S::ExchangeState>, over: &FinishedStream) {
         let request_bytes = exchange.request_bytes();

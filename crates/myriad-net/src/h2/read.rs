@@ -1,4 +1,4 @@
-//! Reading and processing of frames. One read buffer per worker, so that idle connections need none.
+//! Reading and processing of HTTP/2 frames. One read buffer per worker, so that idle connections need none.
 
 use std::cell::RefCell;
 use std::task::{Context, Poll, ready};

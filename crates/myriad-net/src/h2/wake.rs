@@ -1,4 +1,4 @@
-//! Wakers of the streams of a connection. Only woken streams are polled, not all waiting streams.
+//! Wakers of the streams of an HTTP/2 connection. Only woken streams are polled, not all waiting streams.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! State of one request stream: the received request and its response.
+//! State of one HTTP/3 request stream: the received request and its response.
 
 use std::future::Future;
 use std::pin::Pin;

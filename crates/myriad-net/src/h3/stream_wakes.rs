@@ -1,4 +1,4 @@
-//! List of the streams that the task of a listener must process.
+//! List of the HTTP/3 streams that the task of a listener must process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};

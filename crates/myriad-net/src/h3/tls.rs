@@ -25,7 +25,7 @@ pub(super) const VERSION: u32 = 1;
 const LONGEST_HELLO: usize = 32 << 10;
 /// Maximum payload of a TLS record in bytes.
 const RECORD: usize = 16 << 10;
-/// TLS alert codes that this module sends (RFC 8446 section 6).
+/// TLS alert `decode_error` (RFC 8446 section 6), sent for an invalid or too large client hello.
 const DECODE_ERROR: u8 = 50;
 const INTERNAL_ERROR: u8 = 80;
 

@@ -113,8 +113,9 @@ impl AcmeAgent {
         self.issuer == *issuer
     }
 
-    /// Replaces the agent's list of certificates. Certificates without failures retain their schedule; the others are
-    /// scheduled as at the start of the agent, because the configuration may have been corrected.
+    /// Replaces the agent's list of certificates and its callbacks. Certificates without failures retain their
+    /// schedule; the others are scheduled as at the start of the agent, because the configuration may have been
+    /// corrected.
     pub fn set(&self, slots: Vec<Arc<CertificateSlot>>, outside: AgentCallbacks) {
         let mut state = self.shared.state.lock();
         let now = now_s();

@@ -196,7 +196,8 @@ fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsRe
 }
 
 /// Sends a GET request over plain HTTP, for responses that are signed themselves, such as OCSP. `suffix` is appended to
-/// the path. The body may have up to `largest` bytes; redirects are not followed. The addresses of the host share the
+/// the path. The body may have up to `largest` bytes; redirects are not followed. The addresses of the host are tried
+/// in turn until one responds with status 200; if none does, the result of the last address is returned. They share the
 /// time limit, so that a hanging address does not block the others. `worked` is tried first and set to the address that
 /// returned status 200. The error is a message.
 pub(crate) fn get_plain(

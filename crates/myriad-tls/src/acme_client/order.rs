@@ -42,7 +42,7 @@ const MOST_CHAINS: usize = 8;
 /// Function that waits for a duration. Returns false if the order was cancelled meanwhile.
 pub type WaitCallback<'a> = &'a dyn Fn(Duration) -> bool;
 
-/// Inputs of an order besides the client.
+/// Inputs of a certificate order other than the ACME client.
 pub struct OrderContext<'a> {
     /// Settings of the certificate authority.
     pub issuer: &'a Issuer,
@@ -314,7 +314,8 @@ fn poll(
     }
 }
 
-/// Downloads the certificate chain; an alternate chain if it is the preferred chain.
+/// Downloads the certificate chain. If the preferred chain of the issuer is another one that the authority offers,
+/// downloads that chain instead; if it is not offered, the default chain is used.
 fn download_chain(client: &mut AcmeClient, issuer: &Issuer, url: &str) -> Result<String, AcmeError> {
     const ACCEPT: &str = "application/pem-certificate-chain";
     let reply = client.fetch(url, ACCEPT)?;

@@ -90,7 +90,7 @@ impl fmt::Debug for OcspStaple {
 }
 
 impl OcspStaple {
-    /// Creates an entry without a response.
+    /// Creates the staple of a certificate, without a response at first.
     pub fn new(question: StapleRequest) -> Arc<Self> {
         Arc::new(Self {
             question,
@@ -328,8 +328,10 @@ impl UpdaterState {
         }
     }
 
-    /// Records the result of a query. Returns true if a failure must be logged: the first of consecutive failures, and
-    /// those after the pauses have reached their maximum.
+    /// Records the result of a query and schedules the next query. Returns true if a failure must be logged: the first
+    /// of consecutive failures, and those after the pauses have reached their maximum. Failures of an unreachable
+    /// responder are logged only once in a while for all its certificates. Returns false if the certificate was removed
+    /// by a reload.
     fn record_result(
         &mut self,
         staple: &Arc<OcspStaple>,

@@ -107,7 +107,8 @@ fn trust(settings: &TlsSettings, files: TlsFileReader<'_>) -> Result<TrustStore,
 }
 
 /// Returns the verifier that requests client certificates, or one that requests none for `ssl_verify_client off`.
-/// Clients get the CA names of `ssl_client_certificate`. Fails if no CA is configured for a mode that needs one.
+/// Clients get the CA names of `ssl_client_certificate`. Fails if a configured file is unusable, or no CA is configured
+/// for a mode that needs one.
 pub(crate) fn client_verifier(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 
 use crate::resolve::resolve;
 
-/// Verification results, with the error numbers of OpenSSL and the texts of nginx.
+/// Result of the verification of a revoked certificate: OpenSSL's error number and nginx's text.
 const REVOKED: VerifyResult = Err((23, "certificate revoked"));
 pub(super) const FAILED: VerifyResult = Err((74, "certificate status request failed"));
 const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));

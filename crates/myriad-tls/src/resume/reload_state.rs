@@ -42,14 +42,14 @@ impl TlsReloadState {
         Self { recorded, keeper: Some(keeper), ..Self::default() }
     }
 
-    /// Prepares for the compilation of another configuration.
+    /// Clears the set of ticket lifetimes in use, before another configuration is compiled.
     pub fn begin_compilation(&mut self) {
         self.used_lifetimes.clear();
     }
 
-    /// Drops the ticket keys and OCSP responses that the configuration compiled last does not use; `staples` are all
-    /// its responses. The dropped ticket keys are also removed from the store, so that old sessions cannot be resumed
-    /// if a later configuration uses tickets again.
+    /// Drops the ticket keys, including inherited ones, and the OCSP responses that the configuration compiled last
+    /// does not use; `staples` are all its responses. The dropped ticket keys are also removed from the store, so that
+    /// old sessions cannot be resumed if a later configuration uses tickets again.
     pub fn drop_unused<'a>(&mut self, staples: impl IntoIterator<Item = &'a Arc<OcspStaple>>) {
         self.tickets.retain(|lifetime_s, tickets| {
             let is_used = self.used_lifetimes.contains(lifetime_s);
@@ -100,7 +100,7 @@ impl TlsReloadState {
         Some(tickets)
     }
 
-    /// Returns the OCSP response for a request: the existing one or a new, empty one.
+    /// Returns the stapled response for `question`: that of an earlier configuration, or a new, empty one.
     pub(crate) fn staple(&mut self, question: StapleRequest) -> Arc<OcspStaple> {
         if let Some(known) = self.staples.iter().find(|staple| staple.question == question) {
             return Arc::clone(known);

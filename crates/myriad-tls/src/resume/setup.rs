@@ -85,7 +85,8 @@ fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagno
     Ok(SessionContext::of(pieces))
 }
 
-/// Returns the ticket cipher of a server, with keys from its `ssl_session_ticket_key` files or generated keys.
+/// Returns the ticket cipher of a server, with keys from its `ssl_session_ticket_key` files or generated keys; `None`
+/// if random numbers are not available. Fails if a key file cannot be read or has a wrong length.
 fn tickets(
     parts: &ServerParts<'_>,
     lifetime_s: u32,

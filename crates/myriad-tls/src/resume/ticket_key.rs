@@ -10,7 +10,7 @@ const SECRET: usize = 32;
 /// Total length of a serialized ticket key in bytes: its name and its secret.
 pub(super) const KEY: usize = NAME + SECRET;
 const MADE: usize = 8;
-/// Size in bytes to a multiple of which a session is padded before its encryption in a ticket.
+/// Block size in bytes: a session is padded to a multiple of this size before it is encrypted in a ticket.
 const PADDED: usize = 64;
 
 /// Permitted sizes of `ssl_session_ticket_key` files in bytes, as in nginx: a name of 16 bytes, and two keys of 16 or

@@ -81,7 +81,7 @@ impl<'a> Certificate<'a> {
         })
     }
 
-    /// Returns the serial number in upper-case hexadecimal (`$ssl_client_serial`).
+    /// Returns the serial number in upper-case hexadecimal, with a minus sign if it is negative (`$ssl_client_serial`).
     pub fn serial_hex(&self) -> String {
         let is_negative = self.serial.first().is_some_and(|first| *first >= 0x80);
         let mut digits = self.serial.to_vec();
@@ -110,7 +110,8 @@ impl<'a> Certificate<'a> {
         shown
     }
 
-    /// Returns the first OCSP responder URL in the certificate (RFC 5280 section 4.2.2.1); `None` if there is none.
+    /// Returns the first OCSP responder URL in the certificate (RFC 5280 section 4.2.2.1); `None` if there is none, or
+    /// it contains bytes other than printable ASCII.
     pub fn ocsp_responder(&self) -> Option<&'a str> {
         /// `id-ad-ocsp`: 1.3.6.1.5.5.7.48.1.
         const OCSP: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 48, 1];

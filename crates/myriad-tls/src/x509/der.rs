@@ -160,7 +160,8 @@ impl<'a> DerValue<'a> {
         DerReader::new(self.content)
     }
 
-    /// Returns the value as a non-negative integer; `u32::MAX` if it has more than 32 bits.
+    /// Returns the value as a non-negative integer; `u32::MAX` if it has more than 32 bits. Fails if it is negative or
+    /// empty.
     pub fn small(&self) -> Result<u32, MalformedDer> {
         match self.content {
             [] => Err(MalformedDer),

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::x509::certificate::Certificate;
 use crate::x509::der::{DerReader, tag};
 
-/// Tags of the `GeneralName` types for hosts (RFC 5280 section 4.2.1.6).
+/// Tag of a DNS name in a `GeneralName` (RFC 5280 section 4.2.1.6).
 pub(crate) const DNS_NAME: u8 = tag::implicit(2);
 pub(crate) const IP_ADDRESS: u8 = tag::implicit(7);
 

@@ -12,7 +12,7 @@ const HSL: Contexts = Contexts::HSL;
 /// Default of `timeout=` of `dav_ext_lock_zone`: lifetime of a WebDAV lock, in milliseconds.
 const TIMEOUT_MS: u64 = 60_000;
 
-/// `dav_ext_methods` and `dav_ext_lock` of a level.
+/// Settings `dav_ext_methods` and `dav_ext_lock` of a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::dav) struct ExtSettings {
     pub methods: MethodSet,
@@ -22,7 +22,7 @@ pub(in crate::dav) struct ExtSettings {
 
 myriad_conf::feature_settings!(ExtSettings);
 
-/// One `dav_ext_lock_zone`.
+/// Zone of locks, defined by a `dav_ext_lock_zone` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::dav) struct LockZone {
     pub name: Text,
@@ -32,7 +32,7 @@ pub(in crate::dav) struct LockZone {
     pub timeout_ms: u64,
 }
 
-/// All `dav_ext_lock_zone` of the configuration.
+/// All zones of locks in the configuration (`dav_ext_lock_zone`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::dav) struct LockZones(pub Vec<LockZone>);
 

@@ -67,7 +67,7 @@ pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) 
 }
 
 /// Returns the lifetime of a lock, in milliseconds: that of the zone, or less if the client requests less (RFC 4918
-/// section 10.7).
+/// section 10.7), but at least a second.
 fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     let asked =
         request.received.head.fields().get(b"timeout").and_then(|value| value.strip_prefix(b"Second-"));

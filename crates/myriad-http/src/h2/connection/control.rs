@@ -1,4 +1,5 @@
-//! Frames that are not part of a request: settings, windows, pings, priorities and `GOAWAY` (RFC 9113 §6, RFC 9218 §7).
+//! HTTP/2 frames that are not part of a request: settings, windows, pings, priorities and `GOAWAY` (RFC 9113 §6,
+//! RFC 9218 §7).
 
 use super::super::frame::{FrameHeader, flag, kind, number};
 use super::super::settings;
@@ -195,8 +196,8 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Records that the consumer has read `count` bytes of a request body. Once more than half of the window is read, a
-    /// WINDOW_UPDATE lets the client send as many bytes again.
+    /// Records that the consumer has read `count` bytes of a request body. When more than half of the window is read, a
+    /// WINDOW_UPDATE extends the window by the number of bytes read.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.config.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };

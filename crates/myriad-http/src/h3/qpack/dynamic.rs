@@ -1,4 +1,4 @@
-//! Dynamic table, which a client's encoder fills (RFC 9204 §3.2).
+//! Dynamic table of QPACK, which a client's encoder fills (RFC 9204 §3.2).
 //!
 //! An instruction that refers to an existing entry copies no text: a byte on the wire must not cause kilobytes of work.
 

@@ -1,4 +1,4 @@
-//! Decoding errors of field sections.
+//! Decoding errors of QPACK field sections.
 
 /// Reason why a field section cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

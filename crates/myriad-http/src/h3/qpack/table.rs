@@ -1,4 +1,4 @@
-//! Static table (RFC 9204 appendix A).
+//! Static table of QPACK (RFC 9204 appendix A).
 
 /// Name and value of each entry of the static table (RFC 9204 appendix A). Index 0 refers to the first.
 #[rustfmt::skip]
