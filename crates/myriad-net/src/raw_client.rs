@@ -142,7 +142,7 @@ impl RawClient {
         self.connection.socket.shutdown_write();
     }
 
-    /// Ends the connection; bytes already written are still sent.
+    /// Closes the connection; bytes already written are still sent.
     pub fn close(&self) {
         self.connection.finish();
     }

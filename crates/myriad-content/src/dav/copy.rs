@@ -18,7 +18,7 @@ use super::settings::{DavAccess, DavSettings};
 use super::target::{DavTarget, NameInFolder};
 use super::tree::{self, CopyDepth};
 
-/// COPY or MOVE that a request asks for.
+/// COPY or MOVE of a request, with its parameters.
 struct CopyRequest {
     source: DavTarget,
     destination: DavTarget,

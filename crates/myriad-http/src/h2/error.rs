@@ -8,7 +8,7 @@ use super::hpack::HpackError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ErrorCode {
-    /// `NO_ERROR`: normal end.
+    /// `NO_ERROR`: normal close, without an error.
     NoError = 0,
     /// `PROTOCOL_ERROR`: violation of a rule without a more specific code.
     Protocol = 1,
@@ -16,7 +16,7 @@ pub enum ErrorCode {
     Internal = 2,
     /// `FLOW_CONTROL_ERROR`: more bytes than a window allows, or a window above 2³¹-1.
     FlowControl = 3,
-    /// `STREAM_CLOSED`: a frame on a stream that its sender had ended.
+    /// `STREAM_CLOSED`: a frame on a stream that its sender had closed.
     StreamClosed = 5,
     /// `FRAME_SIZE_ERROR`: a frame with an invalid size for its type.
     FrameSize = 6,

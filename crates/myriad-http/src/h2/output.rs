@@ -70,7 +70,7 @@ impl OutputQueue {
         self.push_copied(payload);
     }
 
-    /// Queues a header block, split into frames. With `end`, the stream ends with it.
+    /// Queues a header block, split into frames. `end` marks it as the last part of the stream (`END_STREAM`).
     pub(super) fn push_header_block(&mut self, stream: u32, block: &[u8], end: bool) {
         let mut kind = kind::HEADERS;
         let mut flags = if end { flag::END_STREAM } else { 0 };
@@ -88,7 +88,7 @@ impl OutputQueue {
         }
     }
 
-    /// Queues a DATA frame. With `end`, the stream ends with it.
+    /// Queues a DATA frame. `end` marks it as the last frame of the stream (`END_STREAM`).
     pub(super) fn push_data(&mut self, stream: u32, data: Bytes, end: bool) {
         let flags = if end { flag::END_STREAM } else { 0 };
         self.push_copied(&FrameHeader { length: data.len(), kind: kind::DATA, flags, stream }.bytes());

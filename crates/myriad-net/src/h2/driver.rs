@@ -263,7 +263,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Finishes the exchanges whose streams have ended. A complete response is finished once it has been written.
+    /// Finishes the exchanges whose streams are closed. A complete response is finished once it has been written.
     fn remove_finished(&mut self) {
         while let Some(over) = self.codec.take_finished() {
             let Some(exchange) = self.take_exchange(over.stream) else { continue };

@@ -26,7 +26,7 @@ pub enum AcmeError {
         /// Reason given by the authority, or the missing challenge.
         why: String,
     },
-    /// The order is impossible with this configuration; the text says why.
+    /// The order is impossible with this configuration; the text contains the reason.
     Refused(String),
     /// A cryptographic operation failed, such as the generation of a key; the text names it.
     Cryptography(&'static str),

@@ -21,7 +21,7 @@ pub struct PropertyName {
     pub local: String,
 }
 
-/// Properties that a PROPFIND request asks for (RFC 4918 section 9.1).
+/// Properties requested by a PROPFIND (RFC 4918 section 9.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedProperties {
     /// All properties with their values.
