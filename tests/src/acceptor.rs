@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::place::free_port;
 
-/// Listening socket with a thread per connection. After stop or drop it refuses connections.
+/// Listening socket with a thread per connection. After [`Acceptor::stop`] or drop, new connections are refused.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     address: String,
@@ -23,7 +23,8 @@ struct Shared {
 }
 
 impl Acceptor {
-    /// Listens on `address`, or on a free port, and serves each connection on a separate thread.
+    /// Listens on `address`, or on a free port of 127.0.0.1 if it is `None`, and calls `serve` for each connection on a
+    /// separate thread.
     pub(crate) fn start(address: Option<&str>, serve: impl Fn(&TcpStream) + Send + Sync + 'static) -> Self {
         // Not a port chosen by the system: after the origin has stopped, no other process must receive the port.
         let listener = match address {

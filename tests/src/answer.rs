@@ -9,20 +9,20 @@ pub struct Answer {
     pub status: u16,
     /// Status line as sent.
     pub status_line: String,
-    /// Fields in order.
+    /// Names and values of the header fields in order, then those of the trailers.
     pub fields: Vec<(String, String)>,
-    /// Body as sent: encoded if the response has `Content-Encoding`.
+    /// Body without chunk framing, but still encoded if the response has `Content-Encoding`.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// Returns the first field with this name.
+    /// Returns the value of the first field with this name; `None` without one.
     pub fn field(&self, name: &str) -> Option<&str> {
         let mut fields = self.fields.iter();
         fields.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Returns all fields with this name.
+    /// Returns the values of all fields with this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.fields
             .iter()
@@ -35,7 +35,7 @@ impl Answer {
         self.field("Content-Encoding").unwrap_or("identity")
     }
 
-    /// Returns the decoded body.
+    /// Returns the body, decoded by `Content-Encoding`; panics for an unknown coding or invalid data.
     pub fn content(&self) -> Vec<u8> {
         let mut content = Vec::new();
         let body = self.body.as_slice();

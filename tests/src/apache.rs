@@ -11,28 +11,30 @@ use crate::{Place, wait_for};
 /// Folder of the modules in Debian.
 const MODULES: &str = "/usr/lib/apache2/modules";
 
-/// Apache on the port of a test, which serves its `html/`; killed with its children on drop.
+/// Apache on the port of a [`Place`], which serves `html/` in the folder of the place; killed with its children on
+/// drop.
 #[derive(Debug)]
 pub struct Apache {
-    /// Port on which it listens.
+    /// Port on which Apache listens.
     pub port: u16,
     place: Place,
     master: Child,
 }
 
 impl Apache {
-    /// Starts it with a few children; `html/` must be written before.
+    /// Starts Apache with two children, and waits until it accepts connections; `html/` must be written before.
     pub fn start(place: Place) -> Self {
         Self::start_with(place, "")
     }
 
-    /// Starts it like [`Apache::start`], with the modules of `.htaccess` rules, which are enabled in `html/`.
+    /// Starts Apache like [`Apache::start`], with the modules of `.htaccess` rules, which are enabled in `html/`.
     pub fn start_with_rules(place: Place) -> Self {
         let rules = "<Directory @DIR@/html>\nAllowOverride All\nOptions FollowSymLinks\n</Directory>\n<FilesMatch \"^\\.ht\">\nRequire all denied\n</FilesMatch>\n";
         Self::start_with_hosts(place, rules)
     }
 
-    /// Starts it with the same modules and with lines of the main configuration, such as virtual hosts.
+    /// Starts Apache with the modules of [`Apache::start_with_rules`] and with lines of the main configuration, such as
+    /// virtual hosts.
     pub fn start_with_hosts(place: Place, lines: &str) -> Self {
         let modules = [
             "rewrite",
@@ -79,7 +81,7 @@ impl Apache {
         Self { port: place.port, place, master }
     }
 
-    /// Kills it and its children at once.
+    /// Kills Apache and its children at once, and waits until its port is closed.
     pub fn kill(&mut self) {
         signal_group(self.master.id(), Signal::KILL);
         let _ = self.master.wait();
@@ -87,19 +89,19 @@ impl Apache {
         wait_for("the end of apache", || TcpStream::connect(("127.0.0.1", self.port)).is_err());
     }
 
-    /// Restarts it on the same port.
+    /// Kills Apache and starts it again on the same port.
     pub fn restart(&mut self) {
         self.kill();
         let _ = std::fs::remove_file(self.place.path("apache.pid"));
         self.master = spawn(self.place.folder(), self.port);
     }
 
-    /// Suspends it: it accepts connections but does not respond.
+    /// Suspends Apache: connections are accepted, but get no response.
     pub fn stall(&self) {
         signal_group(self.master.id(), Signal::STOP);
     }
 
-    /// Resumes it.
+    /// Resumes Apache after [`Apache::stall`].
     pub fn go_on(&self) {
         signal_group(self.master.id(), Signal::CONT);
     }

@@ -34,7 +34,8 @@ fn build() -> PathBuf {
     profile.join("myriad")
 }
 
-/// Returns the path of a required program: built by `scripts/install-NAME`, or installed.
+/// Returns the path of a required program: the one built by `scripts/install-NAME`, otherwise the first in `PATH`.
+/// Panics if there is neither.
 pub fn tool(name: &str) -> PathBuf {
     let built = workspace().join(format!("target/{name}/bin/{name}"));
     let found = std::env::var_os("PATH").and_then(|path| {

@@ -30,7 +30,8 @@ impl Default for Cached<'_> {
 }
 
 impl Cached<'_> {
-    /// Starts a server in front of an origin with this script; `X-Cache` is `$upstream_cache_status`.
+    /// Starts an origin with this script and a server in front of it, which sends `$upstream_cache_status` as
+    /// `X-Cache`.
     pub fn start(&self, script: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
         let origin = Origin::start(script);
         (self.start_before(Place::new(), &origin.address), origin)
@@ -42,7 +43,7 @@ impl Cached<'_> {
         Server::start_with(place, self.main, &self.http())
     }
 
-    /// Returns the contents of the `http` block.
+    /// Returns the contents of the `http` block, in which words such as `@PORT@` are not replaced yet.
     pub fn http(&self) -> String {
         let Self { http, zone, key, server, .. } = self;
         format!(

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use crate::Place;
 use crate::process::{Signal, missing, signal_group};
 
-/// Timeout that exceeds the duration on a loaded machine, which is ten times the duration on an idle machine.
+/// Timeout of one run of the browser. It exceeds the duration on a loaded machine, which is ten times that on an idle
+/// machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Maximum number of starts of a browser that fails before its first request.
 const TRIES: usize = 3;
@@ -18,9 +19,9 @@ const TRIES: usize = 3;
 /// Page after its scripts have run.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Document.
+    /// Document as HTML.
     pub page: String,
-    /// Lines of the console.
+    /// Lines of the browser's log with messages of the console.
     pub console: Vec<String>,
 }
 
@@ -49,7 +50,8 @@ pub fn load(place: &Place, url: &str, options: &[String], asked: impl Fn() -> us
     unreachable!("the last try returns or panics")
 }
 
-/// Returns whether the browser exited in time and successfully.
+/// Runs the browser once; writes the document to `chromium.out` and the log to `chromium.err`. Returns whether it
+/// exited successfully; after [`PATIENCE`] it is killed.
 fn run(place: &Place, url: &str, options: &[String]) -> bool {
     let program = std::env::var("MYRIAD_CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
     let file = |name: &str| File::create(place.path(name)).expect("an output file");

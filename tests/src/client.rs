@@ -12,6 +12,7 @@ use crate::{Answer, PATIENCE, Request};
 pub struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
+    /// True while a response is being read, from its complete head on.
     in_response: bool,
 }
 
@@ -57,7 +58,7 @@ impl Client {
         self.try_answer(&request.method)
     }
 
-    /// Reads the response to a request with a method other than `HEAD`.
+    /// Reads the final response to a request with a method other than `HEAD`; panics if the connection breaks.
     pub fn answer(&mut self) -> Answer {
         self.try_answer("GET").expect("a response")
     }
@@ -67,7 +68,8 @@ impl Client {
         self.read_head().expect("a response head")
     }
 
-    /// Reads a final response.
+    /// Reads the final response to a request with this method, or a 101 response; skips other interim responses.
+    /// Returns an error if the connection breaks or the response is malformed.
     pub fn try_answer(&mut self, method: &str) -> io::Result<Answer> {
         let mut answer = self.read_head()?;
         self.in_response = true;
@@ -109,7 +111,7 @@ impl Client {
         std::mem::take(&mut self.buffer)
     }
 
-    /// Reads until `is_enough` accepts the bytes; the stream must not end before.
+    /// Reads until `is_enough` accepts the bytes; the stream must not end before. Returns all bytes read.
     pub fn until(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         let mut read = Vec::new();
         while !is_enough(&read) {
@@ -125,7 +127,7 @@ impl Client {
         self.read_to_end().unwrap_or_else(|error| panic!("the connection stays open: {error}"))
     }
 
-    /// Returns whether the peer closes without another byte.
+    /// Waits until the peer closes, and returns whether it did so without another byte.
     pub fn is_closed(&mut self) -> bool {
         self.rest().is_empty()
     }

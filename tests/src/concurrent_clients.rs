@@ -87,7 +87,8 @@ impl Load {
 }
 
 /// Sends a request on the existing connection, or on a new connection if the server closed it between two requests,
-/// like browsers: a request is repeated if its connection closes before the first byte of the response.
+/// like browsers: a request is repeated if its connection closes before the first byte of the response. The error is a
+/// text.
 fn ask(port: u16, kept: &mut Option<Client>, request: &Request) -> Result<Answer, String> {
     if let Some(client) = kept {
         match client.try_fetch(request) {

@@ -5,29 +5,29 @@ use std::net::TcpStream;
 
 use crate::PATIENCE;
 
-/// Frame type.
+/// HTTP/2 frame type.
 pub const DATA: u8 = 0;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const HEADERS: u8 = 1;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const RST_STREAM: u8 = 3;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const SETTINGS: u8 = 4;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const PUSH_PROMISE: u8 = 5;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const PING: u8 = 6;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const GOAWAY: u8 = 7;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const WINDOW_UPDATE: u8 = 8;
-/// Frame type.
+/// HTTP/2 frame type.
 pub const CONTINUATION: u8 = 9;
-/// Frame flag.
+/// HTTP/2 frame flag.
 pub const END_STREAM: u8 = 1;
-/// Frame flag.
+/// HTTP/2 frame flag.
 pub const ACK: u8 = 1;
-/// Frame flag.
+/// HTTP/2 frame flag.
 pub const END_HEADERS: u8 = 4;
 
 /// Received frame.
@@ -60,7 +60,8 @@ pub struct Hand {
 }
 
 impl Hand {
-    /// Connects, sends the preface, and acknowledges the settings of the server.
+    /// Connects to a port of the loopback address, sends the preface with these settings (identifier and value), and
+    /// acknowledges the settings of the server in advance.
     pub fn greet(port: u16, settings: &[(u16, u32)]) -> Self {
         let socket = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
         socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
@@ -75,7 +76,8 @@ impl Hand {
         hand
     }
 
-    /// Answers the preface of a client, as an origin; returns `None` if the connection closes before.
+    /// Answers the preface of a client, as an origin; returns `None` if the connection closes before, and panics for
+    /// other bytes.
     pub fn answering(mut socket: TcpStream) -> Option<Self> {
         let mut preface = [0; 24];
         socket.read_exact(&mut preface).ok()?;
@@ -119,7 +121,7 @@ impl Hand {
         Some(())
     }
 
-    /// Returns all frames up to and including the next frame of this type.
+    /// Returns all frames up to and including the next frame of this type; panics if the peer closes before.
     pub fn until(&mut self, kind: u8) -> Vec<Frame> {
         let mut frames = Vec::new();
         for frame in self.by_ref() {
@@ -132,12 +134,12 @@ impl Hand {
         panic!("closed without a frame of kind {kind}: {frames:?}");
     }
 
-    /// Returns the next frame of this type.
+    /// Returns the next frame of this type; discards the frames before it, and panics if the peer closes.
     pub fn wait_for(&mut self, kind: u8) -> Frame {
         self.until(kind).pop().expect("the last one")
     }
 
-    /// Returns the complete body of a stream.
+    /// Returns the body of a stream up to its end; discards all other frames.
     pub fn body(&mut self, stream: u32) -> Vec<u8> {
         let mut body = Vec::new();
         loop {

@@ -21,7 +21,7 @@ struct Shared {
 }
 
 impl NameServer {
-    /// Starts a server.
+    /// Starts a server on a free port of 127.0.0.1.
     #[expect(clippy::new_without_default, reason = "it opens a socket: nothing that a default should do")]
     pub fn new() -> Self {
         // Clients use UDP or TCP: the port must be free for both.
@@ -88,7 +88,8 @@ impl Shared {
         }
     }
 
-    /// Returns an A record for a query of type A, and no record for other types.
+    /// Returns the response to a query: an A record for type A, no record for other types. `None` if the query is
+    /// malformed.
     fn answer(&self, query: &[u8]) -> Option<Vec<u8>> {
         let mut name = String::new();
         let mut at = 12;

@@ -9,13 +9,13 @@ use crate::{Place, wait_for};
 pub struct OcspResponder(Child);
 
 impl OcspResponder {
-    /// Starts it on a port. It responds according to the file `index` for certificates of the authority `root.crt`,
-    /// signed by `signer` (`.crt`, `.key`).
+    /// Starts the responder on a port. It responds according to the file `index` for certificates of the authority
+    /// `root.crt`, signed by `signer` (`.crt`, `.key`).
     pub fn start(place: &Place, port: &str, index: &str, signer: &str) -> Self {
         Self::start_for(place, port, "root", index, signer)
     }
 
-    /// Starts it like [`OcspResponder::start`], for another authority.
+    /// Starts the responder like [`OcspResponder::start`], for the authority `AUTHORITY.crt`.
     pub fn start_for(place: &Place, port: &str, authority: &str, index: &str, signer: &str) -> Self {
         let port = place.fill(port);
         let child = Command::new("openssl")

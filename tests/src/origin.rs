@@ -35,7 +35,7 @@ struct State {
 pub struct Call {
     /// Number of requests that the origin has received, including this request.
     pub number: usize,
-    /// Body, if the origin reads it before the script runs.
+    /// Body, if the origin reads it before the script runs; otherwise empty.
     pub body: Vec<u8>,
     params: HashMap<String, String>,
     stream: TcpStream,
@@ -53,7 +53,7 @@ impl Origin {
         Self::listen(None, true, Box::new(script))
     }
 
-    /// Starts an origin like [`Origin::start`], whose script reads the body.
+    /// Starts an origin like [`Origin::start`], whose script reads the body with [`Call::piece`].
     pub fn start_streaming(script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
         Self::listen(None, false, Box::new(script))
     }
@@ -239,7 +239,7 @@ impl Call {
         self.exit_status = status;
     }
 
-    /// Closes the connection without completing the request.
+    /// Reads the rest of the body and closes the connection without completing the request.
     pub fn hang_up(&mut self) {
         // Closing with unread bytes would reset the connection, and the server might lose bytes that it has not read
         // yet.
@@ -255,7 +255,7 @@ impl Call {
         self.hung_up = true;
     }
 
-    /// Waits until the server closes the connection; returns whether it did.
+    /// Waits until the server closes the connection, at most [`PATIENCE`] for each record; returns whether it did.
     pub fn wait_for_hang_up(&mut self) -> bool {
         let _ = self.stream.set_read_timeout(Some(PATIENCE));
         let ended = loop {

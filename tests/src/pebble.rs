@@ -40,7 +40,8 @@ pub struct Pebble {
 }
 
 impl Pebble {
-    /// Starts Pebble with a certificate of an authority whose certificate is in `pebble-ca.crt`.
+    /// Starts Pebble and waits until it listens. Its HTTPS certificate is issued by an authority whose certificate is
+    /// written to `pebble-ca.crt`.
     pub fn start(place: &Place, options: &PebbleOptions) -> Self {
         let (port, management) = (free_port(), free_port());
         make_certificates(place);
@@ -91,12 +92,12 @@ impl Pebble {
         Self { child, port, management, log, names }
     }
 
-    /// Returns the URL of its directory.
+    /// Returns the URL of the ACME directory.
     pub fn directory(&self) -> String {
         format!("https://localhost:{}/dir", self.port)
     }
 
-    /// Writes the root of issued certificates to `issued-by.crt` in the folder.
+    /// Writes the root certificate of the certificates that Pebble issues to `issued-by.crt` in the folder.
     pub fn save_root(&self, place: &Place) {
         let output = Command::new("curl")
             .args(["-sk", "--max-time", "20", "--noproxy", "*"])
@@ -107,22 +108,22 @@ impl Pebble {
         place.write("issued-by.crt", output.stdout);
     }
 
-    /// Returns the number of occurrences of a text in its log.
+    /// Returns the number of occurrences of a text in the log of Pebble.
     pub fn said(&self, text: &str) -> usize {
         std::fs::read_to_string(&self.log).unwrap_or_default().matches(text).count()
     }
 
-    /// Suspends it: clients that connect have to wait.
+    /// Suspends Pebble: clients that connect have to wait.
     pub fn pause(&self) {
         signal(self.child.id(), Signal::STOP);
     }
 
-    /// Resumes it.
+    /// Resumes Pebble after [`Pebble::pause`].
     pub fn resume(&self) {
         signal(self.child.id(), Signal::CONT);
     }
 
-    /// Returns whether its version supports renewal information and profiles.
+    /// Returns whether this version of Pebble supports renewal information and profiles.
     pub fn is_new(&self) -> bool {
         let output = Command::new("curl")
             .args(["-sk", "--max-time", "20", "--noproxy", "*"])

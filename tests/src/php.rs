@@ -17,12 +17,13 @@ pub struct Php {
 }
 
 impl Php {
-    /// Starts it with four children and sets `@PHP@` to the address of the socket.
+    /// Starts php-fpm with four children, and sets `@PHP@` in the configurations of the test to the address of its
+    /// socket.
     pub fn start(place: &mut Place) -> Self {
         Self::start_pool(place, "pm = static\npm.max_children = 4\n")
     }
 
-    /// Starts it like [`Php::start`], with these lines for the process manager.
+    /// Starts php-fpm like [`Php::start`], with these lines for the process manager instead.
     pub fn start_pool(place: &mut Place, children: &str) -> Self {
         place.set("PHP", &format!("unix:{}/php.sock", place.folder().display()));
         let folder = place.folder().to_owned();
@@ -31,7 +32,7 @@ impl Php {
         Self { folder, master }
     }
 
-    /// Restarts it on the same socket, with other lines for the process manager.
+    /// Kills php-fpm and starts it again on the same socket, with other lines for the process manager.
     pub fn restart_pool(&mut self, children: &str) {
         let file = self.folder.join("php-fpm.conf");
         std::fs::write(file, configuration(&self.folder, children)).expect("the configuration of php-fpm");
@@ -44,7 +45,7 @@ impl Php {
         let _ = self.master.wait();
     }
 
-    /// Restarts it on the same socket.
+    /// Kills php-fpm and starts it again on the same socket, with the same configuration.
     pub fn restart(&mut self) {
         self.kill();
         self.master = spawn(&self.folder);

@@ -71,7 +71,8 @@ impl Place {
         place
     }
 
-    /// Sets the value of `@WORD@` in the configurations of this test.
+    /// Sets the value of `@WORD@` in the configurations of this test. For a word that already has a value, this has no
+    /// effect.
     pub fn set(&mut self, word: &str, meaning: &str) {
         self.words.push((format!("@{word}@"), meaning.to_owned()));
     }

@@ -33,8 +33,9 @@ pub fn children_of(parent: u32) -> Vec<u32> {
     pids.filter(|&pid| stat(pid).is_some_and(|(lives, of)| of == parent && lives)).collect()
 }
 
-/// Returns whether a process is alive, and its parent. If the main thread is a zombie but other threads still run, the
-/// process still has its sockets and counts as alive (proc(5): `state`, `ppid`, `num_threads`).
+/// Returns whether a process is alive, and its parent; `None` if there is no such process. If the main thread is a
+/// zombie but other threads still run, the process still has its sockets and counts as alive (proc(5): `state`, `ppid`,
+/// `num_threads`).
 fn stat(pid: u32) -> Option<(bool, u32)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<_> = text.rsplit_once(") ")?.1.split(' ').collect();

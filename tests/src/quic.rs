@@ -94,7 +94,7 @@ impl QuicClient {
         Ok(Self { link, early, sender })
     }
 
-    /// Sends a `GET` request.
+    /// Sends a `GET` request and returns the response; panics on an error.
     pub fn get(&mut self, target: &str) -> Answer {
         self.fetch(&Request::get(target)).unwrap_or_else(|why| panic!("{target}: {why}"))
     }
@@ -108,7 +108,7 @@ impl QuicClient {
         self.link.runtime.block_on(asked).map_err(|error: Failure| error.to_string())
     }
 
-    /// Sends all requests concurrently.
+    /// Sends all requests concurrently; returns the results in the order of the requests.
     pub fn fetch_together(&mut self, requests: &[Request]) -> Vec<Result<Answer, String>> {
         let tasks: Vec<_> = requests
             .iter()
@@ -137,7 +137,7 @@ impl QuicClient {
         shown.first().expect("a certificate").to_vec()
     }
 
-    /// Returns whether the server accepted the 0-RTT data of this connection.
+    /// Returns whether the server accepted the 0-RTT data of this connection; only the first call can return true.
     pub fn early_data_taken(&mut self) -> bool {
         self.early.take().is_some_and(|accepted| self.link.runtime.block_on(accepted))
     }
@@ -153,7 +153,8 @@ impl QuicClient {
     }
 
     /// Opens raw streams and sends these bytes on each. The first flag selects a unidirectional stream, the second
-    /// finishes the stream. Returns the bytes received on the last bidirectional stream, or the error.
+    /// finishes the stream. Returns the bytes received on the last bidirectional stream, up to its end. Without a
+    /// bidirectional stream, waits until the connection closes, and returns the reason as an error.
     pub fn send_raw(&self, streams: &[(bool, bool, &[u8])]) -> Result<Vec<u8>, String> {
         let sent = async {
             let mut answer = None;

@@ -63,7 +63,7 @@ impl Wire {
 }
 
 impl WireCall {
-    /// Reads the head of a request; returns `None` if the connection closes.
+    /// Reads the head of a request and adds it to [`Wire::heads`]; returns `None` if the connection closes.
     pub fn head(&mut self) -> Option<String> {
         loop {
             if let Some(at) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {

@@ -7,14 +7,14 @@ use std::process::{Child, Command, Output, Stdio};
 use crate::process::{Signal, children_of, signal, signal_group};
 use crate::{Answer, Client, Place, Request, binary, wait_for};
 
-/// Running `myriad`, killed on drop; its folder is then removed.
+/// Running `myriad`, killed on drop; its folder is then removed. The drop fails the test if the server panicked.
 #[derive(Debug)]
 pub struct Server {
     place: Place,
     child: Child,
 }
 
-/// Main context around every `http` block.
+/// Directives of the main context before every `http` block.
 const MAIN: &str = "daemon off;\npid @DIR@/myriad.pid;\nerror_log @DIR@/error.log info;\n";
 /// Default of the `events` block.
 const EVENTS: &str = "events { worker_connections 4096; }\n";
@@ -33,7 +33,7 @@ impl Server {
         Self::run(place, command)
     }
 
-    /// Starts a command that serves from this folder and writes `myriad.pid` into it.
+    /// Starts a command that serves from this folder, and waits until it has written `myriad.pid` into it.
     pub fn run(place: Place, mut command: Command) -> Self {
         let child = spawn(&place, &mut command);
         let mut server = Self { place, child };
@@ -49,7 +49,7 @@ impl Server {
         });
     }
 
-    /// Writes another configuration and reloads it.
+    /// Writes a configuration with `http { TEXT }` and signals the server to reload it; does not wait for the reload.
     pub fn reload(&self, http: &str) {
         // Atomically, because an earlier reload may be reading the file.
         self.place.write("myriad.conf.new", configuration(&self.place, "", http));

@@ -63,7 +63,8 @@ pub(crate) fn trusting(versions: &[&'static SupportedProtocolVersion]) -> Client
         .with_no_client_auth()
 }
 
-/// Completes a handshake with a port of the loopback address; `shape` changes the offer.
+/// Completes a handshake with a port of the loopback address for the server name `name`, and returns the session;
+/// `shape` changes the offer of the client.
 pub fn tls_handshake(port: u16, name: &str, shape: impl FnOnce(&mut ClientConfig)) -> ClientConnection {
     let mut config = trusting(ALL_VERSIONS);
     shape(&mut config);

@@ -51,7 +51,7 @@ impl Transport {
     }
 }
 
-/// Server with one transport.
+/// Server under test, and the transport by which it is requested.
 #[derive(Debug)]
 pub struct Reached {
     /// Server under test.
@@ -62,7 +62,7 @@ pub struct Reached {
 
 impl Reached {
     /// Starts a server with `http { TEXT }`; `@LISTEN@` is replaced by the directives of the server for the transport:
-    /// `listen`, `http2` and certificates.
+    /// `listen`, `http2` and certificates. `@INNER@` is replaced by another free port.
     pub fn start(transport: Transport, mut place: Place, http: &str) -> Self {
         let port = place.port;
         let listen = if transport.is_secure() {

@@ -53,12 +53,12 @@ impl WordPress {
         self.place.path("site")
     }
 
-    /// Returns the document root.
+    /// Returns the path of the document root.
     pub fn root(&self) -> PathBuf {
         self.folder().join("wordpress")
     }
 
-    /// Returns the socket of php-fpm.
+    /// Returns the path of php-fpm's Unix socket.
     pub fn php(&self) -> PathBuf {
         self.folder().join("run/php.sock")
     }
@@ -119,7 +119,7 @@ impl WordPress {
         crate::signal(self.pid("db"), rustix::process::Signal::KILL);
     }
 
-    /// Restarts a killed process.
+    /// Starts the processes of the site that were killed.
     pub fn start_again(&self) {
         self.script("start");
     }
@@ -184,7 +184,8 @@ impl WordPress {
         self.serve_with_php(place, &php)
     }
 
-    /// Starts a server like [`WordPress::serve_with_plugin`], with a changed preset.
+    /// Starts a server like [`WordPress::serve_with_plugin`], with the preset that `change` returns for the original
+    /// preset.
     pub fn serve_plugin_changed(&self, change: impl FnOnce(String) -> String) -> Server {
         self.serve_plugin_set(&[], change)
     }
@@ -198,7 +199,8 @@ impl WordPress {
         self.serve_changed_set(place, &php, settings, change)
     }
 
-    /// Runs PHP code in WordPress from the command line as the administrator; returns its output.
+    /// Runs PHP code in WordPress from the command line as the administrator; returns its output, and panics if it
+    /// fails.
     pub fn run_php(&self, host: &str, code: &str) -> String {
         self.run_php_after(host, "", code)
     }

@@ -16,7 +16,8 @@ const MOST_WAITING: usize = 1 << 20;
 const OWN_FIELDS: [&str; 8] =
     ["connection", "content-length", "content-type", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/// Parses an `otel_exporter` block into its settings, with defaults for missing lines; `endpoint` is required.
+/// Parses an `otel_exporter` block into its settings, with defaults for missing lines. Fails if a line is unknown or
+/// invalid, `endpoint` is missing, or the queue would be larger than [`MOST_WAITING`].
 pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
     let (mut endpoint, mut trusted, mut headers) = (None, None, Vec::new());
     let (mut interval_ms, mut batch_size, mut batch_count) = (5000, 512, 4);
@@ -47,7 +48,7 @@ pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
     Ok(ExporterConf { span: node.span, endpoint, trusted, headers, interval_ms, batch_size, batch_count })
 }
 
-/// Returns the argument of a line that must have exactly one.
+/// Returns the argument of a line; an error unless the line has exactly one argument and no block.
 fn single_value(line: &Node) -> Result<&Word, Diagnostic> {
     match line.args.as_slice() {
         [word] if line.block.is_none() => Ok(word),
@@ -77,8 +78,9 @@ fn invalid(word: &Word, what: &str) -> Diagnostic {
     Diagnostic::error(word.span, format!("invalid {what} \"{}\"", String::from_utf8_lossy(&word.text)))
 }
 
-/// Parses `header NAME VALUE`, a header field of each request to the collector. The name is converted to lower case;
-/// the value must be printable ASCII, so that it cannot end the header line.
+/// Parses `header NAME VALUE`, a header field of each request to the collector. The name is converted to lower case and
+/// must not be one of [`OWN_FIELDS`] or start with `grpc-`; the value must be printable ASCII, so that it cannot end
+/// the header line.
 fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     let [name, value] = line.args.as_slice() else {
         return Err(arguments(line, "write `header X-API-Token \"value\";`"));

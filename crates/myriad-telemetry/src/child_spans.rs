@@ -10,7 +10,7 @@ use crate::ids;
 /// Maximum number of attempts at origins that the spans of a request report.
 const MOST_TRIES: usize = 32;
 
-/// Returns the encoded child spans of a finished request: its waits, then its attempts at origins.
+/// Returns the encoded child spans of a finished request: its waits, then its first [`MOST_TRIES`] attempts at origins.
 pub(crate) fn of(traced: &RequestTrace, request: &Request) -> Vec<Vec<u8>> {
     let now_us = request.outcome.finished_us;
     let waits = traced.waits.borrow();
@@ -35,8 +35,9 @@ fn child_span(traced: &RequestTrace, what: (SpanKind, &[u8]), times_us: (u64, u6
     span
 }
 
-/// Returns the span of one attempt at an origin, with the attributes of the semantic conventions for HTTP clients. The
-/// end of connecting and the arrival of the response head are events of the span.
+/// Returns the span of one attempt at an origin, with the attributes of the semantic conventions for HTTP clients. It
+/// covers the time up to the complete response, or up to the completion of the request if there was none. The end of
+/// connecting and the arrival of the response head are events of the span.
 fn attempt_span(traced: &RequestTrace, request: &Request, attempt: &Attempt, now_us: u64) -> Vec<u8> {
     let began_us = now_us.saturating_sub(attempt.age_ms() * 1000);
     let after = |ms: u64| began_us + ms * 1000;
@@ -69,7 +70,8 @@ fn attempt_span(traced: &RequestTrace, request: &Request, attempt: &Attempt, now
     span.finish()
 }
 
-/// Splits an address into host and port; the path of a Unix socket has no port.
+/// Splits an address into host and port; `None` without a port, as for the path of a Unix socket (which is returned as
+/// the host).
 fn split(address: &str) -> (&str, Option<u64>) {
     let parts = address.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
     match parts {

@@ -25,7 +25,8 @@ pub(crate) fn check(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
 
 /// Stores the compiled tracing settings of a level in `features`. Stores nothing if the configuration has no
 /// `otel_exporter` and the level neither extracts nor injects trace context. Reports an error for the first level with
-/// an `otel_trace` other than `off` or `0` if there is no `otel_exporter`.
+/// an `otel_trace` other than `off` or `0` if there is no `otel_exporter`. Also reports errors of the files of the
+/// exporter, in the first call.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -33,7 +33,7 @@ pub use exporter::finish;
 use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("otel", directives::ROWS)
     .examining_http(compile::check)
     .compiled_by(compile::compile)

@@ -52,7 +52,8 @@ impl Tracing for LocationTracing {
     }
 }
 
-/// Replaces `traceparent` and `tracestate` of the request by those that origins receive from this server.
+/// Replaces `traceparent` and `tracestate` of the request by those that origins receive from this server; removes
+/// `tracestate` if the trace has none.
 fn inject(request: &mut Request, traced: &RequestTrace) {
     let mut value = Vec::with_capacity(64);
     traced.for_origins().write(&mut value);

@@ -17,8 +17,8 @@ use crate::tracing_rules::TracingRules;
 /// such a name is a header field.
 const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];
 
-/// Returns the encoded span of a request: the attributes of nginx's module, those of `otel_span_attr`, the cache status
-/// with its reason, and the class of the client (`$bot`).
+/// Returns the encoded span of a request: the attributes of nginx's module, those of `otel_span_attr` (omitted and
+/// logged if they cannot be evaluated), the cache status with its reason, and the class of the client (`$bot`).
 pub(crate) fn of(place: &TracingRules, traced: &RequestTrace, exchange: &mut Exchange) -> Vec<u8> {
     let Exchange { request, frame } = exchange;
     let name = name(place, request, frame);
@@ -99,7 +99,8 @@ fn add_response_attributes(span: &mut SpanWriter, request: &Request) {
 }
 
 /// Adds the server's name, or the request's host if it has none (and the local port, unless it is the default of the
-/// scheme), and the client's address and port, as reported by a trusted proxy if there is one.
+/// scheme), and the client's address and port, as reported by a trusted proxy if there is one. A port that is unknown
+/// is 0.
 fn add_peer_attributes(span: &mut SpanWriter, request: &Request) {
     let name = &request.server().name;
     span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });

@@ -44,7 +44,7 @@ pub(super) struct SiteFile {
     pub(super) path: String,
     pub(super) kind: Kind,
     pub(super) mode: Option<u32>,
-    /// Seconds since the epoch.
+    /// Modification time in seconds since the Unix epoch; `None` for the current time.
     pub(super) modified: Option<u64>,
 }
 
@@ -192,7 +192,8 @@ impl Case {
         Ok(())
     }
 
-    /// Returns whether a request precedes, so that a file is written while the server runs.
+    /// Returns whether the sections so far contain a request: a file in a later section is written while the server
+    /// runs.
     fn has_begun(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, Action::Request { .. }))
     }

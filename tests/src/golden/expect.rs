@@ -26,7 +26,7 @@ enum Body {
     #[default]
     Any,
     Exact(String),
-    /// Regexes, each with a flag that is set if it must match.
+    /// Regexes, each with a flag: true if it must match, false if it must not.
     Matching(Vec<(String, bool)>),
 }
 

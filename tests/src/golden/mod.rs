@@ -33,7 +33,7 @@ pub fn folder() -> PathBuf {
     workspace().join("tests/golden")
 }
 
-/// Returns the golden files with their names, `AREA/NAME`, sorted.
+/// Returns the names (`AREA/NAME`) and paths of all golden files in `folder` and its subfolders, sorted.
 pub fn find(folder: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -122,7 +122,7 @@ fn pause(text: &str) {
     }
 }
 
-/// Replaces `{word}` by its meaning.
+/// Replaces each `{word}` by its meaning, unless that is `None`.
 fn expand(text: &str, meaning: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

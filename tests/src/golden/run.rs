@@ -17,13 +17,15 @@ use super::{Case, Outcome, Subject};
 use crate::place::free_port;
 use crate::{Answer, Client, PATIENCE, Place, Request, Server, curl};
 
-/// Returns the refusal of a directive or variable whose feature the tested binary does not have, from a failure.
+/// Returns the line of a failure that rejects a directive or variable because the tested binary lacks its feature;
+/// `None` without such a line.
 fn missing_feature(failure: &str) -> Option<String> {
     failure.lines().find(|line| line.contains("this build has no feature \"")).map(str::to_owned)
 }
 
 impl Case {
-    /// Runs the case against a subject.
+    /// Runs the case against a subject. A panic is a failure; a failure because the binary lacks a feature skips the
+    /// case.
     pub fn play(&self, subject: &Subject) -> Outcome {
         if let Some(reason) = subject.skips(self) {
             return Outcome::Skipped(reason);
@@ -139,7 +141,7 @@ fn compressed(text: &str, packing: Packing) -> Vec<u8> {
 }
 
 impl Step {
-    /// Returns whether it checks only the text of the configuration, without a running server.
+    /// Returns whether the step checks only the text of the configuration, without a running server.
     fn is_of_the_text(&self) -> bool {
         matches!(self.action, Action::Refused(_) | Action::Warned(_) | Action::Explain(..))
     }
@@ -189,9 +191,9 @@ fn words(text: &str) -> Vec<String> {
 struct Talk<'a> {
     server: &'a Server,
     client: Option<Client>,
-    /// Response over HTTP/2.
+    /// Response to the last request if that used HTTP/2, or the error of curl, until it is compared.
     given: Option<Result<Answer, String>>,
-    /// Last request.
+    /// Text and connection of the last request.
     last: Option<(&'a str, &'a Connection)>,
 }
 
@@ -313,7 +315,7 @@ fn request(text: &str) -> Request {
 }
 
 /// Returns the bytes of a request. A request without a version is completed by `HTTP/1.1`, `Host` and the length of its
-/// body.
+/// body. In a chunked body, line breaks are converted to CRLF.
 fn wire(text: &str) -> Vec<u8> {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let (line, fields) = head.split_once('\n').unwrap_or((head, ""));

@@ -20,7 +20,7 @@ impl Subject {
         Self { program: binary().to_owned(), nginx: None }
     }
 
-    /// Returns an installed nginx.
+    /// Returns the nginx at this path, with the version that `-v` prints.
     pub fn nginx(program: &Path) -> Self {
         let output = Command::new(program).arg("-v").output();
         let output = output.unwrap_or_else(|error| panic!("{}: {error}", program.display()));
@@ -42,7 +42,7 @@ impl Subject {
         self.nginx.is_some()
     }
 
-    /// Returns the reason why a case does not apply to this subject.
+    /// Returns the reason why a case does not apply to this subject; `None` if it does.
     pub(super) fn skips(&self, case: &Case) -> Option<String> {
         let version = self.nginx.as_ref()?;
         if let Some(reason) = &case.myriad_only {
@@ -72,7 +72,7 @@ impl Subject {
     }
 }
 
-/// Parses `1.22.1`, with or without a suffix.
+/// Parses a version such as `1.22.1`, with or without a suffix after a space; `None` if it is invalid.
 fn numbers(text: &str) -> Option<Vec<u32>> {
     let text = text.trim().split(' ').next()?;
     text.split('.').map(|number| number.parse().ok()).collect()

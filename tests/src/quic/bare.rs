@@ -49,7 +49,8 @@ impl BareQuic {
         self.link.within(work).map_err(|error| format!("{error:?}"))
     }
 
-    /// Opens a stream and sends these bytes on it; returns its index for the other methods.
+    /// Opens a stream, unidirectional if `one_way` is true, and sends these bytes on it; returns its index for the
+    /// other methods.
     pub fn open(&mut self, one_way: bool, bytes: &[u8]) -> Result<usize, String> {
         let opened = async {
             let (mut sender, receiver) = if one_way {
@@ -108,12 +109,12 @@ impl BareQuic {
         let _ = self.streams[stream].0.reset(VarInt::from_u32(code));
     }
 
-    /// Reads a stream to its end, at most a mebibyte.
+    /// Reads a stream to its end; returns an error if it has more than a mebibyte.
     pub fn answer(&mut self, stream: usize) -> Result<Vec<u8>, String> {
         self.long_answer(stream, 1 << 20)
     }
 
-    /// Reads a stream to its end, at most `most` bytes.
+    /// Reads a stream to its end; returns an error if it has more than `most` bytes.
     pub fn long_answer(&mut self, stream: usize, most: usize) -> Result<Vec<u8>, String> {
         let mut receiver = self.streams[stream].1.take().expect("a two-way stream, not read yet");
         self.within(async move { Ok(receiver.read_to_end(most).await?) })
@@ -128,7 +129,7 @@ impl BareQuic {
         outcome.map(|()| bytes)
     }
 
-    /// Returns the code with which the server resets a stream, without reading it.
+    /// Waits until the server resets a stream, without reading it, and returns the code.
     pub fn reset_code(&mut self, stream: usize) -> u64 {
         let mut receiver = self.streams[stream].1.take().expect("a two-way stream, not read yet");
         let code = self.within(async move { Ok(receiver.received_reset().await?) });

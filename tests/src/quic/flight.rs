@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{Failure, QuicVisitor};
 
 impl QuicVisitor {
-    /// Returns the first datagrams of a connection to any server.
+    /// Returns the datagrams that a client sends to open a connection, before it receives any; they are valid for any
+    /// server.
     pub fn first_flight(&self) -> Result<Vec<Vec<u8>>, String> {
         let flight = || {
             let listener = UdpSocket::bind("127.0.0.1:0")?;

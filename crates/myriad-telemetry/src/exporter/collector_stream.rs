@@ -82,7 +82,8 @@ impl CollectorStream {
     }
 }
 
-/// Connects to the first address of `host` that accepts. Each attempt gets an equal share of the time left until `end`.
+/// Connects to the first address of `host` that accepts, of at most [`MOST_ADDRESSES`]; returns the last error if none
+/// accepts. Each attempt gets an equal share of the time left until `end`.
 fn connect_tcp(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.take(MOST_ADDRESSES).collect();
     let mut outcome = Err(io::Error::other("the host has no address"));

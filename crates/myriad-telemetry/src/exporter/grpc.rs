@@ -42,17 +42,21 @@ struct GrpcConnection {
 /// Response of the collector to a batch, as far as received.
 #[derive(Default)]
 struct GrpcReply {
+    /// HTTP status of the final response head.
     status: Option<u16>,
+    /// gRPC status and its message.
     grpc: Option<(u32, String)>,
     /// Set if the response has `grpc-status-details-bin`; with status 8 this contains the delay before a retry.
     has_details: bool,
+    /// Data of the response body: one gRPC message after its header of 5 bytes.
     message: Vec<u8>,
     is_complete: bool,
 }
 
 impl GrpcExportClient {
-    /// Sends a batch. Returns the number of rejected spans and the collector's message, or `None` if the response
-    /// contains neither.
+    /// Sends a batch within [`EXPORT_TIMEOUT`]; after an error on a reused connection once more on a new one. Returns
+    /// the number of rejected spans and the collector's message, or `None` if the response contains neither. Fails if
+    /// the collector is unavailable or rejects the whole batch.
     pub(super) fn send(
         &mut self,
         target: &CollectorTarget,
@@ -154,7 +158,8 @@ impl GrpcConnection {
         }
     }
 
-    /// Processes the complete frames in the input buffer; adds those of `stream` to `reply`.
+    /// Processes the complete frames in the input buffer; adds those of `stream` to `reply`. Fails if a frame is
+    /// invalid or too large, or if the request on `stream` has failed.
     fn take(&mut self, stream: u32, reply: &mut GrpcReply) -> io::Result<()> {
         loop {
             let input =

@@ -45,8 +45,8 @@ impl HttpExportClient {
         Self { agent: Agent::new_with_config(config.build()), url, headers: target.headers.clone() }
     }
 
-    /// Sends a batch. Returns the number of rejected spans and the collector's message, or `None` if the response
-    /// contains neither.
+    /// Sends a batch within [`EXPORT_TIMEOUT`]. Returns the number of rejected spans and the collector's message, or
+    /// `None` if the response contains neither. Fails if the collector is unavailable or rejects the whole batch.
     pub(super) fn send(&self, message: &[u8]) -> Result<Option<(u64, String)>, ExportFailure> {
         let mut request = self.agent.post(&self.url).content_type("application/x-protobuf");
         for (name, value) in &self.headers {

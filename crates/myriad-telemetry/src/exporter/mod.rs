@@ -68,8 +68,9 @@ impl Exporter {
         Some(Self { shared, started: Once::new(), errors: Mutex::new(errors) })
     }
 
-    /// Queues the encoded spans of a request; drops and counts those for which the queue has no space. It blocks only
-    /// while another thread holds the lock of the queue.
+    /// Queues the encoded spans of a request; drops and counts those for which the queue has no space. The first call
+    /// starts the exporter thread, which writes its messages to `log`. Blocks only while another thread holds the lock
+    /// of the queue.
     pub(crate) fn send(&self, spans: impl IntoIterator<Item = Vec<u8>>, log: &ErrorLog) {
         self.shared.queue.push(spans);
         self.started.call_once(|| {
@@ -99,7 +100,8 @@ impl Drop for Exporter {
     }
 }
 
-/// Sends the waiting spans to available collectors before the process exits, and returns after at most `timeout`.
+/// Closes the queues of all exporters, and waits for at most `timeout` until their threads have sent the waiting spans
+/// or dropped those of unavailable collectors. Called before the process exits.
 pub fn finish(timeout: Duration) {
     let end = Instant::now() + timeout;
     let threads = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));

@@ -23,12 +23,14 @@ pub(super) struct SpanQueue {
 #[derive(Default)]
 struct State {
     spans: Vec<Vec<u8>>,
+    /// Total size of `spans` in bytes.
     bytes: usize,
     /// Start of the current interval: the first span was added to an empty queue, or a batch was taken and spans
     /// remained. `None` while the queue is empty.
     since: Option<Instant>,
     /// Number of spans in the batch being sent.
     in_flight: usize,
+    /// Number of spans dropped since this number was last read.
     dropped: u64,
     closed: bool,
 }
@@ -79,8 +81,8 @@ impl SpanQueue {
         state.spans.len() >= self.batch || state.bytes >= MOST_OF_BATCH
     }
 
-    /// Blocks until a batch is due: it is full, the interval has elapsed, or the queue is closed. Returns `None` once
-    /// the queue is closed and empty.
+    /// Blocks until a batch is due: it is full, the interval has elapsed, or the queue is closed. Its spans count
+    /// against the size of the queue until [`Self::batch_done`]. Returns `None` once the queue is closed and empty.
     pub(super) fn next(&self) -> Option<Vec<Vec<u8>>> {
         let mut state = self.state();
         loop {
