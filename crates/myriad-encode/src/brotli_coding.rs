@@ -36,7 +36,7 @@ fn window_bits(len: usize) -> i32 {
     (len.max(1).ilog2() as i32 + 1).clamp(18, 22)
 }
 
-/// Streaming encoder.
+/// Streaming brotli encoder.
 pub(crate) struct BrotliEncoder(Box<brotli::CompressorWriter<Vec<u8>>>);
 
 impl BrotliEncoder {
@@ -66,7 +66,7 @@ impl BrotliEncoder {
     }
 }
 
-/// Streaming decoder.
+/// Streaming brotli decoder.
 pub(crate) struct BrotliDecoder(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>);
 
 impl BrotliDecoder {

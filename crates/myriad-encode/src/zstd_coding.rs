@@ -20,7 +20,7 @@ pub(crate) fn compress(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> 
     zstd::bulk::compress(body, level).map_err(|_| EncodeError::Library)
 }
 
-/// Streaming encoder.
+/// Streaming zstd encoder.
 pub(crate) struct ZstdEncoder(zstd::stream::write::Encoder<'static, Vec<u8>>);
 
 impl ZstdEncoder {
@@ -49,7 +49,7 @@ impl ZstdEncoder {
     }
 }
 
-/// Streaming decoder.
+/// Streaming zstd decoder.
 pub(crate) struct ZstdDecoder(zstd::stream::raw::Decoder<'static>);
 
 impl ZstdDecoder {

@@ -43,7 +43,7 @@ pub struct Counters {
 pub struct MemoryCounts {
     /// Estimate of the state of client connections.
     pub connections: Counter,
-    /// Buffers of requests.
+    /// Capacity of the buffers that requests use.
     pub buffers: Counter,
     /// Buffered bodies of requests and origins' responses, and response bytes buffered on HTTP/2 connections.
     pub bodies: Counter,

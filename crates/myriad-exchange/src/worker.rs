@@ -53,7 +53,8 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Creates the state of the first worker, without the other workers of a site: for tools and tests.
+    /// Creates the state of the first worker, without the other workers of a site: for tools and tests. Fails if no
+    /// thread can be created.
     pub fn single(site: &Runtime) -> std::io::Result<Self> {
         let all_counters = Arc::clone(&site.traffic.workers);
         let counters = all_counters.first().cloned().unwrap_or_default();
@@ -62,7 +63,7 @@ impl WorkerState {
 
     /// Creates a state that belongs to no worker of a site: for requests that are only simulated (to explain them) and
     /// not counted. Another thread must not use a worker's state, because a worker writes its counters without
-    /// synchronization.
+    /// synchronization. Fails if no thread can be created.
     pub fn detached() -> std::io::Result<Self> {
         Ok(Self {
             number: usize::MAX,
@@ -144,7 +145,7 @@ fn make_descriptors(seats: &ConnectionLimiter, files: &FileCache) {
 /// Compiled configuration in use by a worker, with the resources that belong to it. A reload creates a new generation;
 /// requests in progress continue with the old one.
 pub struct Generation {
-    /// Compiled configuration.
+    /// Compiled configuration, shared with the other workers.
     pub runtime: Arc<Runtime>,
     /// Engine that runs the phases of subrequests.
     pub engine: &'static dyn Engine,

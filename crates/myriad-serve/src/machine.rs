@@ -41,7 +41,7 @@ pub(crate) struct ResidentMemory {
 }
 
 impl ResidentMemory {
-    /// Opens `/proc/self/status`.
+    /// Opens `/proc/self/status`, from which the memory is read.
     pub(crate) fn open() -> io::Result<Self> {
         Self::open_at(Path::new("/proc/self/status"))
     }

@@ -109,7 +109,7 @@ pub(crate) enum StreamContent {
     Pass(Template),
     /// `proxy_pass` to an `upstream` block, a fixed address, or a host name that was resolved at the start.
     Group(Arc<StreamGroup>),
-    /// `proxy_pass` with variables.
+    /// `proxy_pass` with variables: text that evaluates to the name of a group, an address or a host name.
     Named(Template),
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct StreamSession {
     pub hello: OnceCell<PrereadHello>,
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
-    /// Traffic zone that counts the active session.
+    /// Traffic zone that counts the active session; `None` before the start is counted, and without `status_zone`.
     pub counted: Cell<Option<Arc<TrafficZone>>>,
     pub frame: RefCell<Frame>,
 }

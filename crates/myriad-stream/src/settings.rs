@@ -6,11 +6,11 @@ use myriad_conf::settings::Network;
 /// Settings of one configuration level (`stream` or `server`). Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamSettings {
-    /// `proxy_pass`: address or group that connections are forwarded to.
+    /// `proxy_pass`: address or group that connections are forwarded to; `None` without it.
     pub pass: Option<Text>,
-    /// `pass`: listening socket that connections are passed to.
+    /// `pass`: listening socket that connections are passed to; `None` without it.
     pub pass_to: Option<Text>,
-    /// `return`: text that is sent to the client.
+    /// `return`: text that is sent to the client; `None` without it.
     pub answer: Option<Text>,
     /// `set` directives in order: variable and value.
     pub assignments: Vec<(Text, Text)>,

@@ -26,7 +26,8 @@ struct AlarmTable {
     free: Vec<usize>,
     /// Next wake-up time of the alarm task in units of [`clock::now`]; `None` if the task is not running.
     next_wake: Option<u64>,
-    /// Waker of the alarm task, for an alarm that is set to expire before `next_wake`.
+    /// Waker of the alarm task, for an alarm that is set to expire before `next_wake`; `None` if the task is not
+    /// running or was just woken.
     task: Option<Waker>,
 }
 

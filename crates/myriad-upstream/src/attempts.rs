@@ -37,7 +37,7 @@ pub struct Attempt {
     /// True if the FastCGI application reported a fatal error, on stderr or in END_REQUEST: the response may be
     /// incomplete although it was terminated properly.
     pub fatal: bool,
-    /// True if the connection was reused.
+    /// True if the attempt used an existing connection.
     pub reused: bool,
     /// True for the first attempt of a later fetch for the same client request, as after an internal redirect.
     pub after_redirect: bool,
@@ -149,7 +149,7 @@ pub(crate) struct AttemptLog {
     all: Attempts,
     index: usize,
     started: u64,
-    /// State of the peer, whose counters are updated at the end of the attempt.
+    /// State of the peer, whose counters are updated at the end of the attempt; `None` if no counters are updated.
     peer: Option<Arc<PeerState>>,
     /// Status of the received response head; 0 before.
     head_status: Cell<u16>,

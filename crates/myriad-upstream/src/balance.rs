@@ -232,8 +232,9 @@ impl PeerSelection<'_> {
         i64::from(self.peers.states[index].share(&self.peers.configs[index], self.now))
     }
 
-    /// Implements smooth round robin: adds the effective weight of each usable peer to its current weight, chooses the
-    /// highest, and subtracts the sum of the added weights from the chosen peer.
+    /// Implements smooth round robin: adds the effective weight of each usable peer (reduced during its slow start) to
+    /// its current weight, chooses the peer with the highest, and subtracts the sum of the added weights from it.
+    /// `None` if `usable` is empty.
     fn round_robin(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let mut total = 0;
         let mut best = None;
@@ -255,7 +256,8 @@ impl PeerSelection<'_> {
         Some(index)
     }
 
-    /// Implements nginx's `ip_hash`: each rehash continues from the last value.
+    /// Implements nginx's `ip_hash`, in which each rehash continues from the last value: returns the first usable peer,
+    /// `None` if the maximum number of hashes finds none. Of an IPv4 address, only the first three bytes count.
     fn by_ip_hash(&self, tried: &TriedPeers, address: IpAddr) -> Option<usize> {
         let octets: SmallVec<[u8; 16]> = match address {
             IpAddr::V4(address) => address.octets()[..3].into(),
@@ -269,7 +271,7 @@ impl PeerSelection<'_> {
     }
 
     /// Implements nginx's `hash` without `consistent`: a peer is chosen by the CRC-32 of the key; each rehash prepends
-    /// its number to the key.
+    /// its number to the key. `None` if the maximum number of hashes finds no usable peer.
     fn by_key(&self, tried: &TriedPeers, key: &[u8]) -> Option<usize> {
         let mut hash = 0_u32;
         (0..tried.hashes()).find_map(|rehash| {
@@ -324,7 +326,7 @@ impl PeerSelection<'_> {
     }
 
     /// Returns the index of the peer at position `hash` modulo the total weight; each peer except backups has as many
-    /// positions as its weight.
+    /// positions as its weight. `None` if all peers are backups.
     fn at_weight(&self, hash: u32) -> Option<usize> {
         let peers = || self.peers.configs.iter().enumerate().filter(|(_, peer)| !peer.backup);
         let mut point = i64::from(hash).checked_rem(self.total_weight())?;

@@ -21,7 +21,7 @@ pub struct GroupConfig {
     pub name: String,
     /// Peers with fixed addresses, in order: those of the `state` file, or those of the configuration.
     pub peers: Vec<PeerConfig>,
-    /// Balancing algorithm.
+    /// Algorithm that selects the peer of a request (`ip_hash`, `least_conn`, …).
     pub balance: Balance,
     /// Reuse of connections, and its limits (`keepalive`).
     pub keepalive: KeepAlive,
@@ -43,7 +43,7 @@ pub struct GroupZone {
     /// Resolver for the names of servers that an administrator adds, with the timeout in milliseconds; `None` if the
     /// configuration has no `resolver`.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
-    /// File with the servers, which replaces those in the configuration (`state`).
+    /// File with the servers, which replaces those in the configuration (`state`); `None` without it.
     pub state: Option<PathBuf>,
     /// Port of added servers without a port; `None` if a port is required.
     pub default_port: Option<u16>,

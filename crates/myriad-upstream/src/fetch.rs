@@ -381,7 +381,8 @@ fn upload(request: &mut OriginRequest) -> Upload {
     Upload::new(head, wire, payload, request.timeouts.send_ms)
 }
 
-/// Sends the request and reads the response head; the returned body is read later.
+/// Sends the request and reads the response head; the returned body is read later. A failure is recorded in the log of
+/// the attempt, except [`ExchangeFailure::Stale`], which removes the attempt from the log.
 async fn exchange(
     mut link: Box<Link>,
     request: &OriginRequest,

@@ -53,7 +53,7 @@ pub(crate) enum HealthVerdict {
     Healthy,
     /// The peer gets no requests before it has passed the check (`mandatory`).
     Checking,
-    /// The peer has failed the check.
+    /// The peer has failed the check and gets no requests.
     Unhealthy,
 }
 

@@ -80,7 +80,7 @@ fn begin_body(line: &[u8], get: &MemcachedGet) -> Result<MemcachedResponseHead, 
     Ok(MemcachedResponseHead { head, demux: MemcachedValue { left: length, seen: 0, surplus: false } })
 }
 
-/// Parses a decimal number; a sign is not allowed.
+/// Parses a decimal number; `None` for other texts, including those with a sign, and for numbers that exceed the type.
 fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
     let are_digits = digits.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(digits).ok().filter(|_| are_digits)?.parse().ok()

@@ -160,7 +160,7 @@ pub(crate) struct PeerState {
     pub(crate) health: PeerHealth,
     /// Idle FastCGI connections, shared by all workers because each occupies a php-fpm child.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
-    /// Last known status of the peer's php-fpm pool.
+    /// Last known status of the peer's php-fpm pool; `None` if it is not known.
     pool: Mutex<Option<PoolStatus>>,
     /// Queues of groups to wake when a request to the peer completes: a reload adds the queue of the new group.
     wait_queues: Mutex<Vec<Weak<wait_queue::Inner>>>,

@@ -46,12 +46,12 @@ impl PieceQueue {
         }
     }
 
-    /// Removes and returns the first piece.
+    /// Removes and returns the first piece; `None` if the queue is empty.
     pub(crate) fn pop_front(&mut self) -> Option<Bytes> {
         if self.first.is_empty() { self.rest.pop_front() } else { Some(std::mem::take(&mut self.first)) }
     }
 
-    /// Returns the first piece.
+    /// Returns the first piece; `None` if the queue is empty.
     pub(crate) fn front_mut(&mut self) -> Option<&mut Bytes> {
         if self.first.is_empty() { self.rest.front_mut() } else { Some(&mut self.first) }
     }

@@ -45,7 +45,8 @@ pub struct OriginRequest {
     ///
     /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
     pub queues: bool,
-    /// Observer of stderr, warnings, interim responses, and failures before another attempt.
+    /// Observer of stderr, warnings, interim responses, and failures before another attempt; `None` ignores these
+    /// events.
     pub observer: Option<Rc<dyn UpstreamObserver>>,
     /// List of the attempts of this request, updated until the response body is complete.
     pub attempts: Attempts,

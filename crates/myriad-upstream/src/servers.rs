@@ -142,7 +142,7 @@ impl GroupServer {
         line
     }
 
-    /// Parses the line of a server in a `state` file, without the semicolon.
+    /// Parses the line of a server in a `state` file, without the semicolon. The error describes the problem.
     fn of_line(line: &str, default_port: Option<u16>) -> Result<Self, String> {
         let mut words = line.split_ascii_whitespace();
         let (Some("server"), Some(address)) = (words.next(), words.next()) else {

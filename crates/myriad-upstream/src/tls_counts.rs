@@ -38,7 +38,7 @@ pub enum TrustFailure {
     Revoked,
     /// The certificate is for another name.
     Name,
-    /// Any other reason.
+    /// The certificate is not trusted for any other reason.
     Other,
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum UploadFraming {
     FastCgi,
     /// No framing: the request head contains the length of the body, or the request has none.
     Plain,
-    /// Chunked coding (RFC 9112 §7.1).
+    /// Chunked coding (RFC 9112 §7.1), for a body of unknown length.
     Chunked,
 }
 

@@ -82,8 +82,8 @@ impl Inner {
 }
 
 impl WaitTicket {
-    /// Returns ready with the value of `attempt` once this waiter is the first and `attempt` returns one. `attempt` is
-    /// repeated after each [`WaitQueue::wake_first`].
+    /// Returns ready with the value of `attempt` once this waiter is the first and `attempt` returns `Some`. Otherwise
+    /// returns pending and registers the task, which must poll again after each [`WaitQueue::wake_first`].
     pub fn poll<T>(&mut self, cx: &mut Context<'_>, attempt: impl FnOnce() -> Option<T>) -> Poll<T> {
         {
             let mut waiting = self.queue.0.lock();

@@ -57,7 +57,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.make_room(0);
     }
 
-    /// Returns the value of a key without marking it as used.
+    /// Returns the value of a key without marking it as used; `None` if the map does not contain the key.
     pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -65,7 +65,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.value_at(self.find_slot(self.hasher.hash_one(key), key)?)
     }
 
-    /// Returns the value of a key and marks it as the most recently used.
+    /// Returns the value of a key and marks it as the most recently used; `None` if the map does not contain the key.
     pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -110,7 +110,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.weight + u64::from(weight) <= self.most
     }
 
-    /// Removes the entry of a key and returns its value.
+    /// Removes the entry of a key and returns its value; `None` if the map does not contain the key.
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -119,7 +119,8 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.take_slot(at).map(|(_, value)| value)
     }
 
-    /// Removes the least recently used entry if `may_go` returns true for its value. Returns whether it was removed.
+    /// Removes the least recently used entry if `may_go` returns true for its value. Returns true if an entry was
+    /// removed; false for an empty map.
     pub fn remove_oldest_if(&mut self, may_go: impl FnOnce(&V) -> bool) -> bool {
         let goes = self.value_at(self.oldest).is_some_and(may_go);
         if goes {

@@ -23,7 +23,7 @@ pub struct PoolCounters {
     /// Number of jobs dropped because the queue was full or the pool was paused. Jobs dropped from the queue by a pause
     /// are not counted.
     pub dropped: u64,
-    /// Total CPU time that the jobs used.
+    /// Total CPU time that finished jobs used.
     pub cpu: Duration,
 }
 

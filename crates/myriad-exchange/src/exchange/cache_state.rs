@@ -25,7 +25,7 @@ pub struct CacheState {
     pub varies: Option<Vec<u8>>,
     /// Codings that the client accepts, if none of them is one that this server produces.
     pub codings: Option<Box<OtherCodings>>,
-    /// Task that refreshes the stale page being served, in the background.
+    /// Task that refreshes the stale page being served, in the background; `None` if this request has started none.
     pub refresh: Option<tokio::task::JoinHandle<()>>,
     /// Index of the zone that a variable selected (`proxy_cache $zone`); `None` for a fixed zone.
     pub chosen: Option<u16>,
@@ -37,7 +37,7 @@ pub struct CacheState {
     pub shared_by_condition: bool,
     /// Information about the cache's decision on this request, for logs, header fields and counters.
     pub report: CacheReport,
-    /// Progress of the page lookup.
+    /// Progress of the look-up of the page in the cache.
     pub lookup: LookupProgress,
 }
 
@@ -66,9 +66,10 @@ impl CacheState {
 pub struct CacheReport {
     /// `$upstream_cache_status`; `None` if the location does not cache.
     pub status: Option<CacheStatus>,
-    /// `$upstream_cache_age`: age of the page, in seconds.
+    /// `$upstream_cache_age`: age of the page served from the cache, in seconds; `None` for other responses.
     pub age_s: Option<u64>,
-    /// Short reason why the page did not come from the cache or the response was not stored (`$upstream_cache_reason`).
+    /// Short reason why the page did not come from the cache or the response was not stored (`$upstream_cache_reason`);
+    /// `None` without a reason.
     pub reason: Option<&'static str>,
     /// Explanation of [`Self::reason`] that the origin sent: printable ASCII without quotation marks and backslashes.
     pub explanation: Option<Box<str>>,
@@ -112,7 +113,7 @@ pub struct LookupProgress {
     /// Set if [`OriginState::head`](super::OriginState::head) belongs to the page that this request has fetched for the
     /// cache.
     pub fetched: bool,
-    /// Cache file that has already been searched for the page, so that it is not read again.
+    /// Cache file that has already been searched for the page, so that it is not read again; `None` before the search.
     pub searched_file: Option<myriad_store::PageFile>,
     /// Opened body of the page to send, if the body is on disk.
     pub open_body: Option<myriad_store::BodyReader>,

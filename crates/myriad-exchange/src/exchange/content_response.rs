@@ -22,7 +22,7 @@ pub enum ResponseSource {
     File(Arc<PathEntry>),
 }
 
-/// Response of a content handler.
+/// Response of a content handler, before conditions, ranges and encodings are applied.
 pub struct ContentResponse {
     /// Status code of the response.
     pub status: u16,
@@ -40,7 +40,7 @@ pub struct ContentResponse {
     pub coding: Coding,
     /// `Content-Length` if it differs from the body's, as in a response of an origin to HEAD.
     pub length: Option<u64>,
-    /// `Age` of a page from the cache, in seconds.
+    /// `Age` of a page from the cache, in seconds; `None` for other responses.
     pub age_s: Option<u64>,
     /// Set if the connection is closed after the response.
     pub close: bool,
@@ -70,7 +70,7 @@ pub struct ContentResponse {
     /// Set if the head is sent together with the first bytes of the body, so that nothing is sent if the body fails
     /// before.
     pub postponed: bool,
-    /// Rate limit for sending, from `X-Accel-Limit-Rate`, in bytes per second.
+    /// Rate limit for sending, from `X-Accel-Limit-Rate`, in bytes per second; `None` if `limit_rate` applies.
     pub limit_rate: Option<u64>,
 }
 
@@ -198,8 +198,8 @@ impl ContentResponse {
         }
     }
 
-    /// Returns the value of a header field, from `lines` or from the page, but not from the field `media_type`. `name`
-    /// is in lower case.
+    /// Returns the value of a header field, from `lines` or from the page, but not from the field `media_type`; `None`
+    /// if neither has it. `name` is in lower case.
     pub fn line(&self, name: &[u8]) -> Option<&[u8]> {
         let stored = match &self.source {
             ResponseSource::Page(page) => page.meta().lines(),

@@ -10,10 +10,11 @@ pub struct LimitResults {
     pub requests: Cell<Option<LimitStatus>>,
     /// `$limit_conn_status`; `None` before the check. A request is checked once, even if it is redirected internally.
     pub connections: Cell<Option<LimitStatus>>,
-    /// Slots that the request occupies in `limit_conn` limits. Released on drop, when the request and its subrequests
-    /// are finished.
+    /// Slots that the request occupies in `limit_conn` limits; `None` without such limits, and before the check.
+    /// Released on drop, when the request and its subrequests are finished.
     pub client_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Result of the `limit_req` limits that apply only to requests to origins (`origin_only`).
+    /// Result of the `limit_req` limits that apply only to requests to origins (`origin_only`); `None` before the
+    /// check.
     pub origin_requests: Cell<Option<LimitStatus>>,
     /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), until such a request
     /// takes them over.

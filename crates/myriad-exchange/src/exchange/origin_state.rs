@@ -10,9 +10,10 @@ use myriad_upstream::{Attempt, Attempts, Trailers};
 pub struct OriginState {
     /// Attempts to contact origins so far, updated while one is running.
     pub attempts: Attempts,
-    /// Response head of the origin, once received.
+    /// Response head of the origin; `None` until it is received.
     pub head: Option<ResponseHead>,
-    /// Trailers of the origin's response, once its body is complete.
+    /// Trailers of the origin's response, filled when its body is complete; `None` if the protocol or the framing of
+    /// the body permits none.
     pub trailers: Option<Trailers>,
     /// Value that the origin's protocol has computed from a target with variables; for `proxy_pass`, the URL.
     pub prepared: Option<Box<dyn Any>>,

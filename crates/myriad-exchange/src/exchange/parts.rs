@@ -112,28 +112,30 @@ pub struct UriForm {
 /// Errors of a request so far, and settings of `error_page` for the next response.
 #[derive(Default)]
 pub struct ErrorState {
-    /// Status of the error while its error page is being generated.
+    /// Status of the error while its error page is being generated; `None` otherwise.
     pub status: Option<u16>,
     /// True if a further error gets the built-in error page, because an `error_page` was already used with
     /// `recursive_error_pages off`.
     pub pages_end: bool,
-    /// Status that an `error_page` has set for the response, such as 200 in `error_page 404 =200 /x`.
+    /// Status that an `error_page` has set for the response, such as 200 in `error_page 404 =200 /x`; `None` for the
+    /// status of the generated response.
     pub forced_status: Option<u16>,
     /// Methods for `Allow`, if this server rejected the request's method with 405; otherwise empty.
     pub supported: MethodSet,
     /// Header fields to add to the response, such as those of a response with `X-Accel-Redirect`, or `Location` for an
-    /// error page that replaces a redirect.
+    /// error page that replaces a redirect; `None` if there are none.
     pub carried: Option<Box<CarriedFields>>,
 }
 
 /// Header fields that were determined before the response that is sent, and are added to it.
 #[derive(Default)]
 pub struct CarriedFields {
-    /// `Content-Type` of the response with `X-Accel-Redirect`.
+    /// `Content-Type` of the response with `X-Accel-Redirect`, which replaces that of the sent response; `None` without
+    /// one.
     pub media_type: Option<Vec<u8>>,
-    /// `Location`; used if the sent response has none.
+    /// Value of `Location`, added if the sent response has none.
     pub location: Option<Vec<u8>>,
-    /// Other field lines.
+    /// Other field lines to add, each terminated by CRLF.
     pub lines: Vec<u8>,
 }
 
@@ -166,7 +168,8 @@ pub struct Upload {
     pub body: RequestBody,
     /// Length of the request body in bytes; `None` until the body was buffered or dropped.
     pub length: Option<u64>,
-    /// Buffered body: read in advance for an origin, for variables, or for the cache key (`*_cache_methods POST`).
+    /// Buffered body, read in advance for an origin, for variables, or for the cache key (`*_cache_methods POST`);
+    /// `None` if the body was not buffered.
     pub buffered: Option<BufferedBody>,
 }
 
@@ -183,7 +186,7 @@ pub struct RequestOutcome {
     pub finished_ms: u64,
     /// Time at which the exchange finished, in microseconds of the process clock; 0 before.
     pub finished_us: u64,
-    /// Rate limit from `set $limit_rate` or `X-Accel-Limit-Rate`, in bytes per second.
+    /// Rate limit from `set $limit_rate` or `X-Accel-Limit-Rate`, in bytes per second; `None` if `limit_rate` applies.
     pub limit_rate: Option<u64>,
     /// Results of the client's limits, and the slots that the request occupies until it finishes; `None` if no limit
     /// was checked.
@@ -219,7 +222,7 @@ pub struct SentHead {
     pub coding: Coding,
     /// Size of the body before compression by this server, in bytes, for `$gzip_ratio`; 0 without compression.
     pub uncompressed: u64,
-    /// Sizes before and after compression, for a body that is compressed while it is sent.
+    /// Sizes before and after compression, for a body that is compressed while it is sent; `None` for other bodies.
     pub encoding_sizes: Option<Rc<EncodingSizes>>,
 }
 

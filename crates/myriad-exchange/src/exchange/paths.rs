@@ -8,14 +8,14 @@ use myriad_script::{EvalError, Frame};
 use super::{Request, exchange_buffers};
 use crate::runtime::Rooting;
 
-/// Appends `$document_root`: the evaluated `root` or `alias`.
+/// Appends `$document_root`: the evaluated `root` or `alias`. Fails if a variable cannot be evaluated.
 pub fn root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
     request.place().files.root.eval(request, frame, out)
 }
 
 /// Appends the file path of `uri` in the current location: `root` and URI, or the `alias` in place of the location's
 /// prefix. In a regular expression location, the `alias` is the complete path, unless `try_files` has found a name
-/// below it.
+/// below it. Fails if a variable cannot be evaluated.
 pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
     let place = request.place();
     root(request, frame, out)?;

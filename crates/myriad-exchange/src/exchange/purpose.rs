@@ -13,15 +13,16 @@ pub enum FetchPurpose<'a> {
     /// Response to be stored in the cache: header fields that request a part, a validation or an encoding are omitted,
     /// and HEAD becomes GET. A page under the separate key for other codings is requested in these codings.
     Store {
-        /// Stored page that the origin is asked to validate.
+        /// Stored page that the request validates (`If-None-Match`, `If-Modified-Since`); `None` for an unconditional
+        /// request.
         confirms: Option<&'a Page>,
-        /// Header fields sent instead of the client's, for a fetch shared by clients.
+        /// Header fields sent instead of the client's, for a fetch shared by clients; `None` to send the client's.
         replacement_fields: Option<&'a Fields>,
     },
     /// Response for a sampled verification of the leak guard, requested as for [`FetchPurpose::Store`]. The request has
     /// `X-Myriad-Probe`, which is not forwarded from clients: the application can exclude it from its statistics.
     Sample {
-        /// Header fields sent instead of the client's, for a fetch shared by clients.
+        /// Header fields sent instead of the client's, for a fetch shared by clients; `None` to send the client's.
         replacement_fields: Option<&'a Fields>,
     },
 }

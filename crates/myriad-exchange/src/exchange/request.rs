@@ -110,7 +110,7 @@ impl Request {
         self.site.runtime.place(self.route.place)
     }
 
-    /// Returns the virtual server.
+    /// Returns the virtual server that processes the request.
     pub fn server(&self) -> &VirtualServer {
         self.site.runtime.server(self.route.server)
     }

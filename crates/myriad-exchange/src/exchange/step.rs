@@ -16,7 +16,7 @@ use crate::runtime::Runtime;
 
 /// Result of a processing phase or a content handler: how the request continues.
 pub enum PhaseStep {
-    /// A response is ready.
+    /// The response is ready to be sent.
     Answer(ContentResponse),
     /// The request must wait for an asynchronous operation, which returns the next step.
     Wait(Box<dyn PendingStep>),
@@ -87,12 +87,14 @@ pub trait Handler: Send + Sync {
         false
     }
 
-    /// Returns the handler's compiled settings, for code that knows their type.
+    /// Returns the handler's compiled settings, for code that knows their type; `None` for a handler that provides
+    /// none.
     fn compiled(&self) -> Option<&dyn Any> {
         None
     }
 
-    /// Returns the handler's compiled settings mutably, while the configuration is being compiled.
+    /// Returns the handler's compiled settings mutably, while the configuration is being compiled; `None` for a handler
+    /// that provides none.
     fn compiled_mut(&mut self) -> Option<&mut dyn Any> {
         None
     }

@@ -28,7 +28,7 @@ pub struct LatestEvents {
 pub struct RecentEvent {
     /// Position among all events of the process.
     pub number: u64,
-    /// Kind of the event.
+    /// Kind of the event: purge or finding.
     pub kind: RecentEventKind,
     /// Event as JSON.
     pub json: Bytes,
@@ -44,7 +44,7 @@ pub enum RecentEventKind {
 }
 
 impl RecentEventKind {
-    /// All kinds.
+    /// All kinds of events.
     pub const ALL: [Self; 2] = [Self::Purge, Self::Leak];
 
     /// Returns the name of the event in the event stream.

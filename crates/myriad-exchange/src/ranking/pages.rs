@@ -53,7 +53,7 @@ pub struct RankedRequest<'a> {
     pub weight: u64,
     /// Status sent to the client.
     pub status: u16,
-    /// Bytes sent.
+    /// Number of bytes sent to the client.
     pub bytes: u64,
     /// Time at which it finished, in milliseconds since the epoch.
     pub at_ms: u64,
@@ -152,7 +152,7 @@ impl PageRankings {
         Self { now: Slice::new(now_ms), before: None }
     }
 
-    /// Adds a finished request.
+    /// Adds a finished request to the rankings of the current time slice.
     pub fn note(&mut self, seen: &RankedRequest<'_>) {
         self.rotate(seen.at_ms);
         let [requests, misses, slow, bytes] = &mut self.now.rankings;
@@ -182,7 +182,7 @@ impl PageRankings {
 /// Page in a ranking, merged from all workers. Values other than `count` start at the page's entry into the ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRow {
-    /// Scheme, host and request target.
+    /// URL of the page: scheme, host and request target.
     pub url: Vec<u8>,
     /// Value by which the page is ranked: requests, microseconds or bytes.
     pub count: u64,
@@ -190,7 +190,7 @@ pub struct PageRow {
     pub overestimate: u64,
     /// Number of requests; `None` in the rankings by misses and slowness, which do not count hits.
     pub requests: Option<u64>,
-    /// Number of misses.
+    /// Number of requests for the page that were misses.
     pub misses: u64,
     /// Bytes sent; `None` in the rankings by misses and slowness.
     pub bytes: Option<u64>,
@@ -198,7 +198,7 @@ pub struct PageRow {
     pub slowest_us: Option<u64>,
     /// Mean response time of misses, in microseconds; `None` without misses.
     pub mean_us: Option<u64>,
-    /// Status of the last response.
+    /// Status of the last response with this page.
     pub status: u16,
     /// Time at which the last response finished, in milliseconds since the epoch.
     pub last_ms: u64,

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-/// Entry of a key.
+/// Entry of a key in [`HeaviestKeys`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankedKey<D> {
     /// Sum of the key's weights, or their maximum if [`HeaviestKeys::raise`] is used.

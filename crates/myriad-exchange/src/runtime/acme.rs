@@ -14,11 +14,11 @@ use rustls::server::ClientHello;
 pub struct AcmePlan {
     /// Pending challenges, which certificate authorities validate.
     pub challenges: Arc<PendingChallenges>,
-    /// Certificate issuers.
+    /// Certificate issuers (`acme_issuer`), with the certificates to obtain from each.
     pub issuers: Vec<PlannedIssuer>,
     /// `resolver` of `http`, with its timeout in milliseconds; `None` means the system's resolver.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
-    /// `error_log` of `http`.
+    /// `error_log` of `http`, for messages of the renewal tasks.
     pub log: ErrorLog,
 }
 

@@ -9,11 +9,11 @@ use myriad_store::page::PageZone;
 
 /// Cache settings of a location (`*_cache` and related directives).
 pub struct CachePlace {
-    /// Cache zone.
+    /// Cache zone in which the location's pages are stored.
     pub zone: Arc<PageZone>,
     /// Index of the zone in [`super::Runtime::zone_list`].
     pub zone_number: u16,
-    /// `*_cache_key`.
+    /// `*_cache_key`: text that evaluates to the cache key.
     pub key: Template,
     /// `*_cache_bypass`: conditions under which no stored page is used.
     pub bypass: Predicates,
@@ -33,9 +33,10 @@ pub struct CachePlace {
     /// True if `*_cache_key` depends on the URI being processed (`$uri`), which in a subrequest differs from the URI
     /// that the client sent.
     pub uri_in_key: bool,
-    /// `cache_no_vary_search`.
+    /// `cache_no_vary_search`: true if keys omit the arguments that the origin's `No-Vary-Search` ignores.
     pub no_vary_search: bool,
-    /// `cache_no_vary_search ... say=`: header line added to pages whose origin does not send `No-Vary-Search`.
+    /// `cache_no_vary_search ... say=`: header line added to pages whose origin does not send `No-Vary-Search`; `None`
+    /// without `say=`.
     pub no_vary_search_line: Option<Vec<u8>>,
     /// `proxy_cache_convert_head`, also for other protocols: a HEAD request uses the page of GET.
     pub convert_head: bool,
@@ -48,7 +49,7 @@ pub struct CachePlace {
 
 /// `*_cache_purge` for requests to a location.
 pub struct PurgeRules {
-    /// Requests that are purges.
+    /// Condition under which a request is a purge.
     pub when: PurgeWhen,
     /// `purge_all`: the whole zone is purged, regardless of the URI.
     pub everything: bool,
@@ -56,7 +57,7 @@ pub struct PurgeRules {
     pub from: Option<Arc<[super::Network]>>,
 }
 
-/// Requests that are purges.
+/// Condition under which a request is a purge.
 pub enum PurgeWhen {
     /// Requests with one of these methods.
     Methods(Arc<[Box<[u8]>]>),
@@ -66,10 +67,10 @@ pub enum PurgeWhen {
 
 /// Cache zone that requests to a server may purge.
 pub struct ServerPurge {
-    /// Methods of purge requests.
+    /// Methods by which a request is a purge.
     pub methods: Arc<[Box<[u8]>]>,
     /// Networks that may purge; `None` means the local machine.
     pub from: Option<Arc<[super::Network]>>,
-    /// Cache zone.
+    /// Cache zone from which pages are removed.
     pub zone: Arc<PageZone>,
 }

@@ -7,11 +7,11 @@ use myriad_http::media_types::TypeSet;
 /// Content codings with which a location compresses responses.
 #[derive(Default, PartialEq)]
 pub struct CodingOffer {
-    /// `gzip`, if on.
+    /// `gzip`: conditions for compression with gzip; `None` if it is off.
     pub gzip: Option<OfferRules>,
-    /// `brotli`, if on.
+    /// `brotli`: conditions for compression with brotli; `None` if it is off.
     pub brotli: Option<OfferRules>,
-    /// `zstd`, if on.
+    /// `zstd`: conditions for compression with zstd; `None` if it is off.
     pub zstd: Option<OfferRules>,
     /// `gzip_vary`: true if compressible responses get `Vary: Accept-Encoding`.
     pub vary: bool,

@@ -6,18 +6,18 @@ use myriad_script::Template;
 /// One `error_page` directive.
 #[derive(PartialEq)]
 pub struct ErrorPage {
-    /// Statuses for which it is used.
+    /// Statuses for which the directive is used.
     pub codes: Vec<u16>,
     /// Status of the response (`=200`, `=` or unchanged).
     pub answer: ErrorPageCode,
-    /// Target.
+    /// Location, URI or URL that provides the page.
     pub target: ErrorTarget,
 }
 
 /// Target of an `error_page` directive.
 #[derive(PartialEq)]
 pub enum ErrorTarget {
-    /// Named location.
+    /// Named location (`@name`).
     Named(Box<[u8]>),
     /// URI on this server, or URL to redirect to.
     Uri(Template),

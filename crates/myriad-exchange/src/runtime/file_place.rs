@@ -18,17 +18,17 @@ pub struct FilePlace {
     pub root: Template,
     /// Way in which `root` or `alias` and the URI form a path.
     pub rooting: Rooting,
-    /// `index`.
+    /// `index`: names of index files, in the order in which they are tried.
     pub index: Box<[Template]>,
-    /// `try_files`.
+    /// `try_files`; `None` without it.
     pub try_files: Option<Box<TryFiles>>,
     /// `types`: media types by file extension.
     pub types: Arc<MediaTypes>,
-    /// `default_type`.
+    /// `default_type`: media type of files whose extension is not in `types`.
     pub default_type: Box<[u8]>,
-    /// `etag`.
+    /// `etag`: true if responses with files get an entity tag.
     pub etag: bool,
-    /// `if_modified_since`.
+    /// `if_modified_since`: comparison of `If-Modified-Since` with the time of the last modification.
     pub if_modified_since: myriad_policy::IfModifiedSince,
     /// `max_ranges`; `usize::MAX` without a limit.
     pub max_ranges: usize,
@@ -41,7 +41,7 @@ pub struct FilePlace {
     pub precompressed: Box<[(Coding, bool)]>,
 }
 
-/// `disable_symlinks`.
+/// `disable_symlinks`: restriction of symbolic links in paths of files.
 #[derive(PartialEq)]
 pub struct Symlinks {
     /// Kind of links that are rejected.
@@ -61,7 +61,7 @@ pub enum Rooting {
     Whole,
 }
 
-/// `try_files`.
+/// `try_files` of a location.
 #[derive(PartialEq)]
 pub struct TryFiles {
     /// Candidates in order: all parameters except the last.

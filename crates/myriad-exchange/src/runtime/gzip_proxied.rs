@@ -3,21 +3,21 @@
 /// `gzip_proxied`: kinds of responses that may be compressed for requests with `Via`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GzipProxied {
-    /// `expired`.
+    /// `expired`: responses with an `Expires` that disables caching.
     pub expired: bool,
-    /// `no-cache`.
+    /// `no-cache`: responses with `Cache-Control: no-cache`.
     pub no_cache: bool,
-    /// `no-store`.
+    /// `no-store`: responses with `Cache-Control: no-store`.
     pub no_store: bool,
-    /// `private`.
+    /// `private`: responses with `Cache-Control: private`.
     pub private: bool,
-    /// `no_last_modified`.
+    /// `no_last_modified`: of the responses without `Expires` and `Cache-Control`, those without `Last-Modified`.
     pub no_last_modified: bool,
-    /// `no_etag`.
+    /// `no_etag`: of the responses without `Expires` and `Cache-Control`, those without `ETag`.
     pub no_etag: bool,
-    /// `auth`.
+    /// `auth`: responses to requests with `Authorization`.
     pub auth: bool,
-    /// `any`.
+    /// `any`: all responses.
     pub any: bool,
 }
 

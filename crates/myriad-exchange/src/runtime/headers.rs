@@ -7,7 +7,7 @@ use myriad_script::Template;
 /// `cache_debug` and `cache_status`.
 #[derive(PartialEq)]
 pub struct DebugRules {
-    /// `cache_debug on`.
+    /// `cache_debug on`: true if responses get header fields about the decisions of the cache.
     pub debug: bool,
     /// Name of this cache in `Cache-Status`; empty if `cache_status` is off.
     pub status: Box<str>,
@@ -37,15 +37,15 @@ pub struct ServerLines {
 pub struct HeaderRules {
     /// Header lines common to the locations of a server.
     pub own: Arc<ServerLines>,
-    /// `add_header`.
+    /// `add_header`: fields to add, in the order of the configuration.
     pub add: Box<[AddField]>,
     /// Fields that an `add_header` replaces (`Last-Modified`, `ETag`), in lower case. The flag is set for `always`.
     pub replaced: Box<[(&'static [u8], bool)]>,
     /// `cache_debug` and `cache_status`; `None` if both are off.
     pub debug: Option<Box<DebugRules>>,
-    /// `add_trailer`.
+    /// `add_trailer`: trailer fields to add.
     pub trailers: Box<[AddField]>,
-    /// `expires`.
+    /// `expires`: freshness lifetime of responses in browsers.
     pub expires: super::ExpiresRule<Template>,
     /// True if an `add_header` sets a freshness lifetime, which counts from the time at which the response is sent.
     pub sets_freshness: bool,

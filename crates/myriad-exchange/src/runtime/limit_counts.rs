@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Decision of a zone about a request or, in `stream`, a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitDecision {
-    /// Admitted.
+    /// The request or session was admitted without delay.
     Passed,
-    /// Delayed.
+    /// The request was delayed.
     Delayed,
-    /// Rejected.
+    /// The request or session was rejected.
     Rejected,
-    /// Admitted, but would be delayed without `limit_req_dry_run`.
+    /// The request was admitted, but would have been delayed without `limit_req_dry_run`.
     DelayedDryRun,
-    /// Admitted, but would be rejected without `limit_req_dry_run` or `limit_conn_dry_run`.
+    /// The request or session was admitted, but would have been rejected without `limit_req_dry_run` or
+    /// `limit_conn_dry_run`.
     RejectedDryRun,
 }
 
@@ -42,10 +43,10 @@ impl LimitCounts {
 /// Counts of all zones of a configuration, each with its name.
 #[derive(Clone, Debug, Default)]
 pub struct LimitZoneCounts {
-    /// Each `limit_req_zone` of `http`.
+    /// Name and counts of each `limit_req_zone` of `http`.
     pub requests: Vec<(Box<str>, Arc<LimitCounts>)>,
-    /// Each `limit_conn_zone` of `http`.
+    /// Name and counts of each `limit_conn_zone` of `http`.
     pub connections: Vec<(Box<str>, Arc<LimitCounts>)>,
-    /// Each `limit_conn_zone` of `stream`.
+    /// Name and counts of each `limit_conn_zone` of `stream`.
     pub sessions: Vec<(Box<str>, Arc<LimitCounts>)>,
 }

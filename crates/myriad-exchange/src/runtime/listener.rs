@@ -11,7 +11,7 @@ use super::ServerId;
 pub struct Hosts {
     /// Default server, for hosts that match no `server_name`.
     pub default: ServerId,
-    /// `server_name`s of the servers.
+    /// `server_name`s of the servers, by which the server of a host is found.
     pub names: ServerNames,
     /// True if connections start with the PROXY protocol (`listen … proxy_protocol`).
     pub proxy_protocol: bool,

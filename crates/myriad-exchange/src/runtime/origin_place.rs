@@ -15,9 +15,9 @@ use crate::exchange::{Exchange, Handler, PhaseStep};
 
 /// Settings of a location for requests to an origin, whatever its protocol.
 pub struct OriginPlace {
-    /// Target of requests.
+    /// Group or address to which requests are sent.
     pub target: OriginTarget,
-    /// Protocol, with its settings.
+    /// Protocol of the requests, such as FastCGI, with its settings.
     pub protocol: Box<dyn OriginProtocol>,
     /// Parts of the client's request that are forwarded.
     pub request: RequestRules,
@@ -27,7 +27,7 @@ pub struct OriginPlace {
     pub ahead: AheadRules,
     /// Timeouts, retries and local address of requests.
     pub fetch: FetchRules,
-    /// `*_cache` and related directives.
+    /// `*_cache` and related directives: caching of the origin's responses.
     pub cache: Caches,
     /// `*_store`; `None` if responses are not stored as files.
     pub store: Option<StoreRules>,
@@ -35,9 +35,9 @@ pub struct OriginPlace {
 
 /// Storage of an origin's responses as files (`*_store`).
 pub struct StoreRules {
-    /// Path of the file.
+    /// Path of the file in which a response is stored.
     pub path: Template,
-    /// Permissions of new files.
+    /// Permissions of new files, as in `chmod`.
     pub mode: u32,
     /// Position of the directive in the configuration, for messages.
     pub written: Span,
@@ -84,7 +84,8 @@ impl dyn Handler {
         self.compiled()?.downcast_ref()
     }
 
-    /// Returns the settings for requests to an origin mutably, while the configuration is being compiled.
+    /// Returns the settings for requests to an origin mutably, while the configuration is being compiled; `None` if the
+    /// handler contacts none, or if its settings are already shared.
     pub fn origin_mut(&mut self) -> Option<&mut OriginPlace> {
         Arc::get_mut(self.compiled_mut()?.downcast_mut::<Arc<OriginPlace>>()?)
     }

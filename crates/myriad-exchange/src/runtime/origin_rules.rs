@@ -16,9 +16,9 @@ pub struct AnswerRules {
     /// True if all interim responses (1xx) are forwarded to the client (`cache_rfc9111`). Otherwise `early_hints`
     /// decides.
     pub passes_interim: bool,
-    /// `*_intercept_errors`.
+    /// `*_intercept_errors`: true if `error_page` replaces error responses of the origin.
     pub intercept_errors: bool,
-    /// `*_force_ranges`.
+    /// `*_force_ranges`: true if ranges are supported although the origin does not announce it.
     pub force_ranges: bool,
     /// `*_ignore_headers`: `X-Accel-*` and other fields that are not interpreted.
     pub ignore_accel: AcceleratorHeaders,
@@ -26,7 +26,7 @@ pub struct AnswerRules {
 
 /// Buffering of a response that arrives faster than the client reads.
 pub struct AheadRules {
-    /// `*_buffering`.
+    /// `*_buffering`: true if responses are buffered.
     pub on: bool,
     /// Maximum number of bytes buffered in memory (`*_buffers`).
     pub memory: u64,
@@ -42,7 +42,7 @@ pub struct FetchRules {
     pub timeouts: Timeouts,
     /// `*_next_upstream` and related directives.
     pub next: NextUpstream,
-    /// `*_bind`.
+    /// `*_bind`: local address of connections to the origin; `None` for any address.
     pub bind: Option<Template>,
     /// `*_buffer_size`: maximum size of a response head, in bytes.
     pub head_bytes: usize,

@@ -8,7 +8,7 @@ use myriad_upstream::PeerVerifier;
 use rustls::ClientConfig;
 use rustls::sign::CertifiedKey;
 
-/// `proxy_ssl_*` of a location.
+/// `proxy_ssl_*` of a location: TLS settings for connections to its origin.
 pub struct OriginTlsPlace {
     /// TLS configuration: versions, cipher suites, sessions, and the client certificate unless a variable names it.
     pub config: Arc<ClientConfig>,

@@ -23,13 +23,13 @@ pub struct Place {
     pub entry: EntryRules,
     /// Rewrite directives of the location.
     pub rewrite: RewriteRules,
-    /// Content handler.
+    /// Content handler, which generates the responses of the location.
     pub handler: Box<dyn Handler>,
     /// Limits of request bodies.
     pub upload: Arc<UploadRules>,
     /// Settings of the client's connection.
     pub connection: Arc<ConnectionRules>,
-    /// File settings.
+    /// Settings for serving files (`root`, `try_files`, `etag`, …).
     pub files: Arc<FilePlace>,
     /// `error_page` and related directives.
     pub errors: Arc<ErrorRules>,
@@ -61,7 +61,7 @@ pub struct EntryRules {
 
 /// Rewrite directives of a location.
 pub struct RewriteRules {
-    /// Compiled directives.
+    /// Compiled rewrite directives (`set`, `rewrite`, `return`, `if`, …).
     pub program: Program,
     /// Settings of the `if` blocks in the program, by `IfId`.
     pub ifs: Box<[PlaceId]>,
@@ -83,13 +83,13 @@ pub struct UploadRules {
 pub struct ConnectionRules {
     /// Timeouts of the connection.
     pub timeouts: Timeouts,
-    /// `http2_chunk_size`, in bytes.
+    /// `http2_chunk_size`: maximum size of HTTP/2 frames with body data, in bytes.
     pub frame: u32,
     /// Second argument of `keepalive_timeout`, in seconds; 0 if absent.
     pub keepalive_header_s: u32,
     /// `keepalive_time` and `keepalive_disable`.
     pub keepalive: KeepAliveRules,
-    /// `chunked_transfer_encoding`.
+    /// `chunked_transfer_encoding`: true if responses of unknown length are sent in chunks.
     pub chunked: bool,
     /// `limit_rate` and `limit_rate_after`; `None` if both are a constant 0.
     pub rates: Option<Rates>,
@@ -100,23 +100,23 @@ pub struct ConnectionRules {
 pub struct ErrorRules {
     /// All `error_page` directives, in the order of the configuration.
     pub pages: Vec<ErrorPage>,
-    /// `recursive_error_pages`.
+    /// `recursive_error_pages`: true if an error of an error page may have another error page.
     pub recursive: bool,
 }
 
 /// Logs, counts and traces.
 pub struct LogRules {
-    /// `access_log`.
+    /// `access_log`: access logs of the location.
     pub access: Vec<AccessLog>,
-    /// `error_log`.
+    /// `error_log`: error log of the location.
     pub errors: ErrorLog,
-    /// `log_not_found`.
+    /// `log_not_found`: true if missing files are logged.
     pub not_found: bool,
-    /// `log_subrequest`.
+    /// `log_subrequest`: true if subrequests are written to the access logs.
     pub subrequests: bool,
-    /// `rewrite_log`.
+    /// `rewrite_log`: true if rewrites are logged.
     pub rewrites: bool,
-    /// `uninitialized_variable_warn`.
+    /// `uninitialized_variable_warn`: true if reading an uninitialized variable logs a warning.
     pub uninitialized: bool,
     /// Separate counting of the location's requests by a feature (`vhost_traffic_status`); `None` without it.
     pub counting: Option<Box<dyn Counting>>,
@@ -225,14 +225,15 @@ pub struct Rates {
 /// Form of redirects.
 #[derive(Clone, Copy)]
 pub struct RedirectRules {
-    /// `absolute_redirect`.
+    /// `absolute_redirect`: true if `Location` is an absolute URL.
     pub absolute: bool,
-    /// `port_in_redirect`.
+    /// `port_in_redirect`: true if absolute redirects contain a port other than the default.
     pub port: bool,
-    /// `server_name_in_redirect`.
+    /// `server_name_in_redirect`: true if absolute redirects contain the first `server_name` instead of the requested
+    /// host.
     pub server_name: bool,
-    /// `msie_refresh`.
+    /// `msie_refresh`: true if Internet Explorer gets refreshing pages instead of redirects.
     pub msie_refresh: bool,
-    /// `msie_padding`.
+    /// `msie_padding`: true if error pages for Internet Explorer and Chrome are padded to at least 512 bytes.
     pub msie_padding: bool,
 }

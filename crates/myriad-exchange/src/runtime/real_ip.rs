@@ -16,7 +16,7 @@ pub enum RealIpSource {
 
 /// `set_real_ip_from`, `real_ip_header` and `real_ip_recursive` of a location.
 pub struct RealIp {
-    /// Networks of trusted proxies.
+    /// `set_real_ip_from`: networks of proxies that are trusted to report the client's address.
     pub from: Vec<Network>,
     /// Part of the request with the client's address.
     pub source: RealIpSource,

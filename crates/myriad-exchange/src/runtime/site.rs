@@ -36,7 +36,7 @@ pub struct Runtime {
     pub forwarded: TrustedForwarders,
     /// Virtual servers of each listening socket, by listener number; `None` for sockets of `stream`.
     pub listeners: Vec<Option<ListenerHosts>>,
-    /// Virtual servers.
+    /// Virtual servers, indexed by [`super::ServerId`].
     pub servers: Vec<VirtualServer>,
     /// Certificate issuers (ACME); `None` if there are none.
     pub acme: Option<Box<AcmePlan>>,
@@ -59,7 +59,7 @@ pub struct Runtime {
     pub names_bodies: bool,
     /// Variables that SSI pages may name; `None` if no location has SSI.
     pub names: Option<HashMap<Box<str>, Arc<Variable>>>,
-    /// Access log formats.
+    /// Access log formats (`log_format`), indexed by the number in each access log.
     pub formats: Vec<LogFormat>,
     /// Inputs of the routing rules; `None` if routing depends on more, so that no request may use the shortcut.
     pub shortcut: Option<Shortcut>,
@@ -77,7 +77,7 @@ pub struct Runtime {
     pub stream_groups: Vec<GroupControl>,
     /// Counts of the decisions of `limit_req` and `limit_conn`.
     pub limits: LimitZoneCounts,
-    /// Resolvers of `stream`.
+    /// Resolver settings of the `stream` block.
     pub stream_resolvers: Vec<Arc<ResolverConfig>>,
     /// Number of the configuration, and time of its loading.
     pub loaded: LoadInfo,
@@ -85,7 +85,7 @@ pub struct Runtime {
     pub resolvers: Vec<Arc<ResolverConfig>>,
     /// Positions and texts of the configuration, for explanations.
     pub positions: ConfigPositions,
-    /// Counters of all workers.
+    /// Counters of all workers, traffic zones and queues.
     pub traffic: Arc<Traffic>,
     /// Memory pressure of the process.
     pub pressure: Arc<Pressure>,
@@ -109,9 +109,9 @@ pub struct VirtualServer {
     pub tls: ServerTls,
     /// `ssl_*` with HTTP/2 among the offered protocols; `None` if no client of the server can use HTTP/2.
     pub tls_http2: Option<Arc<rustls::ServerConfig>>,
-    /// `http2`.
+    /// `http2`: true if clients of the server may use HTTP/2.
     pub http2: bool,
-    /// `http3*`, `quic_*`.
+    /// Settings for HTTP/3 (`http3*`, `quic_*`).
     pub http3: Http3Settings,
     /// TLS configuration for QUIC; `None` if the server has no `listen ... quic`, or does not offer HTTP/3.
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
@@ -141,7 +141,7 @@ pub struct VirtualServer {
     pub limits: PreRoutingLimits,
     /// True if a location creates tunnels (`tunnel_pass`), so that the method CONNECT is accepted.
     pub tunnels: bool,
-    /// `merge_slashes`.
+    /// `merge_slashes`: true if consecutive slashes in paths are merged into one.
     pub merge_slashes: bool,
     /// Zones that requests to any location of the server may purge.
     pub purges: Vec<ServerPurge>,
@@ -229,12 +229,12 @@ impl Runtime {
         self.listeners.get(connection.listener() as usize)?.as_ref()?.hosts(connection)
     }
 
-    /// Returns the group of origins with exactly this name.
+    /// Returns the group of origins with exactly this name; `None` for another name.
     pub fn group(&self, name: &str) -> Option<Arc<OriginGroup>> {
         self.groups.get(name).cloned()
     }
 
-    /// Returns the group of origins whose name equals a host, ignoring case.
+    /// Returns the group of origins whose name equals a host, ignoring case; `None` if there is none.
     pub fn upstream(&self, host: &str) -> Option<Arc<OriginGroup>> {
         let other =
             || self.groups.iter().find(|(name, _)| name.eq_ignore_ascii_case(host)).map(|(_, group)| group);

@@ -36,12 +36,12 @@ pub struct StickyCookiePlace {
     pub name: Box<str>,
     /// `expires=`; `None` for a cookie that ends with the browser session.
     pub expires: Option<StickyExpiry>,
-    /// `domain=`.
+    /// `domain=`: domain of the cookie; `None` without it.
     pub domain: Option<Template>,
-    /// `samesite=`.
+    /// `samesite=`: value of the attribute `SameSite`; `None` without it.
     pub same_site: Option<Template>,
     /// Constant attributes that follow `domain=` and `samesite=`, such as `; secure`, each with its leading semicolon.
     pub flags: Box<str>,
-    /// `; path=…`, or empty.
+    /// Attribute `; path=…` of the cookie; empty without `path=`.
     pub path: Box<str>,
 }

@@ -10,9 +10,9 @@ pub enum UpstreamTarget {
     Group(Arc<OriginGroup>),
     /// Host name, which must be resolved first.
     Name {
-        /// Host name.
+        /// Host name to resolve.
         name: String,
-        /// Port.
+        /// Port of the origin.
         port: u16,
         /// Resolver for the name.
         resolver: ResolverPlace,

@@ -17,7 +17,7 @@ pub struct VariableRow<R> {
     pub name: &'static str,
     /// nginx module, as named in its manual.
     pub module: &'static str,
-    /// Compatibility with nginx.
+    /// Compatibility with nginx: same, different, additional or not supported.
     pub status: DirectiveStatus,
     /// Everything that the value depends on. Determines whether requests that use the variable may use the shortcut.
     pub reads: &'static [Reads],
@@ -59,7 +59,7 @@ pub enum Reads {
     NamedCookie,
     /// User name in `Authorization`.
     User,
-    /// Request body.
+    /// Body of the request.
     Body,
     /// Name of the file that contains the request body.
     BodyFile,
@@ -115,7 +115,7 @@ pub struct NamedValue<R> {
 /// Parsed rest of a variable's name, after the row's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameSuffix {
-    /// The row has no variable part.
+    /// Nothing: the row defines a single variable.
     Nothing,
     /// Name of a request field.
     Field(FieldRead),

@@ -16,7 +16,7 @@ impl<R> VariableRegistry<R> {
         Self { rows, names }
     }
 
-    /// Returns all rows, list by list.
+    /// Returns all variable definitions, in the order of the lists.
     pub fn rows(&self) -> &[&'static VariableRow<R>] {
         &self.rows
     }

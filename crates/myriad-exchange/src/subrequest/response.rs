@@ -26,7 +26,7 @@ impl SubrequestResponse {
         &mut self.child.exchange
     }
 
-    /// Returns the subrequest.
+    /// Returns the state of the subrequest.
     pub fn request(&self) -> &Request {
         &self.child.exchange.request
     }

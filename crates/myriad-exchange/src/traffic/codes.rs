@@ -16,7 +16,7 @@ pub(super) struct CodeCounts {
     /// Statuses of this block; 0 for an unused slot.
     codes: [AtomicU16; PIECE],
     counts: [Counter; PIECE],
-    /// Further statuses.
+    /// Next block, for further statuses; unset if there are none.
     more: OnceLock<Box<Self>>,
 }
 

@@ -43,7 +43,7 @@ impl TrafficKey {
         &self.0
     }
 
-    /// Returns the kind.
+    /// Returns the kind of the key.
     pub fn kind(&self) -> TrafficKind {
         KINDS[usize::from(self.0[0])]
     }
@@ -53,7 +53,7 @@ impl TrafficKey {
         &self.0[5..5 + self.zone_length()]
     }
 
-    /// Returns the name.
+    /// Returns the name in the key.
     pub fn name(&self) -> &[u8] {
         &self.0[5 + self.zone_length()..]
     }

@@ -22,7 +22,7 @@ pub(super) const CACHES: usize = CacheStatus::ALL.len() + 1;
 /// Finished request, to be counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
-    /// HTTP version.
+    /// HTTP version of the request.
     pub version: HttpVersion,
     /// True if the connection uses TLS.
     pub secure: bool,

@@ -34,7 +34,7 @@ pub struct TrafficSnapshot {
     pub by_cache: [CacheSums; CACHES],
     /// Number of requests by class of client, such as robots, sorted by name. The empty name counts all other clients.
     pub bots: Vec<(String, u64)>,
-    /// TLS handshakes.
+    /// Counts of TLS handshakes of all workers.
     pub tls: TlsSums,
     /// Savings by caching and compression.
     pub saved: SavedSums,
@@ -42,7 +42,7 @@ pub struct TrafficSnapshot {
     pub servers: Vec<ZoneSums>,
     /// Traffic of locations with a `status_zone`, sorted by name.
     pub locations: Vec<ZoneSums>,
-    /// Cache zones, sorted by name.
+    /// Counts of the cache zones, sorted by name.
     pub caches: Vec<CacheZoneSums>,
     /// Groups of origins in `http`, sorted by name.
     pub upstreams: Vec<UpstreamSums>,

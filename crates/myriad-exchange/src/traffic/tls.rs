@@ -47,29 +47,29 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Successful handshakes.
+    /// Number of successful handshakes.
     handshakes,
-    /// Failed handshakes.
+    /// Number of failed handshakes, for any reason.
     handshakes_failed,
-    /// Handshakes that resumed an earlier session.
+    /// Number of successful handshakes that resumed an earlier session.
     session_reuses,
-    /// Failed: no common TLS version.
+    /// Number of handshakes that failed because client and server have no TLS version in common.
     no_common_protocol,
-    /// Failed: no common cipher suite.
+    /// Number of handshakes that failed because client and server have no cipher suite in common.
     no_common_cipher,
-    /// Failed: timeout of the client.
+    /// Number of handshakes that failed because the client timed out.
     handshake_timeout,
-    /// Failed: the client rejected the server's certificate.
+    /// Number of handshakes that failed because the client rejected the server's certificate.
     peer_rejected_cert,
-    /// Clients without the required certificate.
+    /// Number of checks in which a client had sent no certificate although one is required.
     verify_no_cert,
-    /// Expired client certificates.
+    /// Number of checks in which a client certificate was expired.
     verify_expired_cert,
-    /// Revoked client certificates.
+    /// Number of checks in which a client certificate was revoked.
     verify_revoked_cert,
-    /// Client certificates with a wrong name. Names of clients are not checked, so it is always 0.
+    /// Number of client certificates with a wrong name. Names of clients are not checked, so it is always 0.
     verify_hostname_mismatch,
-    /// Client certificates with other errors.
+    /// Number of checks in which a client certificate was invalid for another reason.
     verify_other,
 }
 

@@ -55,12 +55,12 @@ impl TrafficZone {
         }
     }
 
-    /// Returns the kind.
+    /// Returns the kind of the zone: server, location, or `stream` server.
     pub fn kind(&self) -> ZoneKind {
         self.kind
     }
 
-    /// Returns the name.
+    /// Returns the name of the zone.
     pub fn name(&self) -> &str {
         &self.name
     }

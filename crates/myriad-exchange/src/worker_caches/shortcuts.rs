@@ -25,9 +25,9 @@ struct ShortcutSlot {
 /// Routing result of a request.
 #[derive(Default)]
 pub struct ShortcutRoute {
-    /// Server.
+    /// Server that was selected.
     pub server: ServerId,
-    /// Location.
+    /// Location that was selected.
     pub place: PlaceId,
     /// URI after rewrites.
     pub uri: Vec<u8>,

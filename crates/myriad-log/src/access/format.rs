@@ -16,7 +16,7 @@ pub struct LogFormat {
 }
 
 impl LogFormat {
-    /// Appends the line of a request, including its line break.
+    /// Appends the line of a request, including its line break. Fails if a variable cannot be evaluated.
     pub fn write_line(
         &self,
         request: &impl Environment,

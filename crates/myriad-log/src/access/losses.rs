@@ -14,7 +14,7 @@ const MOST_FILES: usize = 32;
 enum LossReason {
     /// A limit of queued bytes was reached; the number of bytes in the queue of the file.
     QueueFull(usize),
-    /// `write()` failed.
+    /// `write()` failed; contains the system error.
     WriteFailed(String),
     /// The file of a path that contains variables could not be opened or written.
     OpenFailed(String),

@@ -42,14 +42,14 @@ impl AccessLog {
 pub enum LogTarget {
     /// File whose path has no variables.
     File {
-        /// Log file.
+        /// Log file to which the lines are appended.
         file: Arc<LogFile>,
         /// `buffer=` and related parameters; `None` without them.
         buffer: Option<LogBuffering>,
     },
     /// Path with variables, and `open_log_file_cache`.
     Variable(Template, Option<OpenLogFileCache>),
-    /// Syslog server.
+    /// Syslog server to which each line is sent.
     Syslog(Arc<Syslog>),
 }
 

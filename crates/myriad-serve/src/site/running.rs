@@ -60,7 +60,7 @@ pub struct RunningSite {
     pub(super) logs: Arc<Logs>,
     /// Threads that read and write the files of zones.
     pub(super) disks: DiskPool,
-    /// `worker_shutdown_timeout` of the running configuration.
+    /// `worker_shutdown_timeout` of the running configuration; `None` without a limit.
     pub(super) shutdown_timeout: Mutex<Option<Duration>>,
     failure: Arc<ProcessFailure>,
 }

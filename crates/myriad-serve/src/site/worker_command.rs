@@ -26,7 +26,7 @@ pub(super) enum WorkerCommand {
         /// UDP sockets of `stream`.
         datagrams: Vec<ListenSocket>,
         /// Maximum time for which tunnels (such as WebSocket) of the previous configuration may continue (its
-        /// `worker_shutdown_timeout`).
+        /// `worker_shutdown_timeout`); `None` without a limit.
         tunnels_end: Option<Duration>,
         /// Receives `Ok` once the worker accepts connections with the configuration, or the error.
         done: mpsc::Sender<std::io::Result<()>>,

@@ -202,7 +202,8 @@ async fn handle_commands_during_shutdown(
     }
 }
 
-/// Executes a command that applies to every worker, also during shutdown. Returns any other command unexecuted.
+/// Executes a command that applies to every worker, also during shutdown, and returns `None`. Returns any other command
+/// unexecuted.
 fn handle_command(
     order: WorkerCommand,
     state: &WorkerState,

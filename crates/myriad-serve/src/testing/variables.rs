@@ -16,7 +16,7 @@ use myriad_exchange::worker::Generation;
 pub struct VariableCase<'a> {
     /// Method, target and HTTP version of the request.
     pub line: (&'a str, &'a str, HttpVersion),
-    /// Headers.
+    /// Header fields of the request: name and value.
     pub fields: &'a [(&'a str, &'a str)],
     /// Directives of the `server` block that receives the request.
     pub server: &'a str,

@@ -35,7 +35,8 @@ pub(super) struct ReuseSettings {
 struct Driver {
     shared: Rc<Shared>,
     keeping: ReuseSettings,
-    /// Timer that expires at the end of the connection's maximum idle time (`keepalive_timeout`).
+    /// Timer that expires at the end of the connection's maximum idle time (`keepalive_timeout`); `None` while requests
+    /// are active.
     expiry: Option<Pin<Box<Sleep>>>,
     liveness_timer: LivenessTimer,
 }

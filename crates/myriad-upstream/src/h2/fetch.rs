@@ -88,7 +88,7 @@ pub(crate) async fn fetch(
 }
 
 /// Opens a stream on an HTTP/2 connection and queues the request head. With `fresh`, connections that have answered a
-/// request are not used.
+/// request are not used. Fails if no connection can be established.
 async fn open(
     group: &Group,
     chosen: &SelectedPeer,

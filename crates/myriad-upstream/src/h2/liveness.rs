@@ -42,7 +42,8 @@ pub(super) enum LivenessAction {
 pub(super) struct Liveness {
     /// Time of the last received frame, or of the creation of the connection.
     last_frame: u64,
-    /// Start of the current silence while requests wait for their responses.
+    /// Start of the current silence while requests wait for their responses; `None` if none waits, or if no further
+    /// PING is sent for those that wait.
     silent_since: Option<u64>,
     ping_sent_at: Option<u64>,
     /// True once a part of a response has been received.

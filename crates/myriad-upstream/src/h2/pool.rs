@@ -127,7 +127,8 @@ impl H2Connections {
         }
     }
 
-    /// Returns the oldest HTTP/2 connection to the peer that can carry another request.
+    /// Returns the oldest HTTP/2 connection to the peer that can carry another request within the limits of `wanted`;
+    /// `None` if there is none.
     fn find(&self, wanted: &ConnectionRequest<'_>) -> Option<Rc<Shared>> {
         let now = clock::now();
         let keep = &wanted.keep;

@@ -154,8 +154,8 @@ fn records(reader: &mut Reader<'_>, count: u16, kind: QueryKind) -> Option<DnsRe
     Some(DnsReply::Records { addresses, servers, alias, ttl_s })
 }
 
-/// Parses a service record of `length` bytes at `from`. Accepts a compressed name, which RFC 2782 forbids but some
-/// servers send.
+/// Parses a service record of `length` bytes at `from`; `None` if it is malformed. Accepts a compressed name, which RFC
+/// 2782 forbids but some servers send.
 fn service(bytes: &[u8], from: usize, length: usize) -> Option<ServiceRecord> {
     let mut reader = Reader { bytes, at: from };
     let (priority, weight, port) = (reader.word()?, reader.word()?, reader.word()?);

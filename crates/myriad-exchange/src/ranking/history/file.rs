@@ -19,7 +19,7 @@ const MAX_WRONG: usize = 8;
 pub enum HistoryError {
     /// The file has no valid head, or not the length of a history file.
     Head,
-    /// The file has another version.
+    /// The file has this version of the format, which is not the supported one.
     Version(u32),
     /// Too many records have a wrong checksum or time; the file is not used.
     Records(usize),

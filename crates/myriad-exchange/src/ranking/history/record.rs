@@ -10,17 +10,17 @@ const FIELDS: usize = 25;
 /// Statistics of one step. Counts are of events within the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Finished requests.
+    /// Number of finished requests.
     pub requests: u64,
-    /// Bytes sent.
+    /// Number of bytes sent to clients.
     pub bytes: u64,
-    /// Requests to origins.
+    /// Number of requests sent to origins.
     pub fetches: u64,
-    /// Connections accepted.
+    /// Number of client connections accepted.
     pub accepted: u64,
-    /// Responses with status 400 to 499.
+    /// Number of responses with status 400 to 499.
     pub status_4xx: u64,
-    /// Responses with status 500 to 599.
+    /// Number of responses with status 500 to 599.
     pub status_5xx: u64,
     /// Requests by cache status, in the order of [`CACHE_NAMES`](crate::traffic::CACHE_NAMES): miss, bypass, expired,
     /// stale, updating, revalidated, hit, none.
@@ -125,7 +125,8 @@ impl HistoryRecord {
         bytes
     }
 
-    /// Parses a record and verifies its checksum. Returns `Ok(None)` for a position that was never written (all zeros).
+    /// Parses a record and verifies its checksum. Returns `Ok(None)` for a position that was never written (all zeros),
+    /// and an error if the checksum is wrong.
     pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<Option<Self>, ChecksumMismatch> {
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);

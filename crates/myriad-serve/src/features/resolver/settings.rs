@@ -13,7 +13,7 @@ pub(super) struct NameServers {
     pub ipv4: bool,
     /// `ipv6=`: true if IPv6 addresses are looked up.
     pub ipv6: bool,
-    /// `status_zone=`: name of the zone that counts lookups.
+    /// `status_zone=`: name of the zone that counts lookups; `None` without it.
     pub status_zone: Option<String>,
 }
 
