@@ -19,6 +19,7 @@ struct HitPage;
 
 impl Metadata for HitPage {
     type EncodingMeta = ();
+    type ReplacementState = ();
     type StoredForm = Self;
     type MetaView<'a> = &'a Self;
 

@@ -21,6 +21,7 @@ struct FilePage;
 
 impl Metadata for FilePage {
     type EncodingMeta = ();
+    type ReplacementState = ();
     type StoredForm = Self;
     type MetaView<'a> = &'a Self;
 

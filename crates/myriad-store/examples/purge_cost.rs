@@ -36,6 +36,7 @@ struct PurgePage {
 
 impl Metadata for PurgePage {
     type EncodingMeta = ();
+    type ReplacementState = ();
     type StoredForm = Self;
     type MetaView<'a> = &'a Self;
 

@@ -55,7 +55,9 @@ pub use myriad_disk::{
     BodyReader, Clock, ClockReference, ClockReferenceFn, DiskEvent, DiskEventHandler, DiskLimits,
     DiskOptions, DiskPool, DiskStats, FormatError, OpenBody, OpeningBody, ReadError, StoredBody, WorkPace,
 };
-pub use object::{ALTERNATIVES, AlternativeEncoding, AttachError, Object};
+pub use object::{
+    ALTERNATIVES, AlternativeEncoding, AttachError, MAX_REPLACEMENTS, Object, Replacement, ReplacementBody,
+};
 pub use persist::Persist;
 pub use removed_keys::RemovalReason;
 pub use stats::{SweepResult, ZoneStats};

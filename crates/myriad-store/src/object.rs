@@ -1,6 +1,7 @@
 //! Objects: immutable response bodies with the caller's metadata.
 
 mod alternative;
+mod replacement;
 mod weight;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use crate::{Body, Metadata, Selection};
 
 use alternative::EncodingList;
 pub use alternative::{ALTERNATIVES, AlternativeEncoding, AttachError};
+pub use replacement::{MAX_REPLACEMENTS, Replacement, ReplacementBody};
 
 /// Maximum length of a body that is stored in the allocation of its object, in bytes. A longer body has its own
 /// allocation, which avoids copying it.
@@ -86,6 +88,7 @@ struct Fixed<M: Metadata> {
     /// reads it at each step.
     rough_weight: AtomicU32,
     encodings: EncodingList<M::EncodingMeta>,
+    replacements: OnceBox<Replacement<M>>,
     extras: Option<Box<ObjectExtras>>,
     generation: u64,
     stored_meta: M::StoredForm,
@@ -132,6 +135,7 @@ impl<M: Metadata> Object<M> {
             texts_end: texts_end as u32,
             rough_weight: AtomicU32::new(0),
             encodings: OnceBox::new(),
+            replacements: OnceBox::new(),
             extras: (!is_within || selection.is_some())
                 .then(|| Box::new(ObjectExtras { selection, separate_body: (!is_within).then_some(body) })),
             generation,

@@ -11,6 +11,7 @@ struct Page(usize);
 
 impl Metadata for Page {
     type EncodingMeta = ();
+    type ReplacementState = ();
     type StoredForm = Self;
     type MetaView<'a> = &'a Self;
 

@@ -11,6 +11,9 @@ pub trait Metadata: Sized + Send + Sync + 'static {
     /// Caller's metadata of an alternative encoding of an object; `()` for none.
     type EncodingMeta: Send + Sync + 'static;
 
+    /// Caller's state of a replacement of an object; `()` for none.
+    type ReplacementState: Send + Sync + 'static;
+
     /// Form of the metadata inside a stored object, without its texts, which the object stores separately.
     type StoredForm: Send + Sync + 'static;
 
@@ -54,6 +57,11 @@ pub trait Metadata: Sized + Send + Sync + 'static {
 
     /// Returns the number of heap bytes owned by the metadata of an encoding, in addition to its own size.
     fn alternative_weight(_alternative: &Self::EncodingMeta) -> usize {
+        0
+    }
+
+    /// Returns the number of heap bytes owned by the state of a replacement, in addition to its own size.
+    fn replacement_weight(_state: &Self::ReplacementState) -> usize {
         0
     }
 }

@@ -15,12 +15,12 @@ pub struct AlternativeEncoding<A> {
     pub meta: A,
 }
 
-/// Reason why an encoding was not added to an object.
+/// Reason why an encoding or a replacement was not added to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachError {
-    /// The object is not stored any more: it was purged, evicted or replaced.
+    /// The object is not stored any more: it was purged, evicted or replaced by a later response.
     Gone,
-    /// The object already has an encoding with this index.
+    /// The object already has an encoding with this index, or the maximum number of replacements.
     Occupied,
     /// The zone's memory limit has no space, or the index is not below [`ALTERNATIVES`].
     NoRoom,

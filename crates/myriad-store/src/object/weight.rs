@@ -7,7 +7,7 @@ use myriad_disk::index::LabelIndex;
 use once_cell::race::OnceBox;
 
 use super::alternative::{ALTERNATIVES, AlternativeEncoding, EncodingNode};
-use super::{Fixed, Object};
+use super::{Fixed, Object, Replacement};
 use crate::{Body, Metadata, Selection};
 
 /// Unit of approximate weights of objects, in bytes. It permits weights up to 64 GB in 32 bits.
@@ -59,14 +59,15 @@ impl<M: Metadata> Object<M> {
             + M::alternative_weight(&alternative.meta)
     }
 
-    /// Returns the number of bytes accounted for this object in the zone's memory limit, including overhead and
-    /// encodings.
+    /// Returns the number of bytes accounted for this object in the zone's memory limit, including overhead, encodings
+    /// and replacements.
     ///
-    /// It increases with each encoding that is added, which happens under the shard's lock. Wherever the weight changes
+    /// It increases with each encoding and replacement that is added, which happens under the shard's lock. Wherever the weight changes
     /// the zone's budget, that lock is held as well.
     pub fn weight(&self) -> usize {
         let alternatives = self.encodings().map(|encoding| Self::alternative_cost(&encoding.alternative));
-        self.base_weight() + alternatives.sum::<usize>()
+        let replacements = self.replacements().map(Replacement::weight);
+        self.base_weight() + alternatives.sum::<usize>() + replacements.sum::<usize>()
     }
 
     fn encodings(&self) -> impl Iterator<Item = &EncodingNode<M::EncodingMeta>> {

@@ -21,6 +21,9 @@ pub const COOKIE: &[u8] = b"\0cookie=";
 /// Start of the cache keys of files to which pages refer (`cache_keep_assets`), followed by the file's path. No other
 /// text precedes it.
 pub const ASSET: &[u8] = b"\0asset=";
+/// Start of the cache keys of bundles that the page optimizer makes (`optimize`), followed by the name. No other text
+/// precedes it.
+pub const BUNDLE: &[u8] = b"\0bundle=";
 
 /// Returns the cache key for a text that another directive than `*_cache_key` sets: the text, in which NULs are
 /// doubled.

@@ -1,13 +1,15 @@
 //! Implementation of the store's [`Metadata`] for pages: their form in memory, their labels, and the purge rules that
 //! cover them.
 
-use crate::page::{PageFacts, PageMeta, PageView, purge_predicate};
+use crate::page::{OptimizedState, PageFacts, PageMeta, PageView, purge_predicate};
 use crate::{Metadata, PurgePredicate};
 use myriad_policy::{EntityTag, PurgeCommand};
 
 impl Metadata for PageMeta {
     /// Compression level with which the encoding was made.
     type EncodingMeta = u8;
+    /// State of the optimized form of a page.
+    type ReplacementState = OptimizedState;
     type StoredForm = PageFacts;
     type MetaView<'a> = PageView<'a>;
 
@@ -31,6 +33,10 @@ impl Metadata for PageMeta {
             Some(EntityTag::Generated(_)) | None => 0,
         };
         facts.stored_lifetime.weight() + tag
+    }
+
+    fn replacement_weight(state: &OptimizedState) -> usize {
+        state.heap_bytes()
     }
 
     fn labels(page: PageView<'_>, each: &mut dyn FnMut(u64)) {

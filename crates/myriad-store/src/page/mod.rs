@@ -11,6 +11,7 @@
 //! | `fetches` | limits for concurrent and queued fetches |
 //! | `recent_purges` | purges by tag, for data of visitors outside of the zone |
 //! | `leaks` | results of the leak guard |
+//! | `optimized` | state of the optimized form of a page |
 //! | `leak_samples` | state of the leak guard's sampled verifications |
 
 mod counter;
@@ -21,6 +22,7 @@ mod leak_samples;
 mod leaks;
 mod marks;
 mod metadata;
+mod optimized;
 mod page_record;
 mod proxied_facts;
 mod purge_log;
@@ -44,6 +46,7 @@ pub use folder_creator::FolderCreator;
 pub use leak_samples::{ComparisonResult, LeakSamples, SampleCause, SampleCounts};
 pub use leaks::{LeakFinding, LeakRecords, LeakState, LeakedPage, LeakedValue};
 pub use marks::PageMarks;
+pub use optimized::{FileVersion, OptimizedState};
 pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;

@@ -6,6 +6,7 @@ mod memory;
 mod model;
 mod purge;
 mod purges;
+mod replacements;
 mod threads;
 
 use std::future::Future;
@@ -34,6 +35,7 @@ pub(crate) struct TestPage {
 
 impl Metadata for TestPage {
     type EncodingMeta = u64;
+    type ReplacementState = ();
     type StoredForm = Self;
     type MetaView<'a> = &'a Self;
 

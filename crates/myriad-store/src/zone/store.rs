@@ -8,9 +8,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Zone;
 use crate::flight::{Flight, NotStored};
+use crate::object::ObjectParts;
 use crate::shard::{FlightRole, KeyEntry, Shard};
 use crate::variants::Variants;
-use crate::{ALTERNATIVES, AlternativeEncoding, AttachError, Metadata, Object, Selection};
+use crate::{
+    ALTERNATIVES, AlternativeEncoding, AttachError, Metadata, Object, Replacement, ReplacementBody, Selection,
+};
 
 /// Objects that were replaced in a shard. They must be dropped after the shard's lock is released.
 pub(super) type ReplacedObjects<M> = SmallVec<[Object<M>; 1]>;
@@ -112,9 +115,9 @@ impl<M: Metadata> Zone<M> {
         entered.map(drop)
     }
 
-    /// Adds an encoding to a stored object, whose file, if the zone has a disk tier, will be written again. Returns an
-    /// error if the object is not stored any more or has an encoding with this index, if `index` is not below
-    /// [`ALTERNATIVES`], or if memory is short.
+    /// Adds an encoding to a stored object, whose file, if the zone has a disk tier, will be written again, or to a
+    /// replacement of a stored object. Returns an error if the object is not stored any more or has an encoding with this
+    /// index, if `index` is not below [`ALTERNATIVES`], or if memory is short.
     pub fn attach(
         &self,
         object: &Object<M>,
@@ -134,9 +137,7 @@ impl<M: Metadata> Zone<M> {
         }
         let attached = {
             let shard = self.shard(key);
-            let stored =
-                shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| other.is_same(object)));
-            match stored {
+            match shard.owns(key, object) {
                 false => Err(AttachError::Gone),
                 true if object.set_alternative(usize::from(index), alternative) => Ok(()),
                 true => Err(AttachError::Occupied),
@@ -147,6 +148,51 @@ impl<M: Metadata> Zone<M> {
             Err(_) => self.inner.ledger.release(cost),
         }
         attached
+    }
+
+    /// Adds a replacement to a stored object: `body` is sent in its place, or the original if `body` is `None`. `now` is
+    /// in milliseconds. The replacement is not written to disk; it is removed together with the object.
+    ///
+    /// Returns [`AttachError::Gone`] if the object is not stored any more, [`AttachError::Occupied`] if it has had
+    /// [`crate::MAX_REPLACEMENTS`], and [`AttachError::NoRoom`] if memory is short.
+    pub fn replace(
+        &self,
+        object: &Object<M>,
+        body: Option<ReplacementBody<M>>,
+        state: M::ReplacementState,
+        now: u64,
+    ) -> Result<(), AttachError> {
+        let key = self.key_of(object);
+        let made = body.map(|ReplacementBody { meta, body, alternatives }| {
+            let parts = ObjectParts {
+                meta,
+                body,
+                selection: object.selection().cloned(),
+                generation: self.inner.sequence.fetch_add(1, Relaxed),
+                stored_at: object.stored_at(),
+                fresh_until: u64::MAX,
+                alternatives,
+                now,
+            };
+            Object::new(object.key(), parts)
+        });
+        let replacement = Replacement::new(made, state);
+        let cost = replacement.weight();
+        if !self.reserve(key, cost) {
+            return Err(AttachError::NoRoom);
+        }
+        let added = {
+            let shard = self.shard(key);
+            match shard.owns(key, object) {
+                false => Err(AttachError::Gone),
+                true if object.add_replacement(replacement) => Ok(()),
+                true => Err(AttachError::Occupied),
+            }
+        };
+        if added.is_err() {
+            self.inner.ledger.release(cost);
+        }
+        added
     }
 }
 
@@ -160,6 +206,11 @@ struct InsertResult<M: Metadata> {
 }
 
 impl<M: Metadata> Shard<M> {
+    /// Returns whether an object, or the original of a replacement, is stored under its key.
+    fn owns(&self, key: HashedKeyRef<'_>, object: &Object<M>) -> bool {
+        self.entry(key).is_some_and(|entry| entry.objects.iter().any(|stored| stored.owns(object)))
+    }
+
     fn insert_object(
         &mut self,
         key: HashedKeyRef<'_>,

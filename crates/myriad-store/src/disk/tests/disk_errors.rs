@@ -253,6 +253,7 @@ struct Newer;
 
 impl Metadata for Newer {
     type EncodingMeta = ();
+    type ReplacementState = ();
     type StoredForm = Self;
     type MetaView<'a> = &'a Self;
 
