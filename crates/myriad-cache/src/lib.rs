@@ -33,6 +33,7 @@ mod max_range_offset;
 mod origin_fields;
 mod origin_protection;
 mod other_codings;
+mod own_files;
 mod page;
 mod pass;
 mod read_body;
@@ -50,6 +51,7 @@ mod stale_fallback;
 mod unlocked_fetch;
 mod validity;
 mod variables;
+mod work_budget;
 
 use myriad_exchange::feature::Feature;
 

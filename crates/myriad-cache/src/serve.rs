@@ -50,7 +50,7 @@ pub(crate) fn run(
     let redirects = page.meta().redirects;
     let born = page.meta().lifetime().born.unwrap_or(page.stored_at());
     let on_disk = disk::body(&mut exchange.request, &page);
-    let mut answer = page::answer(&exchange.request, cached.cache, page);
+    let mut answer = page::answer(&exchange.request, &cached.cache.zone, page);
     if let Some(body) = on_disk.filter(|_| answer.coding == Coding::Identity) {
         answer.body = body;
     }

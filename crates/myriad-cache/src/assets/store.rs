@@ -1,13 +1,12 @@
 //! Stores the files that a page references when the page is stored.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_encode::Coding;
 use myriad_exchange::exchange::{Exchange, ResponseSource};
-use myriad_exchange::subrequest::{self, SubrequestResponse};
-use myriad_http::{HttpVersion, Known, RequestHead, ResponseHead};
+use myriad_exchange::subrequest::SubrequestResponse;
+use myriad_http::ResponseHead;
 use myriad_policy::{Lifetime, Tags, ValiditySource, page_assets};
 use myriad_store::page::{PageMarks, PageView};
 use myriad_store::{Admission, Body, KeyRef};
@@ -16,6 +15,7 @@ use super::{AssetRetention, is_asset, key_of, of};
 use crate::complete::complete;
 use crate::invalidate::target_here;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
+use crate::own_files::{is_restricted, read_body, request_file};
 use crate::page;
 
 /// Maximum length in bytes of a file (style sheet, script) that `cache_keep_assets` stores.
@@ -82,42 +82,20 @@ async fn store_asset(
     }
 }
 
-/// Returns the response to an internal request for a file of this server, with no header field of the client except
-/// `Host`. No origin is contacted, because only static files are stored. `None` if the request cannot be created.
-async fn request_file(exchange: &mut Exchange, path: &[u8]) -> Option<SubrequestResponse> {
-    let (uri, args) = subrequest::target(path)?;
-    let mut child = subrequest::begin(exchange, &uri, args).ok()?;
-    let host = child.request.received.head.known(Known::Host).map(|host| (&b"Host"[..], host));
-    let head = RequestHead::from_parts(b"GET", path, HttpVersion::Http11, host);
-    *child.request.received.head = head;
-    child.request.route.internal = false;
-    child.request.begin_lineage().own_head = true;
-    child.request.leave_errors_empty();
-    child.request.cache.lookup.stored_only = true;
-    child.request.cache.lookup.fetches_nothing = true;
-    child.frame = Box::default();
-    Some(subrequest::execute(child).await)
-}
-
 /// Returns the file's modification time as text; `None` if the response is not an uncompressed file that any client may
 /// get, or if the file is empty or longer than [`MAX_ASSET`].
 fn file_of(answer: &mut SubrequestResponse) -> Option<Vec<u8>> {
-    // The location restricts access; the subrequest has no credentials.
-    let has_gate = answer.exchange().request.place().entry.gate.is_some();
+    let is_restricted = is_restricted(answer);
     let ResponseSource::File(entry) = &answer.response.source else { return None };
     let file = entry.file().filter(|file| (1..=MAX_ASSET).contains(&file.length))?;
     let is_plain = answer.response.status == 200 && answer.response.coding == Coding::Identity;
-    (is_plain && !has_gate).then(|| file.modified.to_vec())
+    (is_plain && !is_restricted).then(|| file.modified.to_vec())
 }
 
 async fn read(answer: SubrequestResponse, modified: Vec<u8>) -> Option<Asset> {
     let media_type = answer.response.media_type().unwrap_or(b"text/plain").to_vec();
     let length = answer.response.known_length()?;
-    let mut body = answer.into_plain_body();
-    let mut bytes = Vec::new();
-    while let Some(piece) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {
-        bytes.extend_from_slice(&piece.ok()?);
-    }
+    let bytes = read_body(answer, MAX_ASSET).await?;
     (bytes.len() as u64 == length).then(|| Asset { media_type, modified, bytes: bytes.into() })
 }
 

@@ -2,6 +2,7 @@
 
 use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use myriad_encode::Coding;
 use myriad_http::Known;
@@ -12,12 +13,11 @@ use myriad_store::Segments;
 use super::encodings::choose;
 use crate::esi;
 use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
-use myriad_exchange::runtime::CachePlace;
-use myriad_store::page::{Page, PageView, alternative};
+use myriad_store::page::{Page, PageView, PageZone, alternative};
 
 /// Builds the response from a stored page in the best available encoding. If a better encoding is missing, its
 /// compression is queued.
-pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> ContentResponse {
+pub(crate) fn answer(request: &Request, zone: &Arc<PageZone>, page: Page) -> ContentResponse {
     let meta = page.meta();
     let length = page.body_len();
     let filtered = request.place().filters.change(meta.media_type()) || esi::is_filled(meta.cut());
@@ -33,7 +33,7 @@ pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Conte
         );
         let parts =
             request.received.head.fields().has(Known::Range) && encodings.allowed.contains(Coding::Identity);
-        let coding = if parts { Coding::Identity } else { choose(request, cache, &page, &encodings) };
+        let coding = if parts { Coding::Identity } else { choose(request, zone, &page, &encodings) };
         return body_of(page, coding, encodings.varies);
     };
     body_of(page, coding, false)

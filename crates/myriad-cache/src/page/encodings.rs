@@ -9,8 +9,7 @@ use myriad_store::{ALTERNATIVES, AlternativeEncoding, Body};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use myriad_exchange::exchange::{Exchange, Request};
-use myriad_exchange::runtime::CachePlace;
-use myriad_store::page::{Page, PageView, STRONG_GZIP, alternative, encoding_index};
+use myriad_store::page::{Page, PageView, PageZone, STRONG_GZIP, alternative, encoding_index};
 
 /// Maximum length in bytes of a page that is compressed in the background.
 const MAX_COMPRESSED: u64 = 8 << 20;
@@ -57,7 +56,7 @@ fn encode(body: &Body, coding: Coding, level: CompressionLevel) -> Option<Altern
 /// Returns the best available encoding for a request, and queues a better one in the background if it is missing.
 pub(super) fn choose(
     request: &Request,
-    cache: &CachePlace,
+    zone: &Arc<PageZone>,
     page: &Page,
     encodings: &myriad_output::Encodings,
 ) -> Coding {
@@ -70,7 +69,7 @@ pub(super) fn choose(
         coding => page.alternative(encoding_index(coding)).is_some(),
     };
     if !strong && page.body_len() <= MAX_COMPRESSED && page.stored_body().is_none() {
-        queue(request, cache, page, wanted);
+        queue(request, zone, page, wanted);
     }
     let mut available = CodingSet::EMPTY.with(Coding::Identity);
     for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
@@ -82,8 +81,8 @@ pub(super) fn choose(
 }
 
 /// Queues the compression of a page in the background. The result is only used for this stored version of the page.
-fn queue(request: &Request, cache: &CachePlace, page: &Page, coding: Coding) {
-    let zone = Arc::clone(&cache.zone);
+fn queue(request: &Request, zone: &Arc<PageZone>, page: &Page, coding: Coding) {
+    let zone = Arc::clone(zone);
     let page = page.clone();
     let index = if coding == Coding::Gzip { STRONG_GZIP } else { encoding_index(coding) };
     // Generation numbers are only unique within a zone.

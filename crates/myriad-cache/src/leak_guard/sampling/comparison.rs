@@ -9,13 +9,13 @@ use myriad_policy::{Rendering, VaryRule, without_visitor};
 use myriad_store::Body;
 use myriad_store::page::{ComparisonResult, Page, PageZone};
 
-use super::budget::Reservation;
 use super::cause::find_cause;
 use super::probe::{Prober, rendering_of_head};
 use super::report::{self, Dependence};
 use super::verifiable_page::varies_of;
 use crate::adaptive_validity::contiguous;
 use crate::journey_step::CacheContext;
+use crate::work_budget::Reservation;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 

@@ -17,7 +17,6 @@
 //! A page that was changed without a purge is suspected too, but its next fetch does not differ. A difference must be
 //! repeatable, so that random content is not taken for data of a visitor.
 
-mod budget;
 mod cause;
 mod comparison;
 mod page_check;
@@ -31,10 +30,15 @@ use myriad_store::page::{Page, SampleCause};
 use verifiable_page::is_verifiable;
 
 use crate::journey_step::CacheContext;
+use crate::work_budget::WorkBudgets;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
 pub(crate) use comparison::PendingComparison;
+
+/// Time that origins spend on sampled verifications (`leak_guard budget=`). At most ten seconds are saved up; one second is
+/// reserved for each verification in progress.
+static ORIGIN_TIME: WorkBudgets = WorkBudgets::new(true, 10_000.0, 1_000.0);
 
 /// A page is considered for the hourly sample once in this number of hits.
 const SAMPLE_HITS: u32 = 64;
@@ -59,7 +63,7 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     let zone = &cached.cache.zone;
     let key = &request.cache.key;
     if let Some(reference) = zone.leak_samples.suspicion(key, now_ms()) {
-        if let Some(reservation) = budget::reserve(rules.budget_ppm, now_ms()) {
+        if let Some(reservation) = ORIGIN_TIME.reserve(rules.budget_ppm, now_ms()) {
             comparison::start_for_hit(exchange, cached, page, (reference, reservation));
         }
         return;

@@ -14,13 +14,14 @@ use myriad_policy::{
 use myriad_store::KeyRef;
 use myriad_store::page::{Page, PageZone, write_variant};
 
-use super::budget::{self, Reservation};
+use super::ORIGIN_TIME;
 use super::cause::find_cause;
 use super::probe::{Prober, Unverifiable};
 use super::report::{self, Dependence};
 use super::verifiable_page::{is_verifiable, rendering_of, varies_of};
 use crate::journey_step::CacheContext;
 use crate::leak_guard::findings::remove_page;
+use crate::work_budget::Reservation;
 use myriad_exchange::exchange::Exchange;
 
 /// Maximum number of attempts to start a check within the budget.
@@ -75,12 +76,12 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSa
 /// Waits until there is time for a verification, and reserves it; `None` if there is none for a minute.
 async fn wait_for_budget(ppm: u32) -> Option<Reservation> {
     for _ in 1..MAX_ATTEMPTS {
-        if let Some(reservation) = budget::reserve(ppm, now_ms()) {
+        if let Some(reservation) = ORIGIN_TIME.reserve(ppm, now_ms()) {
             return Some(reservation);
         }
         tokio::time::sleep(BUDGET_PAUSE).await;
     }
-    budget::reserve(ppm, now_ms())
+    ORIGIN_TIME.reserve(ppm, now_ms())
 }
 
 /// Returns the stored page of a request, if it is fresh and can be verified.

@@ -15,7 +15,7 @@ use myriad_policy::{
 use myriad_upstream::{Attempts, OriginRequest, OriginResponse, RequestPayload};
 use tokio::time::timeout;
 
-use super::budget;
+use super::ORIGIN_TIME;
 use super::verifiable_page::{MAX_BODY, bare_type};
 use crate::esi::Cutting;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
@@ -142,7 +142,7 @@ impl Prober {
         counts.requests.fetch_add(1, Relaxed);
         counts.origin_ms.fetch_add(took_ms, Relaxed);
         if let Some(rules) = cache.rules.leak_sampling {
-            budget::charge(rules.budget_ppm, took_ms);
+            ORIGIN_TIME.charge(rules.budget_ppm, took_ms);
         }
         rendering.filter(|rendering| rendering.status < 500 && rendering.status != 429)
     }
