@@ -87,6 +87,7 @@ impl OptimizedState {
     }
 
     /// Returns a state for an equal form of a page that was stored at `now`, in milliseconds since the epoch.
+    #[must_use]
     pub fn copy(&self, now: u64) -> Self {
         let (files, bundles) = (self.files.to_vec(), self.bundles.to_vec());
         Self::new(self.settings, files, bundles, self.report.to_string(), now)
