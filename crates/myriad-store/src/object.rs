@@ -1,6 +1,7 @@
 //! Objects: immutable response bodies with the caller's metadata.
 
 mod alternative;
+mod replaced;
 mod replacement;
 mod weight;
 
@@ -18,7 +19,9 @@ use crate::{Body, Metadata, Selection};
 
 use alternative::EncodingList;
 pub use alternative::{ALTERNATIVES, AlternativeEncoding, AttachError};
-pub use replacement::{MAX_REPLACEMENTS, Replacement, ReplacementBody};
+pub use replaced::ReplacementBody;
+use replacement::ReplacementList;
+pub use replacement::{MAX_REPLACEMENTS, Replacement};
 
 /// Maximum length of a body that is stored in the allocation of its object, in bytes. A longer body has its own
 /// allocation, which avoids copying it.
@@ -68,6 +71,9 @@ fn touch_lines(bytes: &[u8]) -> u8 {
 /// ```
 pub struct Object<M: Metadata>(ThinArc<Fixed<M>, u8>);
 
+/// Replacement of an object.
+pub(crate) type ObjectReplacement<M> = Replacement<Object<M>, <M as Metadata>::ReplacementState>;
+
 /// Fixed part of an object. The fields that each hit reads or writes come first, in the cache line of the reference
 /// count. Each cache line contains a field by which it can be prefetched.
 #[repr(C)]
@@ -88,7 +94,7 @@ struct Fixed<M: Metadata> {
     /// reads it at each step.
     rough_weight: AtomicU32,
     encodings: EncodingList<M::EncodingMeta>,
-    replacements: OnceBox<Replacement<M>>,
+    replacements: ReplacementList<Object<M>, M::ReplacementState>,
     extras: Option<Box<ObjectExtras>>,
     generation: u64,
     stored_meta: M::StoredForm,

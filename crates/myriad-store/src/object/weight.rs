@@ -7,7 +7,7 @@ use myriad_disk::index::LabelIndex;
 use once_cell::race::OnceBox;
 
 use super::alternative::{ALTERNATIVES, AlternativeEncoding, EncodingNode};
-use super::{Fixed, Object, Replacement};
+use super::{Fixed, Object};
 use crate::{Body, Metadata, Selection};
 
 /// Unit of approximate weights of objects, in bytes. It permits weights up to 64 GB in 32 bits.
@@ -66,7 +66,7 @@ impl<M: Metadata> Object<M> {
     /// the zone's budget, that lock is held as well.
     pub fn weight(&self) -> usize {
         let alternatives = self.encodings().map(|encoding| Self::alternative_cost(&encoding.alternative));
-        let replacements = self.replacements().map(Replacement::weight);
+        let replacements = self.replacements().map(Self::replacement_cost);
         self.base_weight() + alternatives.sum::<usize>() + replacements.sum::<usize>()
     }
 

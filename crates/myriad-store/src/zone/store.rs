@@ -177,7 +177,7 @@ impl<M: Metadata> Zone<M> {
             Object::new(object.key(), parts)
         });
         let replacement = Replacement::new(made, state);
-        let cost = replacement.weight();
+        let cost = Object::replacement_cost(&replacement);
         if !self.reserve(key, cost) {
             return Err(AttachError::NoRoom);
         }

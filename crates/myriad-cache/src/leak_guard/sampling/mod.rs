@@ -19,6 +19,7 @@
 
 mod cause;
 mod comparison;
+mod origin_time;
 mod page_check;
 mod probe;
 mod report;
@@ -27,18 +28,14 @@ mod verifiable_page;
 use myriad_net::clock::now_ms;
 use myriad_store::page::{Page, SampleCause};
 
+use origin_time::ORIGIN_TIME;
 use verifiable_page::is_verifiable;
 
 use crate::journey_step::CacheContext;
-use crate::work_budget::WorkBudgets;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
 pub(crate) use comparison::PendingComparison;
-
-/// Time that origins spend on sampled verifications (`leak_guard budget=`). At most ten seconds are saved up; one second is
-/// reserved for each verification in progress.
-static ORIGIN_TIME: WorkBudgets = WorkBudgets::new(true, 10_000.0, 1_000.0);
 
 /// A page is considered for the hourly sample once in this number of hits.
 const SAMPLE_HITS: u32 = 64;

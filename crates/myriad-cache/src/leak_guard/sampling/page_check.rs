@@ -14,8 +14,8 @@ use myriad_policy::{
 use myriad_store::KeyRef;
 use myriad_store::page::{Page, PageZone, write_variant};
 
-use super::ORIGIN_TIME;
 use super::cause::find_cause;
+use super::origin_time::ORIGIN_TIME;
 use super::probe::{Prober, Unverifiable};
 use super::report::{self, Dependence};
 use super::verifiable_page::{is_verifiable, rendering_of, varies_of};

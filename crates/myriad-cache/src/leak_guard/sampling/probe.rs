@@ -15,7 +15,7 @@ use myriad_policy::{
 use myriad_upstream::{Attempts, OriginRequest, OriginResponse, RequestPayload};
 use tokio::time::timeout;
 
-use super::ORIGIN_TIME;
+use super::origin_time::ORIGIN_TIME;
 use super::verifiable_page::{MAX_BODY, bare_type};
 use crate::esi::Cutting;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
