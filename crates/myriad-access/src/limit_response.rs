@@ -24,7 +24,7 @@ pub(crate) fn parse_status(status: &mut u16, args: &mut Arguments<'_>) -> Setter
     Ok(())
 }
 
-/// Parses `limit_*_log_level`.
+/// Parses `limit_*_log_level`: `info`, `notice`, `warn` or `error`.
 pub(crate) fn parse_level(level: &mut LogLevel, args: &mut Arguments<'_>) -> SetterResult {
     *level = args.choice(
         0,

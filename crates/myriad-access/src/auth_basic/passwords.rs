@@ -43,8 +43,9 @@ impl PasswordVerifier {
         self.recently_verified.lock().contains(stored, password, now)
     }
 
-    /// Verifies the password on a blocking thread, once fewer than the maximum number of computations run. Returns an
-    /// error if too many verifications are waiting. `now` is in milliseconds.
+    /// Verifies the password on a blocking thread, once fewer than the maximum number of computations run. A match is
+    /// cached. Returns an error if too many verifications are waiting, or if the thread fails. `now` is in
+    /// milliseconds.
     pub(super) async fn judge(
         &self,
         stored: Vec<u8>,

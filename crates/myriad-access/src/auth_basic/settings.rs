@@ -7,7 +7,7 @@ use myriad_conf::Text;
 pub(crate) struct AuthBasicSettings {
     /// `auth_basic`: realm, `None` for `off`; may contain variables.
     pub realm: Option<Text>,
-    /// `auth_basic_user_file`: name of the password file; may contain variables.
+    /// `auth_basic_user_file`: name of the password file, `None` if not set; may contain variables.
     pub user_file: Option<Text>,
     /// `auth_delay`: delay of 401 responses, in milliseconds.
     pub delay: u64,

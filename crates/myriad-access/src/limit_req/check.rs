@@ -139,7 +139,8 @@ impl LimitReq {
         Ok(longest)
     }
 
-    /// Returns the excess of a request within a limit. Beyond it, logs and counts the rejection and returns an error.
+    /// Returns the excess of a request within a limit. Beyond it, or if the zone has no space for the key, logs and
+    /// counts the rejection and returns an error.
     fn excess_within(
         &self,
         request: &Request,

@@ -48,15 +48,16 @@ impl LimitTable for RequestTable {
 }
 
 impl RequestTable {
-    /// Checks a limit without counting the request. With several limits, the request is counted only after all of them
-    /// have admitted it.
+    /// Checks a limit without counting the request: a key without a bucket has no excess. With several limits, the
+    /// request is counted only after all of them have admitted it. `now` is in milliseconds.
     pub(super) fn check(&self, key: &[u8], limit: Limit, now: u64) -> LimitOutcome {
         let mut buckets = self.buckets.lock();
         let excess = buckets.get_mut(key).map_or(0, |bucket| bucket.excess_after(limit.rate, now));
         if excess > limit.burst { LimitOutcome::Beyond(excess) } else { LimitOutcome::Within(excess) }
     }
 
-    /// Checks a limit, and counts the request if it is within the burst.
+    /// Checks a limit, and counts the request if it is within the burst. A new key may evict the least recently used
+    /// keys. `now` is in milliseconds.
     pub(super) fn check_and_count(&self, key: &[u8], limit: Limit, now: u64) -> LimitOutcome {
         let mut buckets = self.buckets.lock();
         if let Some(bucket) = buckets.get_mut(key) {
@@ -80,7 +81,8 @@ impl RequestTable {
         }
     }
 
-    /// Counts a request that [`Self::check`] has admitted, and returns its excess.
+    /// Counts a request that [`Self::check`] has admitted, and returns its excess; 0 if its entry is larger than the
+    /// table.
     pub(super) fn count(&self, key: &[u8], limit: Limit, now: u64) -> u64 {
         let unbounded = Limit { burst: u64::MAX, ..limit };
         match self.check_and_count(key, unbounded, now) {

@@ -66,7 +66,8 @@ impl Check for MoreInputHeaders {
 }
 
 impl CompiledEdit {
-    /// Returns whether the directive applies to a request with this `Content-Type` (option `-t`).
+    /// Returns whether the directive changes this request: without `-t` every request, with `-t` only a request whose
+    /// `Content-Type` (without parameters) is listed.
     fn applies_to(&self, request: &Request) -> bool {
         let Some(types) = &self.types else { return true };
         let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
@@ -74,8 +75,10 @@ impl CompiledEdit {
     }
 }
 
-/// Sets or removes one field. A name with a trailing `*`, or an empty value, removes; with `replaces_only`, a field
-/// that the request does not have is not added. If the value cannot be evaluated, logs the error and changes nothing.
+/// Sets one field of the request, or removes it if the value is empty. A name with a trailing `*` removes all fields
+/// whose name begins with the text before it. With `replaces_only`, a field that the request does not have is not
+/// added. A new `Host` also becomes the host of the request. If the value cannot be evaluated, logs the error and
+/// changes nothing.
 fn change(exchange: &mut Exchange, name: &[u8], value: Option<&Template>, replaces_only: bool) {
     let mut text = Vec::new();
     if let Some(value) = value {

@@ -7,8 +7,8 @@ use crate::origin_protection::permit::OriginPermit;
 use crate::origin_protection::{origin_limits, origin_queue};
 
 /// Waits until the origin of the location accepts the request: checks the memory, the limits with `origin_only` and the
-/// queue. `waits` is true if a client waits for the response; otherwise, and for mirrored requests, no limit is counted
-/// and the queue priority is the lowest.
+/// queue. `waits` is true if a client waits for the response; otherwise, and for requests in the background (such as
+/// mirrored ones), the limits are skipped and the queue priority is the lowest.
 ///
 /// # Errors
 ///

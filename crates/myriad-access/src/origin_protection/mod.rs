@@ -8,7 +8,7 @@
 //! | `origin_query_limit` | rate at which new queries of one client network are sent to an origin | `origin_query_limit` |
 //! | `origin_challenge` | page with a proof of work that browsers solve automatically, before a request uses the origin | `origin_challenge` |
 //! | `bots` | classification of robots | `bots` |
-//! | `origin_limits` | client limits that are checked before the origin | `limit_req`, `limit_conn` with `origin_only`: rows of this crate |
+//! | `origin_limits` | client limits that are checked before the origin | `limit_req`, `limit_conn` with `origin_only` |
 //!
 //! `admit` checks the limits and then the queue, and returns an `OriginPermit`, which a request retains while its
 //! origin processes it. The steps of a cached request (`myriad-cache`) check challenge, queries and pauses before they

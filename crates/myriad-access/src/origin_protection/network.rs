@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use myriad_http::client_network;
 
-/// Returns the /24 network of an IPv4 address or the /64 network of an IPv6 address: one client may use all addresses
-/// of its network.
+/// Returns the /24 network of an IPv4 address (also of one mapped to IPv6), or the /64 network of another IPv6 address:
+/// one client may use all addresses of its network.
 pub(crate) fn network(client: IpAddr) -> IpAddr {
     match client_network(client) {
         IpAddr::V4(address) => IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & !0xff)),

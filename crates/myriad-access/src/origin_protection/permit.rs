@@ -42,7 +42,8 @@ impl Drop for InFlightCount {
 }
 
 impl OriginPermit {
-    /// Creates a permit from the queue slot and the guard of the limits. It is empty if both are `None`.
+    /// Creates a permit from the queue slot and the guard of the limits, and counts the request as in flight. The
+    /// permit is empty, and nothing is counted, if both are `None`.
     pub(crate) fn of(
         exchange: &mut Exchange,
         taken: Option<OccupiedSlot>,
@@ -69,7 +70,7 @@ impl OriginPermit {
     }
 }
 
-/// Response body with resources that are released after its last byte.
+/// Response body with resources that are released after its last byte, after an error, or when it is dropped.
 struct PermittedBody {
     body: BoxBody,
     resources: Option<PermitResources>,

@@ -26,7 +26,7 @@ impl VerificationCache {
         self.until_ms.get(&self.digest(stored, password)).is_some_and(|until| now < *until)
     }
 
-    /// Records that the password matches the stored hash. `now` is in milliseconds.
+    /// Records for one minute that the password matches the stored hash. `now` is in milliseconds.
     pub fn insert(&mut self, stored: &[u8], password: &[u8], now: u64) {
         let digest = self.digest(stored, password);
         self.until_ms.insert(digest, now.saturating_add(VALID_MS), 1);

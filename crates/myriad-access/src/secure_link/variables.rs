@@ -40,7 +40,7 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
 ];
 
 /// Appends the value of `$secure_link`: `1`, or `0` for an expired link; with `secure_link_secret`, the link that
-/// follows the digest. Returns false (no value) for an invalid link.
+/// follows the digest. Returns false (no value) for an invalid link, and without `secure_link*`.
 fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     match request.place().features.get() {
         None => Ok(false),
@@ -66,8 +66,8 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
     }
 }
 
-/// Appends the value of `$secure_link_expires`, as written in the link. Returns false (no value) if the link has no
-/// valid expiry time.
+/// Appends the value of `$secure_link_expires`, as written in the link; the digest is not verified. Returns false (no
+/// value) if the link has no valid expiry time, and without `secure_link`.
 fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     let Some(SecureLink::Digested { link, .. }) = request.place().features.get() else { return Ok(false) };
     let mut value = Vec::new();

@@ -106,7 +106,8 @@ impl GeoipDatabase {
         self.content
     }
 
-    /// Returns the country of an address; `None` if it is unknown. The database must be a country database.
+    /// Returns the country of an address; `None` if it is unknown, or for an IPv6 address in an IPv4 database. The
+    /// database must be a country database.
     pub fn country(&self, address: IpAddr) -> Option<Country> {
         let found = self.find(address)?.checked_sub(COUNTRIES)?;
         // Number 0 means unknown.

@@ -44,8 +44,8 @@ pub(super) struct BotMatch<'a> {
     pub class: &'a [u8],
     /// Text of the matching line; empty if the request has no `User-Agent`.
     pub name: &'a [u8],
-    /// True if the client address belongs to a network of the robot; `None` if no networks are known, or the client has
-    /// no address.
+    /// True if the client address belongs to a network of the robot, false otherwise; `None` if no networks are known,
+    /// the client has no address, or the request has no `User-Agent`.
     pub verified: Option<bool>,
 }
 
@@ -77,8 +77,10 @@ impl BotList {
         &LIST
     }
 
-    /// Classifies a client by its `User-Agent` and address. Returns `None` if no line matches, or the matching line has
-    /// the class `none` (a browser). A client on a Unix socket has no address and is not verified.
+    /// Classifies a client by its `User-Agent` and address: `unknown` without `User-Agent`, `forged` if the client
+    /// address is in none of the networks of the matching line, otherwise the class of the line. Returns `None` if no
+    /// line matches, or the matching line has the class `none` (a browser). A client on a Unix socket has no address
+    /// and is not verified.
     pub(super) fn find(&self, agent: &[u8], client: Option<IpAddr>) -> Option<BotMatch<'_>> {
         if agent.is_empty() {
             return Some(BotMatch { class: b"unknown", name: b"", verified: None });

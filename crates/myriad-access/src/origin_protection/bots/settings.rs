@@ -9,7 +9,7 @@ pub(super) struct BotSettings {
     pub is_configured: bool,
     /// Lines of the blocks, in source order.
     pub lines: Vec<BotLine>,
-    /// `builtin`: the built-in list is searched after the lines.
+    /// `builtin`: set if the built-in list is searched after the lines.
     pub builtin: bool,
 }
 

@@ -11,8 +11,8 @@ use myriad_http::Known;
 
 use super::list::{BotList, BotMatch};
 
-/// Inputs of the variables. `Sec-Purpose` is read as well, but need not be listed: requests whose routing reads a
-/// variable that depends on the connection never use the shortcut.
+/// Inputs of the variables. `Purpose`, `Sec-Purpose` and `X-Moz` are read as well, but need not be listed: requests
+/// whose routing reads a variable that depends on the connection never use the shortcut.
 const READS: &[Reads] = &[Reads::FromField(Known::UserAgent), Reads::Connection];
 
 /// Variables with the classification of the client. Maps with the same names in existing configurations take
@@ -49,10 +49,11 @@ fn class(request: &Request, out: &mut Vec<u8>) -> bool {
     !class.is_empty()
 }
 
-/// Classifier by which requests are counted, with the list of the configuration. A class is a value of `$bot`.
+/// Classification of requests for their counts per class, by the list of the configuration. A class is a value of
+/// `$bot`, empty for a regular client.
 pub(super) struct ConfiguredClasses(pub(super) Arc<BotList>);
 
-/// Classifier by which requests are counted, with the built-in list.
+/// Classification of requests for their counts per class, by the built-in list.
 pub(super) struct BuiltinClasses;
 
 impl VisitorClasses for ConfiguredClasses {
@@ -75,8 +76,8 @@ fn class_in<'a>(list: &'a BotList, request: &Request) -> &'a [u8] {
     }
 }
 
-/// Returns whether a browser prefetches the response, so that no person waits for it. It iterates over the fields only
-/// once, because it runs for every request.
+/// Returns whether a browser prefetches the response, so that no person waits for it: `Purpose`, `Sec-Purpose` or
+/// `X-Moz` contains `prefetch`. The function iterates over the fields only once, because it runs for every request.
 fn is_prefetch(request: &Request) -> bool {
     let mentions_prefetch = |value: &[u8]| value.windows(8).any(|part| part == b"prefetch");
     request.received.head.fields().iter_known().any(|(known, name, value)| match known {

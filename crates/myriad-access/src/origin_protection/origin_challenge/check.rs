@@ -35,8 +35,10 @@ impl OriginChallenge {
     }
 }
 
-/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin. Otherwise returns the
-/// challenge page for a client without a valid pass, or 429 for a client network that uses too many passes.
+/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin: it needs no pass (no
+/// `origin_challenge`, a condition that is empty or `0`, or a subrequest), or has a valid pass. Otherwise returns the
+/// challenge page for a client without a valid pass, or 429 for a client network that uses too many passes, and logs
+/// the reason.
 pub fn judge(exchange: &mut Exchange) -> Option<PhaseStep> {
     let Exchange { request, frame } = exchange;
     let challenge: &OriginChallenge = request.place().features.get()?;
@@ -71,7 +73,7 @@ pub fn judge(exchange: &mut Exchange) -> Option<PhaseStep> {
 /// Validity of the pass that a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassStatus {
-    /// No pass, or no valid pass.
+    /// No pass, or only an invalid pass.
     Missing,
     /// Valid pass; the number identifies it (its signature).
     Valid(u128),
@@ -96,8 +98,8 @@ pub(super) fn valid_pass(request: &Request, passes: &PassSigner) -> Option<u128>
     cookies.find_map(|line| passes.verify(cookie(line, COOKIE.as_bytes())?, &bearer(request), now_s))
 }
 
-/// Counts the first use of a pass for the client network, and returns whether the pass is admitted. A counted pass that
-/// is still remembered always is.
+/// Counts the first use of a pass for the client network, and returns whether the pass is admitted. A pass that was
+/// counted before and is still remembered is always admitted.
 fn count_pass(request: &Request, passes: &PassSigner, pass: u128) -> bool {
     let bearer = bearer(request);
     let now = myriad_net::clock::monotonic_ms();

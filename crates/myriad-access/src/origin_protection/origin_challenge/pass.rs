@@ -103,7 +103,8 @@ impl PassSigner {
     }
 
     /// Verifies a pass, the value of the cookie, for this bearer and the rules. Returns its signature as a number that
-    /// identifies the pass; `None` if the pass is invalid or expired. `now_s` is in seconds since the Unix epoch.
+    /// identifies the pass; `None` if the pass is invalid or expired, is valid for longer than the rules permit, or
+    /// required less work. `now_s` is in seconds since the Unix epoch.
     pub(super) fn verify(&self, cookie: &[u8], bearer: &PassBearer<'_>, now_s: u64) -> Option<u128> {
         let rules = &self.rules;
         let mut parts = std::str::from_utf8(cookie).ok()?.split('.');

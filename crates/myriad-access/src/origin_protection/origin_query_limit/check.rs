@@ -18,7 +18,8 @@ use crate::origin_protection::refuse::refuse;
 
 /// Maximum length of the argument names in a log line, in bytes.
 const SHOWN: usize = 200;
-/// Factor by which the limit on queries is higher for all clients of one network together that have challenge passes.
+/// Factor by which the limit on the queries of all challenge passes of one network together exceeds the limit of one
+/// pass.
 const PASSES: u64 = 4;
 
 /// Counts of new queries, shared by all workers; they survive reloads.
@@ -131,8 +132,8 @@ fn rate(rules: &QueryRules, sought: OriginFetch) -> AdmissionRate {
     AdmissionRate { interval_ms: rules.interval_ms, burst: rules.burst, wait_ms }
 }
 
-/// Client whose queries are counted together, by `per=` or by its challenge pass. Contains the name of the server and
-/// the client network, and if queries are counted by them, the path or the pass.
+/// Key by which queries are counted together: name of the server and client network, and with `per=path` the path. A
+/// client with a valid challenge pass is counted by its pass instead of the path.
 #[derive(Hash)]
 enum QueryCounter<'a> {
     Network(&'a [u8], IpAddr),
@@ -164,7 +165,8 @@ impl<'a> QueryCounter<'a> {
     }
 }
 
-/// Returns the path in canonical spelling, so that escapes and repeated slashes do not create separate counts.
+/// Returns the path in canonical spelling, so that escapes and repeated slashes do not create separate counts. An
+/// invalid path is returned unchanged.
 fn canonical(path: &[u8]) -> Vec<u8> {
     let mut canonical = Vec::with_capacity(path.len());
     if normalize_path(path, true, &mut canonical).is_err() {
@@ -173,7 +175,8 @@ fn canonical(path: &[u8]) -> Vec<u8> {
     canonical
 }
 
-/// Returns the URL with only the arguments named in `keep`; `None` if no argument would be removed.
+/// Returns the path and the query with only the arguments named in `keep`; `None` if no argument would be removed.
+/// Slashes and backslashes at the start of the path become one slash.
 fn strip_query(path: &[u8], query: &[u8], keep: &[Box<[u8]>]) -> Option<Vec<u8>> {
     let arguments = query.split(|byte| *byte == b'&').filter(|argument| !argument.is_empty());
     let retained: Vec<_> =

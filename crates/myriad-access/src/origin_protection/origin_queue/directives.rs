@@ -124,7 +124,8 @@ fn status_rules(
     }
 }
 
-/// Parses the path of `status=`, which php-fpm compares with the requested script name.
+/// Parses the path of `status=`, which php-fpm compares with the requested script name. Returns an error unless it
+/// begins with `/`, is longer than that, and contains no `?` and no `$`.
 fn status_path(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
     let is_path = value.len() > 1 && value[0] == b'/' && !value.contains(&b'?') && !value.contains(&b'$');
     if is_path {

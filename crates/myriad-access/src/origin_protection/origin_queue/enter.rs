@@ -26,8 +26,9 @@ impl OccupiedSlot {
     }
 }
 
-/// Waits for a slot; returns `None` if the location has no queue, and for a subrequest of a request in flight. `waits`
-/// is true if a client waits for the response; otherwise the request has the lowest priority.
+/// Waits for a slot; returns `None` if the location has no queue, and for a subrequest while the request that caused it
+/// is in flight to an origin. `waits` is true if a client waits for the response; otherwise the request has the lowest
+/// priority.
 ///
 /// # Errors
 ///

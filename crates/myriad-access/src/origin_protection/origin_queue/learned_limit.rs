@@ -55,8 +55,8 @@ impl LearnedLimit {
         (self.bound.floor() as u32).clamp(1, most.max(1))
     }
 
-    /// Records a response that took `ms` milliseconds while `active` requests were in flight. `most` is the maximum of
-    /// the bound.
+    /// Records a response that took `ms` milliseconds while `active` requests were in flight, and adjusts the bound
+    /// after the last response of a window. `most` is the maximum of the bound.
     pub(super) fn record_response(&mut self, ms: u64, active: u32, most: u32) {
         // A time of 0 would make the ratio of two times undefined.
         self.sum_ms += (ms as f64).max(1.0);

@@ -53,8 +53,10 @@ struct PoolState {
 }
 
 impl WatchedPools {
-    /// Returns the number of concurrent requests for which these pools together have children, while `ours` requests
-    /// are in flight to them. At least 1; `None` if `pools` is empty. `pools` contains addresses and status.
+    /// Returns the number of concurrent requests from this server for which these pools (address and status) together
+    /// have children: all children, less those of other clients and the connections in the backlog, at least 1. Returns
+    /// `None` if `pools` is empty. `ours` is the number of children that requests and idle connections of this server
+    /// may occupy.
     pub(super) fn bound(&mut self, pools: &[(String, PoolStatus)], ours: u32) -> Option<u32> {
         self.0.retain(|address, _| pools.iter().any(|(known, _)| known == address));
         let (mut room, mut active, mut queued) = (0_u32, 0_u32, 0_u32);

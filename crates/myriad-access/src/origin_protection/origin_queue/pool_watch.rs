@@ -85,9 +85,11 @@ impl PoolWatch {
         self.queue.active()
     }
 
-    /// Applies the result of a status request to the queue: the pools with their addresses, while `ours` requests were
-    /// in flight to them. With an error, the bound is removed and only `concurrency=` applies. Returns a log line, and
-    /// whether it reports a success, when success and failure alternate; otherwise `None`.
+    /// Applies the result of a status request to the queue: addresses and status of the pools, and the number of
+    /// children that requests and idle connections of this server may occupy (`ours`). With an error or without pools,
+    /// the bound is removed and only `concurrency=` applies. A replaced watch does not change the bound. Returns a log
+    /// line, and whether it reports a success, if the result differs from the previous one in success or failure;
+    /// otherwise `None`.
     pub fn apply_status(
         &mut self,
         pools: Result<Vec<(String, PoolStatus)>, String>,

@@ -128,7 +128,8 @@ impl OriginRequestQueue {
     }
 
     /// Takes a slot, or else a position in the queue. If the queue is full, the latest request of the lowest class is
-    /// displaced, provided that its class is lower than `class`; otherwise the result is `Full`.
+    /// displaced, provided that its class is lower than `class`; otherwise the result is `Full`. A class above normal
+    /// counts as normal while requests of that class occupy half of the queue.
     pub(super) fn enter(self: &Arc<Self>, rules: &OriginQueueRules, class: PriorityClass) -> QueueEntry {
         let mut state = self.0.lock();
         let class = state.allowed_class(class, rules.max_waiting);
@@ -215,8 +216,9 @@ impl QueueState {
         children.map_or(most, |children| most.min(children))
     }
 
-    /// Removes the next request from the queue and takes a slot for it. Returns `None` if the queue is empty, or if the
-    /// next request's location may use no more slots.
+    /// Removes the next request (the oldest of the highest class, including the effect of waiting) from the queue and
+    /// takes a slot for it. Returns `None` if the queue is empty, or if the next request's location may use no more
+    /// slots.
     fn take_next(&mut self, now: Instant) -> Option<QueuedRequest> {
         let firsts = self.waiting.iter().enumerate().filter_map(|(class, waiting)| {
             let (number, waiter) = waiting.first_key_value()?;
@@ -240,7 +242,8 @@ impl QueueState {
 }
 
 impl QueueTicket {
-    /// Waits for a slot, at most `timeout_ms` milliseconds.
+    /// Waits for a slot, at most `timeout_ms` milliseconds. Returns an error if the wait times out, or if a request of
+    /// a higher class takes the position.
     pub(super) async fn wait(mut self, timeout_ms: u64) -> Result<QueueSlot, QueueRefusal> {
         match tokio::time::timeout(Duration::from_millis(timeout_ms), &mut self.receiver).await {
             Ok(Ok(slot)) => Ok(slot),

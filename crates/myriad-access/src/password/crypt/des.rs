@@ -5,7 +5,8 @@ use subtle::ConstantTimeEq;
 
 use super::{DIGITS, sextet};
 
-/// Tables of DES. Bits are numbered from 1, most significant first, as in FIPS 46-3.
+/// Initial permutation of DES, followed by the other tables of the cipher. Bits are numbered from 1, most significant
+/// first, as in FIPS 46-3.
 const INITIAL: [u8; 64] = [
     58, 50, 42, 34, 26, 18, 10, 2, 60, 52, 44, 36, 28, 20, 12, 4, 62, 54, 46, 38, 30, 22, 14, 6, 64, 56, 48,
     40, 32, 24, 16, 8, 57, 49, 41, 33, 25, 17, 9, 1, 59, 51, 43, 35, 27, 19, 11, 3, 61, 53, 45, 37, 29, 21,
@@ -97,7 +98,8 @@ fn hash_of(password: &[u8], salt: u32) -> u64 {
     (0..25).fold(0, |block, _| encrypt(block, &keys, swap))
 }
 
-/// Returns the listed bits of `value`, which is `width` bits wide.
+/// Returns the bits of `value` at the listed positions, in this order. `value` is `width` bits wide; position 1 is its
+/// most significant bit.
 fn choose(value: u64, width: u32, bits: &[u8]) -> u64 {
     bits.iter().fold(0, |out, bit| out << 1 | value >> (width - u32::from(*bit)) & 1)
 }
