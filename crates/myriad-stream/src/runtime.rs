@@ -95,7 +95,7 @@ pub(crate) struct PeerTls {
     pub check: Option<Arc<dyn PeerVerifier>>,
     /// Name for which the peer's certificate must be valid: `proxy_ssl_name`, or the name in `proxy_pass`.
     pub name: Template,
-    /// Unique identifier of these settings.
+    /// Unique identifier of the TLS settings.
     pub id: u64,
 }
 

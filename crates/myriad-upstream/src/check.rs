@@ -132,7 +132,7 @@ impl Group {
         spawn_restarting(checker, Checker::run, Checker::log_panic);
     }
 
-    /// Returns the peers that are not `down`, for queries of the caller such as that of php-fpm's status.
+    /// Returns the peers that are not `down`, for a caller that queries each of them, such as for php-fpm's status.
     pub fn probe_targets(&self) -> Vec<ProbeTarget> {
         let peers = self.roster.peers();
         let in_service = |index: &usize| !peers.states[*index].ordered.is_down(&peers.configs[*index]);

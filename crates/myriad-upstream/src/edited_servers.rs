@@ -77,8 +77,8 @@ impl EditedServers {
         lock(&self.change_lock)
     }
 
-    /// Stores the servers after a change, first in the `state` file if one is given. After an error, nothing is stored
-    /// here.
+    /// Stores the servers after a change, first in the `state` file if one is given. After an error, the stored servers
+    /// are unchanged.
     pub(crate) fn store(
         &self,
         configured: &[GroupServer],

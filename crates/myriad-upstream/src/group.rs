@@ -37,7 +37,7 @@ pub(crate) enum PeerChoice {
 }
 
 impl PeerChoice {
-    /// Returns the peer, if one was chosen.
+    /// Returns the peer, if one was chosen; otherwise `None`.
     pub(crate) fn peer(self) -> Option<PickedPeer> {
         match self {
             Self::Peer(pick) => Some(pick),

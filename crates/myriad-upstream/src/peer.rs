@@ -271,8 +271,8 @@ impl PeerState {
         if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
     }
 
-    /// Adds a measured time up to `moment` to its moving average with a weight of one twentieth; the first one is the
-    /// average.
+    /// Adds a measured time up to `moment` to its moving average with a weight of one twentieth; the first measured
+    /// time is the average.
     pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         let average = self.average_ms(moment);
         // Concurrent updates may lose a value, which an average tolerates.

@@ -93,7 +93,7 @@ impl TlsCounts {
         self.handshakes_failed += 1;
     }
 
-    /// Adds the counters of `other` to these.
+    /// Adds the counters of `other` to those of `self`.
     pub(crate) fn add(&mut self, other: &Self) {
         self.handshakes += other.handshakes;
         self.handshakes_failed += other.handshakes_failed;

@@ -37,7 +37,7 @@ pub fn offset_name(minutes: i32) -> String {
     }
 }
 
-/// Formats `seconds` since the Unix epoch and appends them to `out`. Unknown conversions and other text are copied.
+/// Formats `seconds` since the Unix epoch and appends the text to `out`. Unknown conversions and other text are copied.
 pub fn write_time(format: &[u8], seconds: u64, offset: ZoneOffset<'_>, out: &mut Vec<u8>) {
     let moment = FormattedTime {
         seconds,
@@ -105,7 +105,8 @@ impl FormattedTime<'_> {
         true
     }
 
-    /// Appends a conversion that stands for several others, such as `%F`. Returns false if it is none.
+    /// Appends a conversion that stands for several others, such as `%F`. Returns false if `conversion` is not one of
+    /// them.
     fn convert_composite(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let format: &[u8] = match conversion {
             b'c' => b"%a %b %e %H:%M:%S %Y",

@@ -19,7 +19,8 @@ pub enum PressureStage {
 
 /// Percentages of the process's memory limit at which the stages after [`PressureStage::Normal`] are entered.
 const BEGINS: [u64; 3] = [85, 95, 100];
-/// Percentages of the limit below which these stages are left. Lower, so that small changes do not toggle a stage.
+/// Percentages of the limit below which the stages after [`PressureStage::Normal`] are left. Lower, so that small
+/// changes do not toggle a stage.
 const ENDS: [u64; 3] = [80, 90, 97];
 
 impl PressureStage {

@@ -73,7 +73,7 @@ pub struct CacheReport {
     pub reason: Option<&'static str>,
     /// Explanation of [`Self::reason`] that the origin sent: printable ASCII without quotation marks and backslashes.
     pub explanation: Option<Box<str>>,
-    /// Set if the response is a page of the cache or is being stored as one.
+    /// Set if the response is a page from the cache, or is being stored in the cache.
     pub stored: bool,
     /// Set if the page was fetched for another request, and this request waited for that fetch.
     pub collapsed: bool,
@@ -121,9 +121,10 @@ pub struct LookupProgress {
 
 /// Content codings that this server does not produce but the origin may, such as `deflate`.
 pub struct OtherCodings {
-    /// Normalized names of these codings, separated as in `Accept-Encoding`.
+    /// Normalized names of the codings, separated as in `Accept-Encoding`.
     pub names: Box<[u8]>,
-    /// True if [`CacheState::key`] is a separate key, for clients that accept only such codings.
+    /// True if [`CacheState::key`] is a separate key, for clients that accept only codings that this server does not
+    /// produce.
     pub has_separate_key: bool,
     /// Generation of the page for all other clients. A page under the separate key with a lower generation is outdated.
     pub younger_than: u64,

@@ -38,7 +38,8 @@ pub fn take() -> ExchangeBuffers {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Empties the buffers, except for the request head, and returns them to this thread's pool, unless it is full.
+/// Empties the buffers, except for the request head, and returns them to this thread's pool. If the pool is full, they
+/// are dropped.
 pub fn recycle(mut scratch: ExchangeBuffers) {
     if let Some(frame) = &mut scratch.frame {
         frame.reset();

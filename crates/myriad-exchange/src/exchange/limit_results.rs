@@ -16,8 +16,8 @@ pub struct LimitResults {
     /// Result of the `limit_req` limits that apply only to requests to origins (`origin_only`); `None` before the
     /// check.
     pub origin_requests: Cell<Option<LimitStatus>>,
-    /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), until such a request
-    /// takes them over.
+    /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), until a request to an
+    /// origin takes them over.
     pub origin_slots: RefCell<Option<Box<dyn Any>>>,
     /// Set if the client's network exceeds `origin_query_limit`, so that this request is queued for the origin after
     /// all others.

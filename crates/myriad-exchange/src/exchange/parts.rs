@@ -38,7 +38,8 @@ pub struct IncomingRequest {
 }
 
 impl IncomingRequest {
-    /// Sets the time at which the request head was complete, in microseconds of the process clock, in both units.
+    /// Sets the time at which the request head was complete, in both units ([`Self::at_us`] and [`Self::at_ms`]).
+    /// `at_us` is in microseconds of the process clock.
     pub fn set_time_us(&mut self, at_us: u64) {
         (self.at_us, self.at_ms) = (at_us, at_us / 1000);
     }
@@ -143,7 +144,7 @@ pub struct CarriedFields {
 pub struct ShortcutFacts {
     /// Bytes of this request that the routing rules have read, if it may use the shortcut; otherwise empty.
     pub read: Vec<u8>,
-    /// Set if the routing depends on anything else than these bytes.
+    /// Set if the routing depends on anything else than the bytes in `read`.
     pub depends_on_more: Cell<bool>,
     /// Time until which the checks of files made so far are valid, in milliseconds of the process clock.
     pub valid_until_ms: Cell<u64>,

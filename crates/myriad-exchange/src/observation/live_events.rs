@@ -198,7 +198,7 @@ pub struct EventReader {
     _seat: ReaderSlot,
 }
 
-/// Events since those that a reader has received before.
+/// Events that a reader has not received yet.
 #[derive(Clone, Debug)]
 pub struct LiveEvents {
     /// Purges and findings, oldest first.

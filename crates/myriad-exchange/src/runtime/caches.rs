@@ -25,7 +25,7 @@ pub struct NamedCaches {
 }
 
 impl Caches {
-    /// Returns the cache settings, if they are the same for every request.
+    /// Returns the cache settings, if they are the same for every request; otherwise `None`.
     pub fn fixed(&self) -> Option<&Arc<CachePlace>> {
         match self {
             Caches::One(cache) => Some(cache),

@@ -16,7 +16,7 @@ pub enum ExpiresRule<T> {
     Modified(i64),
     /// `@15h30m`: next occurrence of the time of day, in seconds since local midnight.
     Daily(u32),
-    /// Variable that evaluates to one of these forms for each request.
+    /// Variable that evaluates to one of the other forms for each request.
     Variable {
         /// Text that contains the variable.
         text: T,

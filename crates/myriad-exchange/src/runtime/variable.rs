@@ -104,7 +104,7 @@ pub enum RowValue<R> {
 
 /// Functions for variables whose value depends on the rest of their name after the row's prefix.
 pub struct NamedValue<R> {
-    /// Parses the rest of the name, while the configuration is compiled.
+    /// Parses the rest of a variable's name after the row's prefix, while the configuration is compiled.
     pub rest: fn(&str) -> NameSuffix,
     /// Returns the value as a borrowed slice if possible; see [`Borrowed`].
     pub ready: for<'a> fn(&'a R, &'a NameSuffix) -> Borrowed<'a>,

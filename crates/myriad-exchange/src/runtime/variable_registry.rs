@@ -9,7 +9,7 @@ pub struct VariableRegistry<R: 'static> {
 }
 
 impl<R> VariableRegistry<R> {
-    /// Creates a registry of the variables in these lists.
+    /// Creates a registry of the variables in `lists`.
     pub fn new(lists: impl IntoIterator<Item = &'static [VariableRow<R>]>) -> Self {
         let rows: Vec<_> = lists.into_iter().flatten().collect();
         let names = rows.iter().filter(|row| !row.is_prefix()).map(|row| row.name).collect();

@@ -10,7 +10,7 @@ use myriad_store::page::Counter;
 const PIECE: usize = 4;
 
 /// Counts of one worker's responses by status, in blocks. Most sites use few statuses; an origin that sends all
-/// possible statuses makes it grow to less than 20 KB.
+/// possible statuses makes the blocks grow to less than 20 KB.
 #[derive(Debug, Default)]
 pub(super) struct CodeCounts {
     /// Statuses of this block; 0 for an unused slot.

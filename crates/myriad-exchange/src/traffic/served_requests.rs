@@ -45,7 +45,7 @@ pub struct Served<'a> {
     pub class: &'a [u8],
 }
 
-/// Counts of one worker. Only its thread writes them.
+/// Counts of the requests and TLS handshakes of one worker. Only its thread writes them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct ServedCounts {

@@ -17,10 +17,10 @@ pub enum TlsEnd {
     Unverified(u32),
 }
 
-/// Defines the counters, with one field per name in both structures.
+/// Defines `TlsCounts` (one worker) and `TlsSums` (all workers), with one field per name.
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// Counts of one worker. Only its thread writes them.
+        /// Counts of the TLS handshakes of one worker. Only its thread writes them.
         #[derive(Debug, Default)]
         #[repr(align(128))]
         pub(super) struct TlsCounts {

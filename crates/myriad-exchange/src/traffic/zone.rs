@@ -32,7 +32,7 @@ pub struct TrafficZone {
     tls: OnceLock<Box<[TlsCounts]>>,
 }
 
-/// Counts of one worker, aligned so that no two workers write to the same cache line.
+/// Counts of one worker in a traffic zone, aligned so that no two workers write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Lane {

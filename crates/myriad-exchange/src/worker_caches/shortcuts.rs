@@ -40,8 +40,8 @@ pub struct ShortcutRoute {
 }
 
 impl Shortcuts {
-    /// Returns the routing result for a request of which the rules read these bytes; `None` if there is none or it is
-    /// not valid any more. `now_ms` is in milliseconds of the process clock.
+    /// Returns the routing result for a request of which the rules read the bytes `read`; `None` if there is none or it
+    /// is not valid any more. `now_ms` is in milliseconds of the process clock.
     pub fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, ShortcutRoute>> {
         let hash = self.hasher.hash_one(read);
         let slot = Ref::filter_map(self.table.borrow(), |table| table.find(hash));

@@ -16,7 +16,7 @@ use crate::runtime::{PlaceId, ServerId};
 /// Maximum length of a URI that is cached, in bytes.
 const MAX_URI_LEN: usize = 256;
 
-/// Cache of one worker for one configuration.
+/// Cache by URI of one worker for one configuration: locations, and results of `try_files`.
 #[derive(Default)]
 pub struct UriCache {
     hasher: RandomState,

@@ -10,8 +10,8 @@ use super::RuntimeCompiler;
 const MAX_AGE_S: u32 = 86_400;
 
 impl RuntimeCompiler<'_> {
-    /// Returns the `Alt-Svc` line for a level with these settings: that of its server, or an empty line if `add_header`
-    /// of the level sets the field itself.
+    /// Returns the `Alt-Svc` line for a level with `settings`: that of its server, or an empty line if `add_header` of
+    /// the level sets the field itself.
     pub(super) fn alt_svc(&self, settings: &Settings) -> Box<[u8]> {
         if headers::names(settings, b"alt-svc") { Box::default() } else { self.alt_svc.clone() }
     }
