@@ -30,7 +30,8 @@ impl ExplainRequest {
     }
 }
 
-/// Prints the explanation of a request to standard output.
+/// Prints the explanation of a request to standard output. Returns an error text if the request is invalid or cannot be
+/// explained, or if standard output fails.
 pub fn run(
     origin: &ConfigurationSource,
     configuration: &Configuration,

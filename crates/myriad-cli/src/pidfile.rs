@@ -13,7 +13,7 @@ pub struct PidFile {
 }
 
 impl PidFile {
-    /// Writes the file atomically.
+    /// Writes the ID of this process to the file at `path`, atomically: a file `path` + `.new` is renamed to it.
     pub fn write(path: PathBuf) -> io::Result<Self> {
         let aside = with_suffix(&path, ".new");
         // A leftover file of a crash, or a link of another user that must not be followed.

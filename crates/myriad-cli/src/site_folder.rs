@@ -33,7 +33,8 @@ const DEEPEST: usize = 64;
 /// Maximum number of [`LinkCycle`]s that a search records.
 const MAX_CYCLES: usize = 16;
 
-/// Folder of a site.
+/// Folder of a site, whose owner is not trusted. In its path outside of the trusted part, and below it, a link is
+/// followed only if the link and its target have the same owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteFolder {
     root: PathBuf,
@@ -72,7 +73,7 @@ impl SiteFolder {
         self.read(path, FILE_BYTES).map(|text| String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Returns the metadata of a file or folder; links are followed by the same rule.
+    /// Returns the metadata of a file or folder; `path` is relative to the folder of the site.
     ///
     /// # Errors
     /// Returns an error of the system, or if the path contains a link that is not followed.
@@ -81,7 +82,7 @@ impl SiteFolder {
         self.walk(&path).metadata(bytes(&path))
     }
 
-    /// Opens a folder, as an `O_PATH` descriptor.
+    /// Opens a folder, as an `O_PATH` descriptor; `path` is relative to the folder of the site.
     ///
     /// # Errors
     /// Returns an error of the system, or if the path contains a link that is not followed.
@@ -90,7 +91,7 @@ impl SiteFolder {
         self.walk(&path).folder(bytes(&path))
     }
 
-    /// Returns the path of the folder with all links resolved; links are followed by the same rule.
+    /// Returns the path of the folder with all links resolved.
     ///
     /// # Errors
     /// Returns an error of the system. For a link in the path of the folder that is not followed, the error

@@ -26,7 +26,7 @@ struct AddedField {
 
 myriad_conf::feature_settings!(AddSettings);
 
-/// Feature entry for the list of features.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("headers", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(

@@ -38,7 +38,8 @@ pub fn client_response(head: &ResponseHead, origin: &OriginPlace, own: bool) -> 
     answer
 }
 
-/// Appends the charset in `X-Accel-Charset` to the media type, unless it names a charset or the field is ignored.
+/// Returns the media type with the charset in `X-Accel-Charset` appended, unless the media type already has a charset
+/// or the field is ignored.
 fn with_charset(media_type: &[u8], rules: &AnswerRules, fields: &Fields) -> Vec<u8> {
     let mut media_type = media_type.to_vec();
     let charset = fields.known(Known::XAccelCharset).filter(|_| !rules.ignore_accel.charset);

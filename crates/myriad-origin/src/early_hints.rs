@@ -32,7 +32,7 @@ fn early_hints(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResul
 /// Compiled `early_hints` of a location.
 struct EarlyHints(Predicates);
 
-/// Compiles `early_hints`.
+/// Stores the compiled `early_hints` of a location in `features`, if it has any.
 pub fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let texts = &settings.feature::<EarlyHintSettings>().0;
     if !texts.is_empty() {

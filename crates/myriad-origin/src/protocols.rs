@@ -29,7 +29,8 @@ pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
     PROTOCOLS.iter().map(|listed| listed.language)
 }
 
-/// Starts the polling of php-fpm's status. Calls `log_health` on changes.
+/// Starts polling php-fpm's status for `origin_queue ... status=`, unless another worker polls it. Calls `log_health`
+/// when a status becomes unreadable, and when it is readable again.
 pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     crate::fastcgi::begin(site, log_health);
 }

@@ -26,7 +26,7 @@ use crate::read_rate_limiter::ReadRateLimiter;
 /// Limits for reading a response from the origin ahead of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadAheadLimits {
-    /// Maximum number of bytes read ahead in memory.
+    /// Number of bytes read ahead in memory from which reading continues into the file, or pauses without a file.
     pub memory: u64,
     /// Maximum number of bytes read ahead in a temporary file (`*_max_temp_file_size`); 0 disables the file.
     pub file: u64,
@@ -50,7 +50,7 @@ pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: ReadAheadLimits
     ResponseBody::Stream(state.into_body(body, ahead), length)
 }
 
-/// Reads the rest of a body ahead of its reader; its start has already been read.
+/// Returns a body that a new task reads ahead of its reader. The caller has already read the start of `body`.
 pub fn read_started_ahead(body: BoxBody, ahead: ReadAheadLimits) -> BoxBody {
     State::default().into_body(body, ahead)
 }

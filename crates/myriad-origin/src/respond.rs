@@ -21,7 +21,8 @@ use myriad_exchange::responses::redirect;
 use myriad_exchange::runtime::{AheadRules, OriginPlace};
 use myriad_exchange::subrequest;
 
-/// Forwards an origin's response to the client. Handles protocol switches, `X-Accel-Redirect` and intercepted errors.
+/// Returns the step for an origin's response: a tunnel after a protocol switch, another location for
+/// `X-Accel-Redirect`, an error page for an intercepted status, otherwise the response for the client.
 pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> PhaseStep {
     let OriginResponse { head, body, upgraded, trailers, .. } = *response;
     // Trailers are not possible after a body whose length HTTP/1 declares, nor in a response that consists of its head
@@ -149,8 +150,8 @@ pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
     }
 }
 
-/// Handles `X-Accel-Redirect`, by which another location of this server produces the response. `None` if the response
-/// has no such field or the field is ignored.
+/// Handles `X-Accel-Redirect`, by which another location of this server produces the response; an unsafe path yields
+/// 404. `None` if the response has no such field or the field is ignored.
 pub fn accel_redirect(
     exchange: &mut Exchange,
     origin: &OriginPlace,

@@ -11,7 +11,8 @@ use xxhash_rust::xxh3::Xxh3;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{MakeError, NamedPair, OriginTlsPlace};
 
-/// Returns the TLS parameters of a request to an origin. The server name is `host` unless `*_ssl_name` sets another.
+/// Returns the TLS parameters of a request to an origin. The server name is `host` without its port, unless
+/// `*_ssl_name` sets another. Fails if a variable cannot be evaluated or the client certificate cannot be loaded.
 pub(crate) fn of_request(
     exchange: &mut Exchange,
     place: &OriginTlsPlace,

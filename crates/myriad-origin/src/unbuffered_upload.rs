@@ -20,8 +20,8 @@ use myriad_exchange::exchange::{BufferedBody, Exchange};
 /// (`*_request_buffering off`).
 const AT_ONCE: usize = 64 << 10;
 
-/// Returns the request body for the origin, which is sent while it is received. The error is the status of the
-/// response.
+/// Returns the request body for the origin, which is sent while it is received. A body that is already complete is also
+/// stored in the request. The error, which is logged, is the status of the response.
 pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let length = body.length();

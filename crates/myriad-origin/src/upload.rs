@@ -25,8 +25,9 @@ const MIN_WRITE: u64 = 64 << 10;
 /// would need a hundred times its length in memory.
 const JOINED_BELOW: usize = 1024;
 
-/// Returns the request body for the origin, empty with `*_pass_request_body off`. The error is the status of the
-/// response.
+/// Returns the request body for the origin: a stream with `*_request_buffering off` (for gRPC always) if the protocol
+/// permits it, otherwise the complete body, which is read first; empty with `*_pass_request_body off`. Sends 100
+/// (Continue) if the client waits for it. The error is the status of the response.
 pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
     let request = &mut exchange.request;
     request.upload.body.send_continue();
@@ -42,7 +43,8 @@ pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Re
     }
 }
 
-/// Reads the complete request body and stores it in the request. The error is the status of the response.
+/// Reads the complete request body and stores it in the request. The error, which is logged, is the status of the
+/// response.
 pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let request = &exchange.request;

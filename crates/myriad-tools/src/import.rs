@@ -10,7 +10,7 @@ use myriad_cli::admin::{CommandWords, KnownOption, help};
 use myriad_cli::pidfile::reason;
 use myriad_cli::site_folder::{SiteFolder, read_named};
 
-/// Text of `--help`.
+/// Text that `myriad import --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad import [FILE] [--root DIR] [--php ADDRESS] [--name HOST]...
                      [--listen ADDRESS] [--at PATH]
@@ -45,7 +45,7 @@ const OPTIONS: &[KnownOption] =
 /// Exit status of `myriad import` if some directives could not be translated.
 const IN_PART: u8 = 2;
 
-/// Runs `myriad import` with the arguments after its name.
+/// Runs `myriad import` with the arguments after its name. The exit status is 0, 1 after an error, or [`IN_PART`].
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: import: {error}");

@@ -14,7 +14,8 @@ use rustix::net::{SocketAddrAny, SocketAddrUnix, SocketType, getsockname, sockop
 
 use crate::listeners::set_for_connections;
 
-/// Environment variables of the protocol. They are removed from the environment of child processes.
+/// Environment variables by which the init system passes sockets (systemd's sd_listen_fds(3)). They are removed from
+/// the environment of child processes.
 pub(crate) const VARIABLES: [&str; 3] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
 
 /// Returns the sockets passed to this process, each with the name that a `listen` with its address has.
@@ -26,7 +27,8 @@ pub(crate) fn sockets() -> Result<Vec<(String, OwnedFd)>, String> {
     handed.into_iter().map(|(_, socket)| prepared_socket(socket.into_std())).collect()
 }
 
-/// Sets the options of a listening socket and returns it with its listener name.
+/// Sets the options of a listening socket and returns it with its listener name. Returns an error text if it is not a
+/// listening TCP or Unix domain socket, or an option cannot be set.
 fn prepared_socket(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
     let failed = |error: io::Error| format!("a socket from the init system cannot be used: {error}");
     fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;

@@ -109,7 +109,8 @@ impl ServerGeneration {
         })
     }
 
-    /// Returns the message for the worker process with number `process`.
+    /// Returns the configuration, with its state files and keys, as payload for the worker process with number
+    /// `process`.
     pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> WorkerHandover {
         WorkerHandover {
             paths: self.origin.paths.clone(),

@@ -23,7 +23,7 @@ use myriad_cli::servers;
 use myriad_cli::servers::SelectedServer;
 use myriad_cli::wordpress;
 
-/// Text of `--help`.
+/// Text that `myriad upgrade --help` prints.
 pub(crate) const USAGE: &str = "\
 Usage: myriad upgrade [-p prefix] [-c filename] [-g directives]
        myriad upgrade --pid-file FILE

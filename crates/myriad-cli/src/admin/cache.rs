@@ -13,7 +13,7 @@ use super::client::RunningServer;
 use super::options::{CommandWords, KnownOption, too_much};
 use super::output::{CommandOutput, exit_code_for};
 
-/// Text of `--help`.
+/// Text that `myriad cache --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad cache ls    [--zone Z] [--host H] [--match PATTERN]
                           [--sort hits|age|size] [--limit N] [--json]

@@ -9,7 +9,7 @@ use super::client::RunningServer;
 use super::options::{CommandWords, KnownOption, too_much};
 use super::output::CommandOutput;
 
-/// Text of `--help`.
+/// Text that `myriad memory --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad memory [--json]
 

@@ -9,7 +9,7 @@ use super::client::RunningServer;
 use super::options::{CommandWords, KnownOption};
 use super::output::CommandOutput;
 
-/// Text of `--help`.
+/// Text that `myriad purge --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad purge [URL]... [--tag T]... [--wildcard PATTERN]...
                     [--regex RE]... [--host H]... [--all]

@@ -11,7 +11,7 @@ use super::client::RunningServer;
 use super::options::{CommandWords, KnownOption, too_much};
 use super::output::{CommandOutput, exit_code_for};
 
-/// Text of `--help`.
+/// Text that `myriad upstream --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad upstream ls    [GROUP [SERVER]] [--json]
        myriad upstream down  GROUP [SERVER] [--json]

@@ -83,7 +83,8 @@ impl AccessRules {
         true
     }
 
-    /// Handles `<RequireAll>` and similar sections, one level deep.
+    /// Handles the `Require` lines in `<RequireAll>` and similar sections. Anything else in them is reported, and all
+    /// clients are denied.
     pub(crate) fn nested(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
         self.require.nested(walk, item);
     }

@@ -6,7 +6,8 @@ use crate::apache::pattern::{is_balanced, quoted};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a directive for environment variables. Returns false for other directives.
+/// Handles a directive for environment variables (`SetEnv`, `SetEnvIf`, `BrowserMatch` and similar ones). Returns false
+/// for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let (source, regex, rest, no_case) = match item.name.to_ascii_lowercase().as_str() {
         "setenv" => {

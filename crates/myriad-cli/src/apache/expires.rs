@@ -5,7 +5,7 @@ use crate::apache::pattern::{escaped, quoted};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::{ApacheWalk, ExpiresState};
 
-/// Handles a directive for lifetimes. Returns false for other directives.
+/// Handles a directive for lifetimes (`Expires*`). Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let (media, said) = match item.name.to_ascii_lowercase().as_str() {
         "expiresactive" => {

@@ -6,7 +6,7 @@ use crate::apache::pattern::quoted;
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::{ApacheWalk, SectionGuard};
 
-/// Handles a directive for headers. Returns false for other directives.
+/// Handles the directives `Header` and `RequestHeader`. Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     if item.is("RequestHeader") {
         request(walk, item);

@@ -6,7 +6,7 @@ use crate::apache::pattern::{escaped, is_balanced, quoted, word};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a directive of `mod_alias`. Returns false for other directives.
+/// Handles a directive of `mod_alias` (`Redirect` and similar ones). Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     let mut words = item.words.clone();

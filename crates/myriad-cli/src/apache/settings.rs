@@ -5,8 +5,9 @@ use crate::apache::pattern::{quoted, word};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::ApacheWalk;
 
-/// Handles a directive for settings. Returns false for other directives. In a section it returns true for every
-/// directive, and reports all except `ServerSignature` as untranslated.
+/// Handles a directive for settings, such as `DirectoryIndex`, `Options` or `AddType`. Returns false for other
+/// directives. In a section it returns true for every directive, and reports all except `ServerSignature` as
+/// untranslated.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     if !walk.guards.is_empty() && !matches!(name.as_str(), "php_value" | "php_flag" | "serversignature") {

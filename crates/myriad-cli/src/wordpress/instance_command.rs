@@ -26,7 +26,7 @@ use crate::pidfile::reason;
 use crate::servers;
 use crate::servers::SelectedServer;
 
-/// Text of `--help`.
+/// Text that `--help` of `status`, `reload` and `stop` prints.
 pub const USAGE: &str = "\
 Usage: myriad wordpress status [--prefix DIR]      (or: myriad php status ...)
        myriad wordpress reload [--prefix DIR]

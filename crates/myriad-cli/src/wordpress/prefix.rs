@@ -11,7 +11,7 @@ pub fn prefix(said: Option<&Path>) -> PathBuf {
     said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
 }
 
-/// Returns the path of the pid file.
+/// Returns the path of the pid file in the prefix `said` (the value of `--prefix`), or in the default prefix.
 pub fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }
@@ -19,12 +19,12 @@ pub fn pid_file(said: Option<&Path>) -> PathBuf {
 /// Last part of the names of access logs; with several sites, the name of the site precedes it.
 pub const ACCESS_LOG: &str = "access.log";
 
-/// Returns the folder of the logs.
+/// Returns the folder of the logs, below the prefix.
 pub fn logs(prefix: &Path) -> PathBuf {
     prefix.join("logs")
 }
 
-/// Returns the default prefix if root starts the server.
+/// Returns the default prefix of servers that root starts.
 pub fn prefix_of_system() -> &'static Path {
     Path::new("/var/lib/myriad")
 }

@@ -46,7 +46,8 @@ pub(super) fn add(trusted: &mut Vec<String>, value: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// Checks an address or a network. Brackets around an IPv6 address are removed.
+/// Returns an address or a network without brackets around it. Returns an error text if it is invalid, or the network
+/// of all addresses (`/0`).
 fn network(word: &str) -> Result<&str, String> {
     let bare = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(word);
     match parse_network(bare.as_bytes()) {

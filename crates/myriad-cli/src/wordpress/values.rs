@@ -93,7 +93,7 @@ fn form_in_dns(value: &str) -> Option<String> {
     is_host(inner.strip_suffix(".*").unwrap_or(inner)).then_some(form)
 }
 
-/// Checks the email address for messages of an ACME authority.
+/// Checks the email address for messages of an ACME authority, with or without `mailto:`.
 pub(super) fn email(value: &str) -> Result<(), String> {
     let address = value.strip_prefix("mailto:").unwrap_or(value);
     let is_local = |local: &str| !local.is_empty() && local.bytes().all(|byte| byte.is_ascii_graphic());
@@ -105,7 +105,7 @@ pub(super) fn email(value: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the directory URL of an ACME authority.
+/// Checks the directory URL of an ACME authority, which must be an https URL.
 pub(super) fn directory(value: &str) -> Result<(), String> {
     if myriad_tls::acme_client::https::is_url(value) {
         return Ok(());
@@ -116,7 +116,8 @@ pub(super) fn directory(value: &str) -> Result<(), String> {
     ))
 }
 
-/// Checks the file with CA certificates by which the server of an ACME authority is verified.
+/// Checks the file with CA certificates by which the server of an ACME authority is verified: it must be readable and
+/// contain a certificate in PEM.
 pub(super) fn authority(path: &Path) -> Result<(), String> {
     let refuse = |why: &str| {
         format!(
@@ -144,7 +145,8 @@ pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// Returns whether the text is a host name (RFC 1123 section 2.1). Underscores are accepted, as in DNS.
+/// Returns whether the text is a host name (RFC 1123 section 2.1). Underscores are accepted, as in DNS; a last label
+/// that consists of digits is not.
 fn is_host(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_label = |label: &str| {

@@ -100,7 +100,8 @@ impl Probe for HttpProbe {
 }
 
 impl HttpProbe {
-    /// Returns the connection pool for checks of a peer; client requests do not use it.
+    /// Returns the connection pool for checks of a peer, which client requests do not use: the previous one for
+    /// `keepalive_time` after its creation, otherwise a new one.
     fn pool(&self, site: &Generation, check: &HealthCheckPlace, peer: &ProbeTarget) -> HttpPool {
         let fresh = || HttpPool::of(site.worker.origins.clone());
         if check.keepalive_ms == 0 {

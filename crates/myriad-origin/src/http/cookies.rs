@@ -10,7 +10,8 @@ use myriad_exchange::exchange::Request;
 /// Name of an attribute of a cookie, and its value if it has one.
 type Attribute<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
 
-/// Returns the rewritten value of a `Set-Cookie` field; `None` if no rule changes it.
+/// Returns the rewritten value of a `Set-Cookie` field; `None` if no rule changes it, or if it does not start with
+/// `NAME=`.
 pub(crate) fn rewrite(
     request: &Request,
     frame: &mut Frame,

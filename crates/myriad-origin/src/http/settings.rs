@@ -62,9 +62,9 @@ pub(super) struct HttpSettings {
     pub cookie_flags: Vec<CookieFlags>,
     /// True to forward trailers to the client (`proxy_pass_trailers`).
     pub pass_trailers: bool,
-    /// Method of requests instead of the client's (`proxy_method`).
+    /// Method of requests (`proxy_method`); `None` for the client's.
     pub method: Option<Text>,
-    /// Body of requests instead of the client's (`proxy_set_body`).
+    /// Body of requests (`proxy_set_body`); `None` for the client's.
     pub body: Option<Text>,
 }
 

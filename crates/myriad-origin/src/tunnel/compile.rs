@@ -21,7 +21,7 @@ fn compile(compile: &mut dyn OriginCompiler, _: &Settings, target: &Text, _: &Te
 }
 
 /// Returns the groups by the values of the variable in `tunnel_pass`. Requests can only reach these groups, whatever
-/// the variable depends on.
+/// the variable depends on. Returns an empty map after an error, which is reported.
 fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, Arc<OriginGroup>> {
     let values = match values(compile, target) {
         Ok(values) => values,

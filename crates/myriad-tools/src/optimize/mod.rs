@@ -18,7 +18,7 @@ use myriad_optimize::OptimizeOptions;
 use options::AuditOptions;
 pub use options::USAGE;
 
-/// Runs `myriad optimize` with the arguments after its name.
+/// Runs `myriad optimize` with the arguments after its name. The exit status is 0, or 1 after an error.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: optimize: {error}");

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::web::WebTarget;
 
-/// Text of `--help`.
+/// Text that `myriad optimize --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad optimize audit URL [--at HOST:PORT] [--header 'Name: value']...
               [--all] [--json]

@@ -12,7 +12,8 @@ const LISTED: usize = 3;
 /// Width of the column with the names of checks and filters.
 const NAMES: usize = 25;
 
-/// Prints an audit.
+/// Prints an audit to standard output, as JSON if `is_json`; with `all`, no list is shortened. Returns exit status 0,
+/// or an error text if standard output fails; a reader that closes it early is no error.
 pub(super) fn print(audit: &PageAudit, is_json: bool, all: bool) -> Result<ExitCode, String> {
     let text = if is_json {
         serde_json::to_string_pretty(audit).map_err(|error| format!("--json: {error}"))? + "\n"

@@ -32,7 +32,8 @@ use record::TakeoverRecord;
 use swap::NginxSwap;
 use unit::MyriadCommandLine;
 
-/// Runs `myriad takeover` with the arguments after its name.
+/// Runs `myriad takeover` with the arguments after its name. The exit status is 0, or 1 if the takeover is not possible
+/// or fails.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: takeover: {error}");

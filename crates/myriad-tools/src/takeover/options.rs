@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use myriad_cli::admin::{ChangeAction, CommandWords, KnownOption};
 
-/// Text of `--help`.
+/// Text that `myriad takeover --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad takeover [--apply | --undo] [-c FILE] [-p PREFIX] [--nginx PROGRAM]
                        [--service NAME] [--root PREFIX]

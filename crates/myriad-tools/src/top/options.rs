@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::cli;
 
-/// Text of `--help`.
+/// Text that `myriad top --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad top [--once]
 

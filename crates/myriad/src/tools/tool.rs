@@ -24,7 +24,7 @@ pub(crate) struct Tool {
 pub(crate) struct Implementation {
     /// Purpose, as in the NAME section of its man page.
     pub(crate) purpose: &'static str,
-    /// Text of `--help`.
+    /// Text that the command prints with `--help`.
     pub(crate) usage: &'static str,
     /// Runs the command with the arguments after its name.
     pub(super) run: fn(ToolArguments) -> ExitCode,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::web::WebTarget;
 
-/// Text of `--help`.
+/// Text that `myriad doctor --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad doctor [URL] [--root DIR] [--php ADDRESS] [--at HOST:PORT]
                      [--status PATH] [--all] [--json]

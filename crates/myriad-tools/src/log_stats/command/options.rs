@@ -10,7 +10,7 @@ use myriad_log::local_time;
 use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::cli;
 
-/// Text of `--help`.
+/// Text that `myriad log --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad log [FILE]... [--hours] [--pages] [--slow] [--missed] [--floods]
                   [--errors] [--limit N] [--since TIME] [--until TIME]

@@ -25,7 +25,8 @@ use options::TuneOptions;
 use myriad_cli::admin::{ChangeAction, help};
 pub use workers::largest as largest_worker;
 
-/// Runs `myriad tune` with the arguments after its name.
+/// Runs `myriad tune` with the arguments after its name. The exit status is 0, or 1 after an error or if `--undo` did
+/// not restore a file.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: tune: {error}");

@@ -7,7 +7,7 @@ use crate::tune::{DatabaseServer, parse_amount};
 
 use myriad_cli::admin::{ChangeAction, CommandWords, KnownOption};
 
-/// Text of `--help`.
+/// Text that `myriad tune --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad tune [--apply | --undo [--force]] [--site DIR] [--root PREFIX]
                    [--memory SIZE] [--cores N] [--worker SIZE]

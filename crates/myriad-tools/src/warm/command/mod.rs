@@ -17,7 +17,8 @@ use options::WarmOptions;
 
 use myriad_cli::admin::help;
 
-/// Runs `myriad warm` with the arguments after its name.
+/// Runs `myriad warm` with the arguments after its name. The exit status is 0, 1 after an error or if a page failed, or
+/// 2 if no page was found.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: warm: {error}");

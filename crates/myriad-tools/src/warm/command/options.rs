@@ -8,7 +8,7 @@ use crate::warm::PhpBudget;
 use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::web::WebTarget;
 
-/// Text of `--help`.
+/// Text that `myriad warm --help` prints.
 pub const USAGE: &str = "\
 Usage: myriad warm URL [--sitemap URL] [--log FILE] ...
        myriad warm --by-heat [URL] ...
