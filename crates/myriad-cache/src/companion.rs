@@ -77,7 +77,7 @@ pub(crate) struct CompanionPage {
 }
 
 impl CompanionPage {
-    /// Stores the page once its body is complete.
+    /// Stores the page under its other key; called with the complete body.
     pub(crate) fn store(self, exchange: &Exchange, cache: &CachePlace, meta: PageMeta, body: &Body) {
         let admission =
             Admission { head: Arc::new(meta.clone()), selection: self.selection, length: Some(body.len()) };

@@ -149,7 +149,7 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &Jou
     stopped(exchange)
 }
 
-/// Ends the explanation, after a report of the output.
+/// Reports the filters and content codings of the response, as the last part of the explanation.
 fn stopped(exchange: &Exchange) -> PhaseStep {
     // The content codings are reported for HTML, the most common media type.
     myriad_output::explain(exchange, Some(b"text/html"));

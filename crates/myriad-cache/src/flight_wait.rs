@@ -168,7 +168,8 @@ async fn head(
     }
 }
 
-/// Returns whether the page can only be used once it is complete.
+/// Returns whether the page in flight can only be used once it is complete: the request accepts stored pages only, or
+/// the page has ESI holes to fill.
 fn needs_whole(exchange: &Exchange, meta: PageView<'_>) -> bool {
     exchange.request.cache.lookup.stored_only || esi::is_filled(meta.cut())
 }

@@ -63,7 +63,7 @@ pub(crate) struct OwnedCacheContext {
 }
 
 impl OwnedCacheContext {
-    /// Borrows both for a step.
+    /// Borrows the origin and the cache, in the form that steps take.
     pub(crate) fn get(&self) -> CacheContext<'_> {
         CacheContext { origin: &self.origin, cache: &self.cache }
     }

@@ -29,7 +29,7 @@ pub struct CacheValid {
 /// Settings of `*_cache*`. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// Zone (`*_cache`).
+    /// Cache zone of the location (`*_cache`).
     pub zone: CacheZone,
     /// Cache key (`*_cache_key`); `None` if it is not set. [`cache_key`] returns the effective key.
     pub key: Option<Text>,

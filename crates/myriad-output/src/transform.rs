@@ -31,7 +31,7 @@ pub(crate) trait Transform {
     }
 }
 
-/// Returns a transformed body.
+/// Returns a body that yields the output of `transform` for the bytes of `body`.
 pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) -> BoxBody {
     Box::pin(TransformedBody {
         body,

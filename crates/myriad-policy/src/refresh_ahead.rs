@@ -41,7 +41,7 @@ pub struct InspectedPage {
     pub is_purged: bool,
 }
 
-/// Requests for a page.
+/// Record of the requests for a page.
 #[derive(Clone, Copy, Debug)]
 struct PageDemand {
     generation: u64,

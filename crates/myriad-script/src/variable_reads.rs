@@ -21,7 +21,7 @@ pub enum EvaluationScope {
     /// With every scope that includes it ([`Compiler::include`](crate::Compiler::include)), such as a log format. The
     /// number is chosen by the embedder.
     Shared(u32),
-    /// Only for requests for which all rules have run.
+    /// Only for requests for which all of the server's rules have run.
     AfterRules,
     /// When the user variable with this slot is read.
     Variable(u32),

@@ -36,7 +36,7 @@ impl Administrator {
     }
 }
 
-/// Converts a finding of a zone.
+/// Converts a finding of the leak guard in a cache zone to a report.
 pub(super) fn report(zone: &str, finding: LeakFinding) -> LeakReport {
     let wall_ms = myriad_net::clock::to_wall_ms;
     LeakReport {

@@ -39,7 +39,7 @@ pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usi
     Ok(limit as usize)
 }
 
-/// Converts an entry of a zone's purge log.
+/// Converts an entry of a cache zone's purge log to an event for monitoring.
 pub(super) fn event(zone: &str, note: PurgeLogEntry) -> PurgeEvent {
     PurgeEvent {
         at_ms: note.at_ms,

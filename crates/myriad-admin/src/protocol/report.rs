@@ -32,7 +32,7 @@ pub struct ZoneReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryReport {
-    /// Current number of pages; each variant counts as one.
+    /// Number of pages in memory; each variant of a page counts as one.
     pub pages: usize,
     /// Current number of cache keys.
     pub keys: usize,
@@ -79,19 +79,19 @@ pub struct DiskReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestCounts {
-    /// `HIT`.
+    /// Requests with the cache status `HIT`.
     pub hit: u64,
-    /// `MISS`.
+    /// Requests with the cache status `MISS`.
     pub miss: u64,
-    /// `EXPIRED`.
+    /// Requests with the cache status `EXPIRED`.
     pub expired: u64,
-    /// `STALE`.
+    /// Requests with the cache status `STALE`.
     pub stale: u64,
-    /// `UPDATING`.
+    /// Requests with the cache status `UPDATING`.
     pub updating: u64,
-    /// `REVALIDATED`.
+    /// Requests with the cache status `REVALIDATED`.
     pub revalidated: u64,
-    /// `BYPASS`.
+    /// Requests with the cache status `BYPASS`.
     pub bypass: u64,
 }
 
@@ -152,7 +152,7 @@ pub enum Tier {
     Disk,
 }
 
-/// Stored page: a variant of a cache key, with its compressed versions. Times are milliseconds since the Unix epoch.
+/// Stored page: a variant of a cache key, with its compressed versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageReport {
@@ -168,15 +168,17 @@ pub struct PageReport {
     pub status: u16,
     /// Media type of the stored response.
     pub media_type: String,
-    /// Time of the report.
+    /// Time of the report, in milliseconds since the epoch.
     pub now_ms: u64,
-    /// Time at which the page was stored.
+    /// Time at which the page was stored, in milliseconds since the epoch.
     pub stored_ms: u64,
-    /// Time until which the page is fresh; 0 after a soft purge or an invalidation.
+    /// Time until which the page is fresh, in milliseconds since the epoch; 0 after a soft purge or an invalidation.
     pub fresh_until_ms: u64,
-    /// Time until which the stale page may be served during a refresh; [`u64::MAX`] for no limit.
+    /// Time until which the stale page may be served during a refresh, in milliseconds since the epoch; [`u64::MAX`]
+    /// for no limit.
     pub stale_updating_until_ms: u64,
-    /// Time until which the stale page may be served if the refresh fails; [`u64::MAX`] for no limit.
+    /// Time until which the stale page may be served if the refresh fails, in milliseconds since the epoch;
+    /// [`u64::MAX`] for no limit.
     pub stale_error_until_ms: u64,
     /// True if a refresh is in progress.
     pub updating: bool,

@@ -105,7 +105,7 @@ struct DenialCounter {
 /// Decision about the log line for a denied purge.
 #[derive(Debug, PartialEq, Eq)]
 enum DenialLog {
-    /// Line about this denial.
+    /// Log line about this denial only.
     Plain,
     /// Line that also gives the number of denials since the last line that were not logged.
     After(u32),

@@ -1,6 +1,6 @@
 //! Settings of `status_zone`.
 
-/// `status_zone` of a level.
+/// Setting of `status_zone` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StatusZone {
     /// Traffic zone of the server. Locations inherit the value, but only the server uses it.

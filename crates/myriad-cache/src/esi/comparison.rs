@@ -36,21 +36,21 @@ use super::visitor::Visitor;
 const FIELD: &[u8] = b"x-myriad-visitor";
 /// Key of the visitor's class among the visitor's parts. It is not a target of a part, which begins with a slash.
 const CLASS: &[u8] = b"class";
-/// Maximum length in bytes of a class and of a version.
+/// Maximum length in bytes of the name of a class of visitors, and of the version of a page.
 const MAX_WORD: usize = 96;
 /// One in this number of requests for permitted pages goes to the origin, which compares again, if the last comparison
 /// of the page is older than [`MIN_SAMPLE_AGE_MS`].
 const SAMPLE_INTERVAL: u64 = 100;
 /// Minimum time in milliseconds between a comparison and a further one for the same page and class.
 const MIN_SAMPLE_AGE_MS: u64 = 10_000;
-/// Maximum number of permissions that are stored.
+/// Maximum number of permissions that are stored, each for one version of a page and one class of visitors.
 const PERMISSIONS: u64 = 65_536;
 
 /// Times of the last comparison, in milliseconds, of each stored page for each class of visitors that may get it, by a
 /// hash of page, version and class with a random seed.
 static PERMITTED: LazyLock<(RandomState, Mutex<Lru<u64, u64>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(PERMISSIONS))));
-/// Number of requests for permitted pages.
+/// Number of requests of known visitors for pages that are permitted for their class.
 static SERVED: AtomicU64 = AtomicU64::new(0);
 
 /// Request of a known visitor that goes to the origin for a comparison.

@@ -14,7 +14,7 @@ const CUTS_MS: u64 = 3_600_000;
 /// Minimum time in milliseconds between two shared fetches tried for known visitors on a host that sends no pages with
 /// ESI markup.
 const PAUSE_MS: u64 = 60_000;
-/// Maximum number of hosts that are remembered.
+/// Maximum number of hosts whose state is stored.
 const HOSTS: u64 = 4_096;
 
 /// State of a host, with the time until which it applies, in milliseconds since the epoch.

@@ -293,7 +293,8 @@ impl PartRequester {
         Ok((Bytes::from(whole), keep, in_flight))
     }
 
-    /// Returns the guard of a request for parts of a known visitor.
+    /// Registers a request for parts of a known visitor, and returns its guard; `None` if the parts are not for a known
+    /// visitor.
     fn begin(&self) -> Option<InFlight> {
         self.visitor.as_ref().map(|owner| part_store::begin(&owner.visitor, &owner.purges))
     }
@@ -372,7 +373,7 @@ fn storable_s(answer: &SubrequestResponse) -> u64 {
     if control.no_store || control.no_cache { 0 } else { control.max_age.unwrap_or(0) }
 }
 
-/// Returns the labels of the tags of a response of the origin.
+/// Returns the labels (hashes) of the cache tags in a response of the origin; an empty list if there are none.
 fn labels_of(answer: &SubrequestResponse) -> Arc<[u64]> {
     let head = answer.request().origin.as_ref().and_then(|origin| origin.head.as_ref());
     head.map(|head| part_store::labels(&head.fields)).unwrap_or_default()

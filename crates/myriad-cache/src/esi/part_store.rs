@@ -50,7 +50,7 @@ struct PartStore {
     by_network: BTreeSet<(Option<IpAddr>, u64, Digest)>,
     /// Pairs of a mark (digest of a cookie) and a visitor that has it.
     by_mark: BTreeSet<(Digest, Digest)>,
-    /// Memory that all visitors use, in bytes.
+    /// Estimated memory that the parts of all visitors use, in bytes.
     weight: u64,
     network_weights: HashMap<Option<IpAddr>, u64>,
     /// Marks (digests of cookies) of the visitor for each request in flight.
@@ -108,7 +108,7 @@ pub(super) struct NewPart<'a> {
     /// Target of the request for the part, or another key that does not begin with a slash.
     pub target: &'a [u8],
     pub bytes: Bytes,
-    /// Expiry in milliseconds.
+    /// Time at which the part expires, in milliseconds since the epoch.
     pub until_ms: u64,
     /// Labels (hashes) of the tags of the response ([`myriad_policy::Tags`]).
     pub labels: Arc<[u64]>,

@@ -225,7 +225,7 @@ impl Body for ReadBody {
     }
 }
 
-/// Returns the fields and the body of a response as one text.
+/// Returns the fields of a response in the format of HTTP/1, an empty line, and the body, as one text.
 fn encoded(fields: &Fields, body: &[u8]) -> Bytes {
     let mut text = Vec::with_capacity(fields.size() + body.len() + 64);
     fields.write_h1(&mut text);

@@ -55,7 +55,8 @@ pub(super) struct FetchGoal {
     pub own_request: bool,
     /// Header fields sent to the origin instead of the client's fields; `None` to send the client's fields.
     pub shared_headers: Option<SharedFetchFields>,
-    /// Set if the page is fetched again to find its noise.
+    /// Check for which the page is fetched again, to find its noise (text that differs at each rendering); `None` for
+    /// other fetches.
     pub noise_check: Option<NoiseCheck>,
     /// Values that the response must not contain; `None` if `leak_guard` is off.
     pub guard: Option<FetchGuard>,

@@ -55,7 +55,8 @@ pub(super) struct AdmittedResponse {
     pub companion: Option<CompanionPage>,
     /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
-    /// Set if the page is fetched again to find its noise.
+    /// Check for which the page is fetched again, to find its noise (text that differs at each rendering); `None` for
+    /// other fetches.
     pub noise_check: Option<NoiseCheck>,
     /// Search for data of the visitor in the body.
     pub guard: ResponseGuard,

@@ -127,9 +127,9 @@ pub(super) async fn judge(
 /// Decision about a response, with the search for data of the visitor.
 struct GuardedAdmission {
     admission: Admission,
-    /// Guard of the body of an admitted response.
+    /// Search for data of the visitor in the body of an admitted response.
     guard: ResponseGuard,
-    /// Verification that a leak in a field needs.
+    /// Fetch that verifies a leak in a response field; `None` if none is needed.
     verification: Option<Verification>,
     /// Time in milliseconds for which requests for the page do not wait for each other after a leak; `None` without
     /// one.

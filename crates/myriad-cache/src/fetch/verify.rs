@@ -18,7 +18,7 @@ use myriad_exchange::runtime::UpstreamTarget;
 use myriad_origin::{build_request, group, respond};
 use myriad_store::page::{FetchAdmission, FetchPermit};
 
-/// Maximum number of bytes of a body that are received.
+/// Maximum length in bytes of the body of a verification's response; a longer body without the value gives no result.
 const MAX_BODY: u64 = 64 << 20;
 
 /// Verifies a leak in the page of a request, and records the result.

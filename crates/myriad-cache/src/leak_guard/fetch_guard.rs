@@ -19,7 +19,7 @@ use myriad_exchange::runtime::CachePlace;
 /// Values of a visitor that the response to a fetch must not contain.
 pub(crate) struct FetchGuard {
     values: PrivateValues,
-    /// Cookies that the origin receives.
+    /// Kinds of cookies (session, any) that the origin receives.
     cookies: SentCookies,
 }
 

@@ -37,7 +37,7 @@ pub(super) fn is_coincidence(request: &Request, cache: &CachePlace, kind: LeakKi
     cache.zone.leaks.is_coincidence(&page_of(request), kind.as_str(), value, now)
 }
 
-/// Returns kind, name and place of a value.
+/// Returns a text with the kind, name and place of leaked data, without its value.
 pub(super) fn what_of(leak: &Leak) -> String {
     let name = if leak.name.is_empty() { String::new() } else { format!(" \"{}\"", shortened(&leak.name)) };
     let place =
@@ -103,7 +103,7 @@ pub(super) fn confirm_alone(request: &Request, cache: &CachePlace, leak: &Leaked
     remove_page(request, cache);
 }
 
-/// Removes the stored entries of the page of a request.
+/// Removes the page of a request from the cache, under the keys that [`other_codings::keys_of_page`] returns.
 pub(super) fn remove_page(request: &Request, cache: &CachePlace) {
     for key in other_codings::keys_of_page(request) {
         cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);

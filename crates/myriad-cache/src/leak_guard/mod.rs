@@ -26,5 +26,5 @@ pub(crate) use findings::{page_of, report};
 pub(crate) use response_guard::ResponseGuard;
 pub(crate) use verification::{Verification, VerificationSearch, anonymous_fields};
 
-/// Names of session cookies.
+/// Built-in list of names of login and session cookies.
 static SESSIONS: LazyLock<PersonalCookies> = LazyLock::new(PersonalCookies::builtin_sessions);

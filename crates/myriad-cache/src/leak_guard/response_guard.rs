@@ -15,7 +15,7 @@ use myriad_store::page::PageMeta;
 /// Search for the values of a visitor in the body of a response.
 #[derive(Default)]
 pub(crate) struct ResponseGuard {
-    /// Search; `None` without values, or for a media type that is not searched.
+    /// Search in the body; `None` if there are no values to search for, or for a media type that is not searched.
     pub(super) search: Option<LeakScanner>,
     /// Decoder of the search, for a body that is stored in the coding of the origin.
     pub(super) decoder: Option<StreamDecoder>,

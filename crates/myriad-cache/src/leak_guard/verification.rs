@@ -15,11 +15,11 @@ use myriad_exchange::runtime::CachePlace;
 /// Fetch of a page without the values of the visitor, to find out whether a leak is a coincidence.
 pub(crate) struct Verification {
     kind: LeakKind,
-    /// Value; empty for a sign in HTML.
+    /// Leaked value to search for; empty if the leak is a sign in HTML, such as that of a logged-in visitor.
     value: Box<[u8]>,
     /// Name of the cookie; empty for other kinds.
     name: Box<[u8]>,
-    /// Kind, name and place of the value.
+    /// Kind, name and place of the leaked value, for reports.
     what: String,
     /// Status of the page with the leak.
     status: u16,
@@ -138,7 +138,7 @@ impl VerificationSearch<'_> {
         }
     }
 
-    /// Returns whether the body is complete, after its last piece.
+    /// Returns whether the body was decoded completely; called after its last piece. True for a body without a decoder.
     pub(crate) fn finish(self) -> bool {
         self.decoder.is_none_or(|decoder| decoder.finish().is_ok())
     }

@@ -9,7 +9,7 @@ pub struct SharedFetchSettings {
     pub on: bool,
     /// Names of header fields that a shared fetch sends in addition to the built-in list.
     pub fields: Vec<Text>,
-    /// Client input that cache keys contain.
+    /// Header fields and cookies of clients that cache keys contain.
     pub keyed: Vec<KeyedInput>,
 }
 

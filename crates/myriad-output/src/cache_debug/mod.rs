@@ -16,5 +16,5 @@ pub(crate) use add::add;
 pub use compile::compiled;
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the directives `cache_debug` and `cache_status`.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

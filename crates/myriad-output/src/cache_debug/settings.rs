@@ -2,7 +2,7 @@
 
 use myriad_conf::settings::Network;
 
-/// `cache_debug` of a level.
+/// Setting of `cache_debug` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheDebug {
     /// True for `on`: responses contain `X-Cache` and `X-Cache-Age`.
@@ -14,7 +14,7 @@ pub(super) struct CacheDebug {
 
 myriad_conf::feature_settings!(CacheDebug);
 
-/// `cache_status` of a level.
+/// Setting of `cache_status` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheStatusField {
     /// Name by which `Cache-Status` calls this cache; empty for `off`.

@@ -12,7 +12,7 @@ pub(super) enum GzipDisable {
     Regex(Text),
 }
 
-/// `gzip*` of a level.
+/// Settings of `gzip*` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GzipSettings {
     /// True for `gzip on`.
@@ -33,7 +33,7 @@ pub(super) struct GzipSettings {
     pub disable: Vec<GzipDisable>,
 }
 
-/// `brotli*` of a level, with the directive names of the common nginx module.
+/// Settings of `brotli*` on a configuration level, with the directive names of the common nginx module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BrotliSettings {
     /// `brotli`; `None` if not configured: then the settings of `gzip` apply.
@@ -48,7 +48,7 @@ pub(super) struct BrotliSettings {
     pub window: u64,
 }
 
-/// `zstd*` of a level, with the directive names of the common nginx module.
+/// Settings of `zstd*` on a configuration level, with the directive names of the common nginx module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ZstdSettings {
     /// `zstd`; `None` if not configured: then the settings of `gzip` apply.
@@ -61,7 +61,7 @@ pub(super) struct ZstdSettings {
     pub comp_level: u8,
 }
 
-/// Settings of the content codings of a level.
+/// Settings of the content codings of a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EncodingSettings {
     /// `gzip*`.

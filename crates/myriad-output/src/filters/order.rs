@@ -23,7 +23,7 @@ const ORDER: &[CompileFilter] = &[
     super::addition::compiled,
 ];
 
-/// Returns the compiled filters of a level, in the order of their application.
+/// Returns the compiled filters of a configuration level, in the order of their application.
 pub fn compiled(compiler: &mut dyn SettingsCompiler, settings: &Settings) -> Filters<Exchange> {
     Filters::new(ORDER.iter().filter_map(|compiled| compiled(compiler, settings)).collect())
 }

@@ -6,17 +6,17 @@ use myriad_script::Template;
 use super::settings::{AddHeader, AddedFields, HeaderSettings};
 use myriad_exchange::runtime::{AddField, ExpiresRule, SettingsCompiler};
 
-/// Returns the compiled `add_header` of a level, inherited ones included.
+/// Returns the compiled `add_header` of a configuration level, inherited ones included.
 pub fn added_fields(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().add, true, compile)
 }
 
-/// Returns the compiled `add_trailer` of a level, inherited ones included.
+/// Returns the compiled `add_trailer` of a configuration level, inherited ones included.
 pub fn added_trailers(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().trailers, false, compile)
 }
 
-/// Returns the compiled `expires` of a level.
+/// Returns the compiled `expires` of a configuration level.
 pub fn expiry(settings: &Settings, compile: &mut dyn SettingsCompiler) -> ExpiresRule<Template> {
     settings.feature::<HeaderSettings>().expires.map(|text| compile.template(text))
 }
@@ -26,14 +26,14 @@ pub fn replaced(settings: &Settings) -> Vec<(&'static [u8], bool)> {
     settings.feature::<HeaderSettings>().add.iter().filter_map(single).collect()
 }
 
-/// Returns whether an `add_header` of a level has this name, ignoring letter case.
+/// Returns whether an `add_header` of a configuration level has this name, ignoring letter case.
 pub fn names(settings: &Settings, name: &[u8]) -> bool {
     let mut fields = settings.feature::<HeaderSettings>().add.iter();
     fields.any(|field| field.name.bytes().eq_ignore_ascii_case(name))
 }
 
-/// Returns whether an `add_header` of a level sets a freshness field (`Cache-Control`, `Expires`, `Age`). The lifetime
-/// of responses then starts when they are sent.
+/// Returns whether an `add_header` of a configuration level sets a freshness field (`Cache-Control`, `Expires`, `Age`).
+/// The lifetime of responses then starts when they are sent.
 pub fn sets_freshness(settings: &Settings) -> bool {
     settings.feature::<HeaderSettings>().add.iter().any(is_of_freshness)
 }

@@ -18,7 +18,7 @@ pub(crate) mod trailers;
 pub use compile::{added_fields, added_trailers, expiry, names, replaced, sets_freshness};
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the directives `add_header*`, `add_trailer*` and `expires`.
 pub const FEATURE: Feature = Feature::new("headers", directives::ROWS);
 
 #[cfg(test)]

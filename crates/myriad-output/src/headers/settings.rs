@@ -27,7 +27,7 @@ pub(super) enum InheritFields {
     Merge,
 }
 
-/// All `add_header` or `add_trailer` of a level.
+/// All `add_header` or `add_trailer` of a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AddedFields {
     own_fields: Vec<AddHeader>,
@@ -60,7 +60,7 @@ impl AddedFields {
     }
 }
 
-/// `add_header`, `add_trailer` and `expires` of a level.
+/// Settings of `add_header`, `add_trailer` and `expires` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeaderSettings {
     /// `add_header`: fields that are added to the head.

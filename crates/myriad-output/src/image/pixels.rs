@@ -84,7 +84,7 @@ impl Pixels {
         made
     }
 
-    /// Returns an area of the image.
+    /// Returns the pixels of this area as a new image.
     pub(crate) fn cut(&self, cut: CropArea) -> Self {
         let (left, width) = (cut.left as usize * DEPTH, cut.size.width as usize * DEPTH);
         let lines = self.lines().skip(cut.top as usize).take(cut.size.height as usize);

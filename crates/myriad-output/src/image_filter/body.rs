@@ -33,7 +33,8 @@ impl PartialBody {
         self.read.iter().map(Bytes::len).sum()
     }
 
-    /// Reads until `wanted` bytes are available or the body is complete.
+    /// Reads until `wanted` bytes are available or the body is complete. Returns an error if the source aborts the
+    /// body.
     pub(super) async fn read(&mut self, wanted: usize) -> Result<(), BodyError> {
         let mut length = self.length();
         while !self.is_complete && length < wanted {

@@ -22,5 +22,5 @@ mod task;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the directives `image_filter*`.
 pub const FEATURE: Feature = Feature::new("image", directives::ROWS).compiled_by(rules::compile);

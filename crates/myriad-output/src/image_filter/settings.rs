@@ -20,7 +20,7 @@ pub(super) enum ImageAction {
     Crop(Text, Text),
 }
 
-/// `image_filter*` of a level.
+/// Settings of `image_filter*` on a configuration level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ImageSettings {
     /// All `image_filter`, in source order.

@@ -15,5 +15,5 @@ mod settings;
 
 use myriad_exchange::feature::Feature;
 
-/// Registration of this feature.
+/// Registration of the directives `more_set_headers` and `more_clear_headers`.
 pub const FEATURE: Feature = Feature::new("headers_more", directives::ROWS).compiled_by(rules::compile);

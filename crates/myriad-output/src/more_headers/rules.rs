@@ -92,7 +92,7 @@ fn begins(line: &[u8], beginning: &[u8]) -> bool {
     line.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// Addition to the head.
+/// Lines that are added to the head of a response.
 pub(super) enum AddedLine {
     /// Complete lines that are the same for every response.
     Fixed(Vec<u8>),
@@ -112,8 +112,8 @@ pub(super) struct HeaderChanges {
 }
 
 impl HeaderChanges {
-    /// Adds the change of one field. If the change removes the field, lines of the field that earlier changes added are
-    /// dropped.
+    /// Adds the change of one field. If the change removes or replaces the field, lines of the field that earlier
+    /// changes added are dropped.
     fn change(&mut self, compiler: &mut dyn SettingsCompiler, change: &FieldChange) {
         let name = &change.name;
         let (value, replaces) = match &change.change {
@@ -169,7 +169,7 @@ pub(super) struct MoreHeaders {
     pub(super) runs: Vec<HeaderChanges>,
 }
 
-/// Stores the compiled settings of a level in `features`, if it has any.
+/// Stores the compiled settings of a configuration level in `features`, if it has any.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

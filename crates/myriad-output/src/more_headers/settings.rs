@@ -33,7 +33,7 @@ pub(super) struct ResponseHeaderEdit {
     pub fields: Vec<FieldChange>,
 }
 
-/// Directives of a level. A nested level adds its directives to those of the outer level.
+/// Directives of a configuration level. A nested level adds its directives to those of the outer level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MoreHeadersSettings {
     /// Directives in the order of their application, those of outer levels first.

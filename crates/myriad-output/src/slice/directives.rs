@@ -3,7 +3,7 @@
 use myriad_conf::registry::{Contexts, Directive, ONE};
 use myriad_conf::set;
 
-/// `slice` of a level.
+/// Setting of `slice` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SliceSettings {
     /// `slice`: size of a slice in bytes; 0 for off.

@@ -19,7 +19,7 @@ struct Slicing {
     size: u64,
 }
 
-/// Compiles `slice` of a level; `None` if it is off.
+/// Compiles `slice` of a configuration level; `None` if it is off.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,

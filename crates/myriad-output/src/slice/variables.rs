@@ -23,7 +23,7 @@ pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
 /// Returns the current slice, initially the one that contains the start of the client's range. If none was chosen yet,
 /// `None` if the location does not use slices, for a subrequest, and once a response exists.
 ///
-/// The first call enables slicing for the exchange.
+/// The first slice that is chosen is stored in the request, whose response is then joined from slices.
 pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     if let Some(slice) = request.cache.slice.get() {
         return Some(slice);

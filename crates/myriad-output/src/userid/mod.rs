@@ -22,6 +22,6 @@ pub(crate) use add::add;
 use myriad_exchange::feature::Feature;
 pub(crate) use rules::Userid;
 
-/// Registration of this feature.
+/// Registration of the directives `userid*` and their variables.
 pub const FEATURE: Feature =
     Feature::new("userid", directives::ROWS).compiled_by(rules::compile).with_variables(variables::VARIABLES);

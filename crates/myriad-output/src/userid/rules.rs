@@ -14,7 +14,7 @@ pub(crate) struct Userid {
     pub(super) reset: Template,
 }
 
-/// Stores the compiled settings of a level in `features`, unless `userid` is off.
+/// Stores the compiled settings of a configuration level in `features`, unless `userid` is off.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -26,7 +26,7 @@ pub(super) enum CookieExpiry {
     Seconds(u64),
 }
 
-/// `userid*` of a level.
+/// Settings of `userid*` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UseridSettings {
     /// `userid`: format of IDs, or off.

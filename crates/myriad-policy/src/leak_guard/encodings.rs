@@ -9,7 +9,7 @@ pub(super) const MIN_LENGTH: usize = 8;
 /// Number of bytes at the start of a value that are searched for; the rest of a longer value is ignored.
 pub(super) const MAX_LENGTH: usize = 64;
 
-/// Form of a value in a page.
+/// Form in which a value may be written in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EncodedForm {
     /// Bytes of the form.

@@ -30,7 +30,7 @@ const SECRET_NAMES: [&[u8]; 10] = [
     b"api_key",
     b"signature",
 ];
-/// Words that are no data of a visitor.
+/// Words that are no data of a visitor, such as choices of consent in cookies: built-in list, sorted.
 static PUBLIC_WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let mut words: Vec<&str> = include_str!("public_values.list")
         .lines()
@@ -57,7 +57,7 @@ pub enum LeakKind {
     UserAgent,
     /// Value of a cookie that the response sets.
     NewCookie,
-    /// Token of a form next to a session cookie.
+    /// Token of a form, if the request or the response has a session cookie.
     FormToken,
     /// Page for a visitor who is logged in: an administration bar, or the class `logged-in` of WordPress.
     LoggedIn,
@@ -83,7 +83,7 @@ impl LeakKind {
 /// Value that belongs to one visitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateValue {
-    /// Origin of the value.
+    /// Kind of the value, by its source in the request or response.
     pub kind: LeakKind,
     /// Name of the cookie or argument; empty for other kinds.
     pub name: Box<[u8]>,

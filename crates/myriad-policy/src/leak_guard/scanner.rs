@@ -33,9 +33,9 @@ pub struct LeakScanner {
     is_text: bool,
     /// Search for signs in HTML; `None` for other media types.
     markup: Option<MarkupSearch>,
-    /// Last bytes of the body so far.
+    /// Last bytes of the body that was searched so far: a form may continue in the next piece.
     tail: Vec<u8>,
-    /// Number of body bytes so far.
+    /// Number of body bytes that were searched so far.
     position: u64,
 }
 

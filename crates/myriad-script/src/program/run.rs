@@ -10,7 +10,7 @@ use crate::names::ResolvedVariable;
 use crate::template::{CaptureForm, Template};
 use crate::trace::{RuleOutcome, Trace};
 
-/// State of a run.
+/// State of one execution of a program.
 pub(super) struct ProgramRun {
     /// Form of captures in texts. As in nginx, captures of a URI that was sent with escapes are escaped again until the
     /// first `rewrite` of the program has matched.

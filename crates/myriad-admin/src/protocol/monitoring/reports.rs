@@ -77,7 +77,7 @@ pub struct HistoryReport {
     pub points: usize,
     /// Start time of each step, in milliseconds since the epoch.
     pub at_ms: Vec<u64>,
-    /// Values per figure.
+    /// Values of each figure, one per step.
     pub series: HistorySeries,
 }
 
@@ -165,7 +165,7 @@ pub struct TextChangeReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LeakReport {
-    /// Time of the last such response, in milliseconds since the epoch.
+    /// Time of the last response with this finding, in milliseconds since the epoch.
     pub at_ms: u64,
     /// Name of the cache zone.
     pub zone: String,
@@ -182,7 +182,7 @@ pub struct LeakReport {
     /// Time until which the page is not stored, in milliseconds since the epoch; 0 if the page was not
     /// quarantined.
     pub until_ms: u64,
-    /// Number of such responses.
+    /// Number of responses with this finding.
     pub count: u64,
     /// Current time, in milliseconds since the epoch.
     pub now_ms: u64,

@@ -50,15 +50,15 @@ pub struct TickCounts {
     pub fetches: u64,
     /// Connections accepted.
     pub accepted: u64,
-    /// Responses of 100 to 199.
+    /// Responses with a status from 100 to 199.
     pub status_1xx: u64,
-    /// Responses of 200 to 299.
+    /// Responses with a status from 200 to 299.
     pub status_2xx: u64,
-    /// Responses of 300 to 399.
+    /// Responses with a status from 300 to 399.
     pub status_3xx: u64,
-    /// Responses of 400 to 499.
+    /// Responses with a status from 400 to 499.
     pub status_4xx: u64,
-    /// Responses of 500 to 599.
+    /// Responses with a status from 500 to 599.
     pub status_5xx: u64,
     /// Requests by `$upstream_cache_status`.
     #[serde(flatten)]
@@ -71,11 +71,11 @@ pub struct TickCounts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FirstByteTimes {
-    /// All requests.
+    /// Times of all requests.
     pub all: Option<Percentiles>,
-    /// `HIT`, `STALE`, `UPDATING`.
+    /// Times of requests with the cache status `HIT`, `STALE` or `UPDATING`.
     pub hit: Option<Percentiles>,
-    /// `MISS`, `EXPIRED`, `REVALIDATED`, `BYPASS`.
+    /// Times of requests with the cache status `MISS`, `EXPIRED`, `REVALIDATED` or `BYPASS`.
     pub miss: Option<Percentiles>,
     /// Requests without a cache status.
     pub other: Option<Percentiles>,

@@ -7,7 +7,7 @@ use super::probe::Prober;
 
 /// Input that changes a page.
 pub(super) struct Cause {
-    /// Cookie, header field, or address of the client.
+    /// Cookie, header field or client address that changes the page.
     pub input: RequestInput,
     /// Response to a request with this input.
     pub rendering: Rendering,

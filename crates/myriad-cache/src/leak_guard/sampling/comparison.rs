@@ -25,7 +25,7 @@ pub(crate) struct PendingComparison {
     reference: Arc<Fields>,
     /// Fields by which the response varies.
     varies: VaryRule,
-    /// Response, without its body.
+    /// Response to the visitor, still without its body.
     own: Rendering,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn start_for_hit(
     comparison.spawn(running, exchange, cached);
 }
 
-/// Comparison of the response to a visitor.
+/// Comparison of the response to a visitor with responses to requests without the visitor's inputs.
 struct VisitorComparison {
     /// Special fields of the request whose response differed from the stored page.
     reference: Arc<Fields>,

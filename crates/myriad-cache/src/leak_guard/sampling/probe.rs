@@ -30,7 +30,7 @@ use myriad_origin::group;
 
 /// Maximum time in which the body of a response must be complete.
 const MAX_TIME: Duration = Duration::from_mins(1);
-/// Value of `X-Myriad-Probe`.
+/// Value of the request field `X-Myriad-Probe`, which marks requests of verifications.
 const MARK: &[u8] = b"leak-guard";
 
 /// Reason why a page cannot be verified.
@@ -105,7 +105,8 @@ impl Prober {
         key(&[]) == key(std::slice::from_ref(input))
     }
 
-    /// Sends two equal requests. Returns the response and its noise.
+    /// Sends two equal requests, and returns the response with its noise (what differs between both). Returns an error
+    /// if a request has no usable response, or if the responses differ by more than noise.
     pub(super) async fn request_twice(&self, base: &Fields) -> Result<StableRendering, Unverifiable> {
         let first = self.request(base, &[]).await.ok_or(Unverifiable::NoResponse)?;
         let second = self.request(base, &[]).await.ok_or(Unverifiable::NoResponse)?;
@@ -147,7 +148,7 @@ impl Prober {
         rendering.filter(|rendering| rendering.status < 500 && rendering.status != 429)
     }
 
-    /// Returns a copy of the request with other fields.
+    /// Returns a copy of the request with the fields `base`, to which `inputs` are added.
     fn copy(&self, base: &Fields, inputs: &[RequestInput]) -> Box<Exchange> {
         let mut copy = self.exchange.snapshot();
         copy.frame.forget_computed();

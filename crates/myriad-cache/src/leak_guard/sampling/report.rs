@@ -13,7 +13,7 @@ pub(super) use crate::leak_guard::findings::page_name;
 
 /// Input that changes a page.
 pub(super) struct Dependence<'a> {
-    /// Cookie, header field, or address of the client.
+    /// Cookie, header field or client address that changes the page.
     pub input: &'a RequestInput,
     /// Difference in the page; `None` if the page repeats an invented value of the input.
     pub difference: Option<String>,

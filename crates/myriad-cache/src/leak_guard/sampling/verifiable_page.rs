@@ -31,7 +31,7 @@ pub(super) fn is_verifiable(request: &Request, page: &Page) -> bool {
         && lines_named(meta.lines(), b"content-encoding").next().is_none()
 }
 
-/// Returns the content of a stored page.
+/// Returns status, fields and body of a stored page, for comparisons.
 pub(super) fn rendering_of(page: &Page) -> Rendering {
     let meta = page.meta();
     Rendering {

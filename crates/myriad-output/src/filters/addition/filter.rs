@@ -19,7 +19,7 @@ struct Addition {
     types: TypeSet,
 }
 
-/// Compiles the settings of a level; `None` if no response is to be added.
+/// Compiles the settings of a configuration level; `None` if no response is to be added.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,6 +1,6 @@
 //! Settings of the addition module.
 
-/// `add_before_body`, `add_after_body` and `addition_types` of a level.
+/// Settings of `add_before_body`, `add_after_body` and `addition_types` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AdditionSettings {
     /// `add_before_body`: a path; empty for none.

@@ -37,8 +37,8 @@ struct Charset {
     charsets: Arc<Charsets>,
 }
 
-/// Compiles `charset*` of a level; `None` if no charset is added. Reports a missing `charset_map` between two constant
-/// charsets.
+/// Compiles `charset*` of a configuration level; `None` if no charset is added. Reports a missing `charset_map` between
+/// two constant charsets.
 pub(crate) fn compiled(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -88,7 +88,7 @@ impl Filter<Exchange> for Charset {
         self.converts
     }
 
-    /// A variable in `charset` may depend on the media type of the response.
+    /// Returns true: a variable in `charset` may depend on the media type of the response.
     fn reads_response_head(&self) -> bool {
         true
     }
@@ -149,7 +149,8 @@ impl Charset {
     }
 }
 
-/// Wraps the body of a response in a converter.
+/// Replaces the body of a response with its text in another charset. Its length remains known only if the conversion
+/// preserves it.
 fn convert_body(answer: &mut ContentResponse, table: &ConversionTable, etags: bool) {
     let converter = Converter::new(table.clone());
     let length = answer.known_length();

@@ -3,7 +3,7 @@
 use myriad_conf::model::HttpConf;
 use myriad_conf::{Span, Text};
 
-/// `charset*` of a level.
+/// Settings of `charset*` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharsetSettings {
     /// `charset`: charset that is added to media types; `None` for `off`. May contain variables.
@@ -41,7 +41,7 @@ impl CharsetMapConf {
 pub(super) struct CharsetMaps(pub Vec<CharsetMapConf>);
 
 impl CharsetMaps {
-    /// Returns the maps of a configuration.
+    /// Returns all `charset_map` of a configuration.
     pub(super) fn of(http: &HttpConf) -> &[CharsetMapConf] {
         &http.settings.feature::<Self>().0
     }

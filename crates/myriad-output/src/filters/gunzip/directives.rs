@@ -3,7 +3,7 @@
 use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::set;
 
-/// `gunzip` of a level.
+/// Setting of `gunzip` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GunzipSettings {
     /// True for `gunzip on`.

@@ -13,7 +13,7 @@ use myriad_exchange::runtime::SettingsCompiler;
 /// Filter of locations with `gunzip on`, which decompresses gzip responses for clients that do not accept gzip.
 struct GunzipFilter;
 
-/// Compiles `gunzip` of a level; `None` if it is off.
+/// Compiles `gunzip` of a configuration level; `None` if it is off.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -13,7 +13,7 @@ use crate::filters::wrap::{begin_text, is_bodiless, is_packed};
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Compiles `ssi*` of a level; `None` if `ssi` is off.
+/// Compiles `ssi*` of a configuration level; `None` if `ssi` is off.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,

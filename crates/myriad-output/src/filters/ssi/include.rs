@@ -165,8 +165,8 @@ impl IncludeInProgress {
 /// `subrequest_output_buffer_size` of a location, in bytes.
 struct OutputBufferSize(u64);
 
-/// Stores `subrequest_output_buffer_size` of a level in `features`: the maximum number of response bytes that an
-/// include assigns to a variable.
+/// Stores `subrequest_output_buffer_size` of a configuration level in `features`: the maximum number of response bytes
+/// that an include assigns to a variable.
 pub fn store_output_buffer_size(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,6 +1,6 @@
 //! Settings of the ssi module.
 
-/// `ssi*` of a level.
+/// Settings of `ssi*` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SsiSettings {
     /// True for `ssi on`.

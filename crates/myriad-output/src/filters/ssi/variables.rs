@@ -12,7 +12,7 @@ pub const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
 ];
 
-/// Appends the current time in the server's time zone.
+/// Appends the current time in the server's time zone, in `format` (as of `strftime`).
 fn write_local(format: &[u8], out: &mut Vec<u8>) {
     let now_s = myriad_net::clock::wall_ms() / 1000;
     let offset_minutes = local_time::offset_minutes(now_s);
@@ -20,7 +20,7 @@ fn write_local(format: &[u8], out: &mut Vec<u8>) {
     write_time(format, now_s, ZoneOffset { minutes: offset_minutes, name: &name }, out);
 }
 
-/// Appends the current time in UTC.
+/// Appends the current time in UTC, in `format` (as of `strftime`).
 fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
     write_time(format, myriad_net::clock::wall_ms() / 1000, ZoneOffset { minutes: 0, name: "GMT" }, out);
 }

@@ -23,7 +23,7 @@ struct SubFilter {
     types: TypeSet,
 }
 
-/// Compiles `sub_filter*` of a level; `None` if it has no pattern.
+/// Compiles `sub_filter*` of a configuration level; `None` if it has no pattern.
 pub(crate) fn compiled(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -11,7 +11,7 @@ pub(super) struct Replacement {
     pub replacement: Text,
 }
 
-/// `sub_filter*` of a level.
+/// Settings of `sub_filter*` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SubFilterSettings {
     /// `sub_filter`, in source order.

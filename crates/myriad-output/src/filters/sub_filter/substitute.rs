@@ -38,7 +38,7 @@ enum PatternMatch {
 }
 
 impl TextSubstitution {
-    /// Creates a replacement; `None` if there is no non-empty pattern.
+    /// Creates a substitution of the non-empty patterns; `None` if all patterns are empty.
     pub(crate) fn new(mut pairs: Vec<SubstitutionPair>, once: bool) -> Option<Self> {
         pairs.retain(|pair| !pair.pattern.is_empty());
         if pairs.is_empty() {

@@ -144,7 +144,7 @@ impl CodeReader<'_> {
         Some(group)
     }
 
-    /// Parses a code with this number of symbols.
+    /// Parses a prefix code with this number of symbols; `None` if it is invalid or incomplete.
     fn code(&mut self, symbols: usize) -> Option<PrefixCode> {
         if self.bit()? {
             let has_two = self.bit()?;
@@ -192,7 +192,8 @@ impl CodeReader<'_> {
         (lengths.len() <= symbols).then_some(lengths)
     }
 
-    /// Parses an image that is part of the header of a stream.
+    /// Parses an image that is part of the header of a stream, and returns its pixels; `None` if it is invalid or
+    /// incomplete.
     fn picture(&mut self, width: usize, height: usize) -> Option<Vec<Pixel>> {
         let cache = self.color_cache()?;
         let codes = self.group(cache)?;
@@ -229,7 +230,8 @@ impl CodeReader<'_> {
         Some(pixels)
     }
 
-    /// Parses the value of a symbol that denotes a length or a distance.
+    /// Returns the length or distance that a symbol denotes, with the additional bits that follow in the data; `None`
+    /// if the data lacks these bits.
     fn distance(&mut self, symbol: usize) -> Option<usize> {
         if symbol < 4 {
             return Some(symbol + 1);
