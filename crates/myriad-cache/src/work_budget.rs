@@ -21,7 +21,7 @@ pub(crate) struct WorkBudgets {
 /// Time in milliseconds that work may use; negative after longer work.
 #[derive(Debug)]
 struct Budget {
-    /// Part of the time, in millionths.
+    /// Part of the time of one core or of all cores that work may use, in millionths.
     ppm: u32,
     saved_ms: f64,
     at_ms: u64,
@@ -46,7 +46,8 @@ impl WorkBudgets {
         Self { budgets: Mutex::new(Vec::new()), is_per_core, max_saved_ms, reserved_ms }
     }
 
-    /// Reserves time for work; `None` if the budget is used up. `ppm` is the part of the time, in millionths.
+    /// Reserves time for work; `None` if the budget is used up. `ppm` is the part of the time that all such work may
+    /// use, in millionths; each part has its own budget.
     pub(crate) fn reserve(&'static self, ppm: u32, now_ms: u64) -> Option<Reservation> {
         let mut budgets = self.budgets.lock();
         let budget = self.budget_of(&mut budgets, ppm, now_ms);
@@ -58,7 +59,8 @@ impl WorkBudgets {
         Some(Reservation { budgets: self, ppm })
     }
 
-    /// Charges the time of finished work, in milliseconds.
+    /// Subtracts the time of finished work, in milliseconds, from the budget with the part `ppm`. Does nothing if
+    /// nothing was ever reserved from it.
     pub(crate) fn charge(&self, ppm: u32, ms: u64) {
         self.change(ppm, -(ms as f64));
     }
@@ -69,7 +71,7 @@ impl WorkBudgets {
         }
     }
 
-    /// Returns the budget with this part, which has all of its saved time if it is new.
+    /// Returns the budget with the part `ppm`. A new budget begins with the maximum saved time.
     fn budget_of<'a>(&self, budgets: &'a mut Vec<Budget>, ppm: u32, now_ms: u64) -> &'a mut Budget {
         let index = budgets.iter().position(|budget| budget.ppm == ppm).unwrap_or_else(|| {
             budgets.push(Budget { ppm, saved_ms: self.max_saved_ms, at_ms: now_ms });
