@@ -156,8 +156,8 @@ impl Body {
         None
     }
 
-    /// Returns true if both bodies have the same bytes, however divided into segments. Of a body on disk and a body in
-    /// memory, false; of two bodies on disk, true only for the same file contents.
+    /// Returns true if both bodies have the same bytes, however divided into segments. Returns false for a body on disk
+    /// and a body in memory, and for two bodies on disk unless they are in the same file.
     pub fn same_bytes(&self, other: &Body) -> bool {
         if self.len() != other.len() {
             return false;

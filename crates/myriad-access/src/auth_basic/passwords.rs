@@ -23,7 +23,7 @@ pub(crate) struct PasswordVerifier {
     waiting: AtomicUsize,
 }
 
-/// Error: the password was not verified, because too many verifications are waiting.
+/// Error: the password was not verified, because too many verifications are waiting or the thread failed.
 pub(super) struct TooManyAttempts;
 
 impl Default for PasswordVerifier {

@@ -18,8 +18,8 @@ pub(super) struct LostDefinitions {
     /// True if text could not be parsed. It may have defined any name.
     is_anything: bool,
     unbalanced: Vec<FileId>,
-    /// Directives without a terminator, or with an invalid word, so that other errors about them are consequences;
-    /// sorted.
+    /// Positions of directives without a terminator or with an invalid word, sorted. Other errors at these positions
+    /// are consequences.
     unfinished: Vec<Span>,
 }
 

@@ -35,7 +35,7 @@ impl<M: Metadata> FlightLead<M> {
         charged
     }
 
-    /// Reserves `bytes` for more of a body too long for memory, if they are available; otherwise continues without.
+    /// Reserves `bytes` for more of a body too long for memory; does nothing if they are not available.
     pub(crate) fn charge_passing(&mut self, bytes: usize) {
         if self.zone.reserve_passing(self.flight.key.as_ref(), bytes) {
             self.charged += bytes;

@@ -55,8 +55,8 @@ pub fn double_nuls(key: &mut Vec<u8>, from: usize) {
     }
 }
 
-/// Returns the cache key of the same page as `key` for clients that accept only other content codings. A purge of one
-/// of them purges both.
+/// Returns the cache key of the same page as `key` for clients that accept only content codings which Myriad does not
+/// produce. A purge of one of the two keys purges both.
 pub fn of_other_codings(key: &[u8]) -> Vec<u8> {
     [key, CODINGS].concat()
 }

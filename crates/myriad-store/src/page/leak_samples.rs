@@ -34,7 +34,8 @@ const HOUR_MS: f64 = 3_600_000.0;
 pub enum SampleCause {
     /// The page was requested for the second time since it was stored.
     SecondHit,
-    /// The page is in the sample of this part of the stored pages per hour, in millionths.
+    /// The page is checked as part of a continuous sample. The number is the share of the stored pages that may be
+    /// checked per hour, in millionths.
     Sample(u32),
 }
 
@@ -57,7 +58,7 @@ pub enum ComparisonResult {
 pub struct LeakSamples {
     state: Mutex<SampleState>,
     hasher: RandomState,
-    /// Number of suspected pages, to avoid the lock without any.
+    /// Number of suspected pages. While it is 0, no lock is taken.
     suspected: AtomicUsize,
     /// Counters of the zone's sampled verifications.
     pub counts: SampleCounts,
@@ -234,7 +235,8 @@ impl LeakSamples {
         }
     }
 
-    /// Returns the hash of a page. The key for other codings and the shared key are the same page.
+    /// Returns the hash of the page with a cache key. The key for other content codings and the shared key have the
+    /// same hash.
     fn hash(&self, key: &[u8]) -> u64 {
         self.hasher.hash_one(key.strip_suffix(CODINGS).unwrap_or(key))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// State of the optimized form of a page, or the result that the page has none.
 #[derive(Debug, Default)]
 pub struct OptimizedState {
-    /// Identifies the settings with which the form was made. With other settings, it is not served.
+    /// Identifies the settings with which the optimized form was made. With other settings, the form is not served.
     settings: u64,
     /// Files that were read, in the order of the page.
     files: Box<[FileVersion]>,
@@ -29,7 +29,8 @@ pub struct FileVersion {
 }
 
 impl OptimizedState {
-    /// Creates the state of a form that was made at `now`, in milliseconds since the epoch, from these files.
+    /// Creates the state of an optimized form that was made at `now`, in milliseconds since the epoch, from these
+    /// files.
     pub fn new(
         settings: u64,
         files: Vec<FileVersion>,
@@ -50,14 +51,15 @@ impl OptimizedState {
     /// Time between two checks of the files of a page, in milliseconds.
     pub const CHECK_MS: u64 = 2_000;
 
-    /// Returns whether the form was made with these settings, and none of its files is known to have changed.
+    /// Returns whether the optimized form may be served: it was made with these settings, and [`Self::revoke`] was not
+    /// called.
     #[inline]
     pub fn is_valid(&self, settings: u64) -> bool {
         self.settings == settings && !self.is_revoked.load(Relaxed)
     }
 
-    /// Returns true if the files must be checked now, and schedules the next check. `now` is in milliseconds since the
-    /// epoch.
+    /// Returns true if the files must be checked now, and schedules the next check. Always false for a form without
+    /// files. `now` is in milliseconds since the epoch.
     #[inline]
     pub fn begin_check(&self, now: u64) -> bool {
         let due = self.check_at.load(Relaxed);
@@ -66,7 +68,7 @@ impl OptimizedState {
             && self.check_at.compare_exchange(due, now + Self::CHECK_MS, Relaxed, Relaxed).is_ok()
     }
 
-    /// Ends the use of the form.
+    /// Marks the optimized form as invalid, because a file has changed: it is not served any more.
     pub fn revoke(&self) {
         self.is_revoked.store(true, Relaxed);
     }
@@ -86,14 +88,15 @@ impl OptimizedState {
         &self.report
     }
 
-    /// Returns a state for an equal form of a page that was stored at `now`, in milliseconds since the epoch.
+    /// Returns a valid state for an equal optimized form of a page that was stored at `now`, in milliseconds since the
+    /// epoch. The next check of the files is scheduled from then on.
     #[must_use]
     pub fn copy(&self, now: u64) -> Self {
         let (files, bundles) = (self.files.to_vec(), self.bundles.to_vec());
         Self::new(self.settings, files, bundles, self.report.to_string(), now)
     }
 
-    /// Returns the number of bytes on the heap.
+    /// Returns the number of heap bytes that the state owns, without the names of bundles, which are shared.
     pub(super) fn heap_bytes(&self) -> usize {
         let files = self.files.iter().map(|file| size_of::<FileVersion>() + file.target.len());
         files.sum::<usize>() + size_of_val(&*self.bundles) + self.report.len()

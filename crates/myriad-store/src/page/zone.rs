@@ -160,9 +160,9 @@ impl<'a> PageView<'a> {
         PageHistory::decode_equal_since(self.texts().history())
     }
 
-    /// Returns a text that identifies the content of the page: it changes if other text than noise has changed, or `word`.
-    /// For a page without history (`*_cache_adaptive`), it changes each time that the page is stored: `stored_at` is that
-    /// time, in milliseconds.
+    /// Returns a text that identifies the content of the page and `word`. It contains `word` and the time since which
+    /// the content, except noise, has been equal. For a page without history (`*_cache_adaptive`), that time is
+    /// `stored_at`, the time at which the page was stored, in milliseconds.
     pub fn version(self, stored_at: u64, word: &[u8]) -> String {
         let since = self.history().map_or(stored_at, |history| history.equal_since);
         format!("{since}-{}", String::from_utf8_lossy(word))
@@ -201,7 +201,8 @@ pub struct PageZone {
     pub purge_results: PurgeResults,
     /// Log of the last purges, and of changes without a purge.
     pub purges: PurgeLog,
-    /// Purges as seen by parts of pages that are stored for one visitor.
+    /// Numbers of the last purges by tag. They show whether parts of pages that are stored for one visitor are still
+    /// valid.
     pub recent_purges: Arc<RecentPurges>,
     /// Limiter of concurrent fetches of pages into the zone.
     pub fetches: Arc<FetchLimiter>,
@@ -328,8 +329,8 @@ fn log_event(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     }
 }
 
-/// Returns the index of a coding among a page's encodings; for gzip, and for identity, which has none, that of gzip at
-/// the fast level.
+/// Returns the index of the encoding in a content coding among a page's encodings. For gzip it is that of gzip at the
+/// fast level, which identity (without an encoding) returns too.
 pub fn encoding_index(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,

@@ -186,7 +186,7 @@ pub(super) struct NewFlight<M: Metadata> {
 }
 
 impl<M: Metadata> NewFlight<M> {
-    /// Properties of a flight that reads a page from its file.
+    /// Returns the properties of a flight that reads a page from its file.
     pub(super) fn load(now: u64) -> Self {
         Self { now, address: None, previous: None, selection: None, role: FlightRole::Loading }
     }

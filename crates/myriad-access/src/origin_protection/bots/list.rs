@@ -78,9 +78,9 @@ impl BotList {
     }
 
     /// Classifies a client by its `User-Agent` and address: `unknown` without `User-Agent`, `forged` if the client
-    /// address is in none of the networks of the matching line, otherwise the class of the line. Returns `None` if no
-    /// line matches, or the matching line has the class `none` (a browser). A client on a Unix socket has no address
-    /// and is not verified.
+    /// address is in none of the known networks of the matching line, otherwise the class of the line. Returns `None`
+    /// if no line matches, or the matching line has the class `none` (a browser). A client on a Unix socket has no
+    /// address and is not verified.
     pub(super) fn find(&self, agent: &[u8], client: Option<IpAddr>) -> Option<BotMatch<'_>> {
         if agent.is_empty() {
             return Some(BotMatch { class: b"unknown", name: b"", verified: None });

@@ -58,7 +58,7 @@ pub struct LeakFinding {
     change: u64,
 }
 
-/// Value in a page, by hashes.
+/// Identification of a value in a page by hashes, without the value itself.
 #[derive(Clone, Copy)]
 pub(super) struct FindingId<'a> {
     /// Hashes of the page's key and URL.

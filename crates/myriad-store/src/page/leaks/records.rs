@@ -26,7 +26,7 @@ const PAUSE_MS: u64 = 100;
 /// Page in which the leak guard searches.
 #[derive(Clone, Copy, Debug)]
 pub struct LeakedPage<'a> {
-    /// Cache key. The key for other codings and the shared key are the same page.
+    /// Cache key of the page. The key for other content codings and the shared key count as the same page.
     pub key: &'a [u8],
     /// Label (hash) of the URL with its query. Pages with the same URL and another key are quarantined together.
     pub url: u64,
@@ -52,7 +52,7 @@ pub struct LeakedValue<'a> {
 pub struct LeakRecords {
     state: Mutex<Records>,
     hasher: RandomState,
-    /// Number of quarantined keys and URLs, to avoid the lock without any.
+    /// Number of quarantined keys and URLs. While it is 0, no lock is taken.
     quarantined: AtomicUsize,
     /// Number of calls of [`Self::add`] and [`Self::add_sampled`]: times that data of a visitor, or dependence on an
     /// input that is not in the key, was found.
@@ -182,7 +182,8 @@ impl LeakRecords {
         self.verifications.fetch_add(1, Relaxed);
     }
 
-    /// Records that a verification had no usable result.
+    /// Sets the state of a finding to [`LeakState::Unverified`], because the verification of its value had no usable
+    /// result.
     pub fn set_unverified(&self, leak: &LeakedValue<'_>) {
         self.state.lock().findings.set_state(self.id(leak), LeakState::Unverified);
     }
@@ -326,7 +327,8 @@ impl LeakRecords {
         self.value_in(&leak.page, leak.kind, leak.value)
     }
 
-    /// Returns the hash of a value in a page: in another page, or of another kind, it is another one.
+    /// Returns the hash of a value of some kind in a page. The same value in another page or of another kind has
+    /// another hash.
     fn value_in(&self, page: &LeakedPage<'_>, kind: &str, value: &[u8]) -> u64 {
         self.hasher.hash_one((self.key(page), kind, value))
     }
