@@ -1,10 +1,10 @@
-//! Adaptive validity (`*_cache_adaptive`): limits the validity of a page to half the time for which its content is known
-//! to be equal.
+//! Adaptive validity (`*_cache_adaptive`): limits the validity of a page to half the time for which its content is
+//! known to be equal.
 //!
 //! A refreshed page is compared with the page that it replaces. If it differs although no purge covers it, the page is
 //! fetched again at once, unless its noise is known and it has changed at each refresh; and a third time if these two
-//! renderings differ. What differs each time is noise (nonces, times, random ids), which is ignored from then on. If the
-//! page still differs from the replaced one, its content was changed without a purge.
+//! renderings differ. What differs each time is noise (nonces, times, random ids), which is ignored from then on. If
+//! the page still differs from the replaced one, its content was changed without a purge.
 //!
 //! ```text
 //!   stored page -- refresh --> equal: equal_since is unchanged
@@ -173,8 +173,8 @@ fn compare(
     (found.history, next)
 }
 
-/// Reports a change that no purge announced: in the error log, and in the log of the zone's purges. The texts are the page
-/// before and after the change.
+/// Reports a change that no purge announced: in the error log, and in the log of the zone's purges. The texts are the
+/// page before and after the change.
 fn report(
     exchange: &Exchange,
     cache: &CachePlace,

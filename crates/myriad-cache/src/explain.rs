@@ -247,8 +247,8 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
     }
 }
 
-/// Returns a text with the statuses that the location stores for the request, and their lifetimes. A request that uses the
-/// cache by `*_cache_share` gets no lifetime from the configuration.
+/// Returns a text with the statuses that the location stores for the request, and their lifetimes. A request that uses
+/// the cache by `*_cache_share` gets no lifetime from the configuration.
 fn stores(request: &Request, cache: &CachePlace) -> String {
     let rules = &cache.rules;
     let valid = if request.cache.shared_by_condition { &[][..] } else { &rules.valid[..] };

@@ -90,7 +90,8 @@ async fn lead(
             JourneyStep::Done(esi::respond(exchange, cached.origin, response))
         }
         Ok(FetchReport::Failed(why)) => failed(exchange, cached, stale, why),
-        // The fetch finished without a report, for example because its target is unknown or because the worker shuts down.
+        // The fetch finished without a report, for example because its target is unknown or because the worker shuts
+        // down.
         Err(_) => failed(exchange, cached, stale, NoResponse { status: 502, failure: RefreshFailure::Error }),
     }
 }

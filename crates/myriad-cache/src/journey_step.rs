@@ -136,8 +136,8 @@ pub(crate) enum PassReason {
     Piece,
     /// The wait for another request's fetch timed out (`*_cache_lock_timeout`).
     LockTimeout,
-    /// The request is from a known visitor, but the cache has no page marked for known visitors, or the origin must first
-    /// compare that page with the visitor's own ([`crate::esi`]).
+    /// The request is from a known visitor, but the cache has no page marked for known visitors, or the origin must
+    /// first compare that page with the visitor's own ([`crate::esi`]).
     NotCut,
     /// The response that this request waited for, or a recent one under its key, is private or not usable for this
     /// request.

@@ -6,8 +6,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest::{self, SubrequestResponse};
 use myriad_http::{HttpVersion, Known, RequestHead};
 
-/// Requests a path, with or without a query, as a client without cookies would. No origin is contacted: the response is a
-/// file, a stored page or an error. Returns `None` if the path is invalid, or after too many subrequests.
+/// Requests a path, with or without a query, as a client without cookies would. No origin is contacted: the response is
+/// a file, a stored page or an error. Returns `None` if the path is invalid, or after too many subrequests.
 pub(crate) async fn request_file(exchange: &mut Exchange, target: &[u8]) -> Option<SubrequestResponse> {
     let (uri, args) = subrequest::target(target)?;
     let mut child = subrequest::begin(exchange, &uri, args).ok()?;

@@ -1,5 +1,5 @@
-//! Reading of the request body into memory before the look-up, because the cache key, or a condition of `*_cache_share`,
-//! may contain it (`$request_body`).
+//! Reading of the request body into memory before the look-up, because the cache key, or a condition of
+//! `*_cache_share`, may contain it (`$request_body`).
 
 use myriad_upstream::RequestPayload;
 

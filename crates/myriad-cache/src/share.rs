@@ -66,15 +66,15 @@ pub(crate) fn applies(
     Ok(true)
 }
 
-/// Returns whether the response to a request of [`applies`] would be stored, but sets no lifetime itself. The upstream must
-/// permit that it is shared: the validity that the configuration sets for other pages does not apply.
+/// Returns whether the response to a request of [`applies`] would be stored, but sets no lifetime itself. The upstream
+/// must permit that it is shared: the validity that the configuration sets for other pages does not apply.
 pub(crate) fn is_unapproved(request: &Request, admission: &Admission) -> bool {
     request.cache.shared_by_condition
         && matches!(admission, Admission::Store(lifetime) if !lifetime.source.is_from_response())
 }
 
-/// Returns whether a condition of `*_no_cache` is true, so that the response is not stored. The conditions do not apply to
-/// a request for which [`applies`] returned true.
+/// Returns whether a condition of `*_no_cache` is true, so that the response is not stored. The conditions do not apply
+/// to a request for which [`applies`] returned true.
 pub(crate) fn is_storing_prevented(exchange: &mut Exchange, cache: &CachePlace) -> Result<bool, EvalError> {
     let Exchange { request, frame } = exchange;
     Ok(!request.cache.shared_by_condition && cache.no_cache.any_true(request, frame)?)

@@ -89,8 +89,9 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassR
     request.cache_bypass.then_some(BypassReason::Condition)
 }
 
-/// Returns the name, as sent, of the first personal cookie of a request whose value is not part of the cache key; `None`
-/// if it has none. All `Cookie` fields are checked, because HTTP/2 may split cookies into several (RFC 9113 §8.2.3).
+/// Returns the name, as sent, of the first personal cookie of a request whose value is not part of the cache key;
+/// `None` if it has none. All `Cookie` fields are checked, because HTTP/2 may split cookies into several (RFC 9113
+/// §8.2.3).
 pub fn personal_cookie<'a>(fields: &'a Fields, rules: &CachePolicy) -> Option<&'a [u8]> {
     fields.known_all(Known::Cookie).find_map(|cookies| {
         let first = rules.personal.matches_cookie_header(cookies)?;

@@ -152,8 +152,8 @@ pub struct Difference {
 
 impl Noise {
     /// Compares a new rendering with the stored one, to which the places apply. Returns the places in the new rendering
-    /// if both are equal outside of them. Of tokens that look like random ids, only the length is compared. Decimal numbers
-    /// are not compared if `ignores_numbers` is set.
+    /// if both are equal outside of them. Of tokens that look like random ids, only the length is compared. Decimal
+    /// numbers are not compared if `ignores_numbers` is set.
     ///
     /// # Errors
     /// Returns the first difference. Pages longer than [`MAX_COMPARED_LEN`] are compared without regard to noise.

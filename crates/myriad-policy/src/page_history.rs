@@ -11,8 +11,8 @@ const AFTER_PURGE_VALID_MS: u64 = 10_000;
 /// Time for which the content of a page must have been equal for a validity of more than an hour, in ms.
 const STABLE_MS: u64 = 24 * HOUR_MS;
 const HOUR_MS: u64 = 3_600_000;
-/// Minimum time in ms between the last change of a page and its last storing for a new search for noise, once its noise is
-/// known. Without this, a page that changes at each refresh would always be fetched twice.
+/// Minimum time in ms between the last change of a page and its last storing for a new search for noise, once its noise
+/// is known. Without this, a page that changes at each refresh would always be fetched twice.
 const MIN_EQUAL_MS: u64 = 1000;
 
 /// Result of earlier renderings of a page, stored with it.
@@ -49,8 +49,8 @@ pub struct RenderingComparison {
     pub history: PageHistory,
     /// True if the page must be fetched again at once, to find its noise.
     pub is_checked: bool,
-    /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`), if no purge
-    /// announced it.
+    /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`), if no
+    /// purge announced it.
     pub change: Option<Difference>,
 }
 
@@ -109,8 +109,8 @@ impl StoredRendering<'_> {
         }
     }
 
-    /// Compares the result of the second fetch with `third`, fetched at `now`, with the result of the `first` fetch, and
-    /// with the page `before` all of them.
+    /// Compares the result of the second fetch with `third`, fetched at `now`, with the result of the `first` fetch,
+    /// and with the page `before` all of them.
     pub fn after_third_fetch(
         &self,
         (before, first): (&StoredRendering<'_>, &StoredRendering<'_>),
@@ -158,11 +158,11 @@ impl PageHistory {
         Self { equal_since: now, ..Self::default() }
     }
 
-    /// Limits a lifetime from the origin's response to half the time for which the content is known to be equal, at most
-    /// an hour if the content has changed within the last day, but at least to `min_ms`. A page that is fetched directly
-    /// after a purge is valid for at most 10 s. Shorter lifetimes, and those that the configuration or a heuristic sets,
-    /// are returned unchanged. `requested_at` is the time of the request to the origin, in ms since the epoch: the page may
-    /// lack changes that were made later.
+    /// Limits a lifetime from the origin's response to half the time for which the content is known to be equal, at
+    /// most an hour if the content has changed within the last day, but at least to `min_ms`. A page that is fetched
+    /// directly after a purge is valid for at most 10 s. Shorter lifetimes, and those that the configuration or a
+    /// heuristic sets, are returned unchanged. `requested_at` is the time of the request to the origin, in ms since the
+    /// epoch: the page may lack changes that were made later.
     pub fn limit(
         &self,
         lifetime: Lifetime,

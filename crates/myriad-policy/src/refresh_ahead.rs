@@ -68,9 +68,9 @@ impl RefreshAhead {
     /// during the validity of the refreshed page if the page should be refreshed now. `None` if the page is not due, if
     /// fewer than 0.2 requests are expected, or if the validity is shorter than 10 s or not from the response.
     ///
-    /// Pages with an adaptive validity are refreshed shortly before they expire; with a validity that the origin has set, only
-    /// afterwards, because it may be the time of a change. A purged page is refreshed ten seconds after the purge: a copy that
-    /// is fetched earlier is valid for ten seconds only.
+    /// Pages with an adaptive validity are refreshed shortly before they expire; with a validity that the origin has
+    /// set, only afterwards, because it may be the time of a change. A purged page is refreshed ten seconds after the
+    /// purge: a copy that is fetched earlier is valid for ten seconds only.
     pub fn inspect(&mut self, page: &InspectedPage, now: u64) -> Option<f64> {
         if page.lifetime.valid_ms < SHORTEST_MS || !page.lifetime.source.is_from_response() {
             return None;

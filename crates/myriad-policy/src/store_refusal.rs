@@ -51,8 +51,8 @@ pub enum StoreRefusal {
     /// The response contains data of the visitor, or a finding of the leak guard was confirmed for the page
     /// (`leak_guard`).
     Leak,
-    /// The response may contain data of the visitor, which cannot be searched for: the request has too many values, or the
-    /// body has a content coding that cannot be decoded (`leak_guard`).
+    /// The response may contain data of the visitor, which cannot be searched for: the request has too many values, or
+    /// the body has a content coding that cannot be decoded (`leak_guard`).
     Unsearched,
 }
 

@@ -86,8 +86,8 @@ impl Frame {
         clear_bounded(&mut self.output);
     }
 
-    /// Makes the variables that were computed, such as results of `map`, be computed again at their next read, for a request
-    /// with other fields. Values that a script has assigned remain.
+    /// Makes the variables that were computed, such as results of `map`, be computed again at their next read, for a
+    /// request with other fields. Values that a script has assigned remain.
     pub fn forget_computed(&mut self) {
         for slot in &mut self.slots {
             if slot.kind == SlotKind::Computed {

@@ -157,8 +157,8 @@ fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
     }
 }
 
-/// Describes the ESI fragments of a page of `length` bytes that was stored at `stored_at` (milliseconds), the reason why
-/// known visitors may not read it, if any, and its version if it must be compared (`compared` in `X-Myriad-ESI`).
+/// Describes the ESI fragments of a page of `length` bytes that was stored at `stored_at` (milliseconds), the reason
+/// why known visitors may not read it, if any, and its version if it must be compared (`compared` in `X-Myriad-ESI`).
 /// Returns `None` for a page without data about ESI.
 fn esi(meta: PageView<'_>, length: u64, stored_at: u64) -> Option<EsiReport> {
     let cut = PageHoles::decode(meta.cut(), length)?;

@@ -17,8 +17,8 @@ pub(crate) enum ApiCall {
     Reasons,
     /// Purge, described by the request body.
     Purge,
-    /// Start of writes by an application, which may be killed before it purges the changed pages, and the tag of the pages that
-    /// are invalidated then.
+    /// Start of writes by an application, which may be killed before it purges the changed pages, and the tag of the
+    /// pages that are invalidated then.
     Writes(String, RequestPermit),
     /// Change of servers of an upstream group, described by the request body.
     ChangeUpstream,

@@ -65,8 +65,8 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Reports `api write=on` if it has no effect: without `secret_sha256=`, and without a password or `auth_request` for every
-/// client ([`identifies_client`]), changes are rejected.
+/// Reports `api write=on` if it has no effect: without `secret_sha256=`, and without a password or `auth_request` for
+/// every client ([`identifies_client`]), changes are rejected.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
     let is_reported = findings.iter().any(|finding| finding.span == span);

@@ -1,8 +1,8 @@
 //! Writes of an application that is killed before it purges the changed pages: `POST …/writes?tag=TAG`.
 //!
-//! The application sends the header of this request before its first write, and the final chunk of the body after its last purge. If
-//! it is killed in between, the system closes the connection, the body remains incomplete, and the pages with the tag are
-//! invalidated.
+//! The application sends the header of this request before its first write, and the final chunk of the body after its
+//! last purge. If it is killed in between, the system closes the connection, the body remains incomplete, and the pages
+//! with the tag are invalidated.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,8 +17,8 @@ use super::admission::{RequestCount, RequestPermit};
 use super::answer::{ApiRejection, json_answer};
 use super::arguments::Arguments;
 
-/// Maximum number of these requests at the same time in one location, over all workers. Each occupies a connection, and each
-/// site of a server has a location.
+/// Maximum number of these requests at the same time in one location, over all workers. Each occupies a connection, and
+/// each site of a server has a location.
 const MAX_WRITERS: usize = 64;
 
 /// Parses the query arguments, and counts the request. Returns the tag of the pages to invalidate (`tag`).
@@ -37,8 +37,9 @@ pub(super) fn admit_writer(
     Ok((tag, permit))
 }
 
-/// Waits until the body is complete, and returns the response as error. Returns a purge if the body does not arrive in full:
-/// the connection is closed, `client_body_timeout` expires, or the request is invalid. A body with data is an error, too.
+/// Waits until the body is complete, and returns the response as error. Returns a purge if the body does not arrive in
+/// full: the connection is closed, `client_body_timeout` expires, or the request is invalid. A body with data is an
+/// error, too.
 pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRequest, PhaseStep> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());

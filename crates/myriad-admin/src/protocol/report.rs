@@ -213,13 +213,13 @@ pub struct EsiReport {
     /// True if a known visitor may receive the page only after the origin has compared it with the page of a visitor of
     /// the same class; `known` is then false.
     pub compared: bool,
-    /// Reason why known visitors may not receive the page, or why it must be compared: that of the origin, or a rejected
-    /// include. `None` if there is none.
+    /// Reason why known visitors may not receive the page, or why it must be compared: that of the origin, or a
+    /// rejected include. `None` if there is none.
     pub why: Option<String>,
     /// Text that identifies the content of the page, for `X-Myriad-Visitor`; empty if the page need not be compared.
     pub version: String,
-    /// Body without the fragments; each byte that differs at each rendering (noise) is 1. `None` if it was not requested,
-    /// is not UTF-8 or not in memory.
+    /// Body without the fragments; each byte that differs at each rendering (noise) is 1. `None` if it was not
+    /// requested, is not UTF-8 or not in memory.
     pub body: Option<String>,
     /// Fragments in the order of their positions.
     pub parts: Vec<PartReport>,

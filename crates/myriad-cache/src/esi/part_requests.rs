@@ -273,8 +273,8 @@ impl PartRequester {
         if reader.is_between_parts() { Ok(()) } else { Err("the combined response is incomplete".to_owned()) }
     }
 
-    /// Requests one ESI part. Returns its bytes, the number of seconds for which it may be stored with the labels of its
-    /// tags, and for a known visitor the guard of the request, which must be held until the part is stored.
+    /// Requests one ESI part. Returns its bytes, the number of seconds for which it may be stored with the labels of
+    /// its tags, and for a known visitor the guard of the request, which must be held until the part is stored.
     async fn request_part(
         &self,
         target: &[u8],

@@ -126,8 +126,8 @@ impl Drop for InFlight {
     }
 }
 
-/// Records that ESI parts of a visitor are about to be requested. Must be called before the request is sent. `purges` are
-/// those of the zone of the page.
+/// Records that ESI parts of a visitor are about to be requested. Must be called before the request is sent. `purges`
+/// are those of the zone of the page.
 pub(super) fn begin(visitor: &Visitor, purges: &Arc<RecentPurges>) -> InFlight {
     let purges = PurgesSince { number: purges.last(), purges: Arc::clone(purges) };
     InFlight { number: PARTS.lock().begin(&visitor.marks), purges }
@@ -153,8 +153,8 @@ pub(super) fn store_part(visitor: &Visitor, request: &InFlight, part: NewPart<'_
     }
 }
 
-/// Returns the labels of the tags in the fields of a response. A response with too many tags has the label that each purge
-/// of a tag covers.
+/// Returns the labels of the tags in the fields of a response. A response with too many tags has the label that each
+/// purge of a tag covers.
 pub(super) fn labels(fields: &Fields) -> Arc<[u64]> {
     let tags = Tags::of(fields);
     let overflown = tags.is_truncated().then_some(Tags::OVERFLOWN);

@@ -1,8 +1,8 @@
 //! Serves a known visitor the shared page, with the visitor's own parts in its holes.
 //!
 //! The page is requested as by an anonymous client: under the rules of the server, and without cookies except those in
-//! the cache key, such as a currency, so that no other data of the visitor affects the page. If there is no such page, or
-//! if the origin must first compare it with the visitor's own page, the visitor's request goes to the origin.
+//! the cache key, such as a currency, so that no other data of the visitor affects the page. If there is no such page,
+//! or if the origin must first compare it with the visitor's own page, the visitor's request goes to the origin.
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -55,8 +55,9 @@ struct UselessPage {
 static USELESS_PAGES: LazyLock<(RandomState, Mutex<Lru<u64, UselessPage>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
-/// Returns whether a request with personal cookies may get a shared page: it is a GET or HEAD of a client (no subrequest),
-/// all its personal cookies are known cookies (`esi_known_cookies`) or part of the cache key, and it has a known cookie.
+/// Returns whether a request with personal cookies may get a shared page: it is a GET or HEAD of a client (no
+/// subrequest), all its personal cookies are known cookies (`esi_known_cookies`) or part of the cache key, and it has a
+/// known cookie.
 pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
@@ -73,8 +74,8 @@ pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
         && head.fields().cookie_pairs().any(is_known)
 }
 
-/// Serves the shared page with the known visitor's own ESI parts, or a response that is stored for this visitor. Passes the
-/// request to the origin if there is neither.
+/// Serves the shared page with the known visitor's own ESI parts, or a response that is stored for this visitor. Passes
+/// the request to the origin if there is neither.
 pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match private_response::look_up(exchange, cached.cache) {
         Ok(PrivateLookup::Stored(response)) => {
@@ -96,7 +97,8 @@ pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> Jo
     JourneyStep::Pass(PassReason::NotCut)
 }
 
-/// Returns the reason stored with a page why it is not for known visitors, or must be compared; `None` if there is none.
+/// Returns the reason stored with a page why it is not for known visitors, or must be compared; `None` if there is
+/// none.
 fn why(page: &Page) -> Option<Box<str>> {
     let why = PageHoles::why_of(page.meta().cut())?;
     String::from_utf8(why.into_vec()).ok().map(Into::into)
@@ -137,9 +139,9 @@ fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
     }
 }
 
-/// Returns a request like that of an anonymous visitor for the same page, with the visitor's cookies in the cache key, and
-/// the hash of the page. `None` if a recent fetch found the page not marked for known visitors, or if no such request can
-/// be created.
+/// Returns a request like that of an anonymous visitor for the same page, with the visitor's cookies in the cache key,
+/// and the hash of the page. `None` if a recent fetch found the page not marked for known visitors, or if no such
+/// request can be created.
 fn anonymous_request(exchange: &mut Exchange, shared: &SharedFetch) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
     let head = &request.received.head;
@@ -175,8 +177,8 @@ pub(crate) fn explain(
     Some(is_for_known(page))
 }
 
-/// Returns whether known visitors can get a stored page without a comparison: its origin has marked it for them, and its
-/// ESI markup has been cut out.
+/// Returns whether known visitors can get a stored page without a comparison: its origin has marked it for them, and
+/// its ESI markup has been cut out.
 pub(crate) fn is_for_known(page: &Page) -> bool {
     cut_of(page).is_some_and(|cut| cut.for_known_visitors && cut.compared.is_none())
 }

@@ -1,5 +1,5 @@
-//! Responses of an origin that are stored for one known visitor (`esi_private_responses`), such as the cart that a script
-//! requests on each page view.
+//! Responses of an origin that are stored for one known visitor (`esi_private_responses`), such as the cart that a
+//! script requests on each page view.
 //!
 //! ```text
 //! known visitor -> conditions true -- stored for this visitor --> Stored: sent without the origin
@@ -7,8 +7,8 @@
 //!     X-Myriad-Private-Cache: SECONDS -> stored as a part of the visitor
 //! ```
 //!
-//! A response is stored among the visitor's parts, and expires as they do: after a change by the visitor, and after a purge
-//! of one of its tags. The key contains all header fields of the request that could affect the response.
+//! A response is stored among the visitor's parts, and expires as they do: after a change by the visitor, and after a
+//! purge of one of its tags. The key contains all header fields of the request that could affect the response.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -34,8 +34,8 @@ const FIELD: &[u8] = b"x-myriad-private-cache";
 const MAX_RESPONSE: usize = 128 << 10;
 /// Start of the key of a response among the visitor's parts. It is not a target of a part, which begins with a slash.
 const KEY: &[u8] = b"response ";
-/// Request fields that do not affect the response: the visitor is identified by cookies, other cookies are excluded by the
-/// conditions, and the rest is for caches and for the transfer.
+/// Request fields that do not affect the response: the visitor is identified by cookies, other cookies are excluded by
+/// the conditions, and the rest is for caches and for the transfer.
 const WITHOUT_EFFECT: [&[u8]; 11] = [
     b"cookie",
     b"accept-encoding",
@@ -174,8 +174,8 @@ fn storable_s(head: &ResponseHead) -> u64 {
     seconds.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Reads a body of at most [`MAX_RESPONSE`] bytes, and replaces it by one that returns the same data; `None` if it is longer
-/// or was aborted.
+/// Reads a body of at most [`MAX_RESPONSE`] bytes, and replaces it by one that returns the same data; `None` if it is
+/// longer or was aborted.
 async fn read_short(body: &mut BoxBody) -> Option<Bytes> {
     let mut read = ReadBody { first: Bytes::new(), error: None, rest: None };
     let mut whole = Vec::new();

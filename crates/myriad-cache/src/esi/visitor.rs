@@ -31,8 +31,9 @@ pub(super) struct KnownCookies {
 
 /// Known visitor (`esi_known_cookies`), identified by cookies.
 pub(super) struct Visitor {
-    /// Key of the visitor's ESI parts: a digest of all known cookies, the cookies in the cache key, and the host. Without
-    /// a session cookie, or with too many, a digest of the scheme and of the header fields of requests for parts.
+    /// Key of the visitor's ESI parts: a digest of all known cookies, the cookies in the cache key, and the host.
+    /// Without a session cookie, or with too many, a digest of the scheme and of the header fields of requests for
+    /// parts.
     pub id: Digest,
     /// One mark (digest) for each session cookie, and one for all known cookies together: browsers send some cookies
     /// only to some paths, so single cookies must be recognized too.
@@ -97,8 +98,8 @@ impl Visitor {
 }
 
 /// Returns the header fields of requests for parts if several visitors may have the same known cookies: those of a
-/// shared fetch (only `Host` without `shared_fetch_headers`) except `Authorization`, `X-Forwarded-Proto`, the known cookies
-/// and the cookies in the cache key.
+/// shared fetch (only `Host` without `shared_fetch_headers`) except `Authorization`, `X-Forwarded-Proto`, the known
+/// cookies and the cookies in the cache key.
 fn shared_fields(request: &Fields, known: &[&[u8]], shared: &SharedFetch) -> Fields {
     let shared_headers =
         shared.fields_for_origin(request, false, &VaryRule::default(), false).map(|told| told.fields);

@@ -28,7 +28,8 @@ pub(super) fn reject_fetch(
     abort_fetch(writer, reporter, NoResponse::TOO_MANY);
 }
 
-/// Completes a fetch without a usable response: sends the reason to all waiters and to the request that started the fetch.
+/// Completes a fetch without a usable response: sends the reason to all waiters and to the request that started the
+/// fetch.
 pub(super) fn abort_fetch(writer: FlightWriter<PageMeta>, reporter: Reporter, why: NoResponse) {
     writer.fail(why.encode());
     report(reporter, FetchReport::Failed(why));

@@ -258,8 +258,8 @@ enum FillResult {
     Corrupt,
 }
 
-/// Decodes a piece of a body, searches it for data of the visitor, cuts out ESI markup, and stores the rest. Decoded data
-/// is stored in windows; before each further window, the writer must have capacity.
+/// Decodes a piece of a body, searches it for data of the visitor, cuts out ESI markup, and stores the rest. Decoded
+/// data is stored in windows; before each further window, the writer must have capacity.
 async fn fill(
     writer: &mut BodyWriter<PageMeta>,
     mut decoder: Option<&mut StreamDecoder>,

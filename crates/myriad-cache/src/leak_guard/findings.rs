@@ -45,8 +45,8 @@ pub(super) fn what_of(leak: &Leak) -> String {
     format!("{}{name} in {place}", leak.kind.as_str())
 }
 
-/// Returns host and path of the page of a request, for reports: the path as the client sent it, because an application with
-/// one script has the same path for all pages after rewrites.
+/// Returns host and path of the page of a request, for reports: the path as the client sent it, because an application
+/// with one script has the same path for all pages after rewrites.
 pub(super) fn page_name(request: &Request) -> String {
     let target = page::target_of(request);
     let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();

@@ -6,8 +6,8 @@ use myriad_store::Selection;
 
 use myriad_store::page::{NO_VARIANT, write_variant};
 
-/// Returns the secondary key of a response with these header fields; `None` if it does not vary, or if `Vary` is ignored
-/// or invalid.
+/// Returns the secondary key of a response with these header fields; `None` if it does not vary, or if `Vary` is
+/// ignored or invalid.
 ///
 /// The key contains the values of the fields that `Vary` names, as the origin got them: those of `shared_headers`, or
 /// `requested`, the fields of the client's request. `is_for_other_codings` is true under the key for other codings.

@@ -30,7 +30,8 @@ pub(super) fn encoded_forms(value: &[u8]) -> Vec<EncodedForm> {
         html.replace('\'', "&#039;").into(),
         html.replace('\'', "&#39;").into(),
         html.replace('\'', "&#x27;").into(),
-        // JSON in an attribute, as `htmlspecialchars(json_encode($value))` and `esc_attr(wp_json_encode($value))` encode it.
+        // JSON in an attribute, as `htmlspecialchars(json_encode($value))` and `esc_attr(wp_json_encode($value))`
+        // encode it.
         escaped(&json, EscapeKind::Html).replace('\'', "&#039;").into(),
         with_entities(&html, |c| name_of_entity(c).map(|name| format!("&{name};"))).into(),
         with_entities(&html, |c| Some(format!("&#{};", u32::from(c)))).into(),

@@ -6,8 +6,8 @@
 //! response body, piece by piece -> LeakScanner -> Leak: kind, name, place and value (which is not logged)
 //! ```
 //!
-//! Stored pages are also verified by sampled requests: `sampled_request` makes their fields, and `rendering` compares their
-//! responses.
+//! Stored pages are also verified by sampled requests: `sampled_request` makes their fields, and `rendering` compares
+//! their responses.
 
 mod encodings;
 mod markup;

@@ -85,8 +85,8 @@ pub struct StableRendering {
 }
 
 impl StableRendering {
-    /// Compares the responses to two equal requests. Returns `None` if more than noise differs, so that no comparison with
-    /// other responses is possible.
+    /// Compares the responses to two equal requests. Returns `None` if more than noise differs, so that no comparison
+    /// with other responses is possible.
     pub fn of(first: &Rendering, second: Rendering) -> Option<Self> {
         let has_equal_head = has_equal_head(first, &second);
         let noise = Noise::between(&first.body, &second.body).filter(|_| has_equal_head)?;

@@ -1,5 +1,5 @@
-//! Request fields of sampled verifications: requests without data of a visitor, with single inputs of a visitor, and with
-//! invented values (canaries) in fields that are not in the cache key.
+//! Request fields of sampled verifications: requests without data of a visitor, with single inputs of a visitor, and
+//! with invented values (canaries) in fields that are not in the cache key.
 
 use memchr::memmem;
 use myriad_http::{Fields, Known};
@@ -11,8 +11,8 @@ const UNKEYED_FIELDS: &str = include_str!("unkeyed_fields.list");
 /// Field that no application knows. Its canary occurs in a page that prints all fields.
 const UNKNOWN_FIELD: &str = "x-myriad-canary";
 
-/// Fields of browsers and of connections that do not make one visitor's page differ from another's, or that a request for
-/// a stored page does not send anyway.
+/// Fields of browsers and of connections that do not make one visitor's page differ from another's, or that a request
+/// for a stored page does not send anyway.
 const GENERAL_FIELDS: [&[u8]; 17] = [
     b"host",
     b"connection",
@@ -97,8 +97,8 @@ fn is_special(known: Option<Known>, name: &[u8]) -> bool {
 }
 
 /// Returns the fields of a request without its cookies and credentials, and without the special fields that differ from
-/// those of another visitor's request (`reference`); and the inputs that were removed. No field of the other visitor is added: all
-/// requests of a verification are parts of one request.
+/// those of another visitor's request (`reference`); and the inputs that were removed. No field of the other visitor is
+/// added: all requests of a verification are parts of one request.
 pub fn without_visitor(fields: &Fields, reference: Option<&Fields>) -> (Fields, Vec<RequestInput>) {
     let mut inputs = Vec::new();
     let mut base = Fields::new();
@@ -124,8 +124,8 @@ pub fn without_visitor(fields: &Fields, reference: Option<&Fields>) -> (Fields, 
     (base, inputs)
 }
 
-/// Replaces the `User-Agent` of a request by that of an ordinary desktop browser, and removes `Accept-Language`. Returns the
-/// inputs that were replaced or removed.
+/// Replaces the `User-Agent` of a request by that of an ordinary desktop browser, and removes `Accept-Language`.
+/// Returns the inputs that were replaced or removed.
 pub fn without_browser(base: &mut Fields) -> Vec<RequestInput> {
     let mut inputs = Vec::new();
     for name in [&b"user-agent"[..], b"accept-language"] {
@@ -171,7 +171,8 @@ impl Canary {
         })
     }
 
-    /// Returns the canary of the field at `index` in the list: letters and digits, so that it is also a valid host name.
+    /// Returns the canary of the field at `index` in the list: letters and digits, so that it is also a valid host
+    /// name.
     fn value(&self, index: usize) -> String {
         format!("{}{index:02}", self.0)
     }
@@ -181,8 +182,8 @@ fn unkeyed_fields() -> impl Iterator<Item = &'static str> {
     UNKEYED_FIELDS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Returns the inputs that make a request that of another browser: the `User-Agent` of another class of device, and another
-/// language. Fields by which the stored page varies are left out.
+/// Returns the inputs that make a request that of another browser: the `User-Agent` of another class of device, and
+/// another language. Fields by which the stored page varies are left out.
 pub fn other_browser(fields: &Fields, varies: &VaryRule) -> Vec<RequestInput> {
     let class = match DeviceClass::of(fields) {
         DeviceClass::Desktop => DeviceClass::Mobile,
@@ -197,8 +198,8 @@ pub fn other_browser(fields: &Fields, varies: &VaryRule) -> Vec<RequestInput> {
         .collect()
 }
 
-/// Returns a text of a page in which words and numbers are shortened to their first character, so that a report does not
-/// contain data of a visitor.
+/// Returns a text of a page in which words and numbers are shortened to their first character, so that a report does
+/// not contain data of a visitor.
 pub(super) fn redacted(text: &str) -> String {
     let mut redacted = String::with_capacity(text.len());
     let mut is_inside = false;

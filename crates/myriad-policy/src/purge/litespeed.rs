@@ -2,8 +2,8 @@
 
 use super::{PurgeCommand, PurgeTarget, Tags};
 
-/// Maximum number of purges in all `X-LiteSpeed-Purge` fields of a response together, not counting the last purge by tags;
-/// the rest is ignored.
+/// Maximum number of purges in all `X-LiteSpeed-Purge` fields of a response together, not counting the last purge by
+/// tags; the rest is ignored.
 const MOST: usize = 256;
 
 /// Parses an `X-LiteSpeed-Purge` field for pages of `host`, and appends its purges to `out`.

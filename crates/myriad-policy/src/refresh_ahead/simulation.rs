@@ -1,5 +1,5 @@
-//! Simulation of a site in virtual time: visitors request its pages with different frequency, all pages change from time to
-//! time, and one page at a time is refreshed without a request, for a quarter of the time.
+//! Simulation of a site in virtual time: visitors request its pages with different frequency, all pages change from
+//! time to time, and one page at a time is refreshed without a request, for a quarter of the time.
 
 use super::{InspectedPage, RefreshAhead};
 use crate::page_history::PageHistory;

@@ -1,5 +1,5 @@
-//! Comparison of the response to a visitor with responses to requests without the visitor's inputs, for a suspected page.
-//! At a hit, the visitor's request is repeated in the background.
+//! Comparison of the response to a visitor with responses to requests without the visitor's inputs, for a suspected
+//! page. At a hit, the visitor's request is repeated in the background.
 
 use std::sync::Arc;
 
@@ -57,8 +57,9 @@ impl Drop for RunningComparison {
 }
 
 impl PendingComparison {
-    /// Returns the comparison for the response to a request; `None` if its page is not suspected, or if the request has no
-    /// inputs that other visitors lack. `is_shared_fetch` is true if the origin received only fields that visitors share.
+    /// Returns the comparison for the response to a request; `None` if its page is not suspected, or if the request has
+    /// no inputs that other visitors lack. `is_shared_fetch` is true if the origin received only fields that visitors
+    /// share.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,
@@ -74,9 +75,9 @@ impl PendingComparison {
         (!inputs.is_empty()).then(|| Self { reference, varies, own: rendering_of_head(head) })
     }
 
-    /// Starts the comparison with the response to `exchange`, unless another one is in progress for the page. `body` is that of
-    /// the response; `None` if it was too long for memory, and cannot be compared. `valid_ms` is the validity of the response,
-    /// in milliseconds.
+    /// Starts the comparison with the response to `exchange`, unless another one is in progress for the page. `body` is
+    /// that of the response; `None` if it was too long for memory, and cannot be compared. `valid_ms` is the validity
+    /// of the response, in milliseconds.
     pub(crate) fn start(
         mut self,
         exchange: &Exchange,
@@ -97,8 +98,8 @@ impl PendingComparison {
     }
 }
 
-/// Starts the comparison of the response that a visitor would get, for a hit of a suspected page, unless another comparison is
-/// in progress for the page. The visitor gets the stored page.
+/// Starts the comparison of the response that a visitor would get, for a hit of a suspected page, unless another
+/// comparison is in progress for the page. The visitor gets the stored page.
 pub(super) fn start_for_hit(
     exchange: &Exchange,
     cached: CacheContext<'_>,

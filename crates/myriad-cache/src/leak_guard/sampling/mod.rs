@@ -1,5 +1,5 @@
-//! Sampled verification of stored pages (`leak_guard sample=`): requests of the server itself show that a page depends on
-//! inputs of visitors that are not in its key, although it contains none of their values.
+//! Sampled verification of stored pages (`leak_guard sample=`): requests of the server itself show that a page depends
+//! on inputs of visitors that are not in its key, although it contains none of their values.
 //!
 //! ```text
 //! second hit, or the page is in the hourly sample
@@ -43,14 +43,14 @@ const SAMPLE_HITS: u32 = 64;
 /// Returns true if the hit of a page that was just counted may cause its verification.
 #[inline]
 pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
-    // A check that could not be started is tried again at 8, 16 and 32 hits. A hit is counted twice if the shortcut gives up
-    // because of it, and two hits at the same time may see the same number.
+    // A check that could not be started is tried again at 8, 16 and 32 hits. A hit is counted twice if the shortcut
+    // gives up because of it, and two hits at the same time may see the same number.
     cache.rules.leak_sampling.is_some()
         && matches!(page.hits(), 2..=5 | 8 | 9 | 16 | 17 | 32 | 33) | (page.hits() % SAMPLE_HITS <= 1)
 }
 
-/// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently; for a suspected page, a
-/// comparison of the visitor's response.
+/// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently; for a
+/// suspected page, a comparison of the visitor's response.
 pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
     let request = &exchange.request;
     let Some(rules) = cached.cache.rules.leak_sampling else { return };

@@ -123,8 +123,8 @@ async fn check(prober: &Prober, page: &Page) {
     vary(prober, &stable, (base, &varies), page).await;
 }
 
-/// Returns whether a page depends on the browser or the address of the client, and reports this. The stored page may then
-/// differ only because another browser requested it.
+/// Returns whether a page depends on the browser or the address of the client, and reports this. The stored page may
+/// then differ only because another browser requested it.
 async fn depends_on_browser(
     prober: &Prober,
     stable: &StableRendering,
@@ -166,8 +166,8 @@ fn suspect(prober: &Prober, page: &Page, fields: &Fields, difference: &str) {
     );
 }
 
-/// Requests a page as another browser, with canaries in fields that are not in the key, and reports an input that changes
-/// the page.
+/// Requests a page as another browser, with canaries in fields that are not in the key, and reports an input that
+/// changes the page.
 async fn vary(prober: &Prober, stable: &StableRendering, (base, varies): (Fields, &VaryRule), page: &Page) {
     let canary = Canary::new(RandomState::new().hash_one(now_ms()));
     let mut inputs = inputs_of_browser(prober, &base, varies);

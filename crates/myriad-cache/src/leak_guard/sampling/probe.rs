@@ -56,7 +56,8 @@ impl Prober {
         Self { exchange, held, hides_address: false }
     }
 
-    /// Creates the sender of requests that do not have the address of the client, except with [`RequestInput::Address`].
+    /// Creates the sender of requests that do not have the address of the client, except with
+    /// [`RequestInput::Address`].
     pub(super) fn without_address(exchange: Box<Exchange>, held: OwnedCacheContext) -> Self {
         Self { exchange, held, hides_address: true }
     }
@@ -71,9 +72,9 @@ impl Prober {
         self.held.get()
     }
 
-    /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and these inputs, those that
-    /// identify the visitor first. If the address is hidden, `User-Agent` and language are inputs, too. Inputs that are in the
-    /// cache key, or by which the page varies, remain in the fields.
+    /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and these inputs, those
+    /// that identify the visitor first. If the address is hidden, `User-Agent` and language are inputs, too. Inputs
+    /// that are in the cache key, or by which the page varies, remain in the fields.
     pub(super) fn without_visitor(
         &self,
         reference: Option<&Fields>,
