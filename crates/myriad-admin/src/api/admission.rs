@@ -13,9 +13,9 @@ use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 
 /// Maximum number of API calls, explanations of a request (`inspect`) and metrics pages that are executed at the same
 /// time, over all workers. Further ones are rejected with 503. Live events, pages with bodies and unfinished writes
-/// have limits of their own.
+/// have separate limits.
 const MAX_INSPECTIONS: usize = 4;
-/// Maximum number of concurrent requests for pages with their bodies. They have permits of their own, because visitors
+/// Maximum number of concurrent requests for pages with their bodies. They have separate permits, because visitors
 /// cause them, and must not delay purges.
 const MAX_PAGE_BODIES: usize = 2;
 
