@@ -77,7 +77,8 @@ impl BrotliDecoder {
         Ok(Self(Box::new(BrotliState::new_strict(a, b, c))))
     }
 
-    /// Decodes as much of `input` as `out` has room for. Returns the numbers of bytes read and written.
+    /// Decodes as much of `input` as `out` has room for. Returns the numbers of bytes read and written, and whether the
+    /// body is complete.
     pub(crate) fn step(&mut self, input: &[u8], out: &mut [u8]) -> Result<DecodeStep, ContentDecodeError> {
         let (mut available_in, mut read) = (input.len(), 0);
         let (mut available_out, mut written, mut total) = (out.len(), 0, 0);

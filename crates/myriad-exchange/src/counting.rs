@@ -44,7 +44,8 @@ pub fn unverified(request: &Request, code: u32) {
     request.server().traffic.count_handshake(worker.number, TlsEnd::Unverified(code));
 }
 
-/// Counts the figures recorded for every request. Costs a few loads and stores in memory of this worker.
+/// Counts a finished request: its cache status, its result in the counters of its server and traffic zone, and its
+/// sizes and times in those of this worker. Costs a few loads and stores in memory of this worker.
 fn count_common(request: &Request) {
     let (sent, outcome) = (&request.outcome.sent, &request.outcome);
     request.count_cache_status(sent.body_bytes);

@@ -9,7 +9,8 @@ use rustls::sign::CertifiedKey;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{NamedPair, ServerId};
 
-/// Loads the certificates of `server` for a handshake; `None` if one of them cannot be loaded, which is logged.
+/// Loads the certificates of `server` for a handshake, and selects the server for the exchange; `None` if one of them
+/// cannot be loaded, which is logged.
 pub(crate) fn certificates(exchange: &mut Exchange, server: ServerId) -> Option<Vec<Arc<CertifiedKey>>> {
     let site = Rc::clone(&exchange.request.site);
     let server_of = site.runtime.server(server);

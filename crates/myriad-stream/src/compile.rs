@@ -249,7 +249,8 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles the TLS settings that a server uses for its clients.
+    /// Compiles the TLS settings that a server uses for its clients: none without a certificate, rejection with
+    /// `ssl_reject_handshake`. Errors are reported.
     fn tls(&mut self, server: &ServerConf, own: &StreamSettings) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {

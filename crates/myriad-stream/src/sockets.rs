@@ -21,7 +21,8 @@ pub(crate) struct PassTarget {
 pub(crate) struct PassTargets(HashMap<String, PassTarget>);
 
 impl PassTargets {
-    /// Collects the listening sockets of a configuration; `numbers` maps socket names to socket numbers.
+    /// Collects the listening sockets of a configuration, except UDP and QUIC sockets and those without a number.
+    /// `numbers` maps socket names to socket numbers.
     pub(crate) fn from_model(model: &Model, numbers: &HashMap<String, u32>) -> Self {
         let mut sockets: HashMap<String, PassTarget> = HashMap::new();
         for listen in

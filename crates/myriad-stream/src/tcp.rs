@@ -57,7 +57,7 @@ async fn serve(streams: Rc<WorkerStreams>, connection: Rc<Connection>, default: 
     RawEnd::Closed
 }
 
-/// Logs that a client has connected.
+/// Logs that a client has connected, at level `info`.
 pub(crate) fn log_new_client(session: &StreamSession) {
     let log = &session.server().errors;
     if log.enabled(LogLevel::Info) {
@@ -101,7 +101,8 @@ async fn admit_session(session: &StreamSession, client: &RawClient) -> Result<Se
     Ok(counted)
 }
 
-/// Reads the PROXY protocol header and uses its client address if the proxy is trusted.
+/// Reads the PROXY protocol header, and uses its client address if the proxy is trusted. Fails with the status 200
+/// after a timeout, and with 400 if the header is invalid.
 async fn read_proxy_header(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     match client.read_proxy_header(session.server().settings.header_timeout).await {
         PeekResult::Judged(true) => {}
@@ -132,7 +133,8 @@ fn set_nodelay(session: &StreamSession) {
 }
 
 /// Reads the TLS client hello without consuming it (`ssl_preread`), and selects the server by the requested name. A
-/// client without TLS is accepted.
+/// client without TLS is accepted. Fails with the status 400 if the preread buffer is full, 200 if the client closes
+/// the connection or is too slow, and 500 if the name cannot be matched.
 async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     let settings = &session.server().settings;
     let most = settings.preread_buffer_size as usize;
@@ -161,7 +163,7 @@ async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), Earl
     Ok(())
 }
 
-/// Sets the variables of the server's `set` directives.
+/// Sets the variables of the server's `set` directives. Fails with the status 500 if a value cannot be evaluated.
 pub(crate) fn set_variables(session: &StreamSession) -> Result<(), EarlyStatus> {
     for (variable, value) in &session.server().assignments {
         let value = session.eval(value).map_err(|_| 500_u16)?;

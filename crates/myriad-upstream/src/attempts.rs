@@ -111,7 +111,8 @@ impl Attempts {
         self.begin_at(address, group, None)
     }
 
-    /// Starts an attempt with `peer`, whose counters include the result; `None` if no counters are updated.
+    /// Starts the record of an attempt to reach the peer at `address` in `group`, and returns its log. The result is
+    /// added to the counters of `peer`, if given.
     pub(crate) fn begin_at(
         &self,
         address: Arc<str>,
@@ -222,7 +223,8 @@ impl AttemptLog {
 }
 
 impl Drop for AttemptLog {
-    /// Records the end of the attempt, unless a failure was recorded: the body is complete or no longer needed.
+    /// Records that the attempt is complete, unless a failure was recorded: the body is complete or no longer needed.
+    /// Adds the attempt to the counters of its peer.
     fn drop(&mut self) {
         self.update(|attempt, elapsed| {
             attempt.response_ms.get_or_insert(elapsed);

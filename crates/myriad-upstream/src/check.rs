@@ -59,7 +59,8 @@ impl ProbeResult {
         verdict.map_or_else(Self::Failed, |()| Self::Passed)
     }
 
-    /// Converts the error of a probe: a missing connection of this worker is `Unknown`, any other error `Failed`.
+    /// Converts the error of a probe: without a free connection slot in this worker, the result is `Unknown`; for any
+    /// other error, `Failed`.
     pub fn of_error(error: &OriginError) -> Self {
         match error.kind() {
             crate::error::ErrorKind::NoConnection => Self::Unknown,

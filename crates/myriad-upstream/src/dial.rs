@@ -130,7 +130,8 @@ impl Group {
         self.dial_with(connections, dial, open, failed).await
     }
 
-    /// Creates a UDP socket connected to a peer. An unreachable peer is only detected by later datagrams, or never.
+    /// Creates a UDP socket connected to a peer of the group; `failed` is called as by [`Group::dial`]. An unreachable
+    /// peer is only detected by later datagrams, or never.
     pub async fn dial_datagrams(
         &self,
         connections: &Connections,

@@ -147,7 +147,8 @@ pub(crate) struct FastCgi {
 }
 
 impl FastCgi {
-    /// Appends body bytes to `out`; drops those beyond `Content-Length` and logs a warning once.
+    /// Appends body bytes to `out`; drops those beyond `Content-Length` and logs a warning once, unless the response
+    /// must not have a body.
     fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut PieceQueue) {
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {

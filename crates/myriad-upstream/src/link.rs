@@ -170,7 +170,7 @@ impl Link {
         Ok(())
     }
 
-    /// Returns the error for a failed read: that of sending if it failed first.
+    /// Returns the error for a failed read; if sending the request failed before, that error.
     fn read_failure(&self, error: &io::Error, phase: Phase) -> OriginError {
         match &self.sending {
             SendState::Broken(first) => OriginError::io("writev", first, Phase::Sending),
@@ -178,7 +178,8 @@ impl Link {
         }
     }
 
-    /// Returns the error for a premature end of the stream: that of sending if it failed first.
+    /// Returns the error for a stream that was closed prematurely; if sending the request failed before, that error.
+    /// While the request is still being sent, the phase is [`Phase::Sending`] if `phase` is [`Phase::ReadingHead`].
     pub(crate) fn closed(&self, phase: Phase) -> OriginError {
         match &self.sending {
             SendState::Broken(first) => OriginError::io("writev", first, Phase::Sending),

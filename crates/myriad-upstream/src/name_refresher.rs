@@ -51,7 +51,8 @@ struct FollowedNames {
 }
 
 impl FollowedNames {
-    /// Starts a task for each name, including names of servers added at run time.
+    /// Starts a task for each host name of the servers, which resolves it repeatedly; also for servers that are added
+    /// at run time. Returns when the group is dropped or has no resolver.
     async fn follow(self: Rc<Self>) {
         loop {
             let Some(roster) = self.roster.upgrade() else { return };

@@ -191,7 +191,8 @@ impl Roster {
         !self.awaited().is_empty()
     }
 
-    /// Records that the resolution of a server's name has a result or an error.
+    /// Records that the resolution of a server's name has a result or an error. The first time, also wakes the first
+    /// request in the queue.
     pub(crate) fn note_resolved(&self, id: u64) {
         if self.awaited().remove(&id) {
             self.wake();

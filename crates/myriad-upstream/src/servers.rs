@@ -62,7 +62,8 @@ impl GroupServer {
         Some(service.trim_end_matches('.').to_owned())
     }
 
-    /// Creates a server with the address or name `text` and nginx's defaults. A name is resolved at run time.
+    /// Creates a server with the address or name `text` and nginx's defaults; `service` is the value of `service=`. A
+    /// name is resolved at run time. Without `default_port`, an address must contain a port.
     pub(crate) fn of(
         text: &str,
         service: Option<&str>,

@@ -61,14 +61,15 @@ fn strip_gmt(time: &[u8]) -> Option<&[u8]> {
     zone.eq_ignore_ascii_case(b" GMT").then_some(time)
 }
 
-/// Parses `06 Nov 1994 08:49:37 GMT`: the current format, after the name of the day.
+/// Parses `06 Nov 1994 08:49:37 GMT`: the current format, after the name of the day; `None` if it is invalid.
 fn parse_imf_fixdate(date: &[u8]) -> Option<u64> {
     let &[d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, b' ', ref time @ ..] = date else { return None };
     let year = parse_number(&[y1, y2, y3, y4])?;
     seconds_of(year, parse_month(&[m1, m2, m3])?, parse_number(&[d1, d2])?, strip_gmt(time)?)
 }
 
-/// Parses the obsolete format `Sunday, 06-Nov-94 08:49:37 GMT`, after the first three letters of the day.
+/// Parses the obsolete format `Sunday, 06-Nov-94 08:49:37 GMT`, after the first three letters of the day; `None` if it
+/// is invalid. The year is less than 50 years before `now_s`, and at most 50 years after.
 fn parse_rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     let comma = rest.iter().position(|&byte| byte == b',')?;
     if comma > 6 || !rest[..comma].iter().all(u8::is_ascii_alphabetic) {
@@ -88,7 +89,8 @@ fn parse_rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     seconds_of(year, parse_month(&[m1, m2, m3])?, parse_number(&[d1, d2])?, strip_gmt(time)?)
 }
 
-/// Parses `Nov  6 08:49:37 1994`: the obsolete format of C's `asctime()`, after the name of the day.
+/// Parses `Nov  6 08:49:37 1994`: the obsolete format of C's `asctime()`, after the name of the day; `None` if it is
+/// invalid.
 fn parse_asctime(date: &[u8]) -> Option<u64> {
     let &[m1, m2, m3, b' ', d1, d2, b' ', ref rest @ ..] = date else { return None };
     let (time, year) = rest.split_at_checked(8)?;

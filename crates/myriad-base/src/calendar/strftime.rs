@@ -105,7 +105,7 @@ impl FormattedTime<'_> {
         true
     }
 
-    /// Appends a conversion that stands for several others, such as `%F`. Returns false if `conversion` is not one of
+    /// Appends a conversion that combines several others, such as `%F`. Returns false if `conversion` is not one of
     /// them.
     fn convert_composite(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let format: &[u8] = match conversion {

@@ -58,7 +58,8 @@ pub fn update_limits(zones: &mut [ZoneMemory], stage: PressureStage, resident: u
     }
 }
 
-/// Distributes `room` free bytes to zones in proportion to their configured limits.
+/// Sets the limit of each zone to its used memory and a share of `room` free bytes in proportion to its configured
+/// limit, which remains the maximum.
 fn distribute_free_memory(zones: &mut [ZoneMemory], room: u64) {
     let all = zones.iter().map(|zone| zone.configured).sum();
     for zone in zones {

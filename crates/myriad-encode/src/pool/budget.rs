@@ -17,7 +17,8 @@ pub(super) struct CpuBudget {
 }
 
 impl CpuBudget {
-    /// Creates a full bucket. `rate` is in cores; [`LEAST_RATE`] is used if it is lower or not finite.
+    /// Creates a budget from which `burst` of CPU time can be spent at once. `rate` is the CPU time added per second,
+    /// in cores; [`LEAST_RATE`] is used if it is lower or not finite.
     pub(super) fn new(rate: f64, burst: Duration, now: Instant) -> CpuBudget {
         let rate = if rate.is_finite() { rate.max(LEAST_RATE) } else { LEAST_RATE };
         let burst = burst.as_secs_f64();

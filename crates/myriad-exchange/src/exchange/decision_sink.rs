@@ -25,7 +25,8 @@ pub trait DecisionSink {
 }
 
 impl dyn DecisionSink + '_ {
-    /// Reports a decision to `sink`, and the directive that caused it.
+    /// Reports a decision to this sink. `span` is the position of the directive that caused the decision; `None`
+    /// without such a directive.
     pub fn note(
         &self,
         topic: &'static str,

@@ -303,6 +303,6 @@ pub trait Engine: Sync {
         question: &ExplainedRequest,
     ) -> Result<Vec<ExplainedDecision>, String>;
     /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its response, or `None` if
-    /// that needs such a step.
+    /// the response needs such a step.
     fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<ContentResponse>;
 }

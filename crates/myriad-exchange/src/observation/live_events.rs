@@ -139,7 +139,8 @@ impl EventFeed {
         self.woken.notify_all();
     }
 
-    /// Waits until `until`, until a reader starts, or until the shutdown. Called by the observer thread.
+    /// Waits until `until`, until a reader starts, or until the shutdown, and returns which of these happened. Called
+    /// by the observer thread.
     pub fn wait(&self, until: Instant) -> ObserverWake {
         let mut state = self.state.lock();
         loop {

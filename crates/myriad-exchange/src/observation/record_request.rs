@@ -86,7 +86,8 @@ fn failed(request: &Request, reason: &'static str) -> &'static str {
     if request.outcome.head.status >= 500 { "origin failed" } else { reason }
 }
 
-/// Writes the URL of the request as the client sent it to `url`.
+/// Writes the URL of the request as the client sent it to `url`; a URL of more than [`LONGEST_URL`] bytes is cut off
+/// there and gets a final `…`.
 fn write_url(request: &Request, url: &mut Vec<u8>) {
     url.clear();
     let target = request.received.head.target();

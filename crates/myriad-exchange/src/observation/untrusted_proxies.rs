@@ -23,7 +23,7 @@ pub struct UntrustedProxies(Mutex<SenderCounts>);
 
 impl UntrustedProxies {
     /// Counts a request to an origin caused by a request that the client `sender` sent; `None` is a client on a Unix
-    /// socket.
+    /// socket. After [`MAX_SENDERS`] clients, further ones are counted together.
     pub fn count(&self, sender: Option<IpAddr>) {
         let mut counts = self.0.lock();
         if let Some((_, count)) = counts.senders.iter_mut().find(|(known, _)| *known == sender) {

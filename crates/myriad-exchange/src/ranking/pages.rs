@@ -152,7 +152,8 @@ impl PageRankings {
         Self { now: Slice::new(now_ms), before: None }
     }
 
-    /// Adds a finished request to the rankings of the current time slice.
+    /// Adds a finished request to the rankings of the current time slice: to those by requests and bytes, and after a
+    /// cache miss, also to those by misses and duration.
     pub fn note(&mut self, seen: &RankedRequest<'_>) {
         self.rotate(seen.at_ms);
         let [requests, misses, slow, bytes] = &mut self.now.rankings;

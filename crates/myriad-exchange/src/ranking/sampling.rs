@@ -41,7 +41,8 @@ impl Sampling {
         }
     }
 
-    /// Takes a request as a sample, chooses the next one, and returns the number of requests that it represents.
+    /// Takes a request as a sample, chooses the next sample, and returns the number of requests that the taken one
+    /// represents.
     fn take(&self, now_ms: u64) -> u64 {
         let stood_for = self.next_weight.get();
         let (second, counted) = self.second.get();

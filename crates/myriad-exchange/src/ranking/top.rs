@@ -31,7 +31,8 @@ impl<D: Default> HeaviestKeys<D> {
         Self { capacity: most.max(1), entries: HashMap::default() }
     }
 
-    /// Adds `weight` to a key, which enters the table if necessary, and calls `note` to update its data.
+    /// Adds `weight` to a key and calls `note` to update its data. A key that is not in the table is added; in a full
+    /// table, it replaces the lightest key, whose weight its count includes as overestimate.
     pub fn add(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
         if let Some(place) = self.entries.get_mut(key) {
             place.count += weight;

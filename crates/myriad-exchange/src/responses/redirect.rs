@@ -21,7 +21,8 @@ pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> ContentRespon
     redirect_with(request, status, url, &location)
 }
 
-/// Returns a redirect with `location` as the value of `Location`. `url` is used in a page for `msie_refresh`.
+/// Returns a redirect with `location` as the value of `Location`. If `msie_refresh` applies to the client, returns an
+/// HTML page that refreshes to `url` instead.
 fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]) -> ContentResponse {
     request.errors.forced_status = None;
     if matches!(status, 301 | 302) && msie::wants_refresh(request) {
@@ -142,7 +143,8 @@ pub fn local_redirect(request: &mut Request, target: &[u8]) {
     local_redirect_to(request, path, args);
 }
 
-/// Like [`local_redirect`], with path and arguments as separate parameters, so that the path may contain `?`.
+/// Sets the URI and the arguments for an internal redirect. In contrast to [`local_redirect`], both are separate
+/// parameters, so that the path may contain `?`.
 pub fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
     request.route.uri.clear();
     if !path.starts_with(b"/") {

@@ -53,7 +53,7 @@ pub struct ProtocolRequest {
 
 /// Protocol for requests to origins, with its settings in a location.
 pub trait OriginProtocol: Any + Send + Sync {
-    /// Creates a request for the current location. `payload` is the body to send.
+    /// Creates the request to the origin of the current location. `payload` is the body to send.
     fn make(
         &self,
         exchange: &mut Exchange,

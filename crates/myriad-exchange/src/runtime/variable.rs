@@ -106,7 +106,7 @@ pub enum RowValue<R> {
 pub struct NamedValue<R> {
     /// Parses the rest of a variable's name after the row's prefix, while the configuration is compiled.
     pub rest: fn(&str) -> NameSuffix,
-    /// Returns the value as a borrowed slice if possible; see [`Borrowed`].
+    /// Returns the value as a borrowed slice; `None` if it must be appended to a buffer. See [`Borrowed`].
     pub ready: for<'a> fn(&'a R, &'a NameSuffix) -> Borrowed<'a>,
     /// Appends a value that cannot be borrowed. Returns false if the request has no value.
     pub made: fn(&R, &NameSuffix, &mut Vec<u8>) -> bool,
@@ -225,7 +225,7 @@ impl NameSuffix {
 }
 
 impl<R> VariableRef<R> {
-    /// Returns the value as a borrowed slice if possible; see [`Borrowed`].
+    /// Returns the value as a borrowed slice; `None` if it must be appended to a buffer. See [`Borrowed`].
     #[inline]
     pub fn borrow<'a>(&'a self, request: &'a R) -> Borrowed<'a> {
         match &self.row.value {

@@ -82,7 +82,8 @@ pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>
     (!state.is_empty()).then_some(state)
 }
 
-/// Returns true if the text is a valid key (section 3.3.1.3.1), including the form `tenant@system`.
+/// Returns true if the text is a valid key of a `tracestate` member (section 3.3.1.3.1), including the form
+/// `tenant@system`.
 fn is_key(key: &[u8]) -> bool {
     let is_rest = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/');
     let is_word = |word: &[u8], most: usize, digit_first: bool| {

@@ -81,7 +81,8 @@ impl Durations {
 }
 
 impl TrafficCounts {
-    /// Creates counts of zero. `bounds` are those of the histograms, in milliseconds.
+    /// Creates counts of zero. `bounds` are those of the histograms, in milliseconds. Response times are only counted
+    /// for peers and origins.
     pub(super) fn new(key: TrafficKey, bounds: &Arc<[u64]>) -> Self {
         let is_origin = matches!(key.kind(), TrafficKind::Peer | TrafficKind::Origin);
         Self {

@@ -28,7 +28,8 @@ impl Default for NamedCounts {
 }
 
 impl NamedCounts {
-    /// Increments the count of a name. Must be called only on the worker's thread.
+    /// Increments the count of a name; if all slots have other names, the count of the other names together. Must be
+    /// called only on the worker's thread.
     pub(super) fn add(&self, name: &[u8]) {
         for slot in &self.named {
             let (known, count) = slot.get_or_init(|| (name.into(), Counter::default()));

@@ -102,7 +102,8 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Adds the number of complete lines in `bytes` to the losses of a file; `why` is the reason.
+    /// Adds the number of complete lines in `bytes` to the losses of a file, or if the report already has
+    /// [`MOST_FILES`] other files, to those of the last one; `why` is the reason.
     pub(super) fn add(&mut self, path: &Path, bytes: &[u8], why: Loss) {
         let lines = bytes.split(|&byte| byte == b'\n').count().saturating_sub(1) as u64;
         if lines == 0 {

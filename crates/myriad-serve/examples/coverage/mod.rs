@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Coverage(BTreeMap<String, Vec<String>>);
 
 impl Coverage {
-    /// Reads the tests of the workspace.
+    /// Reads the tests of the workspace and which names they cover.
     pub(crate) fn read() -> Self {
         let mut coverage = Self::default();
         coverage.take("golden", "golden", |text| covered(text).collect());

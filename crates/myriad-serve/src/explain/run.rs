@@ -124,7 +124,7 @@ pub(super) fn run_phases(
     }
 }
 
-/// Reports the response to `sink`, if the phases produced it without contacting an origin.
+/// Reports to `sink` a response that the phases produced without contacting an origin.
 fn note_answer(exchange: &mut Exchange, sink: &dyn DecisionSink, answer: &ContentResponse) {
     if let myriad_exchange::exchange::ResponseSource::File(_) = &answer.source {
         let mut path = Vec::new();

@@ -63,7 +63,8 @@ pub(crate) fn run(exchange: &mut Exchange) -> PhaseStep {
     PhaseStep::Error(500)
 }
 
-/// Runs the phases of the named location `name`; status 500 if it does not exist.
+/// Runs the phases of the named location `name`. If it does not exist, logs an error and returns the step for status
+/// 500.
 pub(crate) fn run_named(exchange: &mut Exchange, name: &[u8]) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);
@@ -85,8 +86,8 @@ pub(crate) fn run_named(exchange: &mut Exchange, name: &[u8]) -> PhaseStep {
     }
 }
 
-/// Applies `limit_except`. It is called before the location's rules, so that a `return` does not bypass the
-/// restriction.
+/// Selects the settings of `limit_except` for the request if the location has them and they do not list its method.
+/// Called before the rules of the location, so that a `return` does not bypass the restriction.
 fn limit_methods(request: &mut Request) {
     if let Some(limit) = &request.place().entry.limit_except {
         // An error page is requested with GET, independently of the method.
@@ -111,7 +112,8 @@ fn reject_too_large_body(exchange: &Exchange) -> Option<PhaseStep> {
     Some(PhaseStep::Error(413))
 }
 
-/// Continues in the selected location: body size, access, content.
+/// Continues in the selected location: sets the client address and the limits of the request body, then runs the access
+/// checks and the content handler.
 fn enter_place(exchange: &mut Exchange) -> PhaseStep {
     let request = &mut exchange.request;
     real_ip::set_client_address(request);

@@ -31,7 +31,8 @@ pub(super) fn report_try(sink: &dyn DecisionSink, uri: &[u8], directory: bool, f
     sink.note("try", format!("the {kind} {}", String::from_utf8_lossy(uri)), outcome.to_owned(), None);
 }
 
-/// Reports the step that the phases perform next.
+/// Reports the step that the phases perform next if it is an internal redirect, a named location or an error; other
+/// steps are not reported here.
 pub(super) fn report_step(sink: &dyn DecisionSink, request: &Request, step: &PhaseStep) {
     match step {
         PhaseStep::Redirect => {

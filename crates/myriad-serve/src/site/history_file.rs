@@ -115,7 +115,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes the head of a new file without records.
+/// Empties a file, extends it with zeros to its full size (no records), and writes its head.
 fn write_head(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
@@ -123,7 +123,8 @@ fn write_head(file: &mut File) -> io::Result<()> {
     file.write_all(&history::head())
 }
 
-/// Renames a damaged file and creates another; if it cannot be renamed, its contents are overwritten.
+/// Renames a damaged history file, and returns a new locked file. If the file cannot be renamed, returns it, so that
+/// its contents are overwritten. Logs an error in both cases.
 fn replace_damaged(
     path: &Path,
     file: File,

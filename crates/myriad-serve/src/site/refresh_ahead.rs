@@ -68,7 +68,8 @@ struct Inspection {
     waiting: Vec<WaitingPage>,
 }
 
-/// Refreshes pages without a request, until the task is aborted.
+/// Refreshes pages without a request of a client, one at a time, until the task is aborted. Pauses while the process is
+/// short of memory.
 pub(super) async fn refresh_ahead(service: Rc<SiteService>) {
     let mut inspection = Inspection::default();
     loop {

@@ -209,8 +209,8 @@ impl RunningSite {
         Administrator::new(&inner.runtime).with_sight(inner.observer.sight())
     }
 
-    /// Replaces the open log files by the files in `logs`, each given with its path, and tells the workers to do so
-    /// too.
+    /// Replaces the open log files by the files in `logs`, each given with its path, and sends the workers a command to
+    /// use them too.
     pub fn reopen(&self, logs: Vec<(PathBuf, OwnedFd)>) {
         self.logs.take(logs);
         for worker in &self.inner.lock().workers {

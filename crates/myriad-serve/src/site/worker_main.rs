@@ -236,7 +236,7 @@ impl Drop for WorkerTask {
     }
 }
 
-/// Starts receiving from UDP sockets of the `stream` block.
+/// Starts receiving from the UDP sockets of the `stream` block, and returns the tasks; none without a `stream` block.
 fn receive_datagrams(
     service: &Rc<SiteService>,
     streams: Option<&Rc<WorkerStreams>>,

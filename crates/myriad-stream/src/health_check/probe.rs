@@ -45,7 +45,7 @@ impl WorkerStreams {
     }
 }
 
-/// Returns the health check of a server if the server proxies to this group.
+/// Returns the health check of a server if the server proxies to this group and has one; otherwise `None`.
 fn check_for<'a>(server: &'a StreamServer, group: &Arc<StreamGroup>) -> Option<&'a StreamCheck> {
     match &server.content {
         StreamContent::Group(own) if Arc::ptr_eq(own, group) => server.check.as_ref(),

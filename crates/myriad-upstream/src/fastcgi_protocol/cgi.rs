@@ -124,7 +124,8 @@ fn field(line: &[u8]) -> Result<Option<CgiField<'_>>, HeadError> {
     Ok(colon.map(|_| (name, value)))
 }
 
-/// Parses the value of `Status`, such as `404 Not Found`; the reason is optional.
+/// Returns the status and the reason of a value of `Status`, such as `404 Not Found`. Without a reason, returns that of
+/// the standard. Fails for a status below 200.
 fn status_value(value: &[u8]) -> Result<(u16, &[u8]), HeadError> {
     let (digits, rest) = value.split_first_chunk::<3>().ok_or(HeadError::InvalidStatus)?;
     if !digits.iter().all(u8::is_ascii_digit) || !(rest.is_empty() || rest[0] == b' ') {

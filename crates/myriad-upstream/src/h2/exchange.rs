@@ -84,7 +84,8 @@ impl H2Exchange {
         self.received == 0
     }
 
-    /// Continues to send the request, then returns the next part of the response. `phase` is that of an error.
+    /// Continues to send the request, then returns the next part of the response. Fails if the stream or the connection
+    /// failed, or if the read timeout expires after the request was sent; `phase` is that of the error.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, phase: Phase) -> Poll<Result<Event, OriginError>> {
         if let Err(error) = self.send(cx) {
             return Poll::Ready(Err(error));

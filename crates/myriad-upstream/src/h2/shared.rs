@@ -352,7 +352,8 @@ impl State {
         }
     }
 
-    /// Reads once and dispatches the received frames to their streams; returns `false` if no data was available.
+    /// Reads once and dispatches the received frames to their streams; returns `false` if no data was available or the
+    /// connection is closed. Fails if the origin closes the connection or sends invalid HTTP/2.
     fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, OriginError> {
         let Some(connection) = &mut self.connection else { return Ok(false) };
         if self.input.capacity() - self.input.len() < FRAME_HEADER + MAX_FRAME {

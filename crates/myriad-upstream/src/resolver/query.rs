@@ -174,7 +174,8 @@ async fn exchange(server: SocketAddr, name: &str, asked: &mut [DnsQuery], until:
     Ok(())
 }
 
-/// Sends a DNS query over TCP, prefixed with its length (RFC 1035 section 4.2.2). `None` for an invalid reply.
+/// Sends a DNS query over TCP, prefixed with its length (RFC 1035 section 4.2.2), and returns the reply; `None` if the
+/// reply is invalid or truncated.
 async fn over_tcp(server: SocketAddr, name: &str, asked: &DnsQuery) -> io::Result<Option<DnsReply>> {
     let mut stream = TcpStream::connect(server).await?;
     let question = message::encode_query(asked.id, name, asked.kind);

@@ -51,7 +51,8 @@ pub fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &
     }
 }
 
-/// Appends the values of all field lines with a name, separated by commas. Returns false if there are none.
+/// Appends the values of all lines of the field `name`, whose letter case is ignored, to `out`, separated by `, `.
+/// Returns false if `lines` has no such line.
 pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let mut found = false;

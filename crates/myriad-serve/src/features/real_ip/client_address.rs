@@ -19,7 +19,7 @@ pub(crate) fn set_client_address(request: &mut Request) {
 }
 
 /// Sets the address like [`set_client_address`], for a request routed by a stored result (shortcut): applies the rules
-/// of the server, then of the location.
+/// of the server, then, if those find no address, of the location.
 pub(crate) fn set_client_address_at_both_levels(request: &mut Request) {
     let site = std::rc::Rc::clone(&request.site);
     for place in [request.server().place, request.route.place] {
