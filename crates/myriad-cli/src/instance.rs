@@ -141,7 +141,8 @@ impl InstanceLock {
         Self { file: lock.into(), since: SystemTime::now() }
     }
 
-    /// Writes the process ID, the results of reloads, and the description `told` (in lines) to the lock file.
+    /// Writes the process ID, the start time, the results of reloads, and the description `told` (in lines) to the lock
+    /// file.
     pub fn write_state(&self, reloads: &ReloadCounts, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let ReloadCounts { started: begun, finished: ended, refused } = reloads;

@@ -195,8 +195,8 @@ impl PathWalk {
 /// another disk, or `/dev/stdout`).
 ///
 /// # Errors
-/// Returns an error if the file cannot be opened, or, if root runs the process, if another user could have redirected the
-/// path.
+/// Returns an error if the file cannot be opened, or, if root runs the process, if another user could have redirected
+/// the path.
 pub fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     if !rustix::process::geteuid().is_root() {
         return Ok(File::options().create(true).append(true).mode(myriad_log::MODE).open(path)?.into());

@@ -8,7 +8,7 @@
 //!    and its server runs, or -g is given ----------> the server of the installed configuration
 //!    a preset with the default prefix runs --------> that preset, such as that of myriad-wordpress.service
 //!    the user runs exactly one other server -------> that server
-//!    otherwise ------------------------------------> the installed configuration, or the preset with the default prefix
+//!    otherwise ------------------------------------> the installed configuration, or a preset with the default prefix
 //! ```
 
 use std::fs;

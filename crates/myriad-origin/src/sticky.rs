@@ -62,7 +62,7 @@ pub fn append(exchange: &Exchange, answer: &mut ContentResponse) {
 }
 
 /// Returns the value of `Set-Cookie` for the peer `sid`, with its attributes in nginx's order; `now_s` is the time in
-/// seconds since the Unix epoch.
+/// seconds since the Unix epoch. A domain with characters that host names must not contain is omitted.
 fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: u64) -> Vec<u8> {
     let mut out = format!("{}={sid}", cookie.name).into_bytes();
     match cookie.expires {

@@ -209,7 +209,7 @@ impl LegacyHandover {
     }
 
     /// Parses the bytes of [`LegacyHandover::encode`]. Older binaries send no secret, no keys or no depth; these are
-    /// then empty, and the depth is 1.
+    /// then empty, and the depth is 1. Returns `None` if the names are invalid.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = PayloadReader { rest: bytes };
         let names = reader.list(PayloadReader::text)?;

@@ -201,7 +201,7 @@ fn test(origin: &ConfigurationSource, options: &ServerOptions) -> ExitCode {
 }
 
 /// Returns the configuration and the faults that would prevent it from starting on this machine, as far as `-t` can
-/// test; or the errors of the configuration.
+/// test; or the errors of the configuration. Unless `quiet`, prints that the syntax is ok.
 fn test_configuration(
     origin: &ConfigurationSource,
     quiet: bool,

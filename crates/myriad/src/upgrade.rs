@@ -48,7 +48,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Exit status if no server runs, as in init scripts.
 const NOT_RUNNING: u8 = 3;
 
-/// Runs the command with the arguments after its name.
+/// Runs the command with the arguments after its name. The exit status is 0, [`NOT_RUNNING`] if no server runs, or 1
+/// after other errors.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: upgrade: {error}");

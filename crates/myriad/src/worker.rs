@@ -232,7 +232,7 @@ impl WorkerRuntime {
         Ok(())
     }
 
-    /// Reports to the supervisor why this process exits. Returns the reason as error.
+    /// Reports to the supervisor why this process exits. Returns the reason as error, or the error of the report.
     fn report_failure(&self, reason: String) -> io::Error {
         match self.channel.send(MessageKind::Failed, reason.as_bytes(), &[]) {
             Ok(()) => io::Error::other(reason),
@@ -240,7 +240,8 @@ impl WorkerRuntime {
         }
     }
 
-    /// Stores the list of other processes that serve QUIC on the same sockets.
+    /// Stores the list of other processes that serve QUIC on the same sockets, and the inbox of this process if the
+    /// message contains it. Ignores invalid messages.
     fn update_quic_processes(&mut self, message: ControlMessage) {
         let ControlMessage { payload, mut descriptors, .. } = message;
         let Some(mut processes) = QuicProcesses::decode(&payload) else { return };
@@ -289,7 +290,8 @@ impl WorkerRuntime {
         self.serve_control_socket(control)
     }
 
-    /// Serves a control socket, in place of the previous one.
+    /// Serves a control socket instead of the previous one. Only closes the previous one if `control` is `None` or this
+    /// process has no site.
     fn serve_control_socket(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
         let asked = self.site.as_ref().zip(control);
         let control_server =

@@ -1,4 +1,5 @@
-//! `myriad cache ls|show|stats|leaks`: lists stored pages, counters, and findings of the leak guard of a running server.
+//! `myriad cache ls|show|stats|leaks`: lists stored pages, counters, and findings of the leak guard of a running
+//! server.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;

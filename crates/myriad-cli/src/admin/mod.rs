@@ -1,7 +1,7 @@
 //! The control socket, and the commands that use it.
 //!
 //! ```text
-//! myriad purge, cache, memory, upstream --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
+//! myriad purge, cache, memory, upstream --JSON lines--> control socket -> worker process: ControlServer, Administrator
 //!                      (created by the supervisor, retained over reloads and restarts of workers)
 //! ```
 

@@ -97,7 +97,8 @@ fn push(
     true
 }
 
-/// Returns the nginx variable for the first argument of `SetEnvIf`; `None` if there is none.
+/// Returns the nginx variable for the first argument of `SetEnvIf`; `None` for arguments with characters that names of
+/// fields and variables must not contain.
 fn attribute(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {

@@ -1,7 +1,7 @@
 //! Translation of a rule with its conditions to the nginx language.
 //!
-//! A simple rule without conditions becomes a single `rewrite` or `if`. For other rules, the variable `$rule` is 1 while all
-//! conditions hold, because nginx's `if` takes a single condition and cannot be nested.
+//! A simple rule without conditions becomes a single `rewrite` or `if`. For other rules, the variable `$rule` is 1
+//! while all conditions hold, because nginx's `if` takes a single condition and cannot be nested.
 
 use crate::apache::expand::{CaptureStyle, ExpandedText, bare, capture, env_variable, expand, is_variable};
 use crate::apache::pattern::{is_any, is_balanced, quoted, whole, word};
@@ -303,7 +303,8 @@ fn action(
     Ok(action)
 }
 
-/// Translates the flag `E=NAME:VALUE`.
+/// Translates the flag `E=NAME:VALUE`, or `E=!NAME`, which makes the variable empty. `HTTP_AUTHORIZATION` and
+/// `REMOTE_USER` are ignored.
 fn environment(
     walk: &mut ApacheWalk<'_>,
     rule: &RewriteRule,

@@ -282,7 +282,7 @@ impl AnswerReader {
         }
     }
 
-    /// Reads the body. Returns it, and true if the connection can be reused.
+    /// Reads the body, up to the maximum length. Returns it, and true if the connection can be reused.
     fn body(&mut self, head: &ResponseHead) -> io::Result<(Vec<u8>, bool)> {
         match response_framing(head, Method::Get).map_err(invalid)? {
             ResponseFraming::None => Ok((Vec::new(), true)),

@@ -42,7 +42,7 @@ impl WebTarget {
         Ok(Self { authority: target.without_usual_port(), ..target })
     }
 
-    /// Returns the URL with another path on the same site.
+    /// Returns the URL of `path` on the same site. Percent-encodes characters that a URL must not contain.
     #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
         Self { path: escape_target(path), ..self.clone() }

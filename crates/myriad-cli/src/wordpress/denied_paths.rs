@@ -150,18 +150,18 @@ impl DeniedSitePaths {
         locations.collect::<Vec<_>>().join("\n        ")
     }
 
-    /// Returns a regex for the folders that the preset must not deny by name, to be inserted into a quoted word.
+    /// Returns a regex for the folders that the preset must not deny by name, to be inserted into a quoted word. It
+    /// never matches if there are none.
     pub(super) fn admitted(&self) -> String {
         if self.admitted.is_empty() {
-            // A regex that never matches.
             return "(?!)".to_owned();
         }
         let regex = crate::apache::quoted(&format!("(?-x:^(?:{}))", self.admitted.join("|")));
         regex.trim_matches('"').to_owned()
     }
 
-    /// Returns the URL path of one denied file per folder, percent-encoded; at most `limit` paths in total. PHP files
-    /// are excluded, because a request would run them.
+    /// Returns the URL path of one denied file per folder, percent-encoded; at most `limit` paths in total. Hidden
+    /// files are excluded, and PHP files, because a request would run them.
     pub fn examples(&self, root: &Path, limit: usize) -> Vec<String> {
         let regexes: Vec<_> =
             self.regexes.iter().filter_map(|regex| Regex::without_captures(regex).ok()).collect();

@@ -78,7 +78,8 @@ impl InstanceCommand {
         }
     }
 
-    /// Runs the command with the arguments after its name.
+    /// Runs the command with the arguments after its name. The exit status is 0, `NOT_RUNNING` (3) if no server runs,
+    /// or 1 after other errors, also if the worker process does not respond to `status`.
     pub fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
         self.tried(arguments).unwrap_or_else(|error| {
             eprintln!("myriad: wordpress: {error}");

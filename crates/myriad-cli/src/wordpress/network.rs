@@ -52,8 +52,8 @@ pub(super) fn is_network(kind: &str, layout: &SiteLayout) -> bool {
     (if kind.is_empty() { kind_of(layout) } else { kind }) != "off"
 }
 
-/// Returns the host of a network's main site (`DOMAIN_CURRENT_SITE` in `wp-config.php`); `None` if it is not defined as a
-/// string that consists of the characters of host names.
+/// Returns the host of a network's main site (`DOMAIN_CURRENT_SITE` in `wp-config.php`); `None` if it is not defined as
+/// a string that consists of the characters of host names.
 pub(super) fn main_host(layout: &SiteLayout) -> Option<String> {
     let code = PhpCode::new(&layout.configuration_text());
     let host = match code.defined("DOMAIN_CURRENT_SITE")? {

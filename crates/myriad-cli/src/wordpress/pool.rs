@@ -88,8 +88,8 @@ fn of_versions(folder: &Path, php: &str) -> Option<FpmPool> {
     versions.filter(|files| !files.is_empty()).find_map(|files| of_text(&text_of(&files), php))
 }
 
-/// Returns a configuration file of php-fpm, and the files that it includes by `include =
-/// /etc/php/8.2/fpm/pool.d/*.conf`.
+/// Returns a configuration file of php-fpm, and the configuration files in the folders of its `include` patterns, such
+/// as `/etc/php/8.2/fpm/pool.d/*.conf`.
 fn with_included(file: PathBuf) -> Vec<PathBuf> {
     let text = read(&file).unwrap_or_default();
     let patterns =

@@ -12,7 +12,8 @@ pub struct LinkedAssets {
     pub pictures: Vec<String>,
 }
 
-/// Finds style sheets, scripts and pictures in the HTML of a page; `authority` is the host of the site, with its port.
+/// Returns the paths of style sheets, scripts and pictures in the HTML of a page, of the page's own site only: at most
+/// `MOST` style sheets and scripts, and at most `MOST` pictures. `authority` is the host of the site, with its port.
 pub fn linked_assets(html: &str, authority: &str) -> LinkedAssets {
     let mut linked = LinkedAssets::default();
     let mut rest = html;

@@ -1,7 +1,7 @@
 //! `myriad doctor`: checks of a WordPress stack, which derive [`DoctorFinding`]s with remedies from [`StackFacts`].
 //!
 //! ```text
-//! command: collects StackFacts -> machine, php, pages, files, …: one function per check -> findings, sorted by Severity
+//! command: collects StackFacts -> machine, php, pages, files, …: one function per check -> findings sorted by Severity
 //! ```
 //!
 //! Most facts are an [`Observation`], which contains a reason if the fact could not be determined. A check without its

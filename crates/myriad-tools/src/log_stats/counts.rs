@@ -218,7 +218,8 @@ impl AddressCounts {
     }
 }
 
-/// Returns the /64 network of an IPv6 address, because a single client may use any address in it; `None` for IPv4.
+/// Returns the /64 network of an IPv6 address, because a single client may use any address in it; `None` for IPv4
+/// addresses and other texts.
 fn network(address: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr(b':', address)?;
     let IpAddr::V6(address) = str::from_utf8(address).ok()?.parse().ok()? else { return None };

@@ -5,7 +5,7 @@ use myriad_base::calendar::{CivilTime, parse_rfc3339};
 const MONTHS: [&[u8]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
-/// Parses `24/Nov/2026:17:06:09 +0100` (`$time_local`).
+/// Parses `24/Nov/2026:17:06:09 +0100` (`$time_local`) to seconds since the Unix epoch; `None` for other texts.
 pub(crate) fn local(text: &[u8]) -> Option<u64> {
     if text.len() != 26 || text[2] != b'/' || text[6] != b'/' || text[11] != b':' {
         return None;
@@ -17,17 +17,19 @@ pub(crate) fn local(text: &[u8]) -> Option<u64> {
     if text[21] == b'-' { seconds.checked_add(offset) } else { seconds.checked_sub(offset) }
 }
 
-/// Parses `2026-11-24T17:06:09+01:00` (`$time_iso8601`), with or without a fraction.
+/// Parses `2026-11-24T17:06:09+01:00` (`$time_iso8601`), with or without a fraction, to seconds since the Unix epoch;
+/// `None` for other texts.
 pub(crate) fn iso8601(text: &[u8]) -> Option<u64> {
     parse_rfc3339(str::from_utf8(text).ok()?)
 }
 
-/// Parses `1764003969.123` (`$msec`); the fraction is ignored.
+/// Parses `1764003969.123` (`$msec`) to whole seconds; `None` if the part before the `.` is not a number.
 pub(crate) fn epoch(text: &[u8]) -> Option<u64> {
     number(text.split(|byte| *byte == b'.').next()?)
 }
 
-/// Parses `2026/11/24 17:06:09` (error log), a local time; `offset_minutes` returns the offset from UTC at a time.
+/// Parses the local time `2026/11/24 17:06:09` of the error log to seconds since the Unix epoch; `None` for other
+/// texts. `offset_minutes` returns the offset from UTC at a time.
 pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     if text.len() != 19 || text[4] != b'/' || text[7] != b'/' || text[10] != b' ' {
         return None;
@@ -88,7 +90,7 @@ fn day_of(text: &str) -> Option<u64> {
     seconds((parts.next()??, parts.next()??, parts.next()??), (0, 0, 0))
 }
 
-/// Parses `17:06:09`.
+/// Parses `17:06:09` to hour, minute and second; `None` for other texts.
 fn clock(text: &[u8]) -> Option<(u64, u64, u64)> {
     if text.len() != 8 || text[2] != b':' || text[5] != b':' {
         return None;

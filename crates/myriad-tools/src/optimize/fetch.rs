@@ -1,7 +1,7 @@
 //! Requests of a page and its resources, within limits of number, size and time.
 //!
-//! All requests go to one address (`--at`, otherwise this machine), and only URLs of the page's own origin are requested, also
-//! after redirects. A page therefore cannot make the command connect to another server.
+//! All requests go to one address (`--at`, otherwise this machine), and only URLs of the page's own origin are
+//! requested, also after redirects. A page therefore cannot make the command connect to another server.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -8,7 +8,8 @@ use myriad_cli::web::WebAnswer;
 use myriad_http::cache_control::CacheControl;
 use myriad_optimize::{PageResource, PageUrl};
 
-/// Converts an answer. Returns an error text if the body cannot be decoded, or is longer than `largest` bytes when decoded.
+/// Converts an answer. Returns an error text if the body cannot be decoded, or is longer than `largest` bytes when
+/// decoded.
 pub(super) fn resource(
     url: PageUrl,
     answer: WebAnswer,

@@ -2,7 +2,7 @@
 //! [`MachineFacts`].
 //!
 //! ```text
-//! MachineFacts -> budget: memory of each program -> settings with their reasons -> files -> SettingChange, one per line
+//! MachineFacts -> budget: memory of each program -> settings with their reasons -> files -> SettingChange per line
 //!                             present_settings: values in present files ----------------^
 //! ```
 //!

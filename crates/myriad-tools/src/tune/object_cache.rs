@@ -4,7 +4,8 @@ use crate::tune::facts::ObjectCacheServer;
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::shares::MemoryBudget;
 
-/// Returns the files: the settings, and a systemd drop-in that makes the server read them after its main file.
+/// Returns the planned files for Redis or Valkey: the settings, and a systemd drop-in that makes the server read them
+/// after its main file.
 pub(crate) fn files(server: &ObjectCacheServer, budget: &MemoryBudget) -> Vec<ConfigFile> {
     let service = &server.service;
     let folder = server.configuration.rsplit_once('/').map_or("/etc/redis", |(folder, _)| folder);

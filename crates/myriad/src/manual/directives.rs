@@ -9,7 +9,7 @@ const ABOUT: &str = "The configuration is written in the language of nginx: a di
      semicolon, or a block in braces. The directives of nginx are documented at https://nginx.org/en/docs/; this \
      page lists for each supported directive its contexts, its default, and its differences from nginx.";
 
-/// Returns the manual page of all directives as roff.
+/// Returns the manual page of all directives that Myriad does not reject, as roff.
 pub(super) fn directives_page(rows: &[DirectiveRow]) -> String {
     let mut page = RoffPage::new(DIRECTIVES, 5);
     page.section("name");

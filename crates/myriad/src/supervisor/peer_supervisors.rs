@@ -84,8 +84,8 @@ impl PeerSupervisors {
 
     /// Returns number and rank of the next worker process; `own` are the numbers of this supervisor's processes.
     ///
-    /// The number is not used by any running process. The search starts at a number derived from this process's ID, so
-    /// that connection IDs of an earlier server most likely belong to no process.
+    /// No running process uses the number, unless all 256 are in use. The search starts at a number derived from this
+    /// process's ID, so that connection IDs of an earlier server most likely belong to no process.
     pub(super) fn next_name(&mut self, own: &[u8]) -> (u8, u64) {
         let taken =
             |number: &u8| own.contains(number) || self.others().any(|it| it.process.number == *number);

@@ -24,7 +24,7 @@ const TAKEN: &str = "the new configuration is in effect";
 
 impl Supervisor {
     /// Reads the configuration again and sends it to a worker. If another reload is in progress, this one starts after
-    /// it.
+    /// it. Does nothing during a shutdown.
     pub(super) fn reload(&mut self) {
         if self.ending.is_some() {
             return;

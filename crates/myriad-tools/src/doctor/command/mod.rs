@@ -1,7 +1,7 @@
 //! `myriad doctor`: examines a running WordPress stack and prints problems with remedies, the most severe first.
 //!
 //! ```text
-//! stack: Myriad, site, php-fpm -> collect: machine, php (by FastCGI), site (by HTTP), sources -> doctor::findings -> report
+//! Myriad, site, php-fpm -> collect: machine, php (FastCGI), site (HTTP), sources -> doctor::findings -> report
 //! ```
 
 mod collect;

@@ -91,7 +91,8 @@ fn is_quoted_in(text: &str, name: &str) -> bool {
 }
 
 /// Calls `visit` with the text of each PHP file and script below `content`, and the plugin or theme that it belongs to,
-/// such as `plugins/shop`. Of plugins and themes, only the `active` ones are read; all for `None`.
+/// such as `plugins/shop`. Of plugins and themes, only the `active` ones are read; all for `None`. Reads at most
+/// [`FILES`] files.
 fn each_text(content: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
     let site = SiteFolder::new(&std::path::absolute(content).unwrap_or_else(|_| content.to_owned()));
     let mut left = FILES;

@@ -105,7 +105,8 @@ fn is_piped() -> bool {
     !input.is_terminal() && kind.is_ok_and(|kind| !kind.is_char_device())
 }
 
-/// Returns the rotated copies of a log, the oldest first, then the log itself.
+/// Returns the rotated copies of a log (`LOG.1` or `LOG.1.gz`, and so on up to the first number without a file), the
+/// oldest first, then the log itself.
 fn rotated(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for number in 1..MOST_ROTATED {

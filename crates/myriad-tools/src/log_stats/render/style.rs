@@ -52,7 +52,8 @@ pub(super) fn heading(style: &Style, text: &str) -> String {
     format!("{}\n", style.paint(Color::Bold, text))
 }
 
-/// Truncates a text to `width` columns and marks that it was truncated. Without Unicode, the mark is ASCII.
+/// Truncates a text to `width` columns and marks that it was truncated. Without Unicode, the mark is `~`, and `*`
+/// replaces each `…` of the text.
 pub(super) fn cut(text: &str, width: usize, has_unicode: bool) -> String {
     let ascii;
     let text = if has_unicode {

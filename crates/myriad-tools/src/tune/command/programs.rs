@@ -108,7 +108,8 @@ fn asked(root: &Path) -> Option<DatabaseServer> {
     DatabaseServer::parse(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// Returns the total size in bytes of the files in a folder and its direct subfolders; `None` if it cannot be read.
+/// Returns the total size in bytes of the files in a folder and its direct subfolders; `None` if one of them cannot be
+/// read. Counts at most [`ENTRIES`] entries of the folder, and 16 × [`ENTRIES`] of each subfolder.
 fn size_of(folder: &Path) -> Option<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder).ok()?.flatten().take(ENTRIES) {
