@@ -82,7 +82,7 @@ pub(crate) fn finish(session: &StreamSession, status: u16) {
 }
 
 /// Runs the phases before the server handles the connection: PROXY protocol, access limits, TLS or preread, `set`.
-/// Returns the guards that count the session for `limit_conn`.
+/// Returns the guards that count the session for `limit_conn`; the error is the status to close the session with.
 async fn admit_session(session: &StreamSession, client: &RawClient) -> Result<SessionGuards, EarlyStatus> {
     let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));

@@ -59,7 +59,7 @@ pub struct Attempts(Rc<AttemptList>);
 
 #[derive(Debug, Default)]
 struct AttemptList {
-    /// Most requests have a single attempt.
+    /// Attempts in order, with inline storage for one, because most requests have a single attempt.
     attempts: RefCell<SmallVec<[Attempt; 1]>>,
     /// True if the next attempt is the first of a later fetch for the same client request.
     next_changes_group: Cell<bool>,

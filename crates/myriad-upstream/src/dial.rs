@@ -76,7 +76,8 @@ struct DialTiming {
 }
 
 impl DialTiming {
-    /// Records the connect time of a connection that was started at `started`.
+    /// Creates the measurement for a connection that was established just now, and records its connect time since
+    /// `started`.
     fn connected(active: ActiveRequest, started: u64) -> Self {
         active.record_time(MeasuredUntil::Connect, clock::now() - started);
         Self { active, started, had_first: Cell::new(false), has_failed: Cell::new(false) }

@@ -107,8 +107,8 @@ pub struct LookupProgress {
     pub stored_only: bool,
     /// Set if the origin must not be contacted.
     pub fetches_nothing: bool,
-    /// Stored page that is refreshed without a request of a client. The result of the look-up is only the start of this
-    /// refresh ([`CacheState::refresh`]). `None` for a request of a client.
+    /// Stored page that is refreshed without a request of a client: the look-up only starts its refresh
+    /// ([`CacheState::refresh`]). `None` for a request of a client.
     pub refreshed_ahead: Option<Page>,
     /// Set if [`OriginState::head`](super::OriginState::head) belongs to the page that this request has fetched for the
     /// cache.

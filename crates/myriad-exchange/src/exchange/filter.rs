@@ -56,7 +56,7 @@ pub struct Filters<X: 'static> {
     list: Box<[Box<dyn Filter<X>>]>,
     /// True if one of the filters may change bodies.
     change_bodies: bool,
-    /// Largest [`Filter::piece_size`] of the filters: the size of slices in bytes.
+    /// Largest [`Filter::piece_size`] of the filters: the size of slices in bytes; 0 without `slice`.
     piece_size: u64,
 }
 

@@ -101,8 +101,8 @@ pub struct UriForm {
     pub off_location: bool,
     /// Number of rewrites of the URI so far, modulo 256.
     pub rewrites: u8,
-    /// True if an element of `try_files` other than the last selected this named location. A URI with the extension
-    /// `.gz` is then the compressed copy of a page.
+    /// True if the request is in a named location that an element of `try_files` other than the last has selected. A
+    /// URI with the extension `.gz` is then the compressed copy of a page.
     pub by_candidate: bool,
     /// True if the compressed copy (`.gz`) next to the file at the URI is sent.
     pub packed: bool,

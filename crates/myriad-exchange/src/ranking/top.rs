@@ -18,7 +18,7 @@ pub struct RankedKey<D> {
     pub detail: D,
 }
 
-/// Table of the heaviest keys.
+/// Table of the heaviest keys, of limited size: in a full table, a new key replaces the lightest.
 #[derive(Debug)]
 pub struct HeaviestKeys<D> {
     capacity: usize,

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// Permits one refresh at a time, and a minimum interval between their starts.
+/// Limits refreshes to one at a time, with a minimum interval between their starts.
 #[derive(Default)]
 pub struct RefreshBudget {
     /// True while a refresh is in progress.

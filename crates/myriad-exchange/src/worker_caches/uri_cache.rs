@@ -60,7 +60,7 @@ impl UriCache {
     }
 
     /// Returns the cached result of a location's `try_files` for a URI; `None` if it is not cached or not valid at
-    /// `now`.
+    /// `now`, in milliseconds of the process clock.
     pub fn try_files_result(&self, place: PlaceId, uri: &[u8], now: u64) -> Option<TryFilesResult> {
         self.find(&self.files, place, uri).filter(|tried| now < tried.until_ms)
     }

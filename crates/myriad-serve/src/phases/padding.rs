@@ -3,7 +3,8 @@
 use myriad_exchange::exchange::Request;
 use myriad_exchange::responses::msie::{agent_contains, agent_is, is_msie};
 
-/// Padding text. MSIE and Chrome replace error pages shorter than 512 bytes.
+/// Padding text, of which [`PADDED_BY`] copies are appended: MSIE and Chrome replace error pages shorter than 512
+/// bytes.
 const PADDING: &[u8] = b"<!-- longer than 512 bytes, lest MSIE or Chrome hide this page -->\r\n";
 const PADDED_BY: usize = 6;
 

@@ -39,9 +39,9 @@ const MAX_WAITING: usize = 64;
 const PAUSE_FACTOR: u32 = 3;
 /// Minimum time between two refreshes.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
-/// Pause while other fetches into the zone are in progress, and their maximum number before the refresh is left to the
-/// next inspection.
+/// Pause before a refresh while other fetches into the zone are in progress.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
+/// Maximum number of these pauses before the refresh is left to the next inspection.
 const MAX_BUSY_PAUSES: u32 = 10;
 /// Maximum wait for the refresh of a page. After it, the next page is refreshed, while the fetch of the first
 /// continues.

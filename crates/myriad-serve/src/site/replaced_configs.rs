@@ -10,9 +10,10 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::temporary_thread::release_memory_soon;
 
-/// Bounds of the interval at which replaced configurations are checked, which is an eighth of the time since the newest
-/// reload. Connections may continue for hours, and freeing an unused configuration is not urgent.
+/// Minimum interval at which replaced configurations are checked. The interval is an eighth of the time since the
+/// newest reload: connections may continue for hours, and freeing an unused configuration is not urgent.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// Maximum interval at which replaced configurations are checked.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Function called when the last request that used a replaced configuration is finished.

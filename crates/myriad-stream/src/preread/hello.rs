@@ -6,9 +6,11 @@ use std::net::Ipv4Addr;
 const HANDSHAKE: u8 = 22;
 /// Type of the client hello message (RFC 8446 section 4).
 const CLIENT_HELLO: u8 = 1;
-/// Types of TLS extensions: RFC 6066 section 3, RFC 7301 section 3.1, RFC 8446 section 4.2.1.
+/// Type of the TLS extension with the requested server name (RFC 6066 section 3).
 const SERVER_NAME: u16 = 0;
+/// Type of the TLS extension with the ALPN protocols (RFC 7301 section 3.1).
 const ALPN: u16 = 16;
+/// Type of the TLS extension with the supported versions (RFC 8446 section 4.2.1).
 const SUPPORTED_VERSIONS: u16 = 43;
 /// Maximum length of a host name in bytes (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;

@@ -21,7 +21,7 @@ pub fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
 }
 
 /// Appends the network by which limits count a client: an IPv4 address, the /64 network of an IPv6 address, or `unix:`
-/// for a client without an address.
+/// for a client without an address. Always returns true, as variables require.
 pub fn network(out: &mut Vec<u8>, client: Option<IpAddr>) -> bool {
     match client.map(client_network) {
         Some(IpAddr::V6(network)) => show(out, format_args!("{network}/{IPV6_PREFIX}")),
@@ -29,7 +29,7 @@ pub fn network(out: &mut Vec<u8>, client: Option<IpAddr>) -> bool {
     }
 }
 
-/// Appends milliseconds as seconds with three decimals.
+/// Appends milliseconds as seconds with three decimals. Always returns true, as variables require.
 pub fn thousandths(out: &mut Vec<u8>, ms: u64) -> bool {
     show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000))
 }
