@@ -1,4 +1,4 @@
-//! State of features in a request.
+//! State that optional features attach to a request.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Request target.
+//! Value of `$request_uri`, computed from the request target.
 
 /// Returns `$request_uri`: the request target, or its part after the host if it is absolute (RFC 9112 section 3.2.2),
 /// as in nginx.

@@ -1,4 +1,4 @@
-//! `add_header`, `add_trailer`, `expires`, `server_tokens`.
+//! Compilation of `add_header`, `add_trailer`, `expires` and `server_tokens`.
 
 use myriad_conf::settings::{ServerTokens, Settings};
 

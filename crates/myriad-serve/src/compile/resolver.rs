@@ -1,4 +1,4 @@
-//! DNS resolvers of a configuration.
+//! Compilation of `resolver`: the DNS resolvers of a configuration.
 
 use std::sync::Arc;
 

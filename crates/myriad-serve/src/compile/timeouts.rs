@@ -1,4 +1,4 @@
-//! Timeouts for clients.
+//! Compilation of the timeouts and the minimum transfer rate of client connections.
 
 use myriad_conf::settings::{self, ClientSettings, Lingering};
 use myriad_net::{MinRate, Timeouts};

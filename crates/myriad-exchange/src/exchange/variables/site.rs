@@ -1,4 +1,4 @@
-//! Variables of the server itself.
+//! Variables of the server itself: `$hostname`, `$nginx_version`, `$pid`.
 
 use super::write::{RequestVariable, show};
 use crate::runtime::Reads::{Moment, Site};

@@ -1,4 +1,4 @@
-//! Variables of time.
+//! Variables with times (`$msec`, `$request_time`, `$time_local`, …), and `$request_id`.
 
 use std::cell::Cell;
 

@@ -1,7 +1,8 @@
 //! `forwarded_scheme_from`, `forwarded_host_from`: scheme and host of a request as reported by a trusted proxy.
 //!
-//! ```text browser --https--> proxy --http, X-Forwarded-Proto: https--> this server: $scheme, $https, $server_port of
-//! the browser's request
+//! ```text
+//! browser --https--> proxy --http, X-Forwarded-Proto: https--> this server:
+//!                                                              $scheme, $https, $server_port of the browser's request
 //! ```
 //!
 //! The client's address is handled by [`super::real_ip`]. The lists are used in `myriad-exchange`

@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `forwarded_scheme_from` and `forwarded_host_from`.
 
 use myriad_conf::settings::Network;
 

@@ -1,4 +1,4 @@
-//! Compilation of the settings.
+//! Compilation of `https_only`: port of redirects, and the `Strict-Transport-Security` line.
 
 use myriad_conf::settings::Settings;
 

@@ -1,4 +1,4 @@
-//! Directive of the feature.
+//! Directive `https_only`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;

@@ -1,4 +1,4 @@
-//! Settings of the directive.
+//! Settings of `https_only`.
 
 use myriad_conf::Span;
 

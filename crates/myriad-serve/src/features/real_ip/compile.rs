@@ -1,4 +1,4 @@
-//! Compilation of the settings.
+//! Compilation of `set_real_ip_from` and related directives.
 
 use std::net::ToSocketAddrs;
 

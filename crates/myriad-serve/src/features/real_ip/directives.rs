@@ -1,4 +1,4 @@
-//! Directives of the feature.
+//! Directives `set_real_ip_from`, `real_ip_header` and `real_ip_recursive`.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, is_host_name, network,

@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `set_real_ip_from`, `real_ip_header` and `real_ip_recursive`.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Network;

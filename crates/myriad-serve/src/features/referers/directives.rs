@@ -1,4 +1,4 @@
-//! Directives of the feature.
+//! Directives `valid_referers`, `referer_hash_bucket_size` and `referer_hash_max_size`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;

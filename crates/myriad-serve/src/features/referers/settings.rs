@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `valid_referers`.
 
 use myriad_conf::{Span, Text};
 

@@ -1,4 +1,4 @@
-//! Compiled `valid_referers`.
+//! Compiled `valid_referers`, and the check of a `Referer` against it.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! `$invalid_referer`.
+//! Variable `$invalid_referer`.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! Compilation of the settings.
+//! Compilation of `resolver` and `resolver_timeout`.
 
 use std::net::SocketAddr;
 

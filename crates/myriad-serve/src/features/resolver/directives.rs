@@ -1,4 +1,4 @@
-//! Directives of the feature.
+//! Directives `resolver` and `resolver_timeout`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;

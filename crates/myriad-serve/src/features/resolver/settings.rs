@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `resolver` and `resolver_timeout`.
 
 use myriad_conf::Text;
 

@@ -1,4 +1,4 @@
-//! Directives of the feature.
+//! Directives of nginx's modules set-misc and devel kit: `set_*` and `upstream_list`.
 
 use myriad_conf::model::{MakeFunction, RewriteStep};
 use myriad_conf::registry::{
