@@ -5,11 +5,13 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::filter::{FilterName, FilterReport, SkippedSubject, counted};
+use crate::css::rewrite_css;
+use crate::filter::{FilterName, FilterReport, SkippedSubject, counted, is_worthwhile};
 use crate::html::{PageScan, ResourceKind, scan, tokenize};
 use crate::images::FIRST_IMAGES;
+use crate::js::rewrite_javascript;
 use crate::optimize::optimize;
-use crate::page_styles::PageResources;
+use crate::page_context::PageResources;
 use crate::{OptimizeLimits, OptimizeOptions, OptimizedPage, PageResource, PageUrl};
 
 /// Seconds of freshness from which a resource counts as cached by browsers (two days, as in YSlow).
@@ -265,7 +267,8 @@ impl<'a> Facts<'a> {
     fn aggregation(&self) -> AuditCheck {
         let (sheets, scripts) = (self.count(ResourceKind::StyleSheet), self.count(ResourceKind::Script));
         let lost = 4 * sheets.saturating_sub(2) + 4 * scripts.saturating_sub(3);
-        let saved: usize = self.optimized.reports.iter().map(|report| report.requests_saved).sum();
+        let combined = self.optimized.reports.iter().find(|report| report.filter == FilterName::CombineCss);
+        let saved = combined.map_or(0, |report| report.requests_saved);
         let summary = format!(
             "{} and {}; combine_css would save {}",
             counted(sheets, "style sheet"),
@@ -287,22 +290,15 @@ impl<'a> Facts<'a> {
     }
 
     fn minification(&self) -> AuditCheck {
-        let saved_of = |url: &PageUrl, length: usize| {
-            let found = self.optimized.shorter.iter().find(|(name, _)| name == url);
-            found.map_or(0, |(_, text)| length.saturating_sub(text.len()))
-        };
-        let is_part = |url: &PageUrl| self.optimized.bundles.iter().any(|bundle| bundle.parts.contains(url));
+        let limits = OptimizeLimits::default();
         let names = self.bad(|resource, response| {
-            let length = response.body.len();
-            let saved = if is_part(resource.url) && resource.kind == ResourceKind::StyleSheet {
-                response
-                    .text()
-                    .and_then(|text| crate::css::rewrite_css(text, &OptimizeLimits::default()).ok())
-                    .map_or(0, |text| length.saturating_sub(text.len()))
-            } else {
-                saved_of(resource.url, length)
-            };
-            saved >= 512 && saved * 10 >= length
+            let text = response.text().filter(|_| response.is_ok());
+            let shorter = text.and_then(|text| match resource.kind {
+                ResourceKind::StyleSheet => rewrite_css(text, &limits).ok(),
+                ResourceKind::Script => rewrite_javascript(text, &limits).ok(),
+                _ => None,
+            });
+            shorter.is_some_and(|shorter| is_worthwhile(response.body.len(), shorter.len()))
         });
         let bytes: u64 = [FilterName::RewriteCss, FilterName::RewriteJavascript]
             .iter()
@@ -453,7 +449,7 @@ mod tests {
         assert_eq!((audit.requests_after, audit.blocking_after, audit.totals.blocking), (2, 1, 9));
         // The page names a style sheet repeatedly, which browsers request once.
         for (page, requests) in [
-            ("<link rel=stylesheet href=/0.css>".repeat(4), (2, 2)),
+            ("<link rel=stylesheet href=/0.css>".repeat(4), (2, 1)),
             (format!("{sheets}<p><link rel=stylesheet href=/0.css>"), (10, 3)),
         ] {
             let files = (0..9).map(|number| bad(&format!("/{number}.css"), "text/css")).collect();

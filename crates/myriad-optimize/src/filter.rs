@@ -12,6 +12,8 @@ pub enum FilterName {
     CollapseWhitespace,
     /// Combines style sheets.
     CombineCss,
+    /// Moves small style sheets into the page.
+    InlineCss,
     /// Removes white space and comments from style sheets.
     RewriteCss,
     /// Removes white space and comments from scripts.
@@ -26,9 +28,10 @@ pub enum FilterName {
 
 impl FilterName {
     /// All filters in the order of reports.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::CollapseWhitespace,
         Self::CombineCss,
+        Self::InlineCss,
         Self::RewriteCss,
         Self::RewriteJavascript,
         Self::LazyloadImages,
@@ -46,6 +49,7 @@ impl FilterName {
         match self {
             Self::CollapseWhitespace => "collapse_whitespace",
             Self::CombineCss => "combine_css",
+            Self::InlineCss => "inline_css",
             Self::RewriteCss => "rewrite_css",
             Self::RewriteJavascript => "rewrite_javascript",
             Self::LazyloadImages => "lazyload_images",
@@ -166,6 +170,12 @@ impl FilterReport {
     pub fn skip(&mut self, subject: impl Into<String>, reason: &impl ToString) {
         self.skipped.push(SkippedSubject { subject: subject.into(), reason: reason.to_string() });
     }
+}
+
+/// Returns whether a shorter file justifies another URL, which browsers have not cached: at least 512 bytes and a tenth.
+pub(crate) fn is_worthwhile(before: usize, after: usize) -> bool {
+    let saved = before.saturating_sub(after);
+    saved >= 512 && saved * 10 >= before
 }
 
 /// Returns a number with a noun, which has an `s` unless the number is 1.

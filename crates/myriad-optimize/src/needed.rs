@@ -4,12 +4,12 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::css::SheetFacts;
 use crate::html::{PageScan, ResourceKind, scan, tokenize};
-use crate::page_styles::PageResources;
+use crate::page_context::PageResources;
 use crate::{FilterName, FilterSet, OptimizeLimits, OptimizeOptions, PageResource, PageUrl};
 
 /// Filters that depend on the style sheets of a page.
-const READ_SHEETS: [FilterName; 3] =
-    [FilterName::CollapseWhitespace, FilterName::CombineCss, FilterName::RewriteCss];
+const READ_SHEETS: [FilterName; 4] =
+    [FilterName::CollapseWhitespace, FilterName::CombineCss, FilterName::InlineCss, FilterName::RewriteCss];
 /// Filters that depend on the sizes of images.
 const READ_IMAGES: [FilterName; 3] =
     [FilterName::LazyloadImages, FilterName::DecodeImagesAsync, FilterName::PrioritizeLargestImage];

@@ -1,7 +1,6 @@
 //! All filters, applied to a page.
 
 use crate::bundle::PageBundle;
-use crate::css::rewrite_css;
 use crate::edit::edited;
 use crate::exclude::EXCLUDED;
 use crate::filter::{FilterName, FilterReport, counted};
@@ -9,9 +8,11 @@ use crate::html::{
     HtmlKind, HtmlToken, PageScan, ResourceKind, collapse_whitespace, declared_encoding, scan, tokenize,
 };
 use crate::images::{ImageChanges, PageImages, image_size, order_loading};
-use crate::js::rewrite_javascript;
 use crate::needed::ResourceNeeds;
-use crate::page_styles::{PageContext, PageResources, combine_styles, preserving_elements};
+use crate::page_context::{PageContext, PageResources};
+use crate::page_facts::preserving_elements;
+use crate::page_scripts::change_scripts;
+use crate::page_styles::change_styles;
 use crate::{OptimizeOptions, PageResource, PageUrl};
 
 /// Equivalent, smaller form of a page.
@@ -19,10 +20,8 @@ use crate::{OptimizeOptions, PageResource, PageUrl};
 pub struct OptimizedPage {
     /// Page.
     pub html: String,
-    /// New style sheets that the page names.
+    /// New style sheets and scripts that the page names.
     pub bundles: Vec<PageBundle>,
-    /// Shorter bodies of resources whose URLs stay the same, in the order of the page.
-    pub shorter: Vec<(PageUrl, String)>,
     /// Same-origin resources on which the result depends, each with its digest ([`PageResource::digest`]). If one changes, the
     /// page must be optimized again.
     pub dependencies: Vec<(PageUrl, [u8; 16])>,
@@ -56,22 +55,12 @@ pub fn optimize(
         resources,
         scripts: &script_texts(text, &scanned, resources, &page.url),
         options,
+        has_policy: has_policy(page, &tokens),
         is_excluded: &options.exclude.tokens(&tokens),
     };
-    let (mut html, bundles, css_saved, mut reports) = with_combined_styles(page, &context)?;
-    let mut shorter = Vec::new();
-    if context.is_on(FilterName::RewriteCss) {
-        let combined: Vec<&PageUrl> = bundles.iter().flat_map(|bundle| &bundle.parts).collect();
-        let mut report = shorten(&context, ResourceKind::StyleSheet, &combined, &mut shorter);
-        report.bytes_saved += css_saved as u64;
-        report.changed += bundles.len();
-        reports.push(report);
-    }
-    if context.is_on(FilterName::RewriteJavascript) {
-        reports.push(shorten(&context, ResourceKind::Script, &[], &mut shorter));
-    }
+    let (html, bundles, mut reports) = with_bundles(&context)?;
     let images = with_image_attributes(&html, &context)?;
-    html = images.page;
+    let mut html = images.page;
     reports.extend(images.reports);
     if context.is_on(FilterName::CollapseWhitespace) {
         let (collapsed, report) = with_less_whitespace(html, &context);
@@ -81,29 +70,35 @@ pub fn optimize(
     reports.retain(|report| context.is_on(report.filter));
     reports.sort_by_key(|report| report.filter);
     let needs = ResourceNeeds::of(text, &scanned, &page.url, resources, options);
-    Ok(OptimizedPage { html, bundles, shorter, dependencies: needs.with_digests(resources), reports })
+    Ok(OptimizedPage { html, bundles, dependencies: needs.with_digests(resources), reports })
 }
 
-/// Combines style sheets. Returns the page, the bundles, the number of bytes that they are shorter than their parts, and
-/// the report.
-fn with_combined_styles(
-    page: &PageResource,
-    context: &PageContext<'_>,
-) -> Result<(String, Vec<PageBundle>, usize, Vec<FilterReport>), String> {
-    if !context.is_on(FilterName::CombineCss) {
-        return Ok((context.page.to_owned(), Vec::new(), 0, Vec::new()));
+/// Applies the filters for style sheets and scripts. Returns the page, the bundles and the reports.
+fn with_bundles(context: &PageContext<'_>) -> Result<(String, Vec<PageBundle>, Vec<FilterReport>), String> {
+    let is_any_on = [FilterName::CombineCss, FilterName::InlineCss, FilterName::RewriteCss]
+        .iter()
+        .any(|filter| context.is_on(*filter));
+    let (mut edits, mut bundles, mut reports) = (Vec::new(), Vec::new(), Vec::new());
+    if is_any_on {
+        let mut styles = change_styles(context);
+        let html = edited(context.page, &styles.edits);
+        let tokens = tokenize(&html, &context.options.limits).map_err(|refusal| refusal.to_string())?;
+        let scanned = scan(&html, &tokens, context.url);
+        let saved = context.scan.urls().len().saturating_sub(scanned.urls().len());
+        styles.inlined.requests_saved = styles.inlined.changed.min(saved);
+        styles.combined.requests_saved = saved - styles.inlined.requests_saved;
+        edits = styles.edits;
+        bundles = styles.bundles;
+        reports = vec![styles.combined, styles.rewritten, styles.inlined];
     }
-    if has_policy(page, context.tokens) {
-        let mut report = FilterReport::new(FilterName::CombineCss);
-        report.skip("page", &"it has a Content-Security-Policy");
-        return Ok((context.page.to_owned(), Vec::new(), 0, vec![report]));
+    if context.is_on(FilterName::RewriteJavascript) {
+        let scripts = change_scripts(context);
+        edits.extend(scripts.edits);
+        edits.sort_by_key(|(range, _)| range.start);
+        bundles.extend(scripts.bundles);
+        reports.push(scripts.report);
     }
-    let mut combined = combine_styles(context);
-    let html = edited(context.page, &combined.edits);
-    let tokens = tokenize(&html, &context.options.limits).map_err(|refusal| refusal.to_string())?;
-    let scanned = scan(&html, &tokens, context.url);
-    combined.report.requests_saved = context.scan.urls().len().saturating_sub(scanned.urls().len());
-    Ok((html, combined.bundles, combined.bytes_saved, vec![combined.report]))
+    Ok((edited(context.page, &edits), bundles, reports))
 }
 
 fn with_image_attributes(html: &str, context: &PageContext<'_>) -> Result<ImageChanges, String> {
@@ -167,67 +162,10 @@ fn script_texts<'a>(
     inline.chain(own).collect()
 }
 
-/// Makes shorter bodies for style sheets or scripts whose URL stays the same.
-fn shorten(
-    context: &PageContext<'_>,
-    kind: ResourceKind,
-    except: &[&PageUrl],
-    shorter: &mut Vec<(PageUrl, String)>,
-) -> FilterReport {
-    let is_css = kind == ResourceKind::StyleSheet;
-    let mut report =
-        FilterReport::new(if is_css { FilterName::RewriteCss } else { FilterName::RewriteJavascript });
-    let mut seen: Vec<&PageUrl> = Vec::new();
-    for url in context.scan.of_kind(kind).filter_map(|resource| resource.url.as_ref()) {
-        let own = url.is_same_origin(context.url) && !except.contains(&url) && !seen.contains(&url);
-        let Some(resource) = context.resources.get(url).filter(|resource| own && resource.is_ok()) else {
-            continue;
-        };
-        seen.push(url);
-        if is_excluded(context, url) {
-            report.skip(url.to_string(), &EXCLUDED);
-            continue;
-        }
-        if has_integrity(context, url) {
-            report.skip(url.to_string(), &"the page names a digest of it (integrity)");
-            continue;
-        }
-        let Some(text) = resource.text() else {
-            report.skip(url.to_string(), &"not UTF-8");
-            continue;
-        };
-        let result = if is_css {
-            rewrite_css(text, &context.options.limits).map_err(|refusal| refusal.to_string())
-        } else {
-            rewrite_javascript(text, &context.options.limits).map_err(|refusal| refusal.to_string())
-        };
-        match result {
-            Ok(result) if result.len() < text.len() => {
-                report.change(text.len() - result.len());
-                shorter.push((url.clone(), result));
-            }
-            Ok(_) => {}
-            Err(reason) => report.skip(url.to_string(), &reason),
-        }
-    }
-    report
-}
-
-/// Returns whether a URL, or an element that names it, is excluded.
-fn is_excluded(context: &PageContext<'_>, url: &PageUrl) -> bool {
-    let mut named = context.scan.resources.iter().filter(|resource| resource.url.as_ref() == Some(url));
-    context.options.exclude.covers_url(url) || named.any(|resource| context.is_excluded[resource.token])
-}
-
-fn has_integrity(context: &PageContext<'_>, url: &PageUrl) -> bool {
-    context.scan.resources.iter().filter(|resource| resource.url.as_ref() == Some(url)).any(|resource| {
-        matches!(&context.tokens[resource.token].kind, HtmlKind::Start(tag) if tag.has("integrity"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BundleKind, FilterSet};
 
     fn url(path: &str) -> PageUrl {
         PageUrl::parse(&format!("http://a.test{path}")).expect("absolute")
@@ -242,7 +180,9 @@ mod tests {
 
     fn optimized(html: &str, files: &[(&str, &str, &str)]) -> OptimizedPage {
         let page = PageResource::sample(url("/"), "text/html", html);
-        optimize(&page, &site(files), &OptimizeOptions::default()).expect("unambiguous")
+        let filters = FilterSet::safe().without(FilterName::InlineCss);
+        let options = OptimizeOptions { filters, ..OptimizeOptions::default() };
+        optimize(&page, &site(files), &options).expect("unambiguous")
     }
 
     fn report(page: &OptimizedPage, name: FilterName) -> &FilterReport {
@@ -254,8 +194,14 @@ mod tests {
         ("/2.css", "text/css", "/* 2 */ p { q: r }"),
         ("/3.css", "text/css", "@import 'x.css'; s { t: u }"),
         ("/x.css", "text/css", "x{}"),
-        ("/j.js", "text/javascript", "f( 1 ); // 'named-css'"),
+        ("/j.js", "text/javascript", SCRIPT),
     ];
+
+    /// Script that becomes more than 512 bytes shorter.
+    const SCRIPT: &str = concat!(
+        "f( 1 ); // 'named-css' ",
+        "comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment"
+    );
 
     #[test]
     fn adjacent_sheets_become_one() {
@@ -307,7 +253,7 @@ mod tests {
             "<link rel=stylesheet href=/2.css><meta http-equiv=Content-Security-Policy content=x>",
         ] {
             let result = optimized(&format!("{one}{second}"), &FILES);
-            assert!(result.bundles.is_empty(), "{second}");
+            assert!(result.bundles.iter().all(|bundle| bundle.kind != BundleKind::Css), "{second}");
         }
         // A sheet with imports may be the first.
         let result = optimized(&format!("<link rel=stylesheet href=/3.css>{two}"), &FILES);
@@ -377,15 +323,140 @@ mod tests {
         }
     }
 
+    /// Style sheet that becomes more than 512 bytes shorter.
+    const SHEET: &str = concat!(
+        "p { q: url(i.png) } /* ",
+        "comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment comment */"
+    );
+
     #[test]
-    fn resources_keep_their_urls_when_they_become_shorter() {
-        let page = "<link rel=stylesheet href=/2.css><script src=/j.js></script><script src=/j.js></script>";
-        let result = optimized(page, &FILES);
-        let shorter: Vec<_> = result.shorter.iter().map(|(url, text)| (url.path(), text.as_str())).collect();
-        assert_eq!(shorter, [("/2.css", "p{q:r}"), ("/j.js", "f(1);")]);
-        let guarded = optimized("<script src=/j.js integrity=sha256-x></script>", &FILES);
-        assert!(guarded.shorter.is_empty());
+    fn single_files_become_shorter_under_another_url() {
+        let files = [("/s/1.css", "text/css", SHEET), ("/j.js", "text/javascript", SCRIPT)];
+        let page = "<link rel=stylesheet href=/s/1.css id=x-css title=t><p><link rel=stylesheet href=/s/1.css media=print>\
+                    <script id='j-js' src=/j.js defer></script><i><script src='/j.js'></script>";
+        let result = optimized(page, &files);
+        let bundles: Vec<_> =
+            result.bundles.iter().map(|bundle| (bundle.kind, bundle.text.as_str())).collect();
+        assert_eq!(bundles, [(BundleKind::Css, "p{q:url(/s/i.png)}"), (BundleKind::Js, "f(1);")]);
+        let (css, js) = (&result.bundles[0].path, &result.bundles[1].path);
+        assert_eq!(
+            result.html,
+            format!(
+                "<link rel=stylesheet href=\"{css}\" id=x-css title=t><p><link rel=stylesheet href=\"{css}\" media=print>\
+                 <script id='j-js' src=\"{js}\" defer></script><i><script src=\"{js}\"></script>"
+            )
+        );
+        assert_eq!(js.len(), "/_myriad/.js".len() + 32);
+        assert_eq!(result.bundles[1].parts, [url("/j.js")]);
+        // One file is one bundle, whatever else a page contains.
+        let other = optimized("<script src=http://a.test/j.js></script>", &files);
+        assert_eq!(other.bundles, result.bundles[1..]);
     }
+
+    #[test]
+    fn sheets_that_may_depend_on_their_url_keep_it() {
+        let files = [("/s.css", "text/css", SHEET), ("/j.js", "text/javascript", "f('named-css')")];
+        let is_changed = |page: &str| !optimized(page, &files).bundles.is_empty();
+        assert!(is_changed("<link rel=stylesheet href=/s.css>"));
+        for page in [
+            "<link rel=stylesheet href=/s.css integrity=x>",
+            "<link rel=stylesheet href=/s.css crossorigin>",
+            "<link rel='stylesheet preload' href=/s.css>",
+            "<link rel=stylesheet href=/s.css id=named-css><script src=/j.js></script>",
+            "<link rel=stylesheet href=/s.css><script>document.styleSheets</script>",
+            "<link rel=preload as=style href=/s.css><link rel=stylesheet href=/s.css>",
+            "<link rel=stylesheet href=/s.css><p><link rel=stylesheet href=/s.css integrity=x>",
+            "<base href=//b.test/><link rel=stylesheet href=http://a.test/s.css>",
+            "<meta http-equiv=Content-Security-Policy content=x><link rel=stylesheet href=/s.css>",
+        ] {
+            assert!(!is_changed(page), "{page}");
+        }
+    }
+
+    #[test]
+    fn scripts_that_may_depend_on_their_url_keep_it() {
+        let changed = |page: &str, script: &str| {
+            let script = format!("{script}\n{SCRIPT}");
+            let result = optimized(page, &[("/x/j.js", "text/javascript", &script)]);
+            (!result.bundles.is_empty(), report(&result, FilterName::RewriteJavascript).clone())
+        };
+        let usual = "<script src=/x/j.js></script>";
+        assert!(changed(usual, "g()").0);
+        for (page, script) in [
+            (usual, "document.currentScript"),
+            (usual, "import('./a.js')"),
+            (usual, "new Error().stack"),
+            (usual, "document.getElementsByTagName('script')"),
+            (usual, "document.querySelector('script[src*=j]')"),
+            (usual, "f('/x/j.js')"),
+            (usual, "a++ / b / c"),
+            ("<script src=/x/j.js type=module></script>", ""),
+            ("<script src=/x/j.js integrity=x></script>", ""),
+            ("<script src=/x/j.js crossorigin></script>", ""),
+            ("<script src=/x/j.js nonce=x></script>", ""),
+            ("<script src=/x/j.js></script><script src=/x/j.js data-no-optimize></script>", ""),
+            ("<script src=/x/j.js id=j-js></script><script>document.getElementById('j-js')</script>", ""),
+            ("<script src=/x/j.js></script><script>var urls='\\/x\\/j.js'</script>", ""),
+            ("<script src=/x/j.js></script><script>document.scripts</script>", ""),
+            ("<link rel=preload as=script href=/x/j.js><script src=/x/j.js></script>", ""),
+            ("<base href=//b.test/><script src=http://a.test/x/j.js></script>", ""),
+            ("<meta http-equiv=Content-Security-Policy content=x><script src=/x/j.js></script>", ""),
+        ] {
+            let (is_changed, report) = changed(page, script);
+            assert!(!is_changed && report.skipped.len() == 1, "{page} {script} {report:?}");
+        }
+        let longer = "<script src=/x/j.js id=j-js></script><script>//# sourceURL=j-js-after</script>";
+        assert!(changed(longer, "").0);
+        let mut files = [("/x/j.js", "text/html", SCRIPT)];
+        assert!(optimized(usual, &files).bundles.is_empty());
+        // Less than 512 bytes, or less than a tenth.
+        files = [("/x/j.js", "text/javascript", "f( 1 )")];
+        assert!(optimized(usual, &files).bundles.is_empty());
+        let long = format!("f('{}'); {SCRIPT}", "a".repeat(9000));
+        assert!(optimized(usual, &[("/x/j.js", "text/javascript", &long)]).bundles.is_empty());
+    }
+
+    #[test]
+    fn small_critical_sheets_move_into_the_page() {
+        let inlined = |page: &str, sheet: &str| {
+            let files = [("/s/1.css", "text/css", sheet), FILES[1]];
+            let page = PageResource::sample(url("/"), "text/html", page);
+            optimize(&page, &site(&files), &OptimizeOptions::default()).expect("unambiguous")
+        };
+        let usual = "<head><link rel=stylesheet href=/s/1.css media=screen id=s-css></head>";
+        let result = inlined(usual, "p { q: url(i.png) }");
+        assert_eq!(result.html, "<head><style media=\"screen\">p{q:url(/s/i.png)}</style></head>");
+        let moved = report(&result, FilterName::InlineCss);
+        assert_eq!((moved.changed, moved.requests_saved, result.bundles.len()), (1, 1, 0));
+        let both = "<link rel=stylesheet href=/s/1.css><link rel=stylesheet href=/2.css>";
+        let result = inlined(both, "a{}");
+        assert_eq!(result.html, "<style>a{}\np{q:r}</style>");
+        let saved =
+            [FilterName::CombineCss, FilterName::InlineCss].map(|name| report(&result, name).requests_saved);
+        assert_eq!(saved, [1, 1]);
+        let long = format!("a{{b:'{}'}}", "x".repeat(INLINE));
+        for (page, sheet) in [
+            (usual, "a{b:'</STYLE>'}"),
+            (usual, "<!-- a{} -->"),
+            (usual, "@import '/2.css';"),
+            (usual, "a{content:'\u{e9}'}"),
+            (usual, &long),
+            ("<p><link rel=stylesheet href=/s/1.css>", "a{}"),
+            ("<link rel=stylesheet href=/s/1.css media=print>", "a{}"),
+            ("<link rel=stylesheet href=/s/1.css title=x>", "a{}"),
+            ("<link rel=stylesheet href=/s/1.css><script>$('style')</script>", "a{}"),
+            ("<link rel=stylesheet href=/s/1.css><script>document.styleSheets</script>", "a{}"),
+            ("<meta http-equiv=Content-Security-Policy content=x><link rel=stylesheet href=/s/1.css>", "a{}"),
+        ] {
+            let result = inlined(page, sheet);
+            assert!(!result.html.contains("<style"), "{page} {sheet}: {}", result.html);
+        }
+        let utf8 = inlined(&format!("<meta charset=utf-8>{usual}"), "a{content:'\u{e9}'}");
+        assert!(utf8.html.contains("<style"));
+    }
+
+    /// Length from which a style sheet stays a file.
+    const INLINE: usize = 2048;
 
     fn with_options(html: &str, change: impl FnOnce(&mut OptimizeOptions)) -> OptimizedPage {
         let page = PageResource::sample(url("/"), "text/html", html);
@@ -408,35 +479,35 @@ mod tests {
             assert!(off.reports.iter().all(|report| report.filter != filter), "{off:?}");
             let all: Vec<_> = off.reports.iter().map(|report| report.filter).collect();
             assert!(all.is_sorted() && all.len() == FilterName::ALL.len() - 1, "{all:?}");
-            let shorter: Vec<_> = off.shorter.iter().map(|(url, _)| url.path()).collect();
+            let has_bundle = |kind| off.bundles.iter().any(|bundle| bundle.kind == kind);
             let has_trace = match filter {
                 FilterName::CollapseWhitespace => !off.html.contains("  a  "),
-                FilterName::CombineCss => !off.bundles.is_empty(),
+                FilterName::CombineCss => !off.html.contains("<style>p{q:r}</style>"),
+                FilterName::InlineCss => off.html.contains("<style"),
                 FilterName::RewriteCss => {
-                    shorter != ["/j.js"]
-                        || off.bundles[0].text != "a { b: url(/a/i.png) }\n/* 2 */ p { q: r }"
+                    !off.html.contains("<style>a { b: url(/a/i.png) }\n/* 2 */ p { q: r }</style>")
                 }
-                FilterName::RewriteJavascript => shorter.contains(&"/j.js"),
+                FilterName::RewriteJavascript => has_bundle(BundleKind::Js),
                 FilterName::LazyloadImages => off.html.contains("loading="),
                 FilterName::DecodeImagesAsync => off.html.contains("decoding="),
                 FilterName::PrioritizeLargestImage => off.html.contains("fetchpriority="),
             };
             assert!(!has_trace, "{filter:?} {off:?}");
         }
-        let none = with_options(ALL, |options| options.filters = crate::FilterSet::none());
+        let none = with_options(ALL, |options| options.filters = FilterSet::none());
         assert_eq!((none.html.as_str(), none.bundles.len(), none.reports.len()), (ALL, 0, 0));
-        assert!(none.shorter.is_empty() && none.dependencies.is_empty());
+        assert!(none.dependencies.is_empty());
     }
 
     #[test]
     fn excluded_urls_and_elements_are_left_unchanged() {
         let excluding = |word: &str| with_options(ALL, |options| options.exclude.add(word).expect(word));
         let by_url = excluding("/2.css");
-        assert!(by_url.bundles.is_empty() && by_url.shorter.iter().all(|(url, _)| url.path() != "/2.css"));
+        assert!(by_url.html.contains("<style>a{b:url(/a/i.png)}</style><link rel=stylesheet href=/2.css>"));
         assert_eq!(report(&by_url, FilterName::CombineCss).skipped[0].reason, EXCLUDED);
         assert_eq!(report(&by_url, FilterName::RewriteCss).skipped[0].reason, EXCLUDED);
         let by_element = excluding("[href='/2.css']");
-        assert!(by_element.bundles.is_empty());
+        assert!(by_element.html.contains("<link rel=stylesheet href=/2.css>"));
         let scripts = excluding("*.js");
         assert_eq!(report(&scripts, FilterName::RewriteJavascript).changed, 0);
         let images = excluding(".x");

@@ -1,183 +1,291 @@
-//! Style sheets of a page: those that can be combined (`combine_css`), and facts of all.
+//! Style sheets of a page: combined (`combine_css`), made smaller (`rewrite_css`), or moved into the page (`inline_css`).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::PageUrl;
 use crate::bundle::{BundleKind, PageBundle};
-use crate::css::{CssRefusal, ElementPattern, SheetFacts, SheetSource, combine};
+use crate::css::{SheetSource, combine};
 use crate::exclude::EXCLUDED;
-use crate::filter::{FilterName, FilterReport};
-use crate::html::{HtmlKind, HtmlTag, HtmlToken, PageScan, ResourceKind};
-use crate::{OptimizeLimits, OptimizeOptions, PageResource, PageUrl};
+use crate::filter::{FilterName, FilterReport, is_worthwhile};
+use crate::html::{HtmlKind, HtmlTag, HtmlToken, ResourceKind, ScannedResource, is_blank};
+use crate::page_context::{OTHER_SITE, PageContext};
 
 /// Attributes of a `link` that combination preserves.
 const KNOWN_ATTRIBUTES: [&str; 5] = ["rel", "href", "media", "type", "id"];
-/// Hosts whose style sheets only declare fonts.
-const FONT_HOSTS: [&str; 4] =
-    ["fonts.googleapis.com", "fonts.bunny.net", "use.typekit.net", "fonts.gstatic.com"];
+/// Attributes with which a `link` keeps its URL.
+const FIXING_ATTRIBUTES: [&str; 2] = ["integrity", "crossorigin"];
 /// Texts of scripts that search for style sheets.
 const SEARCHING: [&str; 5] =
     ["styleSheets", "link[rel", "link[id", "getElementsByTagName(\"link\")", "getElementsByTagName('link')"];
-/// Maximum number of style sheets of a page that are combined.
+/// Texts of scripts that search for `style` elements.
+const SEARCHING_ELEMENTS: [&str; 8] = [
+    "getElementsByTagName(\"style\")",
+    "getElementsByTagName('style')",
+    "querySelector(\"style",
+    "querySelector('style",
+    "querySelectorAll(\"style",
+    "querySelectorAll('style",
+    "$(\"style",
+    "$('style",
+];
+/// Maximum number of style sheets of a page that are changed.
 const MAX_SHEETS: usize = 300;
-/// Maximum number of different elements whose white space is retained; each tag is compared with all of them.
-const MAX_PATTERNS: usize = 1000;
+/// Length in bytes below which a style sheet is moved into the page, as in mod_pagespeed.
+const INLINE_BYTES: usize = 2048;
 
-/// Resources of a page by their URL as the page names them.
-pub type PageResources = HashMap<PageUrl, PageResource>;
-
-/// Page and what its filters need to know.
-pub(crate) struct PageContext<'a> {
-    pub(crate) page: &'a str,
-    pub(crate) url: &'a PageUrl,
-    /// Declared encoding of the page.
-    pub(crate) charset: Option<&'a str>,
-    pub(crate) tokens: &'a [HtmlToken<'a>],
-    pub(crate) scan: &'a PageScan,
-    pub(crate) resources: &'a PageResources,
-    /// Texts of the page's scripts that can be read.
-    pub(crate) scripts: &'a [&'a str],
-    pub(crate) options: &'a OptimizeOptions,
-    /// For each token, true if it is part of an excluded element.
-    pub(crate) is_excluded: &'a [bool],
-}
-
-impl PageContext<'_> {
-    /// Returns whether a filter is applied.
-    pub(crate) fn is_on(&self, filter: FilterName) -> bool {
-        self.options.filters.contains(filter)
-    }
-}
-
-/// Style sheet of a `link` that can be combined.
-struct CombinableLink {
+/// Style sheet of a `link` whose URL may change.
+struct PageSheet {
     token: usize,
     url: PageUrl,
-    media: String,
     sheet: SheetSource,
     original_bytes: usize,
+    /// Media query if the sheet may be combined with others, or moved into the page.
+    media: Option<String>,
+    /// True if browsers wait for it before they show the page.
+    is_critical: bool,
 }
 
-/// Result of `combine_css`.
-pub(crate) struct CombinedStyles {
+/// Result of the filters for style sheets.
+pub(crate) struct StyleChanges {
     /// New texts for ranges of the page, in their order.
     pub(crate) edits: Vec<(Range<usize>, String)>,
     pub(crate) bundles: Vec<PageBundle>,
-    pub(crate) report: FilterReport,
-    /// Bytes that the combined sheets are shorter than their parts.
-    pub(crate) bytes_saved: usize,
+    pub(crate) combined: FilterReport,
+    pub(crate) rewritten: FilterReport,
+    pub(crate) inlined: FilterReport,
 }
 
-/// Combines adjacent style sheets of the same media. Between them, only white space, comments and elements without effect
-/// on styles are allowed.
-pub(crate) fn combine_styles(context: &PageContext<'_>) -> CombinedStyles {
-    let mut combined = CombinedStyles {
+/// Combines adjacent style sheets of the same media, moves small ones into the page, and makes others smaller.
+pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
+    let mut changes = StyleChanges {
         edits: Vec::new(),
         bundles: Vec::new(),
-        report: FilterReport::new(FilterName::CombineCss),
-        bytes_saved: 0,
+        combined: FilterReport::new(FilterName::CombineCss),
+        rewritten: FilterReport::new(FilterName::RewriteCss),
+        inlined: FilterReport::new(FilterName::InlineCss),
     };
-    if let Some(word) =
-        SEARCHING.iter().find(|word| context.scripts.iter().any(|script| script.contains(**word)))
-    {
-        combined.report.skip("page", &format!("a script searches for style sheets ({word})"));
-        return combined;
+    if let Some(reason) = fixed(context) {
+        for report in [&mut changes.combined, &mut changes.rewritten, &mut changes.inlined] {
+            report.skip("page", &reason);
+        }
+        return changes;
     }
-    if context.scan.of_kind(ResourceKind::StyleSheet).nth(MAX_SHEETS).is_some() {
-        combined.report.skip("page", &format!("it has more than {MAX_SHEETS} style sheets"));
-        return combined;
+    let (runs, unchanged) = changes.runs(context);
+    for run in &runs {
+        changes.replace(context, run, &unchanged);
     }
-    if !context.scan.base.as_ref().is_some_and(|base| base.is_same_origin(context.url)) {
-        combined.report.skip("page", &"its base element names another site");
-        return combined;
+    changes.edits.sort_by_key(|(range, _)| range.start);
+    changes
+}
+
+/// Returns the reason why no style sheet of the page may change.
+fn fixed(context: &PageContext<'_>) -> Option<String> {
+    if let Some(reason) = context.fixed_urls() {
+        return Some(reason.to_owned());
     }
-    let mut run: Vec<CombinableLink> = Vec::new();
-    for (index, token) in context.tokens.iter().enumerate() {
-        let text = &context.page[token.range.clone()];
-        let is_neutral = match &token.kind {
-            HtmlKind::Text => text.bytes().all(crate::html::is_blank),
-            HtmlKind::Comment => !text.starts_with("<!--[") && !text.starts_with("<!["),
-            HtmlKind::Start(tag) if is_sheet(context.scan, index) => {
-                match combinable(context, index, tag) {
-                    Ok(link) => {
-                        let bytes: usize = run.iter().map(|link| link.sheet.text().len() + 1).sum();
-                        let joins = run.last().is_none_or(|last| {
-                            last.media == link.media
-                                && !link.sheet.must_be_first()
-                                && bytes + link.sheet.text().len() < context.options.limits.bundle_bytes
-                        });
-                        if !joins {
-                            combined.finish(context, &mut run);
-                        }
-                        run.push(link);
-                    }
-                    Err(reason) => {
-                        combined.finish(context, &mut run);
-                        combined.report.skip(subject(tag), &reason);
-                    }
+    if let Some(text) = context.scripts_contain(&SEARCHING) {
+        return Some(format!("a script searches for style sheets ({text})"));
+    }
+    let has_many = context.scan.of_kind(ResourceKind::StyleSheet).nth(MAX_SHEETS).is_some();
+    has_many.then(|| format!("it has more than {MAX_SHEETS} style sheets"))
+}
+
+impl StyleChanges {
+    /// Returns runs of style sheets that can be combined, and the URLs of style sheets that stay as they are. Between the
+    /// sheets of a run, there are only white space, comments and elements without effect on styles.
+    fn runs<'c>(&mut self, context: &PageContext<'c>) -> (Vec<Vec<PageSheet>>, HashSet<&'c PageUrl>) {
+        let sheets: HashMap<usize, &ScannedResource> = context
+            .scan
+            .of_kind(ResourceKind::StyleSheet)
+            .map(|resource| (resource.token, resource))
+            .collect();
+        let (mut runs, mut run): (Vec<Vec<PageSheet>>, Vec<PageSheet>) = (Vec::new(), Vec::new());
+        let mut unchanged = HashSet::new();
+        for (index, token) in context.tokens.iter().enumerate() {
+            let (HtmlKind::Start(tag), Some(resource)) = (&token.kind, sheets.get(&index)) else {
+                if !run.is_empty() && !is_neutral(context.page, token) {
+                    runs.push(std::mem::take(&mut run));
                 }
                 continue;
+            };
+            let subject = tag.raw("href").unwrap_or("style sheet");
+            match read_sheet(context, resource, tag) {
+                Ok((sheet, not_combinable)) => {
+                    if let Some(reason) = not_combinable {
+                        self.combined.skip(subject, &reason);
+                    }
+                    if !joins(context, &run, &sheet) {
+                        runs.push(std::mem::take(&mut run));
+                    }
+                    run.push(sheet);
+                }
+                Err(reason) => {
+                    runs.push(std::mem::take(&mut run));
+                    unchanged.extend(&resource.url);
+                    self.combined.skip(subject, &reason);
+                    if reason != OTHER_SITE {
+                        self.rewritten.skip(subject, &reason);
+                    }
+                }
             }
-            HtmlKind::Start(tag) => match tag.name.as_str() {
-                "link" => !tag.has_word("rel", "stylesheet"),
-                "meta" => !tag.has("http-equiv"),
-                _ => false,
-            },
-            _ => false,
-        };
-        if !is_neutral {
-            combined.finish(context, &mut run);
         }
+        runs.push(run);
+        (runs, unchanged)
     }
-    combined.finish(context, &mut run);
-    combined
-}
 
-fn is_sheet(scan: &PageScan, token: usize) -> bool {
-    scan.of_kind(ResourceKind::StyleSheet).any(|resource| resource.token == token)
-}
-
-fn subject(tag: &HtmlTag<'_>) -> String {
-    tag.raw("href").unwrap_or("style sheet").to_owned()
-}
-
-impl CombinedStyles {
-    /// Replaces the style sheets of a run by a combined one.
-    fn finish(&mut self, context: &PageContext<'_>, run: &mut Vec<CombinableLink>) {
-        let run = std::mem::take(run);
+    /// Replaces the style sheets of a run.
+    fn replace(&mut self, context: &PageContext<'_>, run: &[PageSheet], unchanged: &HashSet<&PageUrl>) {
         let Some(first) = run.first() else { return };
         // Browsers request a style sheet once, however often the page names it.
-        if run.iter().all(|link| link.url == first.url) {
-            return;
+        if run.iter().all(|sheet| sheet.url == first.url) {
+            let text = first.sheet.text();
+            if first.media.is_some() && self.may_inline(context, first, text) {
+                return self.replace_by(context, run, text.to_owned());
+            }
+        } else {
+            let sheets: Vec<_> = run.iter().map(|sheet| &sheet.sheet).collect();
+            match combine(&sheets, &context.options.limits) {
+                Ok(text) => {
+                    self.combined.changed += 1;
+                    return self.replace_by(context, run, text);
+                }
+                Err(refusal) => self.combined.skip(first.url.to_string(), &refusal),
+            }
         }
-        let sheets: Vec<_> = run.iter().map(|link| &link.sheet).collect();
-        let text = match combine(&sheets, &context.options.limits) {
-            Ok(text) => text,
-            Err(refusal) => return self.report.skip(first.url.to_string(), &refusal),
+        for sheet in run.iter().filter(|sheet| !unchanged.contains(&sheet.url)) {
+            let text = sheet.sheet.text();
+            if context.is_on(FilterName::RewriteCss) && is_worthwhile(sheet.original_bytes, text.len()) {
+                self.rewritten.change(sheet.original_bytes - text.len());
+                let path = self.bundle(text.to_owned(), vec![sheet.url.clone()]);
+                self.edits.extend(context.attribute_edit(sheet.token, "href", &path));
+            }
+        }
+    }
+
+    /// Replaces style sheets by one element.
+    fn replace_by(&mut self, context: &PageContext<'_>, run: &[PageSheet], text: String) {
+        let before: usize = run.iter().map(|sheet| sheet.original_bytes).sum();
+        if context.is_on(FilterName::RewriteCss) && text.len() < before {
+            self.rewritten.change(before - text.len());
+        }
+        let first = &run[0];
+        let media = match first.media.as_deref().unwrap_or_default() {
+            "" => String::new(),
+            media => format!(" media=\"{media}\""),
         };
-        let parts: Vec<_> = run.iter().map(|link| link.url.clone()).collect();
-        let before: usize = run.iter().map(|link| link.original_bytes).sum();
-        self.bytes_saved += before.saturating_sub(text.len());
-        let bundle = PageBundle::new(BundleKind::Css, text, parts);
-        let media =
-            if first.media.is_empty() { String::new() } else { format!(" media=\"{}\"", first.media) };
-        let link = format!("<link rel=\"stylesheet\" href=\"{}\"{media}>", bundle.path);
-        for (index, part) in run.iter().enumerate() {
-            let range = context.tokens[part.token].range.clone();
-            self.edits.push((range, if index == 0 { link.clone() } else { String::new() }));
+        let element = if self.may_inline(context, first, &text) {
+            self.inlined.change(0);
+            format!("<style{media}>{text}</style>")
+        } else {
+            let path = self.bundle(text, run.iter().map(|sheet| sheet.url.clone()).collect());
+            format!("<link rel=\"stylesheet\" href=\"{path}\"{media}>")
+        };
+        for (index, sheet) in run.iter().enumerate() {
+            let range = context.tokens[sheet.token].range.clone();
+            self.edits.push((range, if index == 0 { element.clone() } else { String::new() }));
         }
-        self.report.changed += 1;
-        self.bundles.push(bundle);
+    }
+
+    /// Adds a bundle and returns its path.
+    fn bundle(&mut self, text: String, parts: Vec<PageUrl>) -> String {
+        let bundle = PageBundle::new(BundleKind::Css, text, parts);
+        let path = bundle.path.clone();
+        if self.bundles.iter().all(|known| known.path != path) {
+            self.bundles.push(bundle);
+        }
+        path
+    }
+
+    /// Returns whether a text becomes a `style` element in place of a style sheet.
+    fn may_inline(&mut self, context: &PageContext<'_>, sheet: &PageSheet, text: &str) -> bool {
+        if !context.is_on(FilterName::InlineCss) || !sheet.is_critical || text.len() >= INLINE_BYTES {
+            return false;
+        }
+        let lower = text.to_ascii_lowercase();
+        let is_decoded = text.is_ascii() || matches!(context.charset, Some("utf-8" | "utf8"));
+        let reason = if let Some(search) = context.scripts_contain(&SEARCHING_ELEMENTS) {
+            format!("a script searches for style elements ({search})")
+        } else if lower.contains("</style") || lower.contains("<!--") {
+            "contains markup".to_owned()
+        } else if lower.contains("@import") {
+            "has an @import rule".to_owned()
+        } else if !is_decoded {
+            "the encoding of the page is not declared".to_owned()
+        } else {
+            return true;
+        };
+        self.inlined.skip(sheet.url.to_string(), &reason);
+        false
     }
 }
 
-/// Prepares the style sheet of a `link`, or returns why it is left alone.
-fn combinable(context: &PageContext<'_>, token: usize, tag: &HtmlTag<'_>) -> Result<CombinableLink, String> {
-    let found = context.scan.of_kind(ResourceKind::StyleSheet).find(|resource| resource.token == token);
-    let url = found.and_then(|resource| resource.url.clone()).ok_or("its URL is not understood")?;
-    if context.is_excluded[token] || context.options.exclude.covers_url(&url) {
+/// Returns whether a sheet can be combined with those of a run.
+fn joins(context: &PageContext<'_>, run: &[PageSheet], sheet: &PageSheet) -> bool {
+    let Some(last) = run.last() else { return true };
+    let bytes: usize = run.iter().map(|sheet| sheet.sheet.text().len() + 1).sum();
+    context.is_on(FilterName::CombineCss)
+        && sheet.media.is_some()
+        && last.media == sheet.media
+        && last.is_critical == sheet.is_critical
+        && !sheet.sheet.must_be_first()
+        && bytes + sheet.sheet.text().len() < context.options.limits.bundle_bytes
+}
+
+/// Returns whether a token between two style sheets has no effect on styles.
+fn is_neutral(page: &str, token: &HtmlToken<'_>) -> bool {
+    let text = &page[token.range.clone()];
+    match &token.kind {
+        HtmlKind::Text => text.bytes().all(is_blank),
+        HtmlKind::Comment => !text.starts_with("<!--[") && !text.starts_with("<!["),
+        HtmlKind::Start(tag) => match tag.name.as_str() {
+            "link" => !tag.has_word("rel", "stylesheet"),
+            "meta" => !tag.has("http-equiv"),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Prepares the style sheet of a `link`, with the reason if it cannot be combined; or returns why it is left alone.
+fn read_sheet(
+    context: &PageContext<'_>,
+    resource: &ScannedResource,
+    tag: &HtmlTag<'_>,
+) -> Result<(PageSheet, Option<String>), String> {
+    let url = resource.url.as_ref().ok_or("its URL is not understood")?;
+    if context.is_excluded[resource.token] || context.options.exclude.covers_url(url) {
         return Err(EXCLUDED.to_owned());
     }
+    if let Some(name) = FIXING_ATTRIBUTES.iter().find(|name| tag.has(name)) {
+        return Err(format!("has the attribute {name}"));
+    }
+    if !tag.raw("rel").unwrap_or_default().trim().eq_ignore_ascii_case("stylesheet") {
+        return Err("has several link types".to_owned());
+    }
+    if let Some(id) = tag.raw("id")
+        && (id.len() < 3 || context.scripts_contain(&[id]).is_some())
+    {
+        return Err(format!("a script names its id {id}"));
+    }
+    if context.is_preloaded(url) {
+        return Err("the page preloads it".to_owned());
+    }
+    let (text, base) = context.sheet_text(url)?;
+    let sheet =
+        SheetSource::prepare(text, base, context.is_on(FilterName::RewriteCss), &context.options.limits)
+            .map_err(|refusal| refusal.to_string())?;
+    let (media, reason) = match combinable_media(tag) {
+        Ok(media) => (Some(media), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let is_critical = resource.is_blocking && resource.token < context.scan.head_end;
+    let (token, url) = (resource.token, url.clone());
+    Ok((PageSheet { token, url, sheet, original_bytes: text.len(), media, is_critical }, reason))
+}
+
+/// Returns the media query of a style sheet that another element may replace; empty for all media.
+fn combinable_media(tag: &HtmlTag<'_>) -> Result<String, String> {
     let unknown = tag
         .attributes
         .iter()
@@ -185,111 +293,9 @@ fn combinable(context: &PageContext<'_>, token: usize, tag: &HtmlTag<'_>) -> Res
     if let Some(attribute) = unknown {
         return Err(format!("has the attribute {}", attribute.name));
     }
-    if !tag.raw("rel").unwrap_or_default().trim().eq_ignore_ascii_case("stylesheet") {
-        return Err("has several link types".to_owned());
-    }
     let media = tag.raw("media").unwrap_or_default().trim().to_ascii_lowercase();
     if !media.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ,():-.".contains(&byte)) {
         return Err("has an unusual media query".to_owned());
     }
-    if let Some(id) = tag.raw("id")
-        && (id.len() < 3 || context.scripts.iter().any(|script| script.contains(id)))
-    {
-        return Err(format!("a script names its id {id}"));
-    }
-    let (text, base) = sheet_text(context, &url)?;
-    let sheet =
-        SheetSource::prepare(text, base, context.is_on(FilterName::RewriteCss), &context.options.limits)
-            .map_err(|refusal| refusal.to_string())?;
-    let media = if media == "all" { String::new() } else { media };
-    Ok(CombinableLink { token, url, media, sheet, original_bytes: text.len() })
-}
-
-/// Returns the text of a style sheet that browsers apply, and the URL it was loaded from.
-fn sheet_text<'a>(context: &PageContext<'a>, url: &PageUrl) -> Result<(&'a str, &'a PageUrl), String> {
-    if !url.is_same_origin(context.url) {
-        return Err("is from another site".to_owned());
-    }
-    let resource = context.resources.get(url).ok_or("was not read")?;
-    if !resource.is_ok() {
-        return Err(format!("has status {}", resource.status));
-    }
-    if resource.media_type != "text/css" {
-        return Err(format!("has the type \"{}\"", resource.media_type));
-    }
-    if !resource.url.is_same_origin(context.url) {
-        return Err("redirects to another site".to_owned());
-    }
-    let text = resource.text().ok_or_else(|| CssRefusal::NotUtf8.to_string())?;
-    let is_clear = text.is_ascii()
-        || text.starts_with('\u{feff}')
-        || resource.charset.is_some()
-        || context.charset.is_some_and(|charset| matches!(charset, "utf-8" | "utf8"));
-    if is_clear { Ok((text, &resource.url)) } else { Err("its encoding is not declared".to_owned()) }
-}
-
-/// Returns the elements whose white space may be shown as written; an error text if a style sheet cannot be read.
-pub(crate) fn preserving_elements(context: &PageContext<'_>) -> Result<Vec<ElementPattern>, String> {
-    let mut sheets = SheetQueue::default();
-    for range in &context.scan.inline_styles {
-        let base = context.scan.base.as_ref().ok_or("the URL of the base element is not understood")?;
-        sheets.read(&context.page[range.clone()], base, &context.options.limits)?;
-    }
-    for resource in context.scan.of_kind(ResourceKind::StyleSheet) {
-        sheets.waiting.push(resource.url.clone().ok_or("the URL of a style sheet is not understood")?);
-    }
-    let mut seen = HashSet::new();
-    while let Some(url) = sheets.waiting.pop() {
-        if FONT_HOSTS.contains(&url.authority()) || !seen.insert(url.clone()) {
-            continue;
-        }
-        let (text, base) =
-            sheet_text(context, &url).map_err(|reason| format!("the style sheet {url}: {reason}"))?;
-        sheets.read(text, base, &context.options.limits)?;
-    }
-    let found = sheets.preserving;
-    if found.iter().any(ElementPattern::is_any) {
-        return Err("a style sheet may show white space of any element".to_owned());
-    }
-    if found.len() > MAX_PATTERNS {
-        return Err("style sheets may show white space of too many elements".to_owned());
-    }
-    let class_named = |class: &String| context.scripts.iter().any(|script| names_word(script, class));
-    match found.iter().flat_map(|pattern| &pattern.classes).find(|class| class_named(class)) {
-        Some(class) => Err(format!("a script names the class {class}, which shows white space")),
-        None => Ok(found.into_iter().collect()),
-    }
-}
-
-/// Style sheets of a page, also imported ones.
-#[derive(Default)]
-struct SheetQueue {
-    /// Style sheets that are still to be read.
-    waiting: Vec<PageUrl>,
-    /// Elements whose white space may be shown as written, of the style sheets that were read.
-    preserving: BTreeSet<ElementPattern>,
-}
-
-impl SheetQueue {
-    fn read(&mut self, text: &str, base: &PageUrl, limits: &OptimizeLimits) -> Result<(), String> {
-        let facts =
-            SheetFacts::read(text, limits).map_err(|refusal| format!("a style sheet is {refusal}"))?;
-        self.preserving.extend(facts.preserving);
-        for import in facts.imports {
-            let url = import.and_then(|import| base.join(&import));
-            self.waiting.push(url.ok_or("an @import rule is not understood")?);
-        }
-        Ok(())
-    }
-}
-
-/// Returns whether a text contains a word that is not part of a longer name.
-fn names_word(text: &str, word: &str) -> bool {
-    let is_part =
-        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte));
-    memchr::memmem::find_iter(text.as_bytes(), word.as_bytes()).any(|at| {
-        let bytes = text.as_bytes();
-        !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))
-            && !is_part(bytes.get(at + word.len()))
-    })
+    Ok(if media == "all" { String::new() } else { media })
 }

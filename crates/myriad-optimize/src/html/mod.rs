@@ -6,8 +6,8 @@ mod tokenizer;
 mod whitespace;
 
 pub(crate) use regions::ElementRegions;
-pub(crate) use scan::declared_encoding;
 pub use scan::{PageScan, ResourceKind, ScannedImage, ScannedResource, scan};
+pub(crate) use scan::{declared_encoding, is_module};
 pub(crate) use tokenizer::is_blank;
 pub use tokenizer::{HtmlAttribute, HtmlKind, HtmlRefusal, HtmlTag, HtmlToken, tokenize};
 pub use whitespace::collapse_whitespace;

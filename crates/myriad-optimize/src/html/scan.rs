@@ -67,6 +67,8 @@ pub struct PageScan {
     pub inline_styles: Vec<Range<usize>>,
     /// Number of tags with an empty `src` or `href`, for which some browsers request the page again.
     pub empty_references: usize,
+    /// Index of the token with which the head ends; the number of tokens if nothing follows it.
+    pub head_end: usize,
     /// URL against which references are resolved; `None` if that of the `base` element is not understood.
     pub base: Option<PageUrl>,
 }
@@ -87,7 +89,7 @@ impl PageScan {
 /// URLs.
 pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
     let mut scanner = Scanner {
-        scan: PageScan { base: base_of(tokens, url), ..PageScan::default() },
+        scan: PageScan { base: base_of(tokens, url), head_end: tokens.len(), ..PageScan::default() },
         is_in_head: true,
         templates: 0,
     };
@@ -96,10 +98,10 @@ pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
             HtmlKind::Start(tag) => scanner.start(index, tag),
             HtmlKind::End(name) => match name.as_str() {
                 "template" => scanner.templates = scanner.templates.saturating_sub(1),
-                "head" => scanner.leave_head(),
+                "head" => scanner.leave_head(index),
                 _ => {}
             },
-            HtmlKind::Text if !page[token.range.clone()].bytes().all(is_blank) => scanner.leave_head(),
+            HtmlKind::Text if !page[token.range.clone()].bytes().all(is_blank) => scanner.leave_head(index),
             HtmlKind::RawText => scanner.raw_text(&tokens[index - 1], token.range.clone()),
             _ => {}
         }
@@ -144,13 +146,16 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn leave_head(&mut self) {
-        self.is_in_head &= self.templates > 0;
+    fn leave_head(&mut self, index: usize) {
+        if self.is_in_head && self.templates == 0 {
+            self.is_in_head = false;
+            self.scan.head_end = index;
+        }
     }
 
     fn start(&mut self, index: usize, tag: &HtmlTag<'_>) {
         if !HEAD.contains(&tag.name.as_str()) {
-            self.leave_head();
+            self.leave_head(index);
         }
         if tag.name == "template" {
             self.templates += 1;
@@ -319,6 +324,7 @@ mod tests {
         assert_eq!(listed("<base href='&eacute;'><script src=s></script>"), ["Script ? blocks"]);
         assert_eq!(listed("<p><script src=s></script>"), ["Script https://a.test/b/s"]);
         assert_eq!(listed("text<script src=s></script>"), ["Script https://a.test/b/s"]);
+        assert_eq!((scanned("<head><link></head><p>").head_end, scanned("<title>").head_end), (2, 1));
         let scan = scanned(
             "<style>a</style><script>b</script><script type=text/template>c</script><script src=d>e</script>",
         );

@@ -34,6 +34,24 @@ pub fn rewrite_javascript(text: &str, limits: &OptimizeLimits) -> Result<String,
     Ok(result)
 }
 
+/// Returns a word of a script whose meaning may depend on the script's URL; the text must be a valid script.
+pub(crate) fn reads_own_url(text: &str) -> Option<&'static str> {
+    const WORDS: [&str; 4] = ["currentScript", "sourceURL", ".stack", "import"];
+    let is_used = |word: &&'static str| match *word {
+        // Imports are resolved against the URL. In names and texts, the word has no meaning.
+        "import" => text.contains(word) && has_word(text, word),
+        word => text.contains(word),
+    };
+    WORDS.into_iter().find(is_used)
+}
+
+/// Returns whether a script has a keyword; true if it cannot be read.
+fn has_word(text: &str, word: &str) -> bool {
+    lex(text).map_or(true, |tokens| {
+        tokens.iter().any(|token| token.kind == JsKind::Word && &text[token.range.clone()] == word)
+    })
+}
+
 /// Refuses comments in the syntax of HTML, and scripts that search for comments.
 fn refuse_doubtful(text: &str, tokens: &[JsToken]) -> Result<(), JsRefusal> {
     for token in tokens {
@@ -168,6 +186,21 @@ mod tests {
             ("//# sourceMappingURL=a.map", ""),
         ] {
             assert_eq!(rewritten(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn dependence_on_the_url_is_found() {
+        for (text, expected) in [
+            ("document.currentScript.src", Some("currentScript")),
+            ("new Error().stack", Some(".stack")),
+            ("import('./a.js')", Some("import")),
+            ("import.meta.url", Some("import")),
+            ("importScripts('a.js')", None),
+            ("'import a'; // import\nimportant", None),
+            ("eval('a//# sourceURL=b')", Some("sourceURL")),
+        ] {
+            assert_eq!(reads_own_url(text), expected, "{text}");
         }
     }
 

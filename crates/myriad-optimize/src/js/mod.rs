@@ -3,6 +3,7 @@
 mod lexer;
 mod minify;
 
+pub(crate) use minify::reads_own_url;
 pub use minify::rewrite_javascript;
 
 /// Reason why a script is left unchanged.

@@ -1,0 +1,130 @@
+//! Page and what its filters need to know.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::filter::FilterName;
+use crate::html::{HtmlKind, HtmlToken, PageScan, ResourceKind};
+use crate::{OptimizeOptions, PageResource, PageUrl};
+
+/// Reason in reports for resources of other sites.
+pub(crate) const OTHER_SITE: &str = "is from another site";
+
+/// Resources of a page by their URL as the page names them.
+pub type PageResources = HashMap<PageUrl, PageResource>;
+
+/// Page and what its filters need to know.
+pub(crate) struct PageContext<'a> {
+    pub(crate) page: &'a str,
+    pub(crate) url: &'a PageUrl,
+    /// Declared encoding of the page.
+    pub(crate) charset: Option<&'a str>,
+    pub(crate) tokens: &'a [HtmlToken<'a>],
+    pub(crate) scan: &'a PageScan,
+    pub(crate) resources: &'a PageResources,
+    /// Texts of the page's scripts that can be read.
+    pub(crate) scripts: &'a [&'a str],
+    pub(crate) options: &'a OptimizeOptions,
+    /// True if a Content-Security-Policy restricts what the page loads.
+    pub(crate) has_policy: bool,
+    /// For each token, true if it is part of an excluded element.
+    pub(crate) is_excluded: &'a [bool],
+}
+
+impl<'a> PageContext<'a> {
+    /// Returns whether a filter is applied.
+    pub(crate) fn is_on(&self, filter: FilterName) -> bool {
+        self.options.filters.contains(filter)
+    }
+
+    /// Returns the reason why no style sheet or script of the page may get another URL.
+    pub(crate) fn fixed_urls(&self) -> Option<&'static str> {
+        if self.has_policy {
+            return Some("it has a Content-Security-Policy");
+        }
+        let is_own = self.scan.base.as_ref().is_some_and(|base| base.is_same_origin(self.url));
+        (!is_own).then_some("its base element names another site")
+    }
+
+    /// Returns whether the page preloads a URL.
+    pub(crate) fn is_preloaded(&self, url: &PageUrl) -> bool {
+        self.scan.of_kind(ResourceKind::Preload).any(|resource| resource.url.as_ref() == Some(url))
+    }
+
+    /// Returns the edit that sets an attribute of a tag to a value without special characters; `None` if the tag has no such
+    /// attribute.
+    pub(crate) fn attribute_edit(
+        &self,
+        token: usize,
+        name: &str,
+        value: &str,
+    ) -> Option<(Range<usize>, String)> {
+        let HtmlKind::Start(tag) = &self.tokens[token].kind else { return None };
+        let old = tag.attributes.iter().find(|attribute| attribute.name.eq_ignore_ascii_case(name))?;
+        // The attribute is a part of the page.
+        let start = old.text.as_ptr().addr() - self.page.as_ptr().addr();
+        Some((start..start + old.text.len(), format!("{name}=\"{value}\"")))
+    }
+
+    /// Returns whether a script contains a word that is not part of a longer name.
+    pub(crate) fn scripts_name(&self, word: &str) -> bool {
+        self.scripts.iter().any(|script| names_word(script, word))
+    }
+
+    /// Returns the first of some texts that a script contains.
+    pub(crate) fn scripts_contain<'t>(&self, texts: &[&'t str]) -> Option<&'t str> {
+        texts.iter().copied().find(|text| self.scripts.iter().any(|script| script.contains(text)))
+    }
+
+    /// Returns the text of a style sheet that browsers apply, and the URL it was loaded from.
+    pub(crate) fn sheet_text(&self, url: &PageUrl) -> Result<(&'a str, &'a PageUrl), String> {
+        self.resource_text(url, |media_type| media_type == "text/css")
+    }
+
+    /// Returns the text of a script that browsers run, and the URL it was loaded from.
+    pub(crate) fn script_text(&self, url: &PageUrl) -> Result<(&'a str, &'a PageUrl), String> {
+        self.resource_text(url, |media_type| {
+            media_type.ends_with("/javascript")
+                || media_type.ends_with("/x-javascript")
+                || media_type.ends_with("/ecmascript")
+        })
+    }
+
+    /// Returns the text of a resource of this site with a type for which `is_valid` is true.
+    fn resource_text(
+        &self,
+        url: &PageUrl,
+        is_valid: impl FnOnce(&str) -> bool,
+    ) -> Result<(&'a str, &'a PageUrl), String> {
+        if !url.is_same_origin(self.url) {
+            return Err(OTHER_SITE.to_owned());
+        }
+        let resource = self.resources.get(url).ok_or("was not read")?;
+        if !resource.is_ok() {
+            return Err(format!("has status {}", resource.status));
+        }
+        if !is_valid(&resource.media_type) {
+            return Err(format!("has the type \"{}\"", resource.media_type));
+        }
+        if !resource.url.is_same_origin(self.url) {
+            return Err("redirects to another site".to_owned());
+        }
+        let text = resource.text().ok_or("not UTF-8")?;
+        let is_clear = text.is_ascii()
+            || text.starts_with('\u{feff}')
+            || resource.charset.is_some()
+            || self.charset.is_some_and(|charset| matches!(charset, "utf-8" | "utf8"));
+        if is_clear { Ok((text, &resource.url)) } else { Err("its encoding is not declared".to_owned()) }
+    }
+}
+
+/// Returns whether a text contains a word that is not part of a longer name.
+fn names_word(text: &str, word: &str) -> bool {
+    let is_part =
+        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte));
+    memchr::memmem::find_iter(text.as_bytes(), word.as_bytes()).any(|at| {
+        let bytes = text.as_bytes();
+        !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))
+            && !is_part(bytes.get(at + word.len()))
+    })
+}

@@ -1,0 +1,158 @@
+//! Scripts of a page, which become smaller (`rewrite_javascript`).
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::PageUrl;
+use crate::bundle::{BundleKind, PageBundle};
+use crate::exclude::EXCLUDED;
+use crate::filter::{FilterName, FilterReport, is_worthwhile};
+use crate::html::{HtmlKind, HtmlTag, ResourceKind, is_module};
+use crate::js::{reads_own_url, rewrite_javascript};
+use crate::page_context::{OTHER_SITE, PageContext};
+
+/// Attributes with which a script keeps its URL: those that bind its content, and those by which authors ask optimizers to
+/// leave it alone.
+const FIXING_ATTRIBUTES: [&str; 10] = [
+    "integrity",
+    "crossorigin",
+    "nonce",
+    "charset",
+    "event",
+    "for",
+    "data-no-optimize",
+    "data-no-minify",
+    "data-pagespeed-no-transform",
+    "data-pagespeed-no-defer",
+];
+/// Texts of scripts that search for scripts.
+const SEARCHING: [&str; 17] = [
+    "getElementsByTagName(\"script\")",
+    "getElementsByTagName('script')",
+    "getElementsByTagName(`script`)",
+    "document.scripts",
+    "querySelector(\"script",
+    "querySelector('script",
+    "querySelectorAll(\"script",
+    "querySelectorAll('script",
+    "$(\"script",
+    "$('script",
+    "jQuery(\"script",
+    "jQuery('script",
+    "find(\"script",
+    "find('script",
+    "script[src",
+    "script[id",
+    "script[data",
+];
+/// Maximum number of scripts of a page that are changed; each is compared with the texts of all.
+const MAX_SCRIPTS: usize = 300;
+
+/// Result of `rewrite_javascript` for a page.
+pub(crate) struct ScriptChanges {
+    /// New texts for ranges of the page, in their order.
+    pub(crate) edits: Vec<(Range<usize>, String)>,
+    pub(crate) bundles: Vec<PageBundle>,
+    pub(crate) report: FilterReport,
+}
+
+/// Replaces scripts by smaller ones. Elements keep their place and all attributes other than `src`.
+pub(crate) fn change_scripts(context: &PageContext<'_>) -> ScriptChanges {
+    let mut changes = ScriptChanges {
+        edits: Vec::new(),
+        bundles: Vec::new(),
+        report: FilterReport::new(FilterName::RewriteJavascript),
+    };
+    if let Some(reason) = fixed(context) {
+        changes.report.skip("page", &reason);
+        return changes;
+    }
+    let mut seen = HashSet::new();
+    for url in context.scan.of_kind(ResourceKind::Script).filter_map(|resource| resource.url.as_ref()) {
+        if !seen.insert(url) {
+            continue;
+        }
+        match shorter_script(context, url) {
+            Ok(Some((before, text))) => {
+                changes.report.change(before - text.len());
+                let bundle = PageBundle::new(BundleKind::Js, text, vec![url.clone()]);
+                for (token, _) in elements_of(context, url) {
+                    changes.edits.extend(context.attribute_edit(token, "src", &bundle.path));
+                }
+                if changes.bundles.iter().all(|known| known.path != bundle.path) {
+                    changes.bundles.push(bundle);
+                }
+            }
+            Ok(None) => {}
+            Err(reason) if reason == OTHER_SITE => {}
+            Err(reason) => changes.report.skip(url.to_string(), &reason),
+        }
+    }
+    changes.edits.sort_by_key(|(range, _)| range.start);
+    changes
+}
+
+/// Returns the reason why no script of the page may change.
+fn fixed(context: &PageContext<'_>) -> Option<String> {
+    if let Some(reason) = context.fixed_urls() {
+        return Some(reason.to_owned());
+    }
+    if let Some(text) = context.scripts_contain(&SEARCHING) {
+        return Some(format!("a script searches for scripts ({text})"));
+    }
+    let has_many = context.scan.of_kind(ResourceKind::Script).nth(MAX_SCRIPTS).is_some();
+    has_many.then(|| format!("it has more than {MAX_SCRIPTS} scripts"))
+}
+
+/// Returns the script elements that load a URL, with their tokens.
+fn elements_of<'c>(
+    context: &'c PageContext<'_>,
+    url: &'c PageUrl,
+) -> impl Iterator<Item = (usize, &'c HtmlTag<'c>)> {
+    let named =
+        context.scan.of_kind(ResourceKind::Script).filter(|resource| resource.url.as_ref() == Some(url));
+    named.filter_map(|resource| match &context.tokens[resource.token].kind {
+        HtmlKind::Start(tag) => Some((resource.token, tag)),
+        _ => None,
+    })
+}
+
+/// Returns the length of a script and its shorter text, if that is worth another URL; an error text if it must stay as it
+/// is.
+fn shorter_script(context: &PageContext<'_>, url: &PageUrl) -> Result<Option<(usize, String)>, String> {
+    let (text, _) = context.script_text(url)?;
+    if context.options.exclude.covers_url(url) {
+        return Err(EXCLUDED.to_owned());
+    }
+    for (token, tag) in elements_of(context, url) {
+        if context.is_excluded[token] {
+            return Err(EXCLUDED.to_owned());
+        }
+        if let Some(name) = FIXING_ATTRIBUTES.iter().find(|name| tag.has(name)) {
+            return Err(format!("has the attribute {name}"));
+        }
+        if is_module(tag) {
+            return Err("is a module".to_owned());
+        }
+        if let Some(id) = tag.raw("id")
+            && context.scripts_name(id)
+        {
+            return Err(format!("a script names its id {id}"));
+        }
+    }
+    if context.is_preloaded(url) {
+        return Err("the page preloads it".to_owned());
+    }
+    let shorter = rewrite_javascript(text, &context.options.limits).map_err(|refusal| refusal.to_string())?;
+    if !is_worthwhile(text.len(), shorter.len()) {
+        return Ok(None);
+    }
+    if let Some(word) = reads_own_url(text) {
+        return Err(format!("may depend on its URL ({word})"));
+    }
+    let name = url.path().rsplit('/').next().unwrap_or_default();
+    if name.is_empty() || context.scripts_contain(&[name]).is_some() {
+        return Err("a script names its URL".to_owned());
+    }
+    Ok(Some((text.len(), shorter)))
+}
