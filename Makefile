@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up try-freshness try-leaks try-shop build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up try-freshness try-leaks try-optimizer try-shop build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -113,6 +113,11 @@ try-leaks: ## try the leak guard: seeded leaks in three applications, false alar
 	@scripts/install-packages up try-leaks
 	@$(MAKE) --no-print-directory build
 	@scripts/try-leaks --core "$(CORE)" --plugins "$(PLUGINS)" --myriad target/release/myriad --prefix target/leak-trial $(LEAKS)
+
+try-optimizer: ## compare pages with and without the page optimizer in Chromium, two minutes for each theme (SITE=FOLDER with core and themes; OPTIMIZER="--theme twentyten --compare off")
+	@scripts/install-packages up try-shop
+	@$(MAKE) --no-print-directory build
+	@scripts/try-optimizer --core "$(CORE)" --themes "$(SITE)/themes" --myriad target/release/myriad --prefix target/optimizer-trial $(OPTIMIZER)
 
 lint: ## check layers, words, formatting and clippy
 	scripts/check-layers --self-check

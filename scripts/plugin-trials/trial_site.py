@@ -116,13 +116,16 @@ class Site:
         return [self.options.myriad, "wordpress", "--root", self.root, "--php", f"unix:{self.folder}/run/php.sock",
                 "--prefix", self.folder / "myriad", *more]
 
-    def _start_myriad(self):
+    def _install_plugin(self):
         (self.folder / "myriad").mkdir(exist_ok=True)
         kind = [] if self.options.ordinary else ["--must-use"]
         subprocess.run(self._myriad("--install-plugin", *kind), check=True, capture_output=True)
         if self.options.source:
             place = "plugins" if self.options.ordinary else "mu-plugins"
             self._overlay(pathlib.Path(self.options.source), self.root / "wp-content" / place / "myriad-cache")
+
+    def _start_myriad(self):
+        self._install_plugin()
         self.port = free_port()
         log = open(self.folder / "log/myriad.log", "w")
         command = self._myriad("--listen", f"127.0.0.1:{self.port}", *self.options.set_options)
@@ -183,15 +186,18 @@ class Site:
         """Returns a visitor that is logged in as the administrator."""
         return Visitor(self.port).log_in(self.secrets["ADMIN_USER"], self.secrets["ADMIN_PASSWORD"])
 
+    def host(self):
+        """Returns the host name and port in the URLs of the site."""
+        return f"localhost:{self.port}"
+
     def _params(self, path, query, script):
-        host = f"localhost:{self.port}"
         return {
             "SCRIPT_FILENAME": script, "SCRIPT_NAME": "/index.php", "PATH_INFO": "", "REQUEST_URI": path + ("?" + query if query else ""),
             "QUERY_STRING": query, "REQUEST_METHOD": "GET", "REQUEST_SCHEME": "http", "CONTENT_TYPE": "", "CONTENT_LENGTH": "",
             "DOCUMENT_URI": "/index.php", "DOCUMENT_ROOT": self.root, "SERVER_PROTOCOL": "HTTP/1.1", "GATEWAY_INTERFACE": "CGI/1.1",
             "SERVER_SOFTWARE": "nginx/1.29.0 (Myriad)", "REMOTE_ADDR": "127.0.0.1", "REMOTE_PORT": "40000",
             "SERVER_ADDR": "127.0.0.1", "SERVER_PORT": str(self.port), "SERVER_NAME": "localhost", "REDIRECT_STATUS": "200",
-            "MYRIAD_CLOCK": "site", "HTTP_HOST": host, "HTTP_USER_AGENT": AGENT, "HTTP_ACCEPT": ACCEPT,
+            "MYRIAD_CLOCK": "site", "HTTP_HOST": self.host(), "HTTP_USER_AGENT": AGENT, "HTTP_ACCEPT": ACCEPT,
         }
 
     def php_page(self, url, visitor=None):

@@ -12,8 +12,10 @@ import time
 
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--hide-scrollbars", "--force-device-scale-factor=1", "--remote-debugging-pipe",
-         # The browser cannot reach any other machine, regardless of the network.
-         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost")
+         # Screenshots of equal pages have equal pixels.
+         "--disable-checker-imaging", "--disable-partial-raster")
+# The browser cannot reach any other machine, regardless of the network.
+RULES = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 TIMEOUT = 60
 QUIET = 0.7
 SIZE = {"width": 1200, "height": 1600, "deviceScaleFactor": 1, "mobile": False}
@@ -21,7 +23,8 @@ STILL = "*,*::before,*::after{animation:none!important;transition:none!important
 MOST_SHOTS = 20
 # Stops animations, and replaces the image that the browser has chosen from each `srcset`: its choice depends on the images that are loaded
 # at that time. The smallest image that is wide enough is used, in the present size.
-FREEZE = """(async () => {
+# Of a full screenshot, all images of the page are replaced.
+FREEZE = """(async (is_full) => {
     const style = document.createElement('style');
     style.textContent = %s;
     document.head.append(style);
@@ -32,7 +35,7 @@ FREEZE = """(async () => {
     window.scrollTo(0, 0);
     const shown = [...document.images].filter((image) => {
         const box = image.getBoundingClientRect();
-        return box.width && box.height && box.top < innerHeight && box.bottom > 0;
+        return box.width && box.height && (is_full || box.top < innerHeight && box.bottom > 0);
     });
     const sizes = shown.map((image) => [getComputedStyle(image).width, getComputedStyle(image).height]);
     await Promise.all(shown.map((image, number) => {
@@ -50,7 +53,7 @@ FREEZE = """(async () => {
         return image.decode().catch(() => 0);
     }));
     await document.fonts.ready;
-})()"""
+})(%s)"""
 IDLE = "new Promise((done) => requestIdleCallback(done, {timeout: 10000}))"
 
 
@@ -59,13 +62,15 @@ class BrowserError(Exception):
 
 
 class Browser:
-    """Browser process."""
+    """Browser process. With a port, `localhost` without a port is the server at this port of the machine."""
 
-    def __init__(self, program):
+    def __init__(self, program, port=None):
         self.folder = tempfile.mkdtemp(prefix="chromium-")
         to_browser, self.out = os.pipe()
         self.into, from_browser = os.pipe()
-        command = ["sh", "-c", 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser), program, *FLAGS, f"--user-data-dir={self.folder}"]
+        # Unlike sh, bash knows numbers of files above 9.
+        command = ["bash", "-c", 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser), program, *FLAGS, f"--user-data-dir={self.folder}",
+                   "--host-resolver-rules=" + (f"MAP localhost 127.0.0.1:{port}, {RULES}" if port else f"{RULES}, EXCLUDE localhost")]
         self.process = subprocess.Popen(command, pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "HOME": self.folder})
         os.close(to_browser)
@@ -132,10 +137,10 @@ class Page:
 
     def __init__(self, browser, session, context, visitor):
         self.browser, self.session, self.context, self.replaced, self.pending = browser, session, context, None, set()
-        self.fields = {}
+        self.fields, self.seen = {}, []
         for domain in ("Page", "Network", "Runtime"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", **SIZE)
+        self.resize(SIZE["width"], SIZE["height"])
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
         if visitor:
             self.call("Network.setUserAgentOverride", userAgent=visitor[1])
@@ -147,15 +152,21 @@ class Page:
         """Sends a command for this page; returns its result."""
         return self.browser.call(method, self.session, **params)
 
+    def resize(self, width, height):
+        """Sets the size of the visible part of the page, in pixels."""
+        self.call("Emulation.setDeviceMetricsOverride", **{**SIZE, "width": width, "height": height})
+
     def _handle_events(self):
-        """Handles events of this page; returns True if a document was loaded."""
+        """Handles events of this page, and adds them to `seen`; returns True if a document was loaded."""
         loaded = False
         events, self.browser.events = self.browser.events, []
         for event in events:
             if event.get("sessionId") != self.session:
                 continue
+            self.seen.append(event)
             loaded |= event["method"] == "Page.loadEventFired"
-            if event["method"] == "Network.requestWillBeSent":
+            # Chromium sends no event when a request for a blob: URL is finished.
+            if event["method"] == "Network.requestWillBeSent" and event["params"]["request"]["url"].startswith("http"):
                 self.pending.add(event["params"]["requestId"])
             elif event["method"] in ("Network.loadingFinished", "Network.loadingFailed"):
                 self.pending.discard(event["params"]["requestId"])
@@ -177,9 +188,9 @@ class Page:
     def open(self, url, replaced=None):
         """Loads a page and waits until its scripts are done; `replaced` is the response (status, fields, body) to use for the document.
 
-        Afterwards `fields` has the headers of the document.
+        Afterwards `fields` has the headers of the document, and `seen` all events of the page.
         """
-        self.replaced, self.pending = replaced, set()
+        self.replaced, self.pending, self.seen = replaced, set(), []
         self.call("Fetch.enable" if replaced else "Fetch.disable", **({"patterns": [{"resourceType": "Document"}]} if replaced else {}))
         self.browser.events.clear()
         self.browser.send("Page.navigate", self.session, url=url)
@@ -212,13 +223,17 @@ class Page:
         self.evaluate(script)
         self.wait(is_load)
 
-    def screenshot(self):
-        """Returns the visible part of the page as PNG, without animations, when it no longer changes."""
-        self.act(FREEZE % json.dumps(STILL))
-        last = None
+    def screenshot(self, height=None):
+        """Returns the visible part of the page, or its first pixels up to a height, as PNG without animations, when it no longer changes."""
+        self.act(FREEZE % (json.dumps(STILL), json.dumps(bool(height))))
+        area, last = {}, None
+        if height:
+            size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+            clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], height), "scale": 1}
+            area = {"captureBeyondViewport": True, "clip": clip}
         for _ in range(MOST_SHOTS):
             self.evaluate(IDLE)
-            shot = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+            shot = base64.b64decode(self.call("Page.captureScreenshot", format="png", **area)["data"])
             if shot == last:
                 return shot
             last = shot
