@@ -142,14 +142,15 @@ impl ExaminedConfiguration<'_> {
     }
 }
 
-/// Configuration for commands that only print it. Its syntax and directives are valid, its files may be invalid.
+/// Configuration for commands that only print it. Its syntax and directives are valid; certificate files may be
+/// unreadable, and checks of the server may have failed (`findings`).
 #[derive(Debug)]
 pub struct Survey {
     /// Typed configuration.
     pub model: Model,
     /// Certificates and private keys that could be read.
     pub tls_files: TlsFiles,
-    /// Errors that prevent the server from running this configuration.
+    /// Errors that prevent the server from running this configuration: unreadable certificate files and failed checks.
     pub findings: Vec<ConfigFinding>,
 }
 

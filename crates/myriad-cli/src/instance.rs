@@ -60,7 +60,8 @@ impl ReloadCounts {
         self.started += 1;
     }
 
-    /// Records that the last reload has finished; `refused` are the reasons of a rejection, empty if it was accepted.
+    /// Records that all reloads that were started have finished. `refused` are the reasons why the last one was
+    /// rejected, empty if it was accepted.
     pub fn end(&mut self, refused: Vec<String>) {
         *self = Self { started: self.started, finished: self.started, refused };
     }

@@ -38,7 +38,8 @@ pub fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether only root, or the user of this process, can replace files of these two users in this folder.
+/// Returns whether no user other than root and that of this process can replace an entry of this folder that belongs to
+/// one of these two users. Entries of other users in a sticky folder, such as `/tmp`, are not protected.
 fn is_protected(folder: &File) -> io::Result<bool> {
     let known = folder.metadata()?;
     let is_sticky = known.mode() & 0o1000 != 0;
@@ -73,7 +74,8 @@ pub enum MissingFolder {
 pub struct PathWalk {
     /// Folder that has been reached.
     pub at: File,
-    /// True if only root can change the path to this folder, and the entries of root in it.
+    /// True if only root, or the user of this process, can change the path to this folder and the entries that belong
+    /// to these two users in it.
     pub is_safe: bool,
 }
 
@@ -89,8 +91,9 @@ impl PathWalk {
         Ok(Self { at, is_safe })
     }
 
-    /// Traverses a path of folders. A link is followed if root owns it and only root can change the path to it. Returns
-    /// `None` at any other link.
+    /// Traverses a path of folders. A link is followed if root or the user of this process owns it and only these two
+    /// users can change the path to it, or if the kernel created it in `/proc`. Returns `None` at any other link. A
+    /// missing folder is handled as `missing` specifies.
     pub fn walk(self, path: &Path, missing: MissingFolder) -> io::Result<Option<Self>> {
         // Remaining components, in reverse order.
         let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
@@ -124,7 +127,8 @@ impl PathWalk {
         Ok(Some(walk))
     }
 
-    /// Returns the target of a link in this folder; `None` if it must not be followed.
+    /// Returns the target of a link in this folder; `None` if another user could have created the link, so that it must
+    /// not be followed. Returns `ENOTDIR` if the entry is not a link.
     pub fn link(&self, name: &OsStr) -> io::Result<Option<PathBuf>> {
         if !self.is_own_link(name)? {
             return Ok(None);
@@ -133,8 +137,8 @@ impl PathWalk {
         Ok(Some(OsString::from_vec(target.into_bytes()).into()))
     }
 
-    /// Returns whether a link may be followed: root owns it and only root could have put it there, or the kernel
-    /// created it.
+    /// Returns whether a link in this folder may be followed: the path to the folder is safe, and root or the user of
+    /// this process owns the link, or the kernel created it in `/proc`. Returns `ENOTDIR` if the entry is not a link.
     fn is_own_link(&self, name: &OsStr) -> io::Result<bool> {
         let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if !FileType::from_raw_mode(known.st_mode).is_symlink() {

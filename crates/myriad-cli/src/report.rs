@@ -13,7 +13,8 @@ pub struct ConfigFinding {
 }
 
 impl ConfigFinding {
-    /// Converts diagnostics. Their own labels are left out, because the severity is printed.
+    /// Converts diagnostics to messages with the text and the position. A label such as `error:` at the start of a text
+    /// is left out, because the severity is printed separately.
     pub fn of<'d>(
         parsed: &ParsedConfiguration,
         diagnostics: impl IntoIterator<Item = &'d Diagnostic>,

@@ -23,7 +23,8 @@ use crate::servers::{self, SelectedServer};
 use crate::wordpress;
 
 impl SelectedServer {
-    /// Returns the server that the options select; without such options, the running one.
+    /// Returns the server that the options select; without such options, the running one, or the installed
+    /// configuration (without one, the preset with the default prefix) if there is no single running server.
     pub fn of(server: &ServerOptions) -> Self {
         let paths = ServerPaths::new(server);
         let is_there = paths.configuration.exists();

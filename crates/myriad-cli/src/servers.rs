@@ -62,7 +62,8 @@ pub fn only_own() -> Option<SelectedServer> {
     own.next().is_none().then_some(only.named)
 }
 
-/// Returns a list of the running servers to append to an error, each with the option that selects it.
+/// Returns a text to append to an error: a list of the running servers, each with the option that selects it, or the
+/// statement that none is running.
 pub fn hint() -> String {
     let servers = running();
     if servers.is_empty() {

@@ -199,7 +199,8 @@ fn write(
     }
 }
 
-/// Prints a text of several lines, preceded by an empty line unless it is the `first`.
+/// Prints a text of several lines, preceded by an empty line unless it is the `first`. Returns `false` if the output
+/// has been closed by its reader.
 fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, String> {
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }

@@ -205,7 +205,8 @@ impl RequireRules {
     /// matches are denied.
     ///
     /// # Errors
-    /// If several lines must all match, which cannot be translated, returns the first of them.
+    /// If several lines that name particular clients must all match, which cannot be translated, returns the first of
+    /// these lines.
     fn steps(&self) -> Result<Vec<(ClientSet, bool)>, &ApacheItem> {
         let is_all = |who: &[ClientSet]| who.contains(&ClientSet::All);
         let mut lines: Vec<&(ApacheItem, Vec<ClientSet>)> = self.any.iter().collect();
@@ -310,7 +311,8 @@ fn closing(walk: &mut ApacheWalk<'_>, item: &ApacheItem, reason: &str) {
     walk.missing(item, &format!("{reason}; until then all clients are denied (403)"));
 }
 
-/// Parses the words of `Allow` and `Deny`: addresses, `all`, `env=NAME`.
+/// Parses the words of `Allow` and `Deny`: addresses, `all`, `env=NAME`. Returns an error text for a host name, for a
+/// negated variable (`env=!NAME`), or if there are no words.
 fn visitors(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     let (mut who, mut addresses) = (Vec::new(), Vec::new());
     for word in words {
@@ -331,7 +333,7 @@ fn visitors(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     Ok(who)
 }
 
-/// Parses the arguments of `Require env`.
+/// Parses the arguments of `Require env`, the names of variables. Returns an error text if there are none.
 fn variables(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     let names: Vec<ClientSet> = words.iter().map(|word| ClientSet::Env(env_variable(word))).collect();
     if names.is_empty() { Err("the name of the variable is missing") } else { Ok(names) }

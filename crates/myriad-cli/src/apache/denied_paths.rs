@@ -20,7 +20,8 @@ const MAX_DENIALS: usize = 256 << 10;
 /// Maximum total length, in bytes, of the denials of a site, and likewise of the exceptions of each access module.
 /// Rules above the limit are skipped.
 const MAX_TOTAL: usize = 2 * MAX_DENIALS;
-/// Maximum total length of the exceptions of a site, in bytes.
+/// Maximum total length of the exceptions in the regexes of a site, in bytes. Denials that would exceed it are applied
+/// without their exceptions.
 const MAX_ALL_EXCEPTIONS: usize = 128 << 10;
 
 /// Denied URL paths of a site.
@@ -28,7 +29,8 @@ const MAX_ALL_EXCEPTIONS: usize = 128 << 10;
 pub struct DeniedPaths {
     /// Regexes; a path is denied if one of them matches it.
     pub regexes: Vec<String>,
-    /// Number of rules that are not applied as written, because they do not compile or exceed the limits.
+    /// Number of rules that are not applied as written, because they or their exceptions do not compile or exceed the
+    /// limits. A rule may be counted several times.
     pub skipped: usize,
 }
 
@@ -205,7 +207,8 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Adds the rules of a module, which are in Apache's order.
+    /// Adds the denials among the rules of a module, each with the admissions after it as exceptions. `rules` are in
+    /// Apache's order.
     fn add(&mut self, rules: &[Rule<'_>]) {
         let exceptions = self.exceptions_of(rules);
         for (position, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.is_admitted) {
@@ -216,7 +219,8 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Returns the admissions that follow any denial.
+    /// Returns the regexes of the admissions that follow any denial. Those that do not compile, are too long or exceed
+    /// [`MAX_TOTAL`] are left out and counted as skipped.
     fn exceptions_of<'f>(&mut self, rules: &[Rule<'f>]) -> Exceptions<'f> {
         let (mut exceptions, mut length) = (Exceptions::new(), 0);
         let first = rules.iter().position(|rule| !rule.is_admitted).unwrap_or(rules.len());
@@ -233,7 +237,8 @@ impl<'c> Combined<'c> {
         exceptions
     }
 
-    /// Returns the regex of a denial, or one that denies its folder; `None` if neither can be used.
+    /// Returns the regex of a denial, or one that denies its whole folder; `None` if neither can be used. In the last
+    /// two cases the rule is counted as skipped.
     fn denial(&mut self, rule: &Rule<'_>) -> Option<String> {
         let regex = if self.denials < MAX_DENIALS { rule.regex() } else { None };
         if let Some(regex) = regex.filter(|regex| (self.compiles)(regex)) {
@@ -280,7 +285,8 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Adds a regex of these items; if it does not compile, several regexes of fewer items.
+    /// Adds a regex of these items; if it does not compile, several regexes of fewer items. A single item whose regex
+    /// does not compile is added without its exceptions and counted as skipped.
     fn compile(&mut self, items: &[Item]) {
         let regex = joined(items);
         if (self.compiles)(&regex) {

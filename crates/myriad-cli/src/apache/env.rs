@@ -97,8 +97,9 @@ fn push(
     true
 }
 
-/// Returns the nginx variable for the first argument of `SetEnvIf`; `None` for arguments with characters that names of
-/// fields and variables must not contain.
+/// Returns the nginx variable, without its `$`, for the first argument of `SetEnvIf`: a property of the request, a
+/// header field, or (for a name with `_`) an environment variable. Returns `None` for an empty argument, or one with
+/// characters that such names must not contain.
 fn attribute(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {

@@ -36,7 +36,8 @@ pub(crate) fn capture(rule: usize, of_condition: bool, index: usize) -> String {
     format!("{}{rule}_{index}", if of_condition { "condition" } else { "rule" })
 }
 
-/// Translates a text. The error names the part that has no counterpart in nginx.
+/// Translates a text with Apache's variables and captures, which are written as `captures` specifies. The error names
+/// the part that has no counterpart in nginx.
 pub(crate) fn expand(text: &str, captures: CaptureStyle) -> Result<ExpandedText, String> {
     let mut out = ExpandedText::default();
     let mut letters = text.chars().peekable();

@@ -112,7 +112,8 @@ fn rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     }
 }
 
-/// Returns whether the next rule is chained to this one, which may be invalid.
+/// Returns whether the rule `item` has the flag `C`, by which the next rule is chained to it. The rule itself may be
+/// invalid.
 fn is_chain_start(item: &ApacheItem) -> bool {
     let written = item.words.get(2..).unwrap_or_default().join(" ");
     let mut flags = written.trim().trim_start_matches('[').trim_end_matches(']').split(',').map(str::trim);

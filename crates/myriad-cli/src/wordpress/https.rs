@@ -96,8 +96,8 @@ impl HttpsOptions {
         Ok(())
     }
 
-    /// Returns a warning about names of the site that the certificate does not cover: their clients are redirected to
-    /// HTTPS too, where browsers show an error. Returns `None` if all are covered.
+    /// Returns a warning about names of the site that the certificate of `--domain` does not cover: their clients are
+    /// redirected to HTTPS too, where browsers show an error. Returns `None` if all are covered, or without `--domain`.
     pub(super) fn uncovered(&self, names: &[String]) -> Option<String> {
         let is_covered = |name: &str| {
             self.domains.iter().any(|domain| match domain.strip_prefix('.') {

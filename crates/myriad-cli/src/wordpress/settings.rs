@@ -26,7 +26,8 @@ enum AcceptedValues {
     Path,
     /// Port of this machine, or `off`.
     Port,
-    /// Names of cookies or fields, each with its values: `currency:EUR+USD,country:DE+CH`.
+    /// Names of cookies or fields, each with at most 32 values: `currency:EUR+USD,country:DE+CH`. Cookies that identify
+    /// a visitor are rejected.
     Choices,
 }
 
@@ -55,7 +56,8 @@ const KNOWN: [KnownSetting; 20] = [
     known("vary_country", "", AcceptedValues::Choices),
 ];
 
-/// Maximum number of values of one choice: each is another copy of every page.
+/// Maximum number of values of one cookie or field in `vary_cookies` and `vary_country`: each value is another copy of
+/// every page.
 const MAX_CHOICES: usize = 32;
 /// Beginnings of the names of cookies that identify visitors. A page that is generated with such a cookie is not
 /// treated as shared by the plugin (`has_own_cookie()`).
@@ -132,8 +134,8 @@ impl SiteSettings {
         self.0.iter().map(|(name, _)| *name).find(|name| OF_WORDPRESS.contains(name))
     }
 
-    /// Returns the directives that make the choices of `vary_cookies` and `vary_country` part of the key, and the
-    /// parameter with the names of the fields for PHP; empty without these settings.
+    /// Returns the directives that make the choices of `vary_cookies` and `vary_country` part of the cache key, and
+    /// with `vary_country` the FastCGI parameter with the names of its fields; empty without these settings.
     pub(super) fn choices(&self) -> String {
         let mut directives = Vec::new();
         for (setting, directive) in

@@ -21,7 +21,8 @@ use crate::accounts::{self, Account};
 use crate::path_walk;
 use crate::site_folder::SiteFolder;
 
-/// Users of which the first existing one is tried. `nobody` may be shared with other programs.
+/// Candidates for the user of the workers, of which the first that exists is tried. `nobody` may be shared with other
+/// programs.
 const OWN: [&str; 2] = ["myriad", "nobody"];
 /// Right to read, as a permission bit of one class of users (owner, group or others).
 const READ: u32 = 4;
@@ -71,9 +72,9 @@ struct SiteRights<'a> {
     root: Option<Stat>,
 }
 
-/// Chooses the user of the workers for these sites: the first existing user of [`OWN`], with the group that gives it
-/// the most of the required rights. If neither user exists, or a single site lacks a right, chooses the user of PHP.
-/// Adds warnings if a right is missing, or if the user is `nobody`.
+/// Chooses the user of the workers for these sites: the first existing user of [`OWN`], with the group with which the
+/// fewest sites lack a right. Chooses the user of PHP instead if neither user exists, or if there is only one site and
+/// it lacks a right. Adds warnings for each site that lacks a right, and if the user is `nobody`.
 pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> UserChoice {
     let sites: Vec<_> = needs.iter().map(SiteRights::of).collect();
     let own = OWN.into_iter().find(|name| Account::find(name, None).is_ok());
@@ -107,7 +108,7 @@ pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> Us
 }
 
 /// Returns the groups to be tried: the primary group of the user (`None`), then the groups of the sockets, of the pools
-/// and of the sites' folders.
+/// and of the sites' folders, without system groups that [`accounts::is_group_of_sites`] rejects.
 ///
 /// If a socket does not exist yet, the primary group is tried last, because the socket will probably have the group of
 /// its pool or of the site.
@@ -133,8 +134,9 @@ fn groups(sites: &[SiteRights<'_>]) -> Vec<Option<String>> {
     groups
 }
 
-/// Returns the user of PHP: that of the pool, otherwise the owner of the socket or of the site's folder, otherwise
-/// `www-data` if it exists, or `nobody`.
+/// Returns the user of PHP, from the first site for which it is known: that of the pool, otherwise the owner of the
+/// socket or of the site's folder, without system users that [`accounts::is_user_of_sites`] rejects. If it is known for
+/// no site, returns `www-data` if it exists, otherwise `nobody`.
 fn of_php(sites: &[SiteRights<'_>]) -> UserChoice {
     let of_pool = |site: &SiteRights<'_>| {
         let user = site.pool.as_ref()?.user.clone()?;

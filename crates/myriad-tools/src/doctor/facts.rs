@@ -157,7 +157,8 @@ pub struct WordPressFacts {
     pub used_connections: u64,
     /// Limit of concurrent database connections.
     pub most_connections: u64,
-    /// Places in code that read the visitor, because of which known visitors get pages from PHP, each with the difference.
+    /// Places in the site's code whose output depends on the visitor, each with the difference that it causes. Because
+    /// of them, known visitors (such as logged-in users) get pages from PHP, not from the cache.
     pub differing: Vec<String>,
     /// True if `WP_DEBUG` and `WP_DEBUG_DISPLAY` are on.
     pub shows_errors: bool,

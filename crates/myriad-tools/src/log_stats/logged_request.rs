@@ -34,7 +34,7 @@ pub(crate) enum LogField {
     TimeLocal,
     TimeIso,
     TimeEpoch,
-    /// Time in any of the formats of the other variants.
+    /// Time in the format of `$time_iso8601`, `$time_local` or `$msec`; ignored if the line has already set a time.
     Time,
     Request,
     Uri,
