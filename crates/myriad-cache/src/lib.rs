@@ -30,6 +30,8 @@ mod leak_guard;
 mod look_up;
 pub mod maintenance;
 mod max_range_offset;
+#[cfg(feature = "optimizer")]
+pub mod optimize;
 mod origin_fields;
 mod origin_protection;
 mod other_codings;

@@ -8,6 +8,8 @@ use crate::disk;
 use crate::esi;
 use crate::journey_step::{CacheContext, JourneyStep, PassReason};
 use crate::leader_cookies;
+#[cfg(feature = "optimizer")]
+use crate::optimize;
 use crate::origin_fields;
 use crate::page;
 use myriad_exchange::exchange::{Exchange, PhaseStep};
@@ -48,6 +50,8 @@ pub(crate) fn run(
     }
     origin_fields::show(&mut exchange.request, &page);
     let redirects = page.meta().redirects;
+    #[cfg(feature = "optimizer")]
+    let page = optimize::sent_page(exchange, cached, page);
     let born = page.meta().lifetime().born.unwrap_or(page.stored_at());
     let on_disk = disk::body(&mut exchange.request, &page);
     let mut answer = page::answer(&exchange.request, &cached.cache.zone, page);

@@ -148,9 +148,11 @@ fn leak_guard(runtime: &Runtime, page: &mut MetricsPage) {
     let mut zones: Vec<_> = runtime.zones.iter().map(|(name, zone)| (name.as_str(), zone)).collect();
     zones.sort_by_key(|(name, _)| *name);
     let families: [ZoneCounter; 8] = [
-        ("cache_leaks_total", "Responses that were not shared because of data of a visitor", |zone| {
-            zone.leaks.found()
-        }),
+        (
+            "cache_leaks_total",
+            "Findings of the leak guard: responses with data of a visitor, and pages that depend on an input which is not in their key",
+            |zone| zone.leaks.found(),
+        ),
         ("cache_leak_checks_total", "Requests to origins that verified a leak", |zone| {
             zone.leaks.verifications()
         }),

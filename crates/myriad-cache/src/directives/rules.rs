@@ -89,7 +89,7 @@ fn leak_guard(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
 
 /// Parses an argument such as `1%` as millionths, rounded to four decimals of a percent. Values that round to 0, or
 /// exceed 100%, are errors.
-fn millionths(args: &Arguments<'_>, index: usize, percent: &[u8]) -> Result<u32, Diagnostic> {
+pub(crate) fn millionths(args: &Arguments<'_>, index: usize, percent: &[u8]) -> Result<u32, Diagnostic> {
     let number = percent.strip_suffix(b"%").and_then(|number| std::str::from_utf8(number).ok());
     let parsed =
         number.and_then(|number| number.parse::<f64>().ok()).map(|percent| (percent * 10_000.0).round());

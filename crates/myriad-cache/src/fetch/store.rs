@@ -26,6 +26,8 @@ use crate::esi::{self, Cutting};
 use crate::journey_step::CacheContext;
 use crate::leak_guard::ResponseGuard;
 use crate::leak_guard::sampling::PendingComparison;
+#[cfg(feature = "optimizer")]
+use crate::optimize;
 use crate::origin_fields;
 use crate::page;
 use crate::shared_fetch_headers;
@@ -33,7 +35,7 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
-use myriad_store::page::{FetchPermit, PageMeta};
+use myriad_store::page::{FetchPermit, Page, PageMeta};
 
 /// Response that may be stored, with everything needed to store it.
 pub(super) struct AdmittedResponse {
@@ -151,8 +153,25 @@ pub(super) async fn store(
     if let Some(body) = writer.body() {
         assets::store_assets(exchange, cached, meta.view(), &body);
     }
-    let page = complete(exchange, &cached.cache.zone, writer, meta);
+    let page = complete_page(exchange, cached, writer, meta);
     page.zip(next).map(|(page, check)| NextCause::NoiseCheck(page, check))
+}
+
+/// Completes a page, and gives it an optimized form if it replaces a page with one.
+fn complete_page(
+    exchange: &Exchange,
+    cached: CacheContext<'_>,
+    writer: BodyWriter<PageMeta>,
+    meta: PageMeta,
+) -> Option<Page> {
+    #[cfg(feature = "optimizer")]
+    let previous = writer.previous().cloned();
+    let page = complete(exchange, &cached.cache.zone, writer, meta);
+    #[cfg(feature = "optimizer")]
+    if let (Some(previous), Some(page)) = (&previous, &page) {
+        optimize::after_fetch(exchange, cached, previous, page);
+    }
+    page
 }
 
 /// Returns the metadata of a page that arrived at `now`, in milliseconds since the epoch.

@@ -107,7 +107,7 @@ pub static BUILD_FEATURES: &[BuildFeature] = &[
          vts_cache_revalidated_counter vts_cache_hit_counter vts_cache_scarce_counter vts_request_time_counter \
          vts_request_time"
     ),
-    feature!("optimizer", "", ""),
+    feature!("optimizer", "optimize optimize_filters optimize_exclude optimize_budget", "optimized"),
     feature!("tools", "", ""),
 ];
 

@@ -80,6 +80,8 @@ pub struct CacheReport {
     /// Time that the origin needed to generate the page, in milliseconds; this request saved it. 0 if unknown or not
     /// saved.
     pub saved_ms: u32,
+    /// Set if the optimized form of the page is sent (`$optimized`).
+    pub optimized: bool,
     /// Index in [`crate::runtime::Runtime::zone_list`] of the zone that the request used. Valid if [`Self::status`] is
     /// set.
     pub zone: u16,

@@ -63,6 +63,10 @@ impl RuntimeCompiler<'_> {
             max_range_offset: cache.max_range_offset,
             host_in_key,
             uri_in_key,
+            #[cfg(feature = "optimizer")]
+            optimize: myriad_cache::optimize::settings_id(settings),
+            #[cfg(not(feature = "optimizer"))]
+            optimize: 0,
             no_vary_search: settings.feature::<CacheRules>().no_vary_search,
             no_vary_search_line: settings.feature::<CacheRules>().no_vary_search_default.clone(),
             convert_head: cache.convert_head.unwrap_or(true),

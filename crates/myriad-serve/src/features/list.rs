@@ -58,6 +58,8 @@ static FEATURES: &[Feature] = &[
     esi::FEATURE,
     assets::FEATURE,
     maintenance::FEATURE,
+    #[cfg(feature = "optimizer")]
+    myriad_cache::optimize::FEATURE,
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
     Feature::new("early_hints", early_hints_stored::ROWS).compiled_by(early_hints_stored::compile),

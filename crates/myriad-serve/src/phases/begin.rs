@@ -88,6 +88,8 @@ fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
             let answer = if challenge::is_pending(exchange) { challenge::answer(exchange) } else { None };
             let answer = answer.or_else(|| purge_many_urls(exchange));
             let answer = answer.or_else(|| https_only::redirect_to_https(exchange));
+            #[cfg(feature = "optimizer")]
+            let answer = answer.or_else(|| myriad_cache::optimize::bundle_response(exchange));
             answer.map_or(PhaseEntry::Server, PhaseEntry::Step)
         }
         Err(status) => PhaseEntry::Step(reject_and_close(exchange, status, "client sent invalid URI")),

@@ -43,10 +43,15 @@ const SAMPLE_HITS: u32 = 64;
 /// Returns true if the hit of a page that was just counted may cause its verification.
 #[inline]
 pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
+    cache.rules.leak_sampling.is_some() && is_due_at(page.hits())
+}
+
+/// Returns true if a page with this number of hits is due: at the second one, and in each [`SAMPLE_HITS`].
+#[inline]
+fn is_due_at(hits: u32) -> bool {
     // A check that could not be started is tried again at 8, 16 and 32 hits. A hit is counted twice if the shortcut
     // gives up because of it, and two hits at the same time may see the same number.
-    cache.rules.leak_sampling.is_some()
-        && matches!(page.hits(), 2..=5 | 8 | 9 | 16 | 17 | 32 | 33) | (page.hits() % SAMPLE_HITS <= 1)
+    matches!(hits, 2..=5 | 8 | 9 | 16 | 17 | 32 | 33) || hits >= SAMPLE_HITS && hits % SAMPLE_HITS <= 1
 }
 
 /// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently; for a
@@ -77,5 +82,16 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
         page_check::start(exchange, cached, rules);
     } else {
         zone.leak_samples.end_wait(key, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_due_at;
+
+    #[test]
+    fn page_is_due_from_its_second_hit_on() {
+        let due: Vec<u32> = (0..200).filter(|hits| is_due_at(*hits)).collect();
+        assert_eq!(due, [2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 192, 193]);
     }
 }

@@ -1,0 +1,56 @@
+//! Check of the files from which an optimized form was made.
+
+use std::sync::LazyLock;
+
+use myriad_base::bounded::Lru;
+use myriad_exchange::exchange::Exchange;
+use myriad_net::clock::now_ms;
+use myriad_store::page::{FileVersion, OptimizedState, Page};
+use parking_lot::Mutex;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::own_resources::version;
+use crate::journey_step::CacheContext;
+
+/// Maximum number of files whose version is remembered.
+const REMEMBERED: u64 = 8_192;
+
+/// Versions of files, with the time in milliseconds until which they are used, by a hash of host and path. Pages share most of
+/// their files.
+static VERSIONS: LazyLock<Mutex<Lru<u64, (u64, u64)>>> = LazyLock::new(|| Mutex::new(Lru::new(REMEMBERED)));
+
+/// Compares the files of a page's optimized form with those on disk. If one has changed, the form is not used any more: the
+/// next request gets the original, and causes a new form.
+pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
+    let (mut exchange, page) = (exchange.snapshot(), page.clone());
+    // The zone must outlive the check.
+    let held = cached.to_owned();
+    tokio::task::spawn_local(Box::pin(async move {
+        let Some(form) = page.replacement() else { return };
+        for file in form.state().files() {
+            if current_version(&mut exchange, file).await != file.version {
+                form.state().revoke();
+                break;
+            }
+        }
+        drop(held);
+    }));
+}
+
+async fn current_version(exchange: &mut Exchange, file: &FileVersion) -> u64 {
+    let mut hash = Xxh3Default::new();
+    hash.update(&exchange.request.route.host);
+    hash.update(b"\0");
+    hash.update(&file.target);
+    let key = hash.digest();
+    let now = now_ms();
+    let known = VERSIONS.lock().get(&key).copied();
+    if let Some((version, until)) = known
+        && now < until
+    {
+        return version;
+    }
+    let version = version(exchange, &file.target).await;
+    VERSIONS.lock().insert(key, (version, now + OptimizedState::CHECK_MS / 2), 1);
+    version
+}

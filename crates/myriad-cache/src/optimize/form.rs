@@ -1,0 +1,33 @@
+//! Metadata of the optimized form of a page.
+
+use myriad_http::lines::lines_named;
+use myriad_net::clock::now_ms;
+use myriad_store::Body;
+use myriad_store::page::{OptimizedState, Page, PageMeta, PageView};
+
+use super::rules::POLICY_FIELDS;
+use crate::journey_step::CacheContext;
+use crate::page;
+
+/// Returns the fields of a page that may forbid the resources of an optimized form.
+pub(super) fn policies(page: PageView<'_>) -> impl Iterator<Item = &[u8]> {
+    POLICY_FIELDS.iter().flat_map(move |name| lines_named(page.lines(), name))
+}
+
+/// Returns the metadata of the optimized form of a page: those of the page, with another body and its own entity tag.
+pub(super) fn form_meta(page: &Page, cut: &[u8], body: &Body) -> PageMeta {
+    let mut meta = page.meta().to_owned();
+    if page.meta().cut() != cut {
+        meta = meta.with_cut(cut);
+    }
+    meta.facts.tag = Some(page::tag_of(body));
+    meta
+}
+
+/// Records that a page has no optimized form, with the reason as a report.
+pub(super) fn refuse(cached: CacheContext<'_>, page: &Page, reason: &str) {
+    let report = serde_json::json!({ "reason": reason }).to_string();
+    let state = OptimizedState::new(cached.cache.optimize, Vec::new(), Vec::new(), report, now_ms());
+    // Fails if the page is not stored any more.
+    let _ = cached.cache.zone.zone.replace(page, None, state, now_ms());
+}

@@ -1,0 +1,101 @@
+//! `optimize`: smaller forms of stored pages with the same meaning, made in the background and sent in place of the pages.
+//!
+//! ```text
+//! hit of a page without an optimized form, or fetch of a page that had one
+//!   `-> start: the style sheets, scripts and images of the page are read through the server's locations, as by an
+//!       anonymous client
+//!         `-> a thread of the compression pool runs `myriad_optimize::optimize`
+//!               `-> the bundles that the form names are published, and the form becomes the page's replacement
+//! hit of a page with an optimized form -> `sent_page`; every two seconds, the files of the form are checked
+//! request for `/_myriad/HASH.css` -> bundles
+//! ```
+//!
+//! The form belongs to the stored page: purges, eviction and the next fetch remove it. It is not written to disk; after a
+//! restart, it is made again. Bundles are pages of the zone, and on its disk.
+
+mod bundles;
+mod check;
+mod directives;
+mod form;
+mod markers;
+mod own_resources;
+mod rules;
+mod start;
+mod variables;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::feature::Feature;
+use myriad_net::clock::now_ms;
+use myriad_store::ReplacementBody;
+use myriad_store::page::Page;
+
+use form::{form_meta, policies};
+
+use crate::journey_step::CacheContext;
+use crate::page;
+
+pub use bundles::bundle_response;
+pub use rules::settings_id;
+pub(crate) use start::start;
+
+/// Feature entry for the list of features in `myriad-serve`.
+pub const FEATURE: Feature = Feature::new("optimizer", directives::ROWS)
+    .compiled_by(rules::compile)
+    .warning_by(rules::warn)
+    .with_variables(variables::VARIABLES);
+
+/// Returns the page to send: the optimized form of a stored page if there is one, otherwise the page itself. Starts to make
+/// a missing form, and to check the files of a form.
+#[inline]
+pub(crate) fn sent_page(exchange: &mut Exchange, cached: CacheContext<'_>, page: Page) -> Page {
+    let settings = cached.cache.optimize;
+    if settings == 0 || !is_for(exchange) {
+        return page;
+    }
+    match page.replacement() {
+        Some(form) if form.state().is_valid(settings) => {
+            if form.state().begin_check(exchange.request.received.at_ms) {
+                check::start(exchange, cached, &page);
+            }
+            let Some(form) = form.object() else { return page };
+            exchange.request.cache.report.optimized = true;
+            form.clone()
+        }
+        _ => {
+            if page.hits() > 0 {
+                start(exchange, cached, &page);
+            }
+            page
+        }
+    }
+}
+
+/// Returns whether a request gets the optimized form: requests of clients, and those for the shared page of a known visitor.
+fn is_for(exchange: &Exchange) -> bool {
+    let request = &exchange.request;
+    request.received.sink.is_none() && (!request.is_subrequest() || request.cache.lookup.stored_only)
+}
+
+/// Gives a page that replaces one with an optimized form its own form: the same one if the body is equal, otherwise a new one.
+pub(crate) fn after_fetch(exchange: &Exchange, cached: CacheContext<'_>, previous: &Page, page: &Page) {
+    let Some(form) = previous.replacement().filter(|form| form.state().is_valid(cached.cache.optimize))
+    else {
+        return;
+    };
+    let (old, new) = (previous.meta(), page.meta());
+    let is_equal =
+        old.cut() == new.cut() && policies(old).eq(policies(new)) && previous.body().same_bytes(&page.body());
+    match form.object() {
+        Some(object) if is_equal => {
+            let body = ReplacementBody {
+                meta: form_meta(page, object.meta().cut(), &object.body()),
+                body: object.body(),
+                alternatives: page::alternatives_of(object),
+            };
+            // Fails if the page is not stored any more.
+            let _ = cached.cache.zone.zone.replace(page, Some(body), form.state().copy(now_ms()), now_ms());
+        }
+        Some(_) => start(exchange, cached, page),
+        None => {}
+    }
+}

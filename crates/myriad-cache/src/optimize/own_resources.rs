@@ -1,0 +1,132 @@
+//! Resources of a page, read from this server as by an anonymous client.
+
+use myriad_encode::Coding;
+use myriad_exchange::exchange::{Exchange, ResponseSource};
+use myriad_exchange::subrequest::SubrequestResponse;
+use myriad_http::lines::line_named;
+use myriad_optimize::{OptimizeOptions, PageResource, PageResources, PageUrl, needed_resources};
+use myriad_policy::EntityTag;
+use myriad_store::page::FileVersion;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use crate::own_files::{is_restricted, read_body, request_file};
+
+/// Maximum number of resources that are read for a page.
+const MAX_RESOURCES: usize = 120;
+/// Maximum length of all resources of a page in bytes.
+const MAX_BYTES: usize = 16 << 20;
+/// Number of bytes of an image that are read to find its size.
+const MAX_IMAGE: u64 = 512 << 10;
+/// Maximum length of another resource in bytes.
+const MAX_TEXT: u64 = 4 << 20;
+/// Maximum number of rounds: style sheets of the page, those that they import, and so on.
+const MAX_ROUNDS: usize = 4;
+
+/// Resources of a page with the versions of all files that were requested.
+pub(super) struct OwnResources {
+    /// Resources that can be read.
+    pub resources: PageResources,
+    /// All requested files, also missing ones.
+    pub files: Vec<FileVersion>,
+}
+
+/// Reads the resources that the optimizer needs. Returns an error text if they are too many.
+pub(super) async fn read_all(
+    exchange: &mut Exchange,
+    page: &PageResource,
+    options: &OptimizeOptions,
+) -> Result<OwnResources, &'static str> {
+    let mut own = OwnResources { resources: PageResources::new(), files: Vec::new() };
+    let mut bytes = 0;
+    for _ in 0..MAX_ROUNDS {
+        let mut needed = needed_resources(page, &own.resources, options);
+        needed.retain(|url| !own.files.iter().any(|file| *file.target == *url.path_and_query().as_bytes()));
+        if needed.is_empty() {
+            break;
+        }
+        if own.files.len() + needed.len() > MAX_RESOURCES {
+            return Err("the page has too many style sheets, scripts and images");
+        }
+        for url in needed {
+            let target = url.path_and_query().into_bytes();
+            let (version, resource) = read(exchange, &url, &target).await;
+            own.files.push(FileVersion { target: target.into(), version });
+            if let Some(resource) = resource {
+                bytes += resource.body.len();
+                own.resources.insert(url, resource);
+            }
+            if bytes > MAX_BYTES {
+                return Err("style sheets, scripts and images of the page are longer than 16 MB");
+            }
+        }
+    }
+    Ok(own)
+}
+
+/// Returns the version of a file of this server; 0 if there is none that an anonymous client may read.
+pub(super) async fn version(exchange: &mut Exchange, target: &[u8]) -> u64 {
+    match request_file(exchange, target).await {
+        Some(mut answer) => version_of(&mut answer).unwrap_or(0),
+        None => 0,
+    }
+}
+
+async fn read(exchange: &mut Exchange, url: &PageUrl, target: &[u8]) -> (u64, Option<PageResource>) {
+    let Some(mut answer) = request_file(exchange, target).await else { return (0, None) };
+    let Some(version) = version_of(&mut answer) else { return (0, None) };
+    let content_type = answer.response.media_type().unwrap_or_default().to_ascii_lowercase();
+    let content_type = String::from_utf8_lossy(&content_type).into_owned();
+    let (media_type, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
+    let media_type = media_type.trim().to_owned();
+    let is_image = media_type.starts_with("image/");
+    let max = if is_image { MAX_IMAGE } else { MAX_TEXT };
+    if answer.response.known_length().is_none_or(|length| length > max) {
+        return (version, None);
+    }
+    let charset =
+        parameters.split_once("charset=").map(|(_, charset)| charset.trim_matches([' ', '"']).to_owned());
+    let Some(body) = read_body(answer, max).await else { return (version, None) };
+    let resource = PageResource {
+        url: url.clone(),
+        status: 200,
+        media_type,
+        charset,
+        encoding: String::new(),
+        fresh_s: None,
+        has_validator: true,
+        transfer_bytes: body.len() as u64,
+        redirects: 0,
+        has_policy: false,
+        body,
+    };
+    (version, Some(resource))
+}
+
+/// Returns a hash that differs between versions of a response; `None` if it is not an uncompressed file or stored page that
+/// any client may get.
+fn version_of(answer: &mut SubrequestResponse) -> Option<u64> {
+    if answer.response.status != 200 || answer.response.coding != Coding::Identity || is_restricted(answer) {
+        return None;
+    }
+    match &answer.response.source {
+        ResponseSource::File(entry) => {
+            let file = entry.file()?;
+            let mut hash = Xxh3Default::new();
+            hash.update(&file.modified);
+            hash.update(&file.length.to_le_bytes());
+            Some(hash.digest().max(1))
+        }
+        ResponseSource::Page(page) => {
+            let meta = page.meta();
+            if line_named(meta.lines(), b"content-encoding").is_some() {
+                return None;
+            }
+            let version = match meta.facts.tag.as_ref()? {
+                EntityTag::Generated(hash) => *hash,
+                EntityTag::Origin { opaque, .. } => xxh3_64(opaque),
+            };
+            Some(version.max(1))
+        }
+        ResponseSource::Plain => None,
+    }
+}

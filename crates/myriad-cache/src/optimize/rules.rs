@@ -1,0 +1,65 @@
+//! Compiled settings of the page optimizer.
+
+use std::hash::Hasher;
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::Settings;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_optimize::{Exclusions, FilterSet, OptimizeLimits, OptimizeOptions};
+use myriad_output::headers;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::directives::OptimizeSettings;
+
+/// Fields whose policy may forbid the resources that the optimizer makes.
+pub(super) const POLICY_FIELDS: [&[u8]; 2] =
+    [b"content-security-policy", b"content-security-policy-report-only"];
+
+/// Compiled settings of the page optimizer in a location where it is on.
+#[derive(Clone)]
+pub(super) struct OptimizeRules {
+    /// Filters, limits and exclusions.
+    pub options: OptimizeOptions,
+    /// True if `add_header` adds a Content-Security-Policy.
+    pub adds_policy: bool,
+    /// Part of the time of one core, in millionths.
+    pub budget_ppm: u32,
+}
+
+/// Compiles the settings of a level.
+pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let own = settings.feature::<OptimizeSettings>();
+    if !own.is_on {
+        return;
+    }
+    // The words were checked when they were parsed.
+    let filters = own.filters.iter().fold(FilterSet::safe(), |set, word| set.adjusted(word).unwrap_or(set));
+    let mut exclude = Exclusions::default();
+    for word in &own.exclude {
+        let _ = exclude.add(word);
+    }
+    features.insert(OptimizeRules {
+        options: OptimizeOptions { limits: OptimizeLimits::default(), filters, exclude },
+        adds_policy: POLICY_FIELDS.iter().any(|name| headers::names(settings, name)),
+        budget_ppm: own.budget_ppm,
+    });
+}
+
+/// Returns a number that identifies the settings of the optimizer at a level; 0 if it is off.
+pub fn settings_id(settings: &Settings) -> u64 {
+    let own = settings.feature::<OptimizeSettings>();
+    if !own.is_on {
+        return 0;
+    }
+    let mut hash = Xxh3Default::new();
+    for word in own.filters.iter().chain(["\0"].map(str::to_owned).iter()).chain(&own.exclude) {
+        hash.write(word.as_bytes());
+        hash.write(b"\0");
+    }
+    hash.write(&[POLICY_FIELDS.iter().any(|name| headers::names(settings, name)).into()]);
+    hash.digest().max(1)
+}
+
+/// Warns about settings of the optimizer that have no effect.
+pub(super) fn warn(_: &HttpConf, _: &mut Vec<Diagnostic>) {}

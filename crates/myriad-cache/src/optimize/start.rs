@@ -1,0 +1,245 @@
+//! Making of the optimized form of a page.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use bytes::Bytes;
+use myriad_encode::SubmitResult;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_http::Known;
+use myriad_http::lines::line_named;
+use myriad_net::clock::now_ms;
+use myriad_optimize::{
+    FilterReport, OptimizeOptions, OptimizedPage, PageResource, PageResources, PageUrl, optimize,
+};
+use myriad_store::page::{OptimizedState, Page};
+use myriad_store::{Body, ReplacementBody};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::bundles;
+use super::form::{form_meta, policies, refuse};
+use super::markers::MarkedPage;
+use super::own_resources::read_all;
+use super::rules::OptimizeRules;
+use crate::adaptive_validity::contiguous;
+use crate::journey_step::{CacheContext, OwnedCacheContext};
+use crate::page::first_encodings;
+use crate::work_budget::{Reservation, WorkBudgets};
+
+/// Time of the threads that optimize pages (`optimize_budget`). At most two seconds are saved up; 100 ms are reserved for each
+/// page in progress.
+static CORE_TIME: WorkBudgets = WorkBudgets::new(false, 2_000.0, 100.0);
+/// Maximum number of pages that are optimized at the same time.
+const MAX_RUNNING: usize = 4;
+/// Pause in milliseconds after an attempt for which there was no time.
+const PAUSE_MS: u64 = 50;
+/// Time from which the next page may be optimized, in milliseconds since the epoch.
+static NEXT_AT: AtomicU64 = AtomicU64::new(0);
+/// Pages in progress, by zone and generation.
+static RUNNING: Mutex<Option<HashSet<(usize, u64)>>> = Mutex::new(None);
+
+/// Page in progress. Dropping it permits another attempt.
+struct RunningPage(usize, u64);
+
+impl RunningPage {
+    /// Returns `None` if the page is in progress already, or too many pages are.
+    fn begin(cached: CacheContext<'_>, page: &Page) -> Option<Self> {
+        let (zone, generation) = (Arc::as_ptr(&cached.cache.zone) as usize, page.generation());
+        let mut running = RUNNING.lock();
+        let running = running.get_or_insert_default();
+        let is_added = running.len() < MAX_RUNNING && running.insert((zone, generation));
+        // Not `then_some`: dropping an unused value would remove the page that is in progress, and needs the lock.
+        is_added.then(|| Self(zone, generation))
+    }
+}
+
+impl Drop for RunningPage {
+    fn drop(&mut self) {
+        if let Some(running) = &mut *RUNNING.lock() {
+            running.remove(&(self.0, self.1));
+        }
+    }
+}
+
+/// Starts to make the optimized form of a page in the background, unless it is in progress or the budget is used up. Another
+/// hit then tries again. A page that cannot be optimized gets the reason as its result.
+pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
+    let now = now_ms();
+    if now < NEXT_AT.load(Relaxed) {
+        return;
+    }
+    let request = &exchange.request;
+    let Some(rules) = request.place().features.get::<OptimizeRules>() else { return };
+    if !is_whole_page(page) {
+        return;
+    }
+    if let Some(reason) = obstacle(request, cached, page, &rules.options) {
+        return refuse(cached, page, reason);
+    }
+    let Some(running) = RunningPage::begin(cached, page) else { return };
+    let Some(reservation) = CORE_TIME.reserve(rules.budget_ppm, now) else {
+        NEXT_AT.store(now + PAUSE_MS, Relaxed);
+        return;
+    };
+    let (exchange, held, page, rules) = (exchange.snapshot(), cached.to_owned(), page.clone(), rules.clone());
+    tokio::task::spawn_local(Box::pin(async move {
+        let work = PageWork { exchange, held, page, rules, _reservation: reservation };
+        work.run().await;
+        drop(running);
+    }));
+}
+
+/// Returns whether a page is an HTML document in memory. Other pages have no optimized form.
+fn is_whole_page(page: &Page) -> bool {
+    let meta = page.meta();
+    meta.status == 200
+        && meta.media_type() == b"text/html"
+        && page.stored_body().is_none()
+        && page.body_len() > 0
+        && line_named(meta.lines(), b"content-encoding").is_none()
+}
+
+/// Returns the reason why a page of this location cannot be optimized, if there is one.
+fn obstacle(
+    request: &Request,
+    cached: CacheContext<'_>,
+    page: &Page,
+    options: &OptimizeOptions,
+) -> Option<&'static str> {
+    let meta = page.meta();
+    if !cached.cache.rules.leak_guard {
+        Some("the page was not searched for data of visitors (leak_guard off)")
+    } else if meta.no_transform {
+        Some("the origin forbids changes (Cache-Control: no-transform)")
+    } else if request.place().filters.change(meta.media_type()) {
+        Some("the location changes the page while it is sent (sub_filter, ssi or another body filter)")
+    } else if page.body_len() > options.limits.page_bytes as u64 {
+        Some("the page is too long")
+    } else if cached.cache.zone.leak_samples.suspicion(&request.cache.key, now_ms()).is_some() {
+        Some("the leak guard suspects that the page depends on its visitor")
+    } else {
+        None
+    }
+}
+
+/// Page that is being optimized.
+struct PageWork {
+    /// Copy of the request that caused the work.
+    exchange: Box<Exchange>,
+    held: OwnedCacheContext,
+    page: Page,
+    rules: OptimizeRules,
+    _reservation: Reservation,
+}
+
+impl PageWork {
+    async fn run(mut self) {
+        if let Err(reason) = self.make().await {
+            refuse(self.held.get(), &self.page, &reason);
+        }
+    }
+
+    /// Makes the form of the page. Returns an error text if there is none.
+    async fn make(&mut self) -> Result<(), String> {
+        let text = contiguous(&self.page.body()).into_owned();
+        let cut = self.page.meta().cut().to_vec();
+        let marked = MarkedPage::new(&text, &cut).ok_or("the data about its ESI holes is damaged")?;
+        let resource = self.page_resource(&marked).ok_or("its URL is not understood")?;
+        let own = read_all(&mut self.exchange, &resource, &self.rules.options).await?;
+        let Some(result) = self.optimize_in_pool(resource, own.resources).await else { return Ok(()) };
+        let made = result?;
+        let (html, cut) =
+            marked.unmark(&made.html, &cut).ok_or("a place for data of visitors would be lost")?;
+        let report = report_of(&made.reports);
+        let zone = Arc::clone(&self.held.cache.zone);
+        if html.as_bytes() == text {
+            let state = self.state(own.files, Vec::new(), report);
+            let _ = zone.zone.replace(&self.page, None, state, now_ms());
+            return Ok(());
+        }
+        let mut names = Vec::new();
+        for bundle in &made.bundles {
+            // Without space for its bundles, the page is tried again at a later hit.
+            let Some(name) = bundles::publish(&self.exchange, &self.held, bundle) else { return Ok(()) };
+            names.push(name);
+        }
+        let body = Body::from(Bytes::from(html.into_bytes().into_boxed_slice()));
+        let meta = form_meta(&self.page, &cut, &body);
+        let alternatives = first_encodings(&self.exchange, meta.view(), &body);
+        let state = self.state(own.files, names, report);
+        // Fails if the page is not stored any more, or if memory is short.
+        let _ = zone.zone.replace(
+            &self.page,
+            Some(ReplacementBody { meta, body, alternatives }),
+            state,
+            now_ms(),
+        );
+        Ok(())
+    }
+
+    fn state(
+        &self,
+        files: Vec<myriad_store::page::FileVersion>,
+        names: Vec<Arc<str>>,
+        report: String,
+    ) -> OptimizedState {
+        OptimizedState::new(self.held.cache.optimize, files, names, report, now_ms())
+    }
+
+    /// Returns the page as the optimizer reads it; `None` if its URL is not valid.
+    fn page_resource(&self, marked: &MarkedPage) -> Option<PageResource> {
+        let request = &self.exchange.request;
+        let meta = self.page.meta();
+        let host = request.received.head.known(Known::Host).unwrap_or(&request.route.host);
+        let url = [request.scheme().as_bytes(), b"://", host, request.sent_uri()?].concat();
+        let has_policy = policies(meta).next().is_some();
+        let content_type = line_named(meta.lines(), b"content-type").unwrap_or_default().to_ascii_lowercase();
+        let content_type = String::from_utf8_lossy(&content_type).into_owned();
+        let charset = content_type.split_once("charset=");
+        Some(PageResource {
+            url: PageUrl::parse(str::from_utf8(&url).ok()?)?,
+            status: meta.status,
+            media_type: "text/html".to_owned(),
+            charset: charset.map(|(_, charset)| charset.trim_matches([' ', '"']).to_owned()),
+            encoding: String::new(),
+            fresh_s: None,
+            has_validator: true,
+            transfer_bytes: marked.text.len() as u64,
+            redirects: 0,
+            has_policy: has_policy || self.rules.adds_policy,
+            body: marked.text.clone(),
+        })
+    }
+
+    /// Runs the filters in the pool of background threads. Returns `None` if the pool has no capacity.
+    async fn optimize_in_pool(
+        &self,
+        page: PageResource,
+        resources: PageResources,
+    ) -> Option<Result<OptimizedPage, String>> {
+        let (sender, receiver) = oneshot::channel();
+        let (options, budget_ppm) = (self.rules.options.clone(), self.rules.budget_ppm);
+        let zone = Arc::as_ptr(&self.held.cache.zone) as u64;
+        let key = xxh3_64_with_seed(&self.page.generation().to_le_bytes(), !zone);
+        let submitted = self.exchange.request.site.worker.encoder.submit(key, move || {
+            let began = Instant::now();
+            let result = optimize(&page, &resources, &options);
+            CORE_TIME.charge(budget_ppm, began.elapsed().as_millis() as u64);
+            // Nobody waits any more if the worker ends.
+            let _ = sender.send(result);
+        });
+        match submitted {
+            SubmitResult::Queued => receiver.await.ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the reports of the filters as JSON.
+fn report_of(reports: &[FilterReport]) -> String {
+    serde_json::json!({ "filters": reports }).to_string()
+}

@@ -1,0 +1,190 @@
+//! covers: optimize optimize_filters optimize_exclude optimize_budget $optimized
+//! `optimize`: the optimized form of stored pages, and the bundles that it names.
+
+use std::fs;
+
+use myriad_tests::{Answer, Cached, Call, Origin, Place, Request, Server, Signal, wait_for};
+
+const ONE: &str = "/* one */\nbody { color: red; }\n.a { background: url(i.png); }\n";
+const TWO: &str = "/* two */\np { color: blue; }\n";
+const PAGE: &str = "<!DOCTYPE html><html><head><meta charset=utf-8>\n<link rel=stylesheet href=/css/one.css>\n\
+    <link rel=stylesheet href=/css/two.css>\n</head><body><p>Hello   you</p>\n\n</body></html>";
+/// Directives of a server that optimizes pages without waiting for a budget.
+const ON: &str = "optimize safe; optimize_budget 100%;";
+
+/// Starts a server with two style sheets in files.
+fn start_with(rules: &str, handle: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
+    let server = format!(
+        "fastcgi_cache_valid 200 404 1h; add_header Form $optimized; {rules} gzip on; gzip_types text/css; gzip_min_length 20;
+         location /css/ {{ try_files $uri =404; }}"
+    );
+    let origin = Origin::start(handle);
+    let place = Place::new();
+    place.write("html/css/one.css", ONE);
+    place.write("html/css/two.css", TWO);
+    let http = "types { text/css css; text/javascript js; }";
+    let server = Cached { http, server: &server, ..Cached::default() }.start_before(place, &origin.address);
+    (server, origin)
+}
+
+fn start(rules: &str) -> (Server, Origin) {
+    start_with(rules, |call| call.answer("Content-Type: text/html; charset=utf-8", PAGE))
+}
+
+fn form(answer: &Answer) -> &str {
+    answer.field("Form").unwrap_or_default()
+}
+
+/// Requests a page until its optimized form is sent.
+fn optimized(server: &Server, request: &Request) -> Answer {
+    let mut answer = None;
+    wait_for("the optimized form", || {
+        let came = server.fetch(request);
+        let is_form = form(&came) == "safe";
+        answer = Some(came);
+        is_form
+    });
+    answer.expect("an answer")
+}
+
+/// Returns the path of the bundle that a page names.
+fn bundle(page: &str) -> &str {
+    let at = page.find("/_myriad/").unwrap_or_else(|| panic!("no bundle in {page}"));
+    page[at..].split('"').next().expect("text")
+}
+
+#[test]
+fn hit_gets_a_smaller_page_whose_style_sheets_are_one() {
+    let (server, origin) = start(ON);
+    let first = server.get("/");
+    assert_eq!((first.cache(), form(&first), first.text().as_str()), ("MISS", "", PAGE));
+    let page = optimized(&server, &Request::get("/"));
+    assert_eq!(page.cache(), "HIT");
+    let text = page.text();
+    assert!(
+        text.len() < PAGE.len() && text.contains("<p>Hello you</p>") && !text.contains("one.css"),
+        "{text}"
+    );
+    let style = server.get(bundle(&text));
+    assert_eq!(
+        (style.status, style.text().as_str(), style.field("Content-Type"), style.field("Cache-Control")),
+        (
+            200,
+            "body{color:red;}.a{background:url(/css/i.png);}\np{color:blue;}",
+            Some("text/css; charset=utf-8"),
+            Some("public, max-age=31536000, immutable")
+        )
+    );
+    assert_eq!(origin.calls(), ["GET /"], "files are read without a request to the origin");
+    // Both forms have entity tags of their own.
+    let tag = page.field("ETag").expect("a tag").to_owned();
+    assert_ne!(first.field("ETag"), Some(&*tag));
+    assert_eq!(server.fetch(&Request::get("/").field("If-None-Match", &tag)).status, 304);
+    let tag = style.field("ETag").expect("a tag").to_owned();
+    assert_eq!(server.fetch(&Request::get(bundle(&text)).field("If-None-Match", &tag)).status, 304);
+    let head = server.fetch(&Request::head("/"));
+    assert_eq!((form(&head), head.field("Content-Length")), ("safe", Some(&*text.len().to_string())));
+}
+
+#[test]
+fn each_encoding_has_the_optimized_form() {
+    let (server, _origin) = start(ON);
+    server.get("/");
+    optimized(&server, &Request::get("/"));
+    let zipped = server.fetch(&Request::get("/").field("Accept-Encoding", "gzip"));
+    assert_eq!((form(&zipped), zipped.field("Content-Encoding")), ("safe", Some("gzip")));
+    assert!(zipped.text().contains("<p>Hello you</p>"), "{}", zipped.text());
+}
+
+#[test]
+fn changed_and_removed_files_end_the_use_of_a_form() {
+    let (server, _origin) = start(ON);
+    server.get("/");
+    let before = optimized(&server, &Request::get("/")).text();
+    fs::write(server.path("html/css/two.css"), "p { color: green; } ").expect("written");
+    wait_for("a form of the new file", || {
+        let page = server.get("/");
+        form(&page) == "safe"
+            && page.text() != before
+            && server.get(bundle(&page.text())).text().contains("green")
+    });
+    assert_eq!(server.get(bundle(&before)).status, 200, "a browser may still need it");
+    fs::remove_file(server.path("html/css/two.css")).expect("removed");
+    wait_for("a page without a bundle", || !server.get("/").text().contains("/_myriad/"));
+    assert!(server.get("/").text().contains("two.css"));
+}
+
+#[test]
+fn purge_removes_the_form_and_not_the_bundle() {
+    let (server, origin) = start(&format!("{ON} fastcgi_cache_purge PURGE from 127.0.0.1;"));
+    server.get("/");
+    let page = optimized(&server, &Request::get("/")).text();
+    assert_eq!(server.fetch(&Request::new("PURGE", "/")).status, 200);
+    let next = server.get("/");
+    assert_eq!((next.cache(), form(&next), origin.calls().len()), ("MISS", "", 2));
+    assert_eq!(server.get(bundle(&page)).status, 200);
+}
+
+#[test]
+fn bundle_is_available_after_a_restart() {
+    let (mut server, _origin) = start(ON);
+    server.get("/");
+    let page = optimized(&server, &Request::get("/")).text();
+    let style = server.get(bundle(&page));
+    let has_bundle = |path: std::path::PathBuf| {
+        fs::read(path).is_ok_and(|bytes| bytes.windows(8).any(|part| part == b"\0bundle="))
+    };
+    wait_for("the file of the bundle", || {
+        fs::read_dir(server.path("cache")).expect("a folder").flatten().any(|entry| has_bundle(entry.path()))
+    });
+    server.restart(Signal::QUIT);
+    let again = server.get(bundle(&page));
+    assert_eq!((again.status, again.text()), (200, style.text()));
+    let unknown = server.get("/_myriad/00000000000000000000000000000000.css");
+    assert_eq!(unknown.text(), PAGE, "other paths belong to the application");
+}
+
+#[test]
+fn pages_with_obstacles_remain_as_they_are() {
+    for (rules, fields) in [
+        ("leak_guard off;", ""),
+        ("sub_filter x y; sub_filter_once off;", ""),
+        ("", "\r\nCache-Control: no-transform, max-age=60"),
+        ("optimize_exclude /*;", ""),
+        ("optimize off;", ""),
+    ] {
+        let (server, _origin) =
+            start_with(&format!("{rules} {}", if rules == "optimize off;" { "" } else { ON }), move |call| {
+                call.answer(&format!("Content-Type: text/html; charset=utf-8{fields}"), PAGE);
+            });
+        for _ in 0..30 {
+            let page = server.get("/");
+            assert_eq!((form(&page), page.text().contains("one.css")), ("", true), "{rules} {fields}");
+        }
+    }
+}
+
+#[test]
+fn filters_and_policies_decide_which_changes_are_made() {
+    let (server, _origin) = start(&format!("{ON} optimize_filters -combine_css -rewrite_css;"));
+    server.get("/");
+    let text = optimized(&server, &Request::get("/")).text();
+    assert!(text.contains("one.css") && text.contains("Hello you"), "{text}");
+    let (server, _origin) = start(&format!("{ON} add_header Content-Security-Policy \"style-src 'self'\";"));
+    server.get("/");
+    let text = optimized(&server, &Request::get("/")).text();
+    assert!(text.contains("one.css") && text.contains("Hello you"), "{text}");
+}
+
+#[test]
+fn restricted_files_are_not_read() {
+    let image = "<body><img src=/i.png width=800 height=600>";
+    let page = PAGE.replace("<body>", image);
+    let (server, _origin) =
+        start_with(&format!("{ON} location = /css/two.css {{ deny all; }}"), move |call| {
+            call.answer("Content-Type: text/html; charset=utf-8", &page);
+        });
+    server.get("/");
+    let text = optimized(&server, &Request::get("/")).text();
+    assert!(text.contains("two.css") && text.contains("fetchpriority"), "{text}");
+}
