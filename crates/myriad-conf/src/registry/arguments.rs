@@ -156,6 +156,17 @@ impl<'a> Arguments<'a> {
         self.read(index, skip, &TIME, parse_millis)
     }
 
+    /// Parses the percentage after the first `skip` bytes of an argument, as in `sample=1%`: above 0% and up to 100%, with up
+    /// to four decimals. Returns millionths.
+    pub fn millionths_after(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
+        let percent = self.bytes(index)[skip..].strip_suffix(b"%");
+        let number = percent.and_then(|number| std::str::from_utf8(number).ok()?.parse::<f64>().ok());
+        match number.map(|percent| (percent * 10_000.0).round()) {
+            Some(parsed) if (1.0..=1_000_000.0).contains(&parsed) => Ok(parsed as u32),
+            _ => Err(self.invalid(index, "a percentage above 0% and up to 100%, such as 1%")),
+        }
+    }
+
     /// Parses an argument as a number from `low` to `high`, inclusive.
     pub fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
         let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
