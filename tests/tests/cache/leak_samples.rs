@@ -21,12 +21,17 @@ fn rules(more: &str) -> String {
 
 /// Sends a page that greets the visitor by a name that depends on the cookie `who`.
 fn greet(call: &mut Call) {
+    greet_with("Content-Type: text/html", call);
+}
+
+/// Sends the page of [`greet`] with other header fields.
+fn greet_with(head: &str, call: &mut Call) {
     let name = match call.param("HTTP_COOKIE") {
         cookies if cookies.contains("who=1") => "Margarete",
         cookies if cookies.contains("who=2") => "Wilhelmine",
         _ => "guest",
     };
-    call.answer("Content-Type: text/html", format!("<body>{TEXT} Hello, {name}! {TEXT}"));
+    call.answer(head, format!("<body>{TEXT} Hello, {name}! {TEXT}"));
 }
 
 /// Returns the request of a client with an address and one more field.
@@ -74,6 +79,18 @@ fn page_that_greets_by_a_session_is_removed_and_quarantined_after_two_visitors()
     fetch_until(&server, &margarete, "the page is not shared");
     let guest = server.get("/");
     assert_eq!((guest.cache(), why(&guest)), ("MISS", "leak"));
+}
+
+#[test]
+fn cookie_that_changes_the_page_is_found_although_an_ignored_vary_names_it() {
+    let rules = rules("fastcgi_ignore_headers Vary;");
+    let (server, _origin) =
+        with(&rules).start(|call| greet_with("Content-Type: text/html\nVary: Cookie", call));
+    let margarete = from("203.0.113.1", ("Cookie", "who=1; theme=dark"));
+    assert!(server.fetch(&margarete).text().contains("Margarete"));
+    hit_twice(&server);
+    server.log_has("it was removed");
+    fetch_until(&server, &margarete, "depends on the cookie \"who\"");
 }
 
 #[test]

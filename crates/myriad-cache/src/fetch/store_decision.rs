@@ -96,7 +96,8 @@ pub(super) async fn judge(
             learn(&exchange.request, cache, no_vary_search(&response.head));
             let pace = ReadRateLimiter::new(respond::limit_rate(exchange, &place.ahead));
             let is_shared_fetch = sought.shared_headers.is_some() && cache.rules.shared_fetch.on;
-            let comparison = PendingComparison::of(&exchange.request, cache, &response.head, is_shared_fetch);
+            let of_page = (&response.head, selection.as_ref());
+            let comparison = PendingComparison::of(&exchange.request, cache, of_page, is_shared_fetch);
             let companion = sought
                 .companion
                 .and_then(|other| other.admit(exchange, cache, fields, sought.shared_headers.as_ref()));

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use myriad_http::{Fields, Known, Method, ResponseHead};
+use myriad_http::{Fields, Method, ResponseHead};
 use myriad_net::clock::now_ms;
 use myriad_policy::{Rendering, VaryRule, without_visitor};
-use myriad_store::Body;
 use myriad_store::page::{ComparisonResult, Page, PageZone};
+use myriad_store::{Body, Selection};
 
 use super::cause::find_cause;
 use super::probe::{Prober, rendering_of_head};
@@ -58,12 +58,12 @@ impl Drop for RunningComparison {
 
 impl PendingComparison {
     /// Returns the comparison for the response to a request; `None` if its page is not suspected, or if the request has
-    /// no inputs that other visitors lack. `is_shared_fetch` is true if the origin received only fields that visitors
-    /// share.
+    /// no inputs that other visitors lack. `selection` is the secondary key under which the response would be stored.
+    /// `is_shared_fetch` is true if the origin received only fields that visitors share.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,
-        head: &ResponseHead,
+        (head, selection): (&ResponseHead, Option<&Selection>),
         is_shared_fetch: bool,
     ) -> Option<Self> {
         if cache.rules.leak_sampling.is_none() || is_shared_fetch {
@@ -71,7 +71,9 @@ impl PendingComparison {
         }
         let reference = cache.zone.leak_samples.suspicion(&request.cache.key, now_ms())?;
         let (_, inputs) = without_visitor(request.received.head.fields(), Some(&reference));
-        let varies = VaryRule::parse(head.fields.known_all(Known::Vary)).unwrap_or_default();
+        // Visitors share the response unless its stored variants differ, whatever `Vary` it has: the configuration may
+        // ignore that field.
+        let varies = varies_of(selection);
         (!inputs.is_empty()).then(|| Self { reference, varies, own: rendering_of_head(head) })
     }
 
@@ -110,7 +112,7 @@ pub(super) fn start_for_hit(
     let valid_ms = page.meta().lifetime().valid_ms;
     let comparison = VisitorComparison {
         reference,
-        varies: varies_of(page),
+        varies: varies_of(page.selection()),
         own: None,
         valid_ms,
         _reservation: Some(reservation),

@@ -99,7 +99,7 @@ async fn check(prober: &Prober, page: &Page) {
     let request = &prober.exchange().request;
     let zone = &prober.cached().cache.zone;
     let fields = request.received.head.fields();
-    let varies = varies_of(page);
+    let varies = varies_of(page.selection());
     let (base, _) = prober.without_visitor(None, &varies);
     let stable = match prober.request_twice(&base).await {
         Ok(stable) => stable,

@@ -3,6 +3,7 @@
 use myriad_http::Method;
 use myriad_http::lines::{each_line, lines_named};
 use myriad_policy::{Rendering, VaryRule, is_text};
+use myriad_store::Selection;
 use myriad_store::page::Page;
 
 use crate::adaptive_validity::contiguous;
@@ -44,9 +45,9 @@ pub(super) fn rendering_of(page: &Page) -> Rendering {
     }
 }
 
-/// Returns the fields by which a page varies.
-pub(super) fn varies_of(page: &Page) -> VaryRule {
-    let rule = page.selection().and_then(|selection| VaryRule::parse([&*selection.selector]).ok());
+/// Returns the fields by which a page with this secondary key varies; none if it has no secondary key.
+pub(super) fn varies_of(selection: Option<&Selection>) -> VaryRule {
+    let rule = selection.and_then(|selection| VaryRule::parse([&*selection.selector]).ok());
     rule.unwrap_or_default()
 }
 
