@@ -76,7 +76,8 @@ struct LeaseWait {
     missed: bool,
     /// First sequence number of the newest start whose process is known to be gone.
     gone: u64,
-    /// Sequence number from which the files of fetches must be deleted, because a process that is gone wrote them.
+    /// Lowest sequence number of the fetches whose files must be deleted, because a process that is gone wrote them;
+    /// `None` if there are none.
     void: Option<u64>,
 }
 
@@ -103,7 +104,8 @@ impl WriterLease {
         self.waiting.lock().since = None;
     }
 
-    /// Returns, only once, the sequence number from which the files of another process must be deleted.
+    /// Returns, only once, the lowest sequence number of the fetches whose files must be deleted, because a process
+    /// that is gone wrote them; `None` if there are none.
     pub(crate) fn take_void_from(&self) -> Option<u64> {
         self.waiting.lock().void.take()
     }

@@ -47,7 +47,8 @@ struct RecoveryProgress {
     /// Frequently used pages to load into memory, in order: file name and key hash.
     warm: VecDeque<(FileName, u128)>,
     began: Option<Instant>,
-    /// Sequence number from which the files of fetches are deleted, because a process that is gone wrote them.
+    /// Lowest sequence number of the fetches whose files are deleted, because a process that is gone wrote them; `None`
+    /// if none are deleted.
     void: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests on eight bytes at a time, in one little-endian word: the first byte is the least significant.
+//! Comparisons of eight bytes of text at a time, in one little-endian word: the first byte is the least significant.
 //!
 //! A match sets the high bit of its byte. The marks up to the lowest one are exact, because a borrow only affects
 //! higher bytes. This suffices to detect a match and to find the first.

@@ -1,4 +1,4 @@
-//! Errors in messages, each with the protocol rule that the message violates.
+//! Errors in HTTP messages, each with the protocol rule that the message violates.
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ const KIND_BITS: u32 = 2;
 const IDLE: u32 = 1;
 const STALLED: u32 = 2;
 
-/// Kind of activity and the time since it applies, packed into one word.
+/// Kind of activity of a connection (busy, idle or stalled) and the time since when it applies, packed into one word.
 ///
 /// ```text
 ///          .-------- first byte of a request, response in progress ----------------.

@@ -1,4 +1,4 @@
-//! Client connection as seen by the service.
+//! Client connection as seen by the HTTP service: its socket, addresses, TLS properties and activity.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -88,7 +88,8 @@ pub struct Connection {
     /// Number of the HTTP/1 request whose response has not started, to which interim responses may be sent; 0 if there
     /// is none.
     pub(crate) waiting: Cell<u32>,
-    /// Set if the handshake of an HTTP/3 connection was not complete at its last request, and cleared at its end.
+    /// Set if the handshake of an HTTP/3 connection was not complete when this flag was last updated: at each request,
+    /// and when the handshake is complete.
     pub(crate) early: Cell<bool>,
     /// Interim responses for the driver of a multiplexed connection (HTTP/2, HTTP/3); not set on HTTP/1.
     interims: OnceCell<Box<Interims>>,

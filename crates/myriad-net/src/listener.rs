@@ -1,4 +1,4 @@
-//! Listening sockets and client connections of a worker.
+//! Listening sockets of a worker, and the client connections that it accepts from them.
 
 use std::future::poll_fn;
 use std::io;

@@ -1,4 +1,4 @@
-//! Timeouts of connections.
+//! Timeouts of client connections.
 
 use crate::client_timeouts::MinRate;
 

@@ -1,4 +1,4 @@
-//! Stream socket below TLS.
+//! Stream socket (TCP or unix) of a client connection, below TLS.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, IoSlice};

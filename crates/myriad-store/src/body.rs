@@ -1,4 +1,4 @@
-//! Body of an object: shared, immutable segments in memory, or a file.
+//! Body of a stored object: shared, immutable segments in memory, or a file.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Statistics of a zone.
+//! Statistics of a cache zone.
 
 /// Statistics of a zone at one moment. Counters start at the creation of the zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

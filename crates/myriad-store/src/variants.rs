@@ -1,4 +1,4 @@
-//! Objects of one key: usually a single object.
+//! Stored objects of one cache key: usually a single object, otherwise one for each variant.
 
 use std::ops::Deref;
 

@@ -1,4 +1,5 @@
-//! OCSP stapling in the configuration (`ssl_stapling`): which certificates get an OCSP response, from which responder.
+//! OCSP stapling in the configuration (`ssl_stapling`): selection of the certificates that get an OCSP response, and of
+//! their responders.
 
 use std::sync::Arc;
 

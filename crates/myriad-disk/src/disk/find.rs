@@ -1,4 +1,4 @@
-//! Finding and reading the file of a page.
+//! Finding and reading the file of a page in the disk tier of a zone.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,4 +1,4 @@
-//! Removal of pages.
+//! Removal of pages from the disk tier of a zone.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,4 +1,4 @@
-//! Writing of pages.
+//! Writing of pages to the files of a zone.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;

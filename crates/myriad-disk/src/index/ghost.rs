@@ -1,4 +1,4 @@
-//! Ghost table: hashes of values that were evicted recently.
+//! Ghost table of an eviction queue: hashes of values that were evicted recently.
 //!
 //! The table is approximate: a value that was never evicted may be found in it (if 32 bits of the hashes are equal),
 //! and an evicted value may be forgotten early if its bucket is full. Either only puts a value into the wrong queue.

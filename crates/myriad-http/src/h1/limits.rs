@@ -1,4 +1,4 @@
-//! Limits for heads, and the result of parsing a head.
+//! Limits for the heads of HTTP messages, and the result of parsing a head.
 
 /// Size limits of the head of a message, and nginx's two switches for field names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

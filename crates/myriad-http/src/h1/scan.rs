@@ -1,5 +1,5 @@
-//! Search for delimiters, eight bytes at a time. Heads are short, so the start-up cost of a vector routine would exceed
-//! its benefit.
+//! Search for delimiters in heads of HTTP/1 messages, eight bytes at a time. Heads are short, so the start-up cost of a
+//! vector routine would exceed its benefit.
 
 use crate::eight_bytes::{below, equal};
 

@@ -10,8 +10,8 @@ use crate::ResetBudget;
 /// Maximum number of useless frames, such as PING or SETTINGS, that a peer may send beyond those that its requests and
 /// bodies justify.
 const FRAMES: u32 = 10_000;
-/// Number of further frames, such as window updates and settings, that the peer may send for each request and each
-/// piece of a sent body.
+/// Number of useless frames, such as window updates and settings, that the peer may send for each received HEADERS
+/// frame, for each complete response, and for each sent piece of a body of at least [`PIECE`] bytes.
 const WORTH: u32 = 16;
 /// Minimum length in bytes of a received DATA frame, or of a sent piece of a body, for which the peer may send further
 /// frames.

@@ -1,4 +1,4 @@
-//! Frames (RFC 9113 §4.1, §6): the header of nine bytes, and parts that payloads have in common.
+//! HTTP/2 frames (RFC 9113 §4.1, §6): the header of nine bytes, and parts that payloads have in common.
 
 use std::ops::Range;
 

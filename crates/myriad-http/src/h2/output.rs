@@ -1,4 +1,5 @@
-//! Output queue: small pieces are copied into a buffer, large pieces are shared with their owner.
+//! Output queue of an HTTP/2 connection: small pieces are copied into a buffer, large pieces are shared with their
+//! owner.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;

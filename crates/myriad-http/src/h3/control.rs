@@ -5,7 +5,7 @@ use super::frame::{FrameHead, FrameHeadReader, kind, read_integer, write_head, w
 use super::qpack::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::Priority;
 
-/// Maximum length in bytes of a frame on the control stream; frames that have an effect are far shorter.
+/// Maximum length in bytes of the payload of a frame on the control stream; frames that have an effect are far shorter.
 const MOST: u64 = 4096;
 /// Identifiers of settings (RFC 9114 §7.2.4.1, RFC 9204 §5).
 mod setting {
@@ -13,8 +13,8 @@ mod setting {
     pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
     pub(super) const QPACK_BLOCKED_STREAMS: u64 = 0x7;
 }
-/// Maximum number of frames that a client may send on its control stream. Most of them are useless, so more are an
-/// attack.
+/// Maximum number of frames that a client may send on its HTTP/3 control stream. Few have an effect, so more frames are
+/// treated as an attack.
 const PATIENCE: u32 = 10_000;
 
 /// Returns the first bytes of the server's unidirectional streams: control, encoder and decoder stream, in this order.

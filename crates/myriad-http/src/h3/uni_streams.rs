@@ -26,7 +26,8 @@ pub enum UniStreamRole {
 #[derive(Debug, Default)]
 pub struct ControlRole(ControlReader);
 
-/// State shared by the unidirectional streams of a client, of which only one per type is allowed.
+/// State shared by the unidirectional streams of a client. Only one control stream, one encoder stream and one decoder
+/// stream are allowed; streams of unknown types are not limited here.
 #[derive(Debug, Default)]
 pub struct ClientUniStreams {
     fields: QpackDecoder,

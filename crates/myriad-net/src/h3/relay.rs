@@ -1,5 +1,5 @@
-//! Relay of datagrams between processes during an upgrade of the binary: a process can receive datagrams of connections
-//! that belong to another.
+//! Relay of QUIC datagrams between processes during an upgrade of the binary: a process can receive datagrams of
+//! connections that belong to another.
 //!
 //! The processes share the sockets, and a datagram read by one process is lost for the others. Therefore only one
 //! process reads the sockets of a listener (the reader): the newest serving process. It sends datagrams whose

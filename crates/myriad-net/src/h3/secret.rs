@@ -1,4 +1,4 @@
-//! Keys of stateless resets and connection IDs of a listener.
+//! Keys of stateless resets and connection IDs of a QUIC listener.
 
 use std::sync::Arc;
 

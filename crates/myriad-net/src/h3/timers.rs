@@ -1,4 +1,4 @@
-//! Timers of the connections of a listener.
+//! Timers of the connections of a QUIC listener.
 //!
 //! The timer of a connection changes with every datagram, nearly always to a later time. Only an earlier time is
 //! inserted into the heap. When an entry expires, the connection computes its current timer again.

@@ -1,4 +1,4 @@
-//! Exchange of datagrams between the workers of a listener.
+//! Exchange of received datagrams between the workers of a QUIC listener.
 //!
 //! The kernel distributes datagrams to workers by the addresses of both sides. If the address of a client changes (a
 //! phone leaves a network, a NAT loses its state), its datagrams reach another worker than the owner of its connection.

@@ -1,4 +1,4 @@
-//! Contents of a client hello that variables use.
+//! Contents of a TLS client hello that variables such as `$ssl_ciphers` and `$ssl_session_id` use.
 
 use rustls::server::{Accepted, ClientHello};
 use rustls::{ServerConfig, ServerConnection, SignatureScheme};

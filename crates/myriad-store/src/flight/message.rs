@@ -1,4 +1,4 @@
-//! Messages between a flight and its writer and readers.
+//! Messages between a flight (a fetch that several requests share) and its writer and readers.
 
 use std::sync::Arc;
 

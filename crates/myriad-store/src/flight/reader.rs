@@ -1,4 +1,4 @@
-//! Readers of a flight.
+//! Readers of a flight (a fetch that several requests share).
 
 use std::fmt;
 use std::sync::Arc;

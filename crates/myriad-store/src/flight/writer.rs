@@ -1,4 +1,4 @@
-//! Writers of a flight: before and after the response head has arrived.
+//! Writers of a flight (a fetch that several requests share): before and after the response head has arrived.
 
 use std::fmt;
 use std::task::{Context, Poll, Waker};

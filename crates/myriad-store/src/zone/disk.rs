@@ -1,4 +1,4 @@
-//! Operations of a zone on its disk tier.
+//! Operations of a cache zone on its disk tier.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

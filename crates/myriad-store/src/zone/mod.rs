@@ -1,4 +1,4 @@
-//! Zones: look-up, claims, purges, memory management.
+//! Cache zones: look-up, claims (right to fetch a key), purges, memory management.
 
 mod claim;
 mod disk;

@@ -1,4 +1,5 @@
-//! Purges of a zone: keys and labels are applied immediately, rules at look-ups and in the background.
+//! Purges of a cache zone: those of keys and labels are applied immediately, those by rule at look-ups and in the
+//! background.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

@@ -1,4 +1,4 @@
-//! Removal of objects by key, and of all objects.
+//! Removal of objects from a cache zone: those of a key, or all.
 //!
 //! Objects and flights are changed under the same lock: the result of a fetch that began before the removal is not
 //! stored, and later claims do not join it.

@@ -13,19 +13,21 @@ use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerCo
 
 use crate::certificates::files::TlsFiles;
 
-/// Slots for the automatic certificates of all servers, and the pending ACME challenges. Retained over reloads.
+/// Slots for the automatic certificates of all servers, and the pending challenges of their authorities. Retained over
+/// reloads.
 #[derive(Default)]
 pub struct AcmeOrders {
     /// Responses to pending challenges of certificate authorities.
     pub challenges: Arc<PendingChallenges>,
-    /// Certificate slots by issuer and order.
+    /// Certificate slots, by the name of the issuer and the certificate order (requested names and key type).
     slots: HashMap<(String, CertificateOrder), Arc<CertificateSlot>>,
 }
 
 impl AcmeOrders {
-    /// Returns the certificate slot of a server, shared by all servers with an equal order and kept over reloads;
-    /// `None` if the server has no `acme_certificate` or its issuer does not exist. An empty slot is filled from its
-    /// stored file, whose relative name is resolved against `prefix`; if that fails, the reason is passed to `log`.
+    /// Returns the slot of a server's automatic certificate; `None` if the server has no `acme_certificate` or its
+    /// issuer does not exist. Servers that order the same names and key type from the same issuer share a slot, which
+    /// is kept over reloads. An empty slot is filled from its stored file, whose relative name is resolved against
+    /// `prefix`, if `read` contains the file; if the contents are unusable, the reason is passed to `log`.
     pub fn slot(
         &mut self,
         server: &ServerConf,
@@ -63,7 +65,7 @@ impl AcmeOrders {
         slots
     }
 
-    /// Removes all certificate slots except those in `ordered`.
+    /// Removes all certificate slots except those in `ordered`, whose certificates the configuration still uses.
     pub fn retain_only<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<CertificateSlot>>) {
         let ordered: Vec<&Arc<CertificateSlot>> = ordered.into_iter().collect();
         self.slots.retain(|_, slot| ordered.iter().any(|wanted| Arc::ptr_eq(wanted, slot)));
@@ -89,8 +91,8 @@ pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the certificates ordered in a configuration, each once: the name of the issuer, the order, and the file
-/// (`None` if the certificate is not stored).
+/// Returns the certificates ordered in a configuration, each once: the name of the issuer, the requested names with the
+/// key type, and the path of the file (`None` if the certificate is not stored).
 pub fn acme_orders(model: &Model, prefix: &Path) -> Vec<(String, CertificateOrder, Option<PathBuf>)> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut orders = Vec::new();

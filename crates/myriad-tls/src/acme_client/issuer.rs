@@ -145,10 +145,11 @@ pub struct Issuer {
     pub contacts: Vec<String>,
     /// External account to bind the account to, if any.
     pub external_account: Option<ExternalAccount>,
-    /// Preferred chain: the name of the issuer of its topmost certificate.
+    /// Preferred chain, selected by the name of the issuer of its topmost certificate; `None` for the default chain of
+    /// the authority.
     pub preferred_chain: Option<String>,
-    /// Requested certificate profile (`profile`). The flag is true if it is required: an authority that does not
-    /// support it is then an error.
+    /// Requested certificate profile (`profile`); `None` for no profile. The flag is true if the profile is required:
+    /// orders then fail if the authority does not support it.
     pub profile: Option<(String, bool)>,
     /// True if certificate signing requests contain the first name as the subject.
     pub common_name: bool,

@@ -29,8 +29,8 @@ use crate::acme_client::protocol::{AcmeClient, json_of, location, retry_after, t
 use crate::acme_client::roots;
 use crate::acme_client::schedule::RenewalWindow;
 
-/// Maximum time to wait for the validation of each name, then for the order to become ready, and then for the
-/// certificate.
+/// Maximum time to wait for each step of a certificate order: the validation of one name, the order becoming ready, and
+/// the certificate.
 const PATIENCE: Duration = Duration::from_mins(3);
 /// Initial and maximum pause between polls of an order or authorization.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));

@@ -66,7 +66,7 @@ fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, AcmeError> {
     Ok(usable)
 }
 
-/// Returns the cryptographic provider for rustls.
+/// Returns the default cryptographic provider of rustls, based on aws-lc, for connections to authorities.
 pub fn provider() -> CryptoProvider {
     aws_lc_rs::default_provider()
 }

@@ -79,8 +79,9 @@ struct StatusQueue {
 
 static QUEUE: LazyLock<StatusQueue> = LazyLock::new(StatusQueue::default);
 
-/// Queries an OCSP responder on a separate thread and calls `callback` with the result. Calls `callback` on this thread
-/// if the query is impossible or the queue is full.
+/// Queries an OCSP responder on a separate thread and calls `callback` there with the result; an equal query that is
+/// queued or in progress is shared. Calls `callback` with an error on this thread if a certificate or the URL is
+/// invalid, if too many queries are queued or too many callers wait for the same one, or if no thread can be started.
 pub fn request_status(question: StatusRequest, callback: StatusCallback) {
     let (Ok(certificate), Ok(issuer)) =
         (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))

@@ -17,7 +17,8 @@ use crate::certificates::files::{TlsFileReader, is_tls_file};
 use crate::certificates::named_certificates::NamedCertificates;
 use crate::offer::provider::{SuiteSettings, provider};
 
-/// Number of stored TLS sessions with the upstreams of a location; rustls stores 8 per server name.
+/// Maximum number of stored TLS sessions with the upstreams of a location. rustls stores up to 8 per server name, so
+/// this is sufficient for 32 names.
 const SESSIONS: usize = 256;
 
 /// Identifier of the next upstream TLS settings. Identifiers are never reused, so that connections of an older

@@ -48,8 +48,8 @@ struct CachedSession {
 }
 
 impl SessionLru {
-    /// Stores a session. Evicts the oldest sessions if they have expired, if there are more than `most`, or if they are
-    /// larger than `most` sessions of average size.
+    /// Stores a session. Evicts the oldest sessions while the oldest has expired, while the cache has more than `most`
+    /// sessions, or while all sessions together are larger than `most` sessions of average size.
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
         let weight = (key.len() + value.len()) as u32;
         self.0.set_max_weight(most.saturating_mul(SESSION).max(LARGEST) as u64);

@@ -62,8 +62,8 @@ pub(crate) fn set_up_resumption(
 }
 
 /// Returns the session context of a server, equal for servers with the same certificates and the same requirements for
-/// client certificates. If certificates are named by variables, their names count, as in nginx; automatic certificates
-/// count by their order, so that sessions remain valid after a renewal.
+/// client certificates. If certificates are named by variables, their names count, as in nginx; of an automatic
+/// certificate, the requested names and the key type count, so that sessions remain valid after a renewal.
 fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagnostic>> {
     let ServerParts { settings, files, ordered, .. } = *parts;
     let are_named = have_variable_names(settings);

@@ -77,8 +77,8 @@ impl TicketKeyRotation {
         })
     }
 
-    /// Replaces the current key if it is one lifetime old. Returns true if it was replaced; `None` if random numbers
-    /// are not available.
+    /// Replaces the current key if it is one lifetime old, or if the clock was set back to before its creation. Returns
+    /// true if it was replaced; `None` if random numbers are not available.
     fn rotate(&mut self, now_s: u64, lifetime_s: u32) -> Option<bool> {
         // A key is also replaced if the clock was set back; otherwise it would be used for longer.
         let age_s = now_s.checked_sub(self.made_s);

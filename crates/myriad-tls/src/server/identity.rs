@@ -1,4 +1,4 @@
-//! Sources of a server's certificate.
+//! Sources of a server's TLS certificate: files, with or without a stapled OCSP response, or an automatic certificate.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Frames that are not part of a response: settings, windows, pings, resets and `GOAWAY` (RFC 9113 §6).
+//! HTTP/2 frames of an origin that are not part of a response: settings, windows, pings, resets and `GOAWAY` (RFC 9113
+//! §6).
 
 use super::super::ErrorCode;
 use super::super::frame::{FrameHeader, flag, kind, number};

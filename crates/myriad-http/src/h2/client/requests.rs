@@ -1,4 +1,5 @@
-//! Requests: heads are sent immediately, bodies according to the windows (RFC 9113 §5.2, §8.1).
+//! HTTP/2 requests to an origin: heads are sent immediately, bodies as the flow-control windows allow (RFC 9113 §5.2,
+//! §8.1).
 
 use std::collections::VecDeque;
 
@@ -89,7 +90,8 @@ impl Http2Client {
         self.streams.get(stream).and_then(|found| found.expected)
     }
 
-    /// Cancels a request whose response is not needed any more (RFC 9113 §6.4).
+    /// Resets the stream of a request whose response is not needed any more (RFC 9113 §6.4). Does nothing if the stream
+    /// is closed.
     pub fn cancel(&mut self, stream: u32) {
         if self.streams.get(stream).is_some() {
             self.queue_reset(stream, ErrorCode::Cancel);

@@ -1,4 +1,4 @@
-//! Frames of responses: heads, bodies, trailers (RFC 9113 §8.1).
+//! HTTP/2 frames of the responses of an origin: heads, bodies, trailers (RFC 9113 §8.1).
 
 use super::super::error::compression;
 use super::super::frame::{FrameHeader, flag, fragment, unpadded};

@@ -1,4 +1,5 @@
-//! Responses: heads are sent immediately, bodies as windows and priorities allow (RFC 9113 §5.2, RFC 9218 §10).
+//! HTTP/2 responses to a client: heads are sent immediately, bodies as flow-control windows and priorities allow (RFC
+//! 9113 §5.2, RFC 9218 §10).
 
 use bytes::Bytes;
 

@@ -86,8 +86,8 @@ impl HpackEncoder {
     }
 }
 
-/// Returns whether a field probably recurs with the same value and contains no secret, so that it is added to the
-/// dynamic table.
+/// Returns whether a field is added to the dynamic table: it probably recurs with the same value, contains no secret,
+/// and its value has at most [`REMEMBERED`] bytes.
 fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,

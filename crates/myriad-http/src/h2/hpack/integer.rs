@@ -1,4 +1,4 @@
-//! Integers with a prefix of less than a byte (RFC 7541 §5.1).
+//! Integers in the encoding of HPACK and QPACK, with a prefix of at most eight bits (RFC 7541 §5.1).
 
 /// Maximum accepted value of an integer; valid indexes, lengths and table sizes are far smaller.
 const MOST: usize = 1 << 28;

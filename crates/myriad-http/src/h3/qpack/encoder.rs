@@ -1,4 +1,4 @@
-//! Encodes fields into field sections (RFC 9204 §4.5).
+//! Encoding of fields into QPACK field sections (RFC 9204 §4.5).
 
 use super::table::{STATIC, find_name};
 use crate::h2::hpack::integer;

@@ -1,4 +1,4 @@
-//! Encoded strings and integers (RFC 9204 §4.1).
+//! Strings and integers in the encoding of QPACK (RFC 9204 §4.1).
 
 use super::error::QpackError;
 use crate::h2::hpack::{huffman, integer};

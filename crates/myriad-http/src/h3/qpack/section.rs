@@ -1,4 +1,4 @@
-//! Decoding of field sections (RFC 9204 §4.5).
+//! Decoding of QPACK field sections (RFC 9204 §4.5).
 
 use super::MAX_TABLE_CAPACITY;
 use super::dynamic::{OVERHEAD, QpackTable};

@@ -1,4 +1,4 @@
-//! Deadlines of a connection without progress: for requests, request heads, and clients that do not read.
+//! Deadlines of an HTTP/2 connection without progress: for requests, request heads, and clients that do not read.
 
 use std::task::{Context, Poll};
 

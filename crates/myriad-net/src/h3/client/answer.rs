@@ -1,4 +1,4 @@
-//! Calls of the service for requests, and sending of its responses on the streams.
+//! Calls of the service for the HTTP/3 requests of a client, and sending of its responses on their streams.
 
 use std::task::{Context, Poll, Waker};
 

@@ -1,4 +1,4 @@
-//! Messages of the relay between processes. Each read of an inbox returns one message.
+//! Messages of the relay of QUIC datagrams between processes. Each read of an inbox returns one message.
 //!
 //! ```text
 //!   read:     version | kind | listener (8)
