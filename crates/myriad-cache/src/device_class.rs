@@ -19,7 +19,7 @@ pub struct DeviceClass {
 
 feature_settings!(DeviceClass);
 
-/// Feature entry for the list of features in `myriad-serve`.
+/// Registration of the directive `cache_device_class` and the variable `$device_class`; listed in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", ROWS).with_variables(VARIABLES);
 
 static ROWS: &[Directive] = &[Directive::new(

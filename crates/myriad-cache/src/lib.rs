@@ -59,7 +59,8 @@ use myriad_exchange::feature::Feature;
 
 pub use server_client::SERVER_CLIENT;
 
-/// Feature entry for the list of features in `myriad-serve`.
+/// Registration of the `*_cache*` directives and the other cache directives, their checks, and the cache variables;
+/// listed in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
     .and_of_origins(directives::OF_ORIGINS)
     .examining_blocks(examine::block)

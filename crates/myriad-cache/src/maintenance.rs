@@ -61,7 +61,7 @@ feature_settings!(MaintenanceSettings);
 /// Compiled `cache_maintenance` of a location.
 struct MaintenanceFiles(Vec<Template>);
 
-/// Feature entry for the list of features in `myriad-serve`.
+/// Registration of the directive `cache_maintenance`; listed in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(

@@ -1,4 +1,4 @@
-//! Detection of browsers that need special treatment.
+//! Detection of old versions of MSIE, which need special treatment.
 
 /// Returns whether a `User-Agent` matches nginx's `msie6`: MSIE 4 to 6, except MSIE 6 with SV1.
 pub(crate) fn is_msie6(agent: &[u8]) -> bool {

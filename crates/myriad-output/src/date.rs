@@ -1,4 +1,4 @@
-//! `Date` header line, cached per thread and rebuilt once a second.
+//! `Date` header line of responses, cached per thread and rebuilt once a second.
 
 use std::cell::RefCell;
 

@@ -13,14 +13,15 @@ use std::ops::Range;
 pub use excerpt::excerpt;
 use tokens::{is_number, is_random_pair, tokens};
 
-/// Maximum length of pages that are compared by tokens, in bytes. Longer pages are only compared as a whole.
+/// Maximum length of pages that are compared by tokens, in bytes. A longer page only equals a rendering with the same
+/// bytes.
 const MAX_COMPARED_LEN: usize = 1024 * 1024;
 
 /// Maximum number of places with noise in a page. A page with more has no stable content.
 const MAX_PLACES: usize = 64;
-/// Part of the tokens of a page that may be noise: one in this number.
+/// Divisor of the number of tokens of a page for the maximum number of noise tokens, unless [`MIN_NOISE`] is more.
 const NOISE_PART: usize = 8;
-/// Number of noise tokens that is permitted in short pages.
+/// Number of noise tokens that is permitted in every page, however short it is.
 const MIN_NOISE: usize = 32;
 /// Half the maximum length of a difference, in tokens of both renderings together. After a longer difference, the
 /// renderings count as entirely different.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Decodes each `%XX` in `text` (RFC 3986 section 2.1).
+/// Decodes each `%XX` in `text` (RFC 3986 section 2.1). A `%` without two hexadecimal digits remains.
 pub(crate) fn percent_decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'%') {
         return Cow::Borrowed(text);
@@ -24,7 +24,8 @@ pub(crate) fn percent_decoded(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(decoded)
 }
 
-/// Decodes each `%XX` in `text`, and `+` to a space, as in values of cookies and arguments that PHP reads.
+/// Decodes each `%XX` in `text`, and `+` to a space, as in values of cookies and arguments that PHP reads. A `%`
+/// without two hexadecimal digits remains.
 pub(crate) fn form_decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'+') {
         return percent_decoded(text);

@@ -22,7 +22,7 @@ use directives::AssetSettings;
 pub(crate) use fallback::replace_missing;
 pub(crate) use store::store_assets;
 
-/// Feature entry for the list of features in `myriad-serve`.
+/// Registration of the directive `cache_keep_assets`; listed in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS).compiled_by(compile);
 
 /// Compiled `cache_keep_assets` of a location: retention time of a file after the last page that referenced it was

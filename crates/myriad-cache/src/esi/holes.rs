@@ -1,4 +1,4 @@
-//! State of the holes of a page while it is sent.
+//! State of the ESI holes (places of includes) of a page while it is sent.
 
 use std::cell::RefCell;
 use std::task::{Context, Poll, Waker};

@@ -51,5 +51,5 @@ pub(crate) use private_response::store;
 pub use settings::is_on;
 pub(crate) use unstored_response::respond;
 
-/// Feature entry for the list of features in `myriad-serve`.
+/// Registration of the directives `esi*`; listed in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("esi", directives::ROWS).compiled_by(rules::compile);

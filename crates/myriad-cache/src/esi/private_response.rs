@@ -28,7 +28,8 @@ use super::part_store::{self, InFlight, NewPart};
 use super::rules;
 use super::visitor::{Digest, Visitor, VisitorRequest, digest};
 
-/// Response field by which an origin permits to store a response for its visitor: the maximum time in seconds.
+/// Response field by which an origin permits that a response is stored for its visitor. The value is the maximum time
+/// in seconds.
 const FIELD: &[u8] = b"x-myriad-private-cache";
 /// Maximum length in bytes of a response that is stored.
 const MAX_RESPONSE: usize = 128 << 10;
@@ -49,7 +50,8 @@ const WITHOUT_EFFECT: [&[u8]; 11] = [
     b"sec-gpc",
     b"te",
 ];
-/// Response fields with which a response is never stored: it changes the visitor's state, or is not a plain text.
+/// Response fields with which a response is never stored for a visitor: they change the state of the visitor or the
+/// cache, or the body is encoded, partial or redirected.
 const FORBIDDING: [&[u8]; 7] = [
     b"set-cookie",
     b"x-myriad-private-purge",

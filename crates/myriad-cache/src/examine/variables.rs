@@ -1,4 +1,4 @@
-//! Variables of a text that is not compiled yet.
+//! Names of the variables in a text of the configuration that is not compiled yet.
 
 /// Returns the names of the variables in a configuration text, in order; `None` if a `$` is not followed by a name.
 pub(super) fn variables(text: &str) -> Option<Vec<&str>> {

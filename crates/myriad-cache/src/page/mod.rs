@@ -1,4 +1,4 @@
-//! Stored form of an origin's response, its encodings, and the response built from it.
+//! Stored form of an origin's response (a page), its encodings, and the response to a client that is built from it.
 
 mod address;
 mod answer;

@@ -8,5 +8,6 @@ use myriad_exchange::feature::Feature;
 
 pub use settings::{KeyedInput, SharedFetchSettings};
 
-/// Feature entry for the list of features in `myriad-serve`.
+/// Registration of the directives `shared_fetch_headers`, `cache_key_field` and `cache_key_cookie`; listed in
+/// `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("shared_fetch", directives::ROWS);

@@ -1,4 +1,4 @@
-//! Automatic certificates: `acme_issuer`, `acme_certificate`.
+//! Model of the directives for automatic certificates: `acme_issuer`, `acme_certificate`.
 
 use std::fmt;
 use std::net::IpAddr;

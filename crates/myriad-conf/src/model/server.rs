@@ -1,4 +1,4 @@
-//! `server` blocks: addresses and names.
+//! Model of `server` blocks: their addresses, names and locations.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,4 +1,4 @@
-//! `sticky`: session affinity between clients and servers of a group.
+//! Model of `sticky`: session affinity between clients and the servers of an upstream group.
 
 use crate::text::Text;
 

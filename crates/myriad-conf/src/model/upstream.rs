@@ -1,4 +1,4 @@
-//! `upstream` groups.
+//! Model of `upstream` blocks: groups of servers, with their balancing method.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,5 @@
-//! `acme_issuer` and its directives, `acme_certificate`: nginx's module for automatic certificates.
+//! Directives of nginx's module for automatic certificates: `acme_issuer` with the directives in it, and
+//! `acme_certificate`.
 
 use super::{
     Arguments, Arity, BlockKind, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, at_least, between,

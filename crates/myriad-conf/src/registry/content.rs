@@ -1,4 +1,4 @@
-//! Files, types, error pages, redirects.
+//! Directives for static files, media types, error pages and redirects.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ pub enum DirectiveStatus {
     NoEffect(&'static str),
     /// Parsed and checked, but only implemented in a later version; the note describes the current behaviour.
     Later(&'static str),
-    /// Rejected for this reason.
+    /// Rejected with an error that contains this reason.
     Refused(&'static str),
     /// Specific to Myriad; nginx has no such directive.
     Own,

@@ -1,4 +1,4 @@
-//! `http3*`, `quic_*`: HTTP/3 over QUIC.
+//! Directives `http3*` and `quic_*`: HTTP/3 over QUIC.
 
 use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, set};
 use crate::settings::Settings;

@@ -1,4 +1,4 @@
-//! `listen`.
+//! Directive `listen`: parsers of its address and parameters.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

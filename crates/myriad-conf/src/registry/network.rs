@@ -1,4 +1,4 @@
-//! Parsers for addresses and networks in directives.
+//! Parsers for IP addresses and networks in directives.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Main context and `events`: processes, privileges, limits.
+//! Directives of the main context and of `events`: processes, privileges, limits.
 
 use super::build_features::BuildFeature;
 use super::network;

@@ -1,4 +1,4 @@
-//! `server`, `listen`, `server_name`, `location` and `limit_except`.
+//! Registry rows of `server`, `listen`, `server_name`, `location` and `limit_except`.
 
 use super::{
     Arguments, BlockKind, Contexts, Directive, Set, SetterResult, at_least, block,

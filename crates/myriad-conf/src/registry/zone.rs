@@ -1,4 +1,4 @@
-//! `*_cache_path`, which defines cache zones.
+//! Directive `*_cache_path`, which defines cache zones.
 
 use super::{Arguments, Contexts, Directive, FamilyRow, NameKind, Set, SetterResult, at_least};
 use crate::{

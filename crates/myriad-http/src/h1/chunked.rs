@@ -11,8 +11,8 @@ use crate::{Fields, ParseError};
 /// Terminator of a chunked body without trailers.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Maximum number of bytes in chunk extensions, padding and leading zeros of chunk sizes that a body may have in
-/// addition to the number of its data bytes received so far. They only waste CPU time of the recipient.
+/// Maximum value of the counter of bytes in chunk extensions, padding and leading zeros of chunk sizes. Each data byte
+/// reduces the counter by one, down to 0. More of these bytes would only waste CPU time of the recipient.
 const EXTENSION_LIMIT: u16 = 1024;
 
 /// Limits of the trailer section of a chunked body: 8 KB and 100 fields.

@@ -15,7 +15,8 @@ pub(super) const GZIP: &[RequestVariable] = &[RequestVariable::new(
     Made(|request, out| ratio(request, Coding::Gzip, out)),
 )];
 
-/// `$brotli_ratio`. Without the module, nginx leaves this name to the configuration, which may define it by a map.
+/// `$brotli_ratio`: compression ratio of the response; no value if it was not sent in this coding, or without a body.
+/// The configuration may define a variable of this name by a map, as in an nginx without the module.
 pub(super) const BROTLI: &[RequestVariable] = &[RequestVariable::new(
     "brotli",
     "brotli_ratio",
@@ -24,7 +25,8 @@ pub(super) const BROTLI: &[RequestVariable] = &[RequestVariable::new(
 )
 .yielding()];
 
-/// `$zstd_ratio`. The configuration may define this name too.
+/// `$zstd_ratio`: compression ratio of the response; no value if it was not sent in this coding, or without a body. The
+/// configuration may define a variable of this name by a map.
 pub(super) const ZSTD: &[RequestVariable] = &[RequestVariable::new(
     "zstd",
     "zstd_ratio",

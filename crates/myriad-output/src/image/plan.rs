@@ -1,4 +1,4 @@
-//! Arithmetic of target sizes, as in nginx; an image is never enlarged.
+//! Arithmetic of the target sizes of images, as in nginx; an image is never enlarged.
 
 use crate::image::request::RequestedSize;
 use crate::image::size::ImageSize;

@@ -1,4 +1,4 @@
-//! Decoding, with a separate crate for each format. Sizes are checked before memory is allocated.
+//! Decoding of images, with a separate crate for each format. Sizes are checked before memory is allocated.
 
 mod gif;
 mod jpeg;

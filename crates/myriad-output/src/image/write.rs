@@ -1,4 +1,4 @@
-//! Encoding, with a separate crate for each format.
+//! Encoding of images, with a separate crate for each format.
 
 mod avif;
 mod gif;

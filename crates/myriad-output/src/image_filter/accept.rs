@@ -1,4 +1,4 @@
-//! Output formats that a client accepts (`Accept`, RFC 9110 section 12.5.1).
+//! Image formats of `image_filter_format` that a client accepts (`Accept`, RFC 9110 section 12.5.1).
 
 use crate::image::OutputFormat;
 use myriad_exchange::exchange::Request;

@@ -1,4 +1,4 @@
-//! Evaluation of the settings for a request: sides, angles and qualities may contain variables.
+//! Evaluation of the settings of `image_filter*` for a request: sides, angles and qualities may contain variables.
 
 use crate::image::{ImageRequest, ImageRotation, RequestedSize};
 use myriad_exchange::exchange::Exchange;

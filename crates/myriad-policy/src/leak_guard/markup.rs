@@ -33,7 +33,7 @@ const LONGEST: usize = 40;
 /// Cookies and credentials that the origin has received, or that it sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentCookies {
-    /// True for a session cookie: tokens of forms in the page then count as data of this session.
+    /// True if one of the cookies is a session cookie: tokens of forms in the page then count as data of this session.
     pub session: bool,
     /// True if the origin has received any cookie or credentials, so that a visitor can be logged in.
     pub any: bool,

@@ -1,4 +1,4 @@
-//! Comparison of the responses to sampled requests.
+//! Comparison of the responses to requests that the leak guard sends to verify a stored page (`leak_guard sample=`).
 
 use super::sampled_request::redacted;
 use super::scanner::is_general;

@@ -1,4 +1,4 @@
-//! Variant rule of a response, from its `Vary` and the directives of a location.
+//! Rule by which a response varies, derived from its `Vary` and the cache directives of the location.
 
 use myriad_http::{Fields, Known};
 

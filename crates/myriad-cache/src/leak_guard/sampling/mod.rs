@@ -37,10 +37,11 @@ use myriad_exchange::runtime::CachePlace;
 
 pub(crate) use comparison::PendingComparison;
 
-/// A page is considered for the hourly sample once in this number of hits.
+/// Number of hits of a page after which it is considered for the hourly sample again.
 const SAMPLE_HITS: u32 = 64;
 
-/// Returns true if the hit of a page that was just counted may cause its verification.
+/// Returns true if `leak_guard sample=` is on and the number of hits of a page, including the current hit, is one at
+/// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`].
 #[inline]
 pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
     cache.rules.leak_sampling.is_some() && is_due_at(page.hits())

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use myriad_exchange::subrequest::SubrequestFuture;
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-/// Part of the combined body.
+/// Part of a body that is combined from a response and the responses of subrequests.
 pub(super) enum AdditionPart {
     /// Subrequest whose response is awaited once the previous parts are complete.
     Subrequest(SubrequestFuture),

@@ -12,14 +12,15 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_exchange::subrequest;
 
-/// Compiled settings of a location.
+/// Compiled `add_before_body`, `add_after_body` and `addition_types` of a location.
 struct Addition {
     before: Box<[u8]>,
     after: Box<[u8]>,
     types: TypeSet,
 }
 
-/// Compiles the settings of a configuration level; `None` if no response is to be added.
+/// Compiles `add_before_body`, `add_after_body` and `addition_types` of a configuration level; `None` if both paths are
+/// empty.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
