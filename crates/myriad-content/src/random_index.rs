@@ -73,7 +73,7 @@ impl PendingStep for RandomFile {
 }
 
 /// Redirects internally to a random file of a directory; `None` if it has none. Hidden files and directories are never
-/// selected.
+/// selected. If the directory cannot be read, returns the error response.
 async fn serve_random_file(exchange: &mut Exchange, folder: PathBuf) -> Option<PhaseStep> {
     let items = match read(exchange, folder, ItemSelection { hidden: false, links: true }).await {
         Ok(items) => items,

@@ -59,7 +59,8 @@ impl TempFile {
         Self::create_in(None, Naming::Nameless).await
     }
 
-    /// Creates a file in `folder`. If `folder` is `None`, same as [`Self::create`].
+    /// Creates a file in `folder`, with a name as `naming` specifies. If `folder` is `None`, same as [`Self::create`]:
+    /// the file has no name, whatever `naming` is.
     pub async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
         let folder = folder.cloned();
         let made = spawn_blocking(move || match (folder, naming) {

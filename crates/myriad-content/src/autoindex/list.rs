@@ -59,7 +59,8 @@ impl PendingStep for AutoindexListing {
     }
 }
 
-/// Returns the response with the listing of a directory; 400 for an invalid JSONP function name.
+/// Returns the response with the listing of a directory; 400 for an invalid JSONP function name, or the error response
+/// if the directory cannot be read.
 async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf) -> PhaseStep {
     let mut callback = None;
     if rules.format == AutoindexFormat::Jsonp {

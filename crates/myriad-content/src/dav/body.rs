@@ -9,7 +9,8 @@ use myriad_net::RequestBody;
 
 use super::failure::{DavFailure, DavResult};
 
-/// Returns the request body, from memory or a file if another step has already buffered it.
+/// Takes the request body, from memory or a file if another step has already buffered it. Sends 100 (Continue) if the
+/// client waits for it.
 pub(super) fn body(exchange: &mut Exchange) -> BoxBody {
     let upload = &mut exchange.request.upload;
     upload.body.send_continue();
@@ -23,7 +24,8 @@ pub(super) fn body(exchange: &mut Exchange) -> BoxBody {
 /// Maximum length of the XML body of a WebDAV request, in bytes.
 const MOST_XML: usize = 64 << 10;
 
-/// Reads a complete XML body. Returns 413 if it is longer than 64 KB.
+/// Reads a complete XML body. Returns 413 if it is longer than 64 KB, and the status of the failure if it cannot be
+/// read.
 pub(super) async fn small_body(exchange: &mut Exchange) -> DavResult<Vec<u8>> {
     let mut body = body(exchange);
     let mut whole = Vec::new();

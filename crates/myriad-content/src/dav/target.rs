@@ -86,7 +86,8 @@ impl DavTarget {
 }
 
 impl NameInFolder<'_> {
-    /// Returns the status of the entry, of a symbolic link itself; `None` if it does not exist.
+    /// Returns the metadata of the file or directory with this name, of a symbolic link itself; `None` if it does not
+    /// exist.
     pub(super) fn status(&self) -> DavResult<Option<Stat>> {
         match statat(&self.folder, as_path(self.name), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),

@@ -1,5 +1,5 @@
 //! Copying and removing of directories with their contents. Each step starts at an open directory and follows no
-//! symbolic links.
+//! symbolic links, except [`open_file`] on request.
 
 use std::fs::File;
 use std::io;
@@ -59,7 +59,8 @@ fn remove_within(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> 
     Ok(unlinkat(around, as_path(name), AtFlags::REMOVEDIR)?)
 }
 
-/// Copies a directory to a name that does not exist. As in nginx, neither symbolic links nor devices are copied.
+/// Copies a directory to a name that does not exist, with permissions and modification times. As in nginx, neither
+/// symbolic links nor devices are copied.
 pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: CopyDepth) -> io::Result<()> {
     let depth = if extent == CopyDepth::All { DEEPEST } else { 0 };
     copy_within(from, to, (depth, extent), None)

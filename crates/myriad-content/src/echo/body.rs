@@ -50,7 +50,8 @@ impl EchoBody {
         Self { exchange, commands, next: 0, state: EchoState::Next }
     }
 
-    /// Executes the next command. Returns its text if it is available at once; otherwise sets the state.
+    /// Executes the next command. Returns its text if it is available at once. Otherwise returns `None`, with the state
+    /// set to what follows: a wait, repeated text, the next command or the end.
     fn run(&mut self) -> Result<Option<Vec<u8>>, CommandFailed> {
         let commands = Arc::clone(&self.commands);
         let Some(command) = commands.get(self.next) else {

@@ -15,7 +15,8 @@ use super::settings::PageInsert;
 const MOST: usize = 1 << 20;
 
 /// Returns the configured header or footer of a listing. Returns `None` if the default one is to be used: none is
-/// configured, or it cannot be read, which is logged.
+/// configured; or, which is logged, it is too long, the file cannot be read, or the subrequest fails or its status is
+/// not 200.
 pub(super) async fn text(exchange: &mut Exchange, insert: &PageInsert) -> Option<Vec<u8>> {
     let (shown, got) = match insert {
         PageInsert::BuiltIn => return None,

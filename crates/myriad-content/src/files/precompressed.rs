@@ -16,12 +16,13 @@ pub(super) struct PrecompressedFile {
     /// First existing file, in order of preference, whose coding the client accepts (or any client gets, with
     /// `always`); `None` to send the uncompressed file.
     pub file: Option<(Arc<PathEntry>, Coding)>,
-    /// Set if clients that accept other codings may receive another file (`Vary`).
+    /// Set if the choice of the file depends on the codings that the client accepts, so that the response needs `Vary`.
     pub varies: bool,
 }
 
-/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`. If one is found that may be sent to this client, `path` becomes its
-/// path. The uncompressed file need not exist, as in nginx.
+/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`, as far as they are enabled for the location; `path` is the path of
+/// `FILE`. If one is found that may be sent to this client, `path` becomes its path. The uncompressed file need not
+/// exist, as in nginx.
 ///
 /// If the request selected the compressed copy of a page, the result is always `FILE.gz`, even if it does not exist.
 pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> PrecompressedFile {

@@ -25,7 +25,7 @@ use myriad_store::page::ProxiedFacts;
 
 /// Handler of files under the root, the default of a location without another handler.
 pub struct FileHandler {
-    /// Handler of methods that the location does not handle itself (`dav_methods`), such as purges.
+    /// Handler of methods other than GET, HEAD, POST and those of `dav_methods`, such as purges.
     pub other_methods: &'static dyn MethodHandler,
 }
 
@@ -43,7 +43,9 @@ impl Handler for FileHandler {
     }
 }
 
-/// Serves the file of the URI, or the index of a directory. A directory without a trailing slash is redirected.
+/// Serves the file of the URI, or the index of a directory. A directory without a trailing slash is redirected. Methods
+/// other than GET and HEAD are passed to the handler that supports them (`dav_methods`, `other_methods`), otherwise the
+/// response is 405.
 fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseStep {
     let request = &exchange.request;
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
@@ -133,7 +135,7 @@ fn find(exchange: &mut Exchange) -> Result<(FoundFile, Option<PathBuf>), myriad_
 struct FoundFile {
     entry: Arc<PathEntry>,
     coding: Coding,
-    /// Set if clients that accept other codings may receive another file (`Vary`).
+    /// Set if the choice of the file depends on the codings that the client accepts, so that the response needs `Vary`.
     varies: bool,
 }
 

@@ -29,7 +29,7 @@ pub(in crate::dav) enum ChangeScope {
 }
 
 /// Returns the lock tokens that start with `urn:` in `If` and `Lock-Token` of a request (RFC 4918 sections 10.4, 10.5).
-/// Tokens of this server always do.
+/// All tokens that this server creates start with `urn:`.
 fn tokens(request: &Request) -> Vec<&str> {
     let fields = request.received.head.fields();
     let values = fields.get_all(b"if").chain(fields.get_all(b"lock-token"));
@@ -76,7 +76,8 @@ fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     asked.map_or(zone.timeout_ms, |seconds| seconds.max(1).saturating_mul(1000).min(zone.timeout_ms))
 }
 
-/// LOCK: locks a file or a directory, or renews a lock if the request has no body.
+/// LOCK: locks a file or a directory, or renews a lock if the request has no body. If nothing exists at the path, an
+/// empty file is created and locked. Returns 423 if another lock applies, and 507 if the zone is full.
 pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: DavAccess) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let depth = match depth(&exchange.request, Depth::Infinity) {

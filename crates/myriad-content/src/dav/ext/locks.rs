@@ -25,7 +25,8 @@ pub(super) struct Locks(BTreeMap<Vec<u8>, Lock>);
 /// Reason why a lock was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LockDenied {
-    /// The path, a directory that includes it, or (for a lock with contents) something below it is locked.
+    /// The path is locked, by itself or by a lock of a parent directory that includes its contents; or a lock with
+    /// contents was requested and something below the path is locked.
     AlreadyLocked,
     /// The zone has no memory left for another lock.
     Full,
