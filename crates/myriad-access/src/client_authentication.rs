@@ -7,7 +7,8 @@ use crate::auth_basic::AuthBasicSettings;
 use crate::auth_request::AuthRequestSettings;
 
 /// Returns whether every client that a level admits is authenticated, by a password or by `auth_request`. This is false
-/// with `satisfy any` and address rules, because an address may be sufficient, and for a realm with variables.
+/// with `satisfy any` and address rules, because an address may be sufficient. A password does not count if its realm
+/// contains variables, because the realm may then evaluate to `off`.
 pub fn identifies_client(settings: &Settings) -> bool {
     let access = settings.feature::<AccessSettings>();
     let basic = settings.feature::<AuthBasicSettings>();

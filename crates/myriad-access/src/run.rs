@@ -24,7 +24,8 @@ use myriad_exchange::exchange::{
 struct GateProgress {
     /// Index of the next check to run.
     next: usize,
-    /// Set if the result is known: only checks that observe admitted requests still run.
+    /// Set if the result is known. Then only checks that observe admitted requests still run, and only if the request
+    /// is admitted.
     decided: bool,
     /// Status of the rejection by a check; `None` if no check has rejected the request. 401 takes precedence, because
     /// its response contains a challenge.
@@ -149,8 +150,9 @@ impl GateProgress {
         }
     }
 
-    /// Returns the error response of a rejection. The challenges are added to any response, including error pages. A
-    /// CONNECT request receives status 407 and `Proxy-Authenticate` instead (RFC 9110 section 11.7.1).
+    /// Returns the error response of a rejection. The challenges are added to the response whatever its status is, and
+    /// also if an error page replaces it. A CONNECT request receives 407 instead of 401, and `Proxy-Authenticate`
+    /// instead of `WWW-Authenticate` (RFC 9110 section 11.7.1).
     fn reject(self, exchange: &mut Exchange, status: u16) -> PhaseStep {
         let is_connect = exchange.request.is_connect();
         let field = if is_connect { &b"Proxy-Authenticate: "[..] } else { b"WWW-Authenticate: " };

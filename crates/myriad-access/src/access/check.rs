@@ -49,7 +49,8 @@ impl Check for AddressRules {
 }
 
 impl AddressRules {
-    /// Returns the verdict of the first rule that contains the client address, or `Pass` if there is none.
+    /// Returns the verdict of the first rule that contains the client address, or `Pass` if there is none. With
+    /// `satisfy all`, a denial is logged.
     fn verdict(&self, request: &Request) -> CheckVerdict {
         let client = request.client();
         match self.rules.iter().find(|rule| rule.network.contains(client)) {

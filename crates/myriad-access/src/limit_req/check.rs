@@ -19,7 +19,7 @@ const LONGEST_KEY: usize = 65_535;
 
 /// Compiled `limit_req` of a location.
 pub(super) struct LimitReq {
-    /// Zones of the `limit_req` directives in source order, each with its rate and burst.
+    /// Zones of the `limit_req` directives in source order, each with its rate, burst and delay.
     pub limits: Vec<(Arc<LimitZone<RequestTable>>, Limit)>,
     /// Status, log level and dry run for requests beyond a limit.
     pub answer: LimitResponse,
@@ -170,7 +170,8 @@ impl LimitReq {
         }
     }
 
-    /// Delays a request; with `limit_req_dry_run` only logs the delay.
+    /// Logs the delay of a request, and returns the status and the verdict that waits for this time. With
+    /// `limit_req_dry_run` the request is not delayed.
     fn delay(&self, request: &Request, wait: &LongestDelay<'_>) -> (LimitStatus, CheckVerdict) {
         let LongestDelay { ms, excess, zone } = *wait;
         let (whole, part) = (excess / 1000, excess % 1000);

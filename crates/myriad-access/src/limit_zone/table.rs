@@ -78,7 +78,7 @@ impl<T> Default for ZoneTables<T> {
 
 impl<T: LimitTable> ZoneTables<T> {
     /// Returns the zone of a configuration, with the existing table if the zone had the same key before, otherwise with
-    /// a new table. The counters of the zone are kept in both cases.
+    /// a new table, which replaces the one stored here. The counters of the zone are kept in both cases.
     pub fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
         let (table, counts) = self.table(conf);
         Arc::new(LimitZone { name: conf.name.as_str().into(), key, table, counts })

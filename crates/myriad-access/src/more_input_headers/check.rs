@@ -77,8 +77,8 @@ impl CompiledEdit {
 
 /// Sets one field of the request, or removes it if the value is empty. A name with a trailing `*` removes all fields
 /// whose name begins with the text before it. With `replaces_only`, a field that the request does not have is not
-/// added. A new `Host` also becomes the host of the request. If the value cannot be evaluated, logs the error and
-/// changes nothing.
+/// added. A new `Host` also becomes the host of the request. Line breaks and NUL in the value are removed. If the value
+/// cannot be evaluated, logs the error and changes nothing.
 fn change(exchange: &mut Exchange, name: &[u8], value: Option<&Template>, replaces_only: bool) {
     let mut text = Vec::new();
     if let Some(value) = value {

@@ -114,7 +114,8 @@ impl GeoipDatabase {
         country(u8::try_from(found).ok().filter(|number| *number > 0)?)
     }
 
-    /// Returns the text of an address; `None` if it is unknown. The database must be an organisation database.
+    /// Returns the text of an address; `None` if it is unknown or the data is damaged. The database must be an
+    /// organisation database.
     pub fn organisation(&self, address: IpAddr) -> Option<&[u8]> {
         let mut rest = self.text_of(address)?;
         take_text(&mut rest)
@@ -134,7 +135,8 @@ impl GeoipDatabase {
         Some(City { country: country(number)?, region, city, postal_code, latitude, longitude, codes })
     }
 
-    /// Returns the bytes of the database from the data of an address on; `None` if the address is unknown.
+    /// Returns the bytes of the database from the data of an address on; `None` if the address is unknown or the data
+    /// is damaged.
     fn text_of(&self, address: IpAddr) -> Option<&[u8]> {
         let found = self.find(address).filter(|found| *found > self.segment)?;
         self.bytes.get(found.checked_add((2 * self.record - 1).checked_mul(self.segment)?)?..)

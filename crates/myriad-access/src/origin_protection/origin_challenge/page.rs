@@ -15,8 +15,8 @@ const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
-/// Content security policy. By their hashes it permits only the script and the style of this page, and nothing that an
-/// intermediary has injected.
+/// Content security policy of the challenge page (`origin_challenge`). It permits only the page's own script and style,
+/// identified by their hashes, and nothing that an intermediary has injected.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(digest::digest(&digest::SHA256, text.as_bytes()));
     format!(
@@ -26,8 +26,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Parts of the page before, between and after the challenge and the lifetime of the pass. Script and style contain
-/// braces, and are therefore inserted after the page has been split.
+/// Parts of the challenge page: before the challenge, between it and the lifetime of the pass, and after the lifetime.
+/// Script and style contain braces, and are therefore inserted after the page has been split.
 static PARTS: LazyLock<[String; 3]> = LazyLock::new(|| {
     let (before, rest) = PAGE.split_once("{challenge}").unwrap_or((PAGE, ""));
     let (between, behind) = rest.split_once("{valid}").unwrap_or((rest, ""));

@@ -60,9 +60,10 @@ pub enum LimitedQuery {
     Wait(u64),
 }
 
-/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin now: it has no query,
-/// is not GET or HEAD, is a subrequest, is not counted, is within the limit, or bypasses the cache (beyond the limit it
-/// then has the lowest priority in the queue).
+/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin now: the location has
+/// no `origin_query_limit`; or the request has no query, is not GET or HEAD, is a subrequest, has no client address
+/// (Unix socket), is excluded by `unless=`, is within the limit, or bypasses the cache (beyond the limit it then has
+/// the lowest priority in the queue). Requests beyond the limit are logged, at most one per second.
 pub fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
     let Exchange { request, frame } = exchange;
     let QueryLimit { rules, passes, unless, logged } = request.place().features.get()?;

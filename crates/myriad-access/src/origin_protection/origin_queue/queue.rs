@@ -205,8 +205,8 @@ impl QueueState {
         self.active < self.max_slots(bound)
     }
 
-    /// Returns the number of slots that a location may use: `concurrency=`, reduced to the number of php-fpm's children
-    /// if it is known.
+    /// Returns the number of slots that a location with this limit may use: `concurrency=`, reduced to the number of
+    /// php-fpm's children if the location has `status=` and that number is known.
     fn max_slots(&self, bound: ConcurrencyLimit) -> u32 {
         let most = match bound.concurrency {
             Concurrency::Fixed(number) => number,
