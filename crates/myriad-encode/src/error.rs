@@ -1,4 +1,4 @@
-//! Errors of encoding and decoding.
+//! Errors of encoding and decoding bodies with content codings.
 
 use std::{fmt, io};
 

@@ -8,7 +8,8 @@ use myriad_script::Frame;
 use crate::exchange::{Exchange, Request, exchange_buffers, paths};
 
 /// Writes a line for a finished exchange to each access log of the location that answered it, unless the log's `if=`
-/// condition or status filter excludes it.
+/// condition or `sample=` excludes it, or its path or line cannot be evaluated. Restores `Host` in the request head as
+/// it was received.
 pub fn write(exchange: &mut Exchange) {
     if exchange.request.place().logs.access.is_empty() {
         return;
@@ -31,7 +32,8 @@ pub fn write(exchange: &mut Exchange) {
 }
 
 /// Returns the file path of an access log whose path contains variables, evaluated for this request. Returns `None` for
-/// logs without variables, and if the document root of the request is not an existing directory.
+/// logs without variables, if the document root of the request is not an existing directory, and if the path is
+/// unusable ([`LogTarget::path`]).
 fn path_of(target: &LogTarget, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
     let LogTarget::Variable(..) = target else { return None };
     let has_root = exchange_buffers::with_buffer(|root| {

@@ -41,7 +41,7 @@ pub struct Counters {
 /// Memory used by a worker for clients, in bytes, as of the last measurement (once per second).
 #[derive(Debug, Default)]
 pub struct MemoryCounts {
-    /// Estimate of the state of client connections.
+    /// Estimated memory of the state of client connections, without buffers and bodies.
     pub connections: Counter,
     /// Capacity of the buffers that requests use.
     pub buffers: Counter,

@@ -23,9 +23,10 @@ pub struct Feature {
     pub family: DirectiveFamily,
     /// Variables of the feature.
     pub variables: &'static [RequestVariable],
-    /// Compiles the settings of a configuration level (server, location, …) and stores the result for it.
+    /// Compiles the feature's settings of a configuration level (server, location, …), and adds the result to the
+    /// compiled features of the level.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
-    /// Adds warnings about probable mistakes in a valid configuration.
+    /// Adds warnings about probable mistakes in a valid configuration to the list.
     pub warn: fn(&HttpConf, &mut Vec<Diagnostic>),
     /// Opens the tables of the variables whose names the configuration chooses (such as those of `geoip2`).
     pub tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>,

@@ -157,13 +157,13 @@ pub struct Generation {
     pub refresh_budget: RefreshBudget,
     /// Locations and results of `try_files` by URI.
     pub memo: UriCache,
-    /// Idle connections with HTTP origins.
+    /// Connections with origins for reuse: idle ones of HTTP/1 and memcached, and all of HTTP/2.
     pub pool: HttpPool,
     /// Resolvers, by their index in [`Runtime::resolvers`].
     pub resolvers: Vec<Resolver>,
     /// Origins of targets with variables, by evaluated address.
     pub address_groups: RefCell<Lru<String, Arc<OriginGroup>>>,
-    /// Traffic counters by key that requests of this generation use.
+    /// Traffic counters by key that requests of this generation use, by slot number.
     pub traffic: TrafficSlots,
 }
 

@@ -1,4 +1,4 @@
-//! Log files, which several logs can share.
+//! Log file, which several logs can share.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};

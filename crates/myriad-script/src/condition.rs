@@ -1,4 +1,4 @@
-//! Conditions of `if`.
+//! Compilation and evaluation of the conditions of `if`.
 
 use crate::environment::{Catalogue, Environment, FileTest};
 use crate::error::{EvalError, ScriptError};

@@ -1,4 +1,4 @@
-//! Resolution of names while a configuration is compiled: variables of the embedder and of the configuration.
+//! Resolution of variable names while a configuration is compiled: variables of the embedder and of the configuration.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Search for the known name most similar to an unknown name.
+//! Search for the known name most similar to an unknown variable name, for error messages.
 
 /// Returns the name most similar to `unknown`, within two edits (one if it has fewer than five bytes); `None` if there
 /// is none.

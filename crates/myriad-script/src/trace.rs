@@ -1,4 +1,4 @@
-//! Results of scripts, reported for the explanation of a request (`myriad -t --explain`).
+//! Results of rewrite directives and maps, reported for the explanation of a request (`myriad -t --explain`).
 
 /// Evaluated directive or map, with its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

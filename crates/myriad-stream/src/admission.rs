@@ -1,4 +1,4 @@
-//! Admission of sessions: `limit_conn`, then `allow` and `deny`.
+//! Admission of `stream` sessions: `limit_conn`, then `allow` and `deny`.
 
 use myriad_access::limit_conn::CountedRequest;
 use myriad_exchange::runtime::LimitDecision;

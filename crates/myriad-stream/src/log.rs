@@ -1,4 +1,4 @@
-//! Access logs of sessions.
+//! Access logs of `stream` sessions.
 
 use crate::session::StreamSession;
 

@@ -1,4 +1,4 @@
-//! Session: a connection as seen by variables and logs.
+//! Session of `stream`, with the data that its variables and logs read.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;

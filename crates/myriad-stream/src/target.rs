@@ -1,4 +1,4 @@
-//! Selection of the peer of a session, and the options of the connection to the peer.
+//! Selection of the peer of a `stream` session, and the options of the connection to the peer.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Processing of TCP connections.
+//! Processing of TCP connections by `stream`, from the PROXY protocol header to the access log.
 
 use std::rc::Rc;
 use std::time::Duration;

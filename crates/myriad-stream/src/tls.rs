@@ -1,4 +1,4 @@
-//! TLS with clients (`listen ... ssl`).
+//! TLS with the clients of `stream` (`listen ... ssl`).
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Hooks of a location's requests: sampling decision at the start, export of the spans at the end.
+//! Tracing of a location's requests: sampling decision at the start, export of the spans at the end.
 
 use std::rc::Rc;
 use std::sync::Arc;

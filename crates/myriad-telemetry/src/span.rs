@@ -1,4 +1,4 @@
-//! Span of a finished request.
+//! Creation of the OpenTelemetry span of a finished request.
 
 use myriad_net::clock::to_wall_us;
 use std::net::IpAddr;

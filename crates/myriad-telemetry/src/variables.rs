@@ -1,4 +1,4 @@
-//! `$otel_*`.
+//! Variables `$otel_*`: identifiers of a request's trace, span and parent span.
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::RequestVariable;

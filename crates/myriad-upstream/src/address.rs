@@ -1,4 +1,4 @@
-//! Address of a peer.
+//! Address of a peer: a server to which requests are sent.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};

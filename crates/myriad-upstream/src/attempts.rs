@@ -1,4 +1,5 @@
-//! Attempts of a request: the source of `$upstream_addr`, `$upstream_status` and related variables.
+//! Attempts to get a response from an origin for a request: the source of `$upstream_addr`, `$upstream_status` and
+//! related variables.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Configuration of a group: peers, balancing, connection reuse and queueing.
+//! Configuration of a group of peers (`upstream`): peers, balancing, connection reuse and queueing.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Run-time administration of a group.
+//! Run-time administration of a group of peers (`upstream`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,4 +1,4 @@
-//! Retries while the process is out of descriptors.
+//! Retries of opening a file or socket while the process is out of descriptors.
 
 use std::io;
 use std::time::Duration;

@@ -138,7 +138,8 @@ fn premature_end(end: EndRequest) -> OriginError {
     OriginError::new(ErrorKind::Rejected, Phase::ReadingHead, what)
 }
 
-/// Decoder of a body in STDOUT records, validated against `Content-Length` if the script sent one.
+/// Decoder of a response body in FastCGI STDOUT records. If the script sent `Content-Length`, drops the bytes beyond
+/// it, and fails if fewer arrive.
 pub(crate) struct FastCgi {
     decoder: ResponderDecoder,
     left: Option<u64>,
@@ -147,8 +148,8 @@ pub(crate) struct FastCgi {
 }
 
 impl FastCgi {
-    /// Appends body bytes to `out`; drops those beyond `Content-Length` and logs a warning once, unless the response
-    /// must not have a body.
+    /// Appends body bytes to `out`; drops those beyond `Content-Length`. If it drops any, logs a warning once, unless
+    /// the response must not have a body.
     fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut PieceQueue) {
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {

@@ -1,4 +1,4 @@
-//! Configuration of the servers of a group.
+//! Configuration of the servers of a group (`upstream`).
 
 use crate::address::PeerAddress;
 

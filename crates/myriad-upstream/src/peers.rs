@@ -1,4 +1,4 @@
-//! Immutable list of the peers of a group.
+//! Immutable list of the peers of a group (`upstream`).
 
 use std::sync::Arc;
 

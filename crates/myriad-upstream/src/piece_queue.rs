@@ -1,11 +1,11 @@
-//! Queue of pieces of a message.
+//! Queue of the pieces of a request or of a response body.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Queue of non-empty pieces of a body. The first piece is stored inline, so that a short message of a single piece
-/// needs no allocation.
+/// Queue of non-empty pieces of a request (head and body) or of a response body. The first piece is stored inline, so
+/// that a short message of a single piece needs no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct PieceQueue {
     /// First piece; empty if the queue is empty or its first piece is in `rest`.

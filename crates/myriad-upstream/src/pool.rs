@@ -1,4 +1,4 @@
-//! Pools of idle connections.
+//! Pools of idle connections to peers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

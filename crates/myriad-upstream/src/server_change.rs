@@ -1,4 +1,4 @@
-//! Views and changes of the servers of a group for administrators.
+//! Views and changes of the servers of a group (`upstream`) for administrators.
 
 use std::sync::Arc;
 

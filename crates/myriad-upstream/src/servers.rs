@@ -1,4 +1,4 @@
-//! Servers of a group: parsing and formatting for administrators and `state` files.
+//! Servers of a group (`upstream`): parsing and formatting for administrators and `state` files.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Timeouts between two steps of progress.
+//! Timeout of a transfer with an origin that restarts with each progress.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Stages of memory pressure.
+//! Stages of the memory pressure of a process, and the transitions between them.
 
 /// Stage of memory pressure. Each stage also has the measures of the stages before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

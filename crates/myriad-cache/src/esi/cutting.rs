@@ -11,8 +11,8 @@ use myriad_store::page::Page;
 
 use super::{hosts, rules};
 
-/// Response field, specific to Myriad, with properties of the ESI markup in a page, such as `known` and `token=`. That
-/// a page contains markup is declared by `Surrogate-Control` or `X-LiteSpeed-Cache-Control`.
+/// Response field, specific to Myriad, with properties of ESI markup that another field declares (`Surrogate-Control`,
+/// `X-LiteSpeed-Cache-Control`), or with the reason why a page has no markup or must be compared.
 const OWN: &[u8] = b"x-myriad-esi";
 
 /// Returns the origin's declaration of ESI markup in a response; `None` if it declares none, if the body cannot be

@@ -1,4 +1,4 @@
-//! CPU budget of the pool: a token bucket of CPU time.
+//! CPU budget of a compression pool: a token bucket of CPU time.
 
 use std::time::{Duration, Instant};
 

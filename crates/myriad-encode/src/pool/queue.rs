@@ -1,4 +1,4 @@
-//! State shared by the threads of a pool.
+//! State shared by the threads of a compression pool: jobs, budget and counters.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Cache state of a request.
+//! State of a request in the cache: its key, the progress of the look-up, and the result for logs.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -23,7 +23,8 @@ pub struct CacheState {
     /// Names of the request fields in `Vary` of the response to this request's fetch, if it turned out to belong to
     /// another variant than expected.
     pub varies: Option<Vec<u8>>,
-    /// Codings that the client accepts, if none of them is one that this server produces.
+    /// Codings that the client accepts, if none of them is one that this server produces and the origin can select one
+    /// of them; `None` otherwise, and if the page already has the maximum number of variants for such codings.
     pub codings: Option<Box<OtherCodings>>,
     /// Task that refreshes the stale page being served, in the background; `None` if this request has started none.
     pub refresh: Option<tokio::task::JoinHandle<()>>,
@@ -42,8 +43,8 @@ pub struct CacheState {
 }
 
 impl CacheState {
-    /// Returns the codings to send to the origin instead of the client's `Accept-Encoding`, if the page is stored
-    /// separately for clients with such codings; otherwise `None`.
+    /// Returns the codings to send to the origin instead of the client's `Accept-Encoding`, if the page is stored under
+    /// the separate key for clients that accept only codings which this server does not produce; otherwise `None`.
     pub fn forwarded_codings(&self) -> Option<&[u8]> {
         self.codings.as_ref().filter(|codings| codings.has_separate_key).map(|codings| &*codings.names)
     }
@@ -121,14 +122,16 @@ pub struct LookupProgress {
     pub open_body: Option<myriad_store::BodyReader>,
 }
 
-/// Content codings that this server does not produce but the origin may, such as `deflate`.
+/// Content codings that a client accepts and that this server does not produce but the origin may, such as `deflate`;
+/// with the state of the page that is stored for clients that accept only such codings.
 pub struct OtherCodings {
     /// Normalized names of the codings, separated as in `Accept-Encoding`.
     pub names: Box<[u8]>,
     /// True if [`CacheState::key`] is a separate key, for clients that accept only codings that this server does not
     /// produce.
     pub has_separate_key: bool,
-    /// Generation of the page for all other clients. A page under the separate key with a lower generation is outdated.
+    /// Generation of the page that is stored for all other clients; 0 if that does not vary by coding or does not
+    /// exist. A page under the separate key with a lower generation is outdated.
     pub younger_than: u64,
     /// Page for all other clients, if this request uses or fetches a page under the separate key.
     pub shared_page: Option<Page>,

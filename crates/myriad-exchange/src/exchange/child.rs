@@ -98,9 +98,9 @@ impl Exchange {
         Ok(piece)
     }
 
-    /// Creates an anonymous request for the same URL: GET, without cookies and the fields in [`NOT_FOR_SUBREQUESTS`],
-    /// starting at the server's rewrite rules with no variables set. Its errors produce empty responses. Returns `None`
-    /// if the target is not a valid path.
+    /// Creates an anonymous request for the same URL: GET, without cookies and without the fields in
+    /// [`NOT_FOR_SUBREQUESTS`], starting at the server's rewrite rules with no variables set. Its errors produce empty
+    /// responses. Returns `None` if the target is not a valid path.
     pub fn anonymous_request(&mut self) -> Option<Box<Self>> {
         let mut anonymous = self.body_companion();
         let request = &mut anonymous.request;
@@ -143,8 +143,9 @@ impl Exchange {
         self.request.upload.buffered = gathered;
     }
 
-    /// Creates a subrequest for another URI of the same server: GET, without a body, with the client's header fields
-    /// and a copy of its variables. Fails with [`TooMany`] if subrequests are nested too deeply or too numerous.
+    /// Creates a subrequest for another URI of the same server: GET, without a body, with a copy of the variables of
+    /// this exchange and of its header fields except those in [`NOT_FOR_SUBREQUESTS`]. Fails with [`TooMany`] if
+    /// subrequests are nested too deeply or too numerous.
     pub fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {
         let parent = &mut self.request;
         let lineage = parent.begin_lineage().child()?;

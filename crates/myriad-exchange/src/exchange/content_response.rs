@@ -1,4 +1,4 @@
-//! Response as a content handler produces it, before conditions, ranges and encodings are applied.
+//! Response to a request as a content handler produces it, before conditions, ranges and encodings are applied.
 
 use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
@@ -14,7 +14,8 @@ use myriad_store::page::{Page, alternative};
 
 /// Source of a response's validators (`ETag`, `Last-Modified`) and header fields.
 pub enum ResponseSource {
-    /// Response generated for this request; validators are among the field lines.
+    /// Response that is neither a stored page nor a file, such as one of an origin; its validators, if any, are in
+    /// [`ContentResponse::lines`].
     Plain,
     /// Page of the cache, with its validators and fields.
     Page(Page),
@@ -213,7 +214,8 @@ impl ContentResponse {
         self.line(name).is_some()
     }
 
-    /// Returns the entity tag of the page, or of the file if `etags` is set; `None` for a generated response.
+    /// Returns the entity tag of the page, or of the file if `etags` is set; `None` without one, and for a response
+    /// that is neither a page nor a file.
     pub fn tag(&self, etags: bool) -> Option<&EntityTag> {
         match &self.source {
             ResponseSource::Plain => None,
@@ -222,7 +224,8 @@ impl ContentResponse {
         }
     }
 
-    /// Returns the entity tag among the field lines of a generated response; `None` for pages and files.
+    /// Returns the entity tag in the field `lines` of a response that is neither a page nor a file; `None` for pages
+    /// and files, and if the tag is missing or invalid.
     pub fn own_tag(&self) -> Option<EntityTag> {
         let ResponseSource::Plain = &self.source else { return None };
         EntityTag::from_origin(line_named(&self.lines, b"etag")?, self.coding)

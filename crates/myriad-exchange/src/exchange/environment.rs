@@ -1,4 +1,4 @@
-//! Access of rewrite scripts and variables to a request.
+//! Implementation of the interface by which rewrite scripts and variables read and change a request.
 
 use std::fmt;
 

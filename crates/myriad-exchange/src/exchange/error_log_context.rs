@@ -17,7 +17,8 @@ const SHOWN_LINE: usize = 2048;
 /// only when read.
 pub struct ErrorLogContext {
     client: Option<IpAddr>,
-    /// Text of the description before the origin, without the client, followed by the text after the origin.
+    /// Part of the description that precedes the origin in a message, without the client, followed by the part that
+    /// follows the origin.
     text: Vec<u8>,
     /// Offset in `text` of the part that follows the origin in a message.
     host_at: usize,

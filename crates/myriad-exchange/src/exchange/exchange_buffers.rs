@@ -60,7 +60,7 @@ pub fn clear_pool() {
     SCRATCH.with_borrow_mut(Vec::clear);
 }
 
-/// Calls `work` with an empty buffer, which this thread reuses for later calls.
+/// Calls `work` with an empty buffer, which this thread reuses for later calls, and returns the result of `work`.
 pub fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
     let result = work(&mut buffer);

@@ -18,7 +18,8 @@ pub struct ExplainedRequest {
 }
 
 impl ExplainedRequest {
-    /// Creates a GET request for a URL, or for a path on the first server. The error is a message for the user.
+    /// Creates a GET request for an `http` or `https` URL, or for a path on the first server; a fragment (`#…`) is
+    /// dropped. The error is a message for the user.
     pub fn of_url(url: &str) -> Result<Self, String> {
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         let (authority, target) = match rest {

@@ -1,4 +1,4 @@
-//! Media types by file extension.
+//! Media type of a response to a request, by the file extension in its path.
 
 use std::borrow::Cow;
 

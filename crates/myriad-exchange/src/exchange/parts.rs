@@ -1,4 +1,4 @@
-//! Parts of the state of a request.
+//! Parts of the state of a request: the request as received, its route, errors, body and result.
 
 use std::cell::{Cell, OnceCell};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ pub struct IncomingRequest {
     pub connection: Rc<Connection>,
     /// Number of the request on its client connection, from 1 on.
     pub number: u32,
-    /// Request line and header fields as received.
+    /// Request line and header fields as received, except that `Host` is normalized.
     pub head: Box<RequestHead>,
     /// Time at which the request head was complete, in milliseconds of the process clock ([`myriad_net::clock`]); for a
     /// subrequest, the time at which it was created.

@@ -11,7 +11,8 @@ pub enum FetchPurpose<'a> {
     /// Response for this client only: all of the client's request is forwarded.
     Visitor,
     /// Response to be stored in the cache: header fields that request a part, a validation or an encoding are omitted,
-    /// and HEAD becomes GET. A page under the separate key for other codings is requested in these codings.
+    /// and HEAD becomes GET. Only a page under the separate key for clients that accept none of the codings which this
+    /// server produces is requested in the codings of the client.
     Store {
         /// Stored page that the request validates (`If-None-Match`, `If-Modified-Since`); `None` for an unconditional
         /// request.
@@ -37,8 +38,9 @@ impl FetchPurpose<'_> {
         })
     }
 
-    /// Returns the codings to send in `Accept-Encoding` for a page that is stored separately for clients with other
-    /// codings; otherwise `None`.
+    /// Returns the codings to send in `Accept-Encoding` for a page to be stored under the separate key for clients that
+    /// accept only codings which this server does not produce; `None` under other keys, and for purposes other than
+    /// [`FetchPurpose::Store`].
     pub fn codings(self, request: &Request) -> Option<&[u8]> {
         if matches!(self, FetchPurpose::Store { .. }) { request.cache.forwarded_codings() } else { None }
     }

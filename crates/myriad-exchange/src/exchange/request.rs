@@ -1,4 +1,4 @@
-//! Request, and common queries on it.
+//! State of a request that is being processed, and functions that return its common properties.
 
 use std::cell::OnceCell;
 use std::net::IpAddr;
@@ -120,8 +120,8 @@ impl Request {
         if self.is_https() { "https" } else { "http" }
     }
 
-    /// Returns true if the client used https, to this server, to a proxy of `forwarded_scheme_from` or to one of
-    /// `set_real_ip_from`.
+    /// Returns true if the client used https: to this server, or according to the `X-Forwarded-Proto` of a proxy in
+    /// `forwarded_scheme_from` or `set_real_ip_from`.
     pub fn is_https_from_client(&self) -> bool {
         if self.is_https() {
             return true;

@@ -1,4 +1,4 @@
-//! Trace context of a request.
+//! Trace context (W3C `traceparent`) of a request.
 
 use std::cell::{Cell, RefCell};
 

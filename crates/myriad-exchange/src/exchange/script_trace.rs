@@ -1,4 +1,4 @@
-//! Decisions of scripts and maps while a request is explained.
+//! Reports of the results of rewrite rules and maps while a request is explained (`myriad -t --explain`).
 
 use myriad_script::{RuleOutcome, Trace};
 

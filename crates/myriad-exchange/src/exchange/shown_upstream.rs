@@ -1,4 +1,4 @@
-//! Description of the origin in lines of the error log.
+//! Description of the origin in lines of the error log about a request.
 
 use super::Request;
 

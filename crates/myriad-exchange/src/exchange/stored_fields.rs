@@ -1,4 +1,4 @@
-//! Header fields of the origin's response to which a served page belongs.
+//! Header fields of the origin's response from which a page in the cache was stored.
 
 use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};

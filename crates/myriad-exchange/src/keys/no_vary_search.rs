@@ -41,7 +41,8 @@ pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) 
 }
 
 /// Removes the arguments that the path's `No-Vary-Search` rule ignores from the query of a cache key, which is the text
-/// after its first `?`. If the query contains anything but arguments of the request, the key is not changed.
+/// after its first `?`. The key is not changed if the query contains anything but arguments of the request, without a
+/// rule for the path, and unless `cache_no_vary_search` is on.
 pub(super) fn remove_ignored_args(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     if !cache.no_vary_search || !ANY.load(Ordering::Relaxed) {
         return;

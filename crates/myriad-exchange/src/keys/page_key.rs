@@ -1,8 +1,8 @@
 //! Key under which a page is stored.
 //!
-//! It starts with the value of `*_cache_key`, so that a page's file has the same name as in nginx. Further distinctions
-//! are appended as parts that start with NUL and a letter. A NUL in the value is doubled: clients may send NULs in a
-//! body (`$request_body`) or user name (`$remote_user`), which must not look like the start of a part.
+//! The key starts with the value of `*_cache_key`, so that a page's file has the same name as in nginx. Further
+//! distinctions are appended as parts that start with NUL and a letter. A NUL in the value is doubled: clients may send
+//! NULs in a body (`$request_body`) or user name (`$remote_user`), which must not look like the start of a part.
 
 use myriad_http::Known;
 use myriad_script::{EvalError, Frame};

@@ -66,7 +66,7 @@ pub struct RankedRequest<'a> {
 pub struct Miss {
     /// `$upstream_cache_status`; empty if the location does not cache.
     pub cache: &'static str,
-    /// Reason of the miss; [`REASONS`](super::REASONS) explains most of them.
+    /// Reason of the miss, which [`REASONS`](super::REASONS) explains.
     pub reason: &'static str,
     /// Duration of the request, in microseconds.
     pub took_us: u64,
@@ -127,7 +127,7 @@ impl Detail {
     }
 }
 
-/// Rankings of one worker, in time slices.
+/// Rankings of the pages requested from one worker, in the current and the previous time slice.
 #[derive(Debug)]
 pub struct PageRankings {
     now: Slice,

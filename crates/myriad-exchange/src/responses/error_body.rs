@@ -1,4 +1,4 @@
-//! Built-in error page.
+//! HTML of the built-in error page.
 
 use myriad_http::head::reason_phrase;
 

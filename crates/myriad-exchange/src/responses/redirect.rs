@@ -1,4 +1,4 @@
-//! Redirects: sent to the client, and internal.
+//! Redirects: responses that redirect the client, and internal redirects to another URI.
 
 use std::io::Write;
 
@@ -15,14 +15,16 @@ use crate::responses::error_pages::has_page_now;
 use crate::responses::msie;
 
 /// Returns a response that redirects the client to `url`. If `url` is a path and `absolute_redirect` is on, `Location`
-/// is an absolute URL. With `msie_refresh`, Internet Explorer gets a page with status 200 instead of 301 and 302.
+/// is an absolute URL. With `msie_refresh`, Internet Explorer gets a page with status 200 instead of 301 and 302. Also
+/// removes a status that an `error_page` has set for the response.
 pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> ContentResponse {
     let location = location(request, url);
     redirect_with(request, status, url, &location)
 }
 
-/// Returns a redirect with `location` as the value of `Location`. If `msie_refresh` applies to the client, returns an
-/// HTML page that refreshes to `url` instead.
+/// Returns a redirect with `location` as the value of `Location`. For status 301 and 302, if `msie_refresh` applies to
+/// the client, returns an HTML page that refreshes to `url` instead. Also removes a status that an `error_page` has set
+/// for the response.
 fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]) -> ContentResponse {
     request.errors.forced_status = None;
     if matches!(status, 301 | 302) && msie::wants_refresh(request) {
@@ -48,7 +50,8 @@ pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     location
 }
 
-/// Returns the response for `msie_refresh`. The page contains `url` as it is; the browser resolves it.
+/// Returns the response for `msie_refresh`. If `url` is a path, the page contains it without scheme and host; the
+/// browser resolves it.
 fn refresh(url: &[u8]) -> ContentResponse {
     let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
     answer.media_type = Some(b"text/html"[..].into());
@@ -77,7 +80,8 @@ fn page_or_redirect(exchange: &mut Exchange, status: u16, url: &[u8], location: 
     PhaseStep::Answer(redirect_with(&mut exchange.request, status, url, &location))
 }
 
-/// Redirects (301) to the same URI with a slash appended, for a directory requested without it.
+/// Redirects (301) to the same URI with a slash appended to its path, for a directory requested without it; the
+/// arguments remain. An `error_page` for 301 takes precedence.
 pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
     let request = &exchange.request;
     let mut url = Vec::with_capacity(request.route.uri.len() + request.route.args.len() + 2);
@@ -94,9 +98,9 @@ pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
     redirect_or_page(exchange, 301, &url)
 }
 
-/// Appends scheme, host and port for an absolute URL. The host is that of the request or, with
-/// `server_name_in_redirect`, the first `server_name`. The port is omitted if it is the default of the scheme or
-/// `port_in_redirect` is off; for https reported by a trusted proxy, it is that in `Host`.
+/// Appends scheme, host and port for an absolute URL. The host is that of the request, with `server_name_in_redirect`
+/// the first `server_name`, or without a host the local address. The port is the local one, but for https reported by a
+/// trusted proxy that in `Host`; it is omitted if it is the default of the scheme or `port_in_redirect` is off.
 pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let place = request.place();
     let name = &request.server().name;
@@ -134,7 +138,7 @@ fn sent_port(request: &Request) -> Option<u16> {
 }
 
 /// Sets the URI for an internal redirect to `target`, whose part after `?` becomes the arguments; without `?`, the
-/// arguments are removed.
+/// arguments are removed. A path that does not start with a slash gets one.
 pub fn local_redirect(request: &mut Request, target: &[u8]) {
     let (path, args) = match target.iter().position(|byte| *byte == b'?') {
         Some(at) => (&target[..at], &target[at + 1..]),
@@ -143,8 +147,9 @@ pub fn local_redirect(request: &mut Request, target: &[u8]) {
     local_redirect_to(request, path, args);
 }
 
-/// Sets the URI and the arguments for an internal redirect. In contrast to [`local_redirect`], both are separate
-/// parameters, so that the path may contain `?`.
+/// Sets the URI and the arguments for an internal redirect, and resets the state that belongs to the previous URI. In
+/// contrast to [`local_redirect`], both are separate parameters, so that the path may contain `?`. A path that does not
+/// start with a slash gets one.
 pub fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
     request.route.uri.clear();
     if !path.starts_with(b"/") {

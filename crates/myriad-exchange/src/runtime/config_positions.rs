@@ -21,7 +21,7 @@ pub struct PlaceLabel {
     pub name: Box<str>,
     /// Position of the location.
     pub span: Span,
-    /// Label of its origin; `None` if its handler does not contact one.
+    /// Label of the origin of the location; `None` if its handler does not contact one.
     pub origin: Option<Box<OriginLabel>>,
 }
 

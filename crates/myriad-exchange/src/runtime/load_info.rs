@@ -1,4 +1,4 @@
-//! Time and number of a configuration's loading.
+//! Number of a loaded configuration, and the time at which it was loaded.
 
 /// Time at which a configuration was loaded, and its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

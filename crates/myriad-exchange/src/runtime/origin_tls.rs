@@ -24,7 +24,8 @@ pub struct OriginTlsPlace {
 
 /// Certificate and key whose file names contain variables.
 pub struct NamedPair {
-    /// File name of the certificate. If it evaluates to an empty text, no certificate is used.
+    /// File name of the certificate. If it evaluates to an empty text, a connection to an origin uses no certificate; a
+    /// handshake with a client fails.
     pub certificate: Template,
     /// File name of the key.
     pub key: Template,

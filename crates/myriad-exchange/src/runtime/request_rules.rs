@@ -1,4 +1,4 @@
-//! Parts of a client's request that an origin receives.
+//! Settings that determine which parts of a client's request an origin receives.
 
 /// Parts of a client's request that are forwarded to an origin.
 #[derive(Clone, Copy)]

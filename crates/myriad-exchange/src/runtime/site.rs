@@ -1,4 +1,4 @@
-//! Compiled configuration, with its servers.
+//! Compiled `http` block: its servers, and everything else that workers need to process requests.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

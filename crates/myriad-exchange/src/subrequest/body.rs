@@ -1,4 +1,4 @@
-//! Body of a subrequest's response.
+//! Body of a subrequest's response, whose bytes are counted for the access log.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

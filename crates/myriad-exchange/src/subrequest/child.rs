@@ -1,4 +1,4 @@
-//! Subrequest in progress.
+//! Subrequest in progress, which is counted and logged when it is dropped.
 
 use crate::access_log;
 use crate::exchange::Exchange;

@@ -44,7 +44,7 @@ impl SubrequestResponse {
         Box::pin(ChildBody::new(pull_body(body), self.child))
     }
 
-    /// Returns the values of all header fields of the response with a name.
+    /// Returns the values of all header fields of the response that have the name `name`.
     pub fn fields(&self, name: &[u8]) -> Vec<Vec<u8>> {
         lines_named(&self.child.exchange.request.outcome.head.fields, name).map(<[u8]>::to_vec).collect()
     }

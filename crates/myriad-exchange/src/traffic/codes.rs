@@ -1,4 +1,4 @@
-//! Counts of responses by status.
+//! Counts of one worker's responses by status.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

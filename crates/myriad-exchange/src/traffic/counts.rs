@@ -1,4 +1,4 @@
-//! Traffic counts of one key by one worker.
+//! Traffic counts of one key (`vhost_traffic_status`) by one worker.
 
 use std::sync::Arc;
 

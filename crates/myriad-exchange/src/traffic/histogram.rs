@@ -41,7 +41,7 @@ fn bound(bucket: usize) -> u64 {
     }
 }
 
-/// Histogram that one worker writes.
+/// Histogram of durations that one worker writes and other threads may read.
 #[derive(Debug)]
 pub(crate) struct WorkerHistogram {
     sum_us: Counter,

@@ -1,4 +1,4 @@
-//! Counts by name, for a small number of names.
+//! Counts of one worker by name (such as classes of clients), for a small number of names.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -28,8 +28,8 @@ impl Default for NamedCounts {
 }
 
 impl NamedCounts {
-    /// Increments the count of a name; if all slots have other names, the count of the other names together. Must be
-    /// called only on the worker's thread.
+    /// Increments the count of a name, or the common count of all further names if [`MAX_NAMES`] other names have
+    /// counts already. Must be called only on the worker's thread.
     pub(super) fn add(&self, name: &[u8]) {
         for slot in &self.named {
             let (known, count) = slot.get_or_init(|| (name.into(), Counter::default()));

@@ -67,7 +67,8 @@ impl QueueCounts {
     }
 }
 
-/// Wait of a request in a queue. It ends when this value is dropped.
+/// Wait of a request in a queue. It ends, and is counted, when this value is dropped: as [`QueueEnd::Left`], unless
+/// [`Self::end`] has set another outcome.
 #[derive(Debug)]
 pub struct QueueWait<'a> {
     counts: &'a QueueCounts,
@@ -76,7 +77,7 @@ pub struct QueueWait<'a> {
 }
 
 impl QueueWait<'_> {
-    /// Ends the wait with an outcome.
+    /// Ends the wait and counts it with an outcome.
     pub fn end(mut self, end: QueueEnd) {
         self.end = end;
     }

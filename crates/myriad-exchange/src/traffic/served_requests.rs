@@ -93,7 +93,8 @@ impl ServedCounts {
         self.spared_us.add(served.spared_us);
     }
 
-    /// Counts a finished TLS handshake. Must be called only on the worker's thread.
+    /// Counts a finished TLS handshake, or a client certificate that failed verification. Must be called only on the
+    /// worker's thread.
     pub fn count_handshake(&self, end: TlsEnd) {
         self.tls.add(end);
     }
@@ -122,7 +123,7 @@ impl ServedCounts {
     }
 }
 
-/// Sums over all workers, for a snapshot.
+/// Sums of the counts of served requests over all workers, for a snapshot.
 #[derive(Debug, Default)]
 pub(super) struct ServedSums {
     pub statuses: BTreeMap<u16, u64>,

@@ -1,4 +1,4 @@
-//! Counts that a worker needs for each request, without a look-up by key.
+//! Traffic counts by key that a worker needs for each request, stored by number to avoid a look-up by key.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! All counters of a site at one moment.
+//! All traffic counters of a site at one moment.
 
 use myriad_store::page::ZoneSums as CacheZoneSums;
 use myriad_upstream::PeerSnapshot;

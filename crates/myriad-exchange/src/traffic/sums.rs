@@ -1,4 +1,4 @@
-//! Sums of all workers' traffic counts.
+//! Traffic counts by key, summed over all workers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl DurationSums {
 }
 
 impl TrafficSums {
-    /// Adds the counts of another key.
+    /// Adds the counts of another key. Counts of histogram bounds that this key does not have are not added.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.in_bytes += other.in_bytes;

@@ -1,4 +1,4 @@
-//! Latest durations of requests.
+//! Latest durations of the requests that one worker counts for a key.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -91,7 +91,7 @@ impl TrafficZone {
         }
     }
 
-    /// Counts a finished TLS handshake.
+    /// Counts a finished TLS handshake, or a client certificate that failed verification.
     pub fn count_handshake(&self, worker: usize, end: TlsEnd) {
         let lanes = self.tls.get_or_init(|| self.lanes.iter().map(|_| TlsCounts::default()).collect());
         if let Some(lane) = lanes.get(worker) {

@@ -1,8 +1,8 @@
-//! Budget of a worker for refreshing pages in the background.
+//! Budget of a worker for refreshing pages in the background before they expire.
 
 use std::cell::Cell;
 
-/// Limits refreshes to one at a time, with a minimum interval between their starts.
+/// Limits the refreshes of pages before they expire to one at a time, with a minimum interval between their starts.
 #[derive(Default)]
 pub struct RefreshBudget {
     /// True while a refresh is in progress.

@@ -53,8 +53,8 @@ impl UriCache {
         self.find(&self.routes, server, uri)
     }
 
-    /// Caches the location of a URI, which must not depend on anything else. A URI longer than [`MAX_URI_LEN`] is not
-    /// cached.
+    /// Caches the location of a URI, which must not depend on anything else. Does nothing if the URI is longer than
+    /// [`MAX_URI_LEN`], or if the table retains another URI in its slot.
     pub fn store_route(&self, server: ServerId, uri: &[u8], found: LocationMatch) {
         self.store(&self.routes, server, uri, found);
     }
@@ -65,7 +65,8 @@ impl UriCache {
         self.find(&self.files, place, uri).filter(|tried| now < tried.until_ms)
     }
 
-    /// Caches the result of a location's `try_files` for a URI. A URI longer than [`MAX_URI_LEN`] is not cached.
+    /// Caches the result of a location's `try_files` for a URI. Does nothing if the URI is longer than [`MAX_URI_LEN`],
+    /// or if the table retains another URI in its slot.
     pub fn store_try_files_result(&self, place: PlaceId, uri: &[u8], tried: TryFilesResult) {
         self.store(&self.files, place, uri, tried);
     }

@@ -1,4 +1,4 @@
-//! Log formats (`log_format`).
+//! Compiled log formats of access logs (`log_format`).
 
 use myriad_conf::model::LogEscape;
 use myriad_script::{Environment, EvalError, Frame, Template};

@@ -7,7 +7,9 @@ use myriad_exchange::exchange::{Request, Slice};
 use myriad_exchange::runtime::Reads;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Variable with the range of the slice in the form of `Range`; no value if the location does not use slices.
+/// Variable with the range of the slice to request, in the form of `Range`. The first read selects the slice that
+/// contains the start of the client's range, and makes the response one that is joined from slices. No value if no
+/// slice was selected before and the location does not use slices, the request is a subrequest, or a response exists.
 pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "slice",
     "slice_range",
@@ -20,10 +22,9 @@ pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     }),
 )];
 
-/// Returns the current slice, initially the one that contains the start of the client's range. If none was chosen yet,
-/// `None` if the location does not use slices, for a subrequest, and once a response exists.
-///
-/// The first slice that is chosen is stored in the request, whose response is then joined from slices.
+/// Returns the current slice of a request. If none was selected yet, selects the one that contains the start of the
+/// client's range, and stores it in the request, whose response is then joined from slices; but returns `None` if the
+/// location does not use slices, for a subrequest, and once a response exists.
 pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     if let Some(slice) = request.cache.slice.get() {
         return Some(slice);

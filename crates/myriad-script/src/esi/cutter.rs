@@ -62,23 +62,29 @@ pub trait EsiSink {
     fn close(&mut self, sound: bool);
 }
 
-/// Position of the parser of a page relative to ESI includes.
+/// Position of the parser of a page relative to ESI elements that have a closing tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutterMode {
+    /// Outside of these elements: the text is sent as text of the page.
     Outside,
-    /// Inside an include: true if it was accepted. The text in a rejected include is sent as text of the page.
+    /// Inside an include: true if it was accepted, so that the text is its fallback. The text in a rejected include is
+    /// sent as text of the page.
     Inside(bool),
+    /// Inside `<esi:remove>` or `<esi:inline>` (the name of the element): the text is discarded.
     Dropping(EsiTagName),
 }
 
-/// Markup element at a position of the page.
+/// ESI markup at a position of the page.
 enum MarkupElement<'a> {
-    /// No element: the byte is text.
+    /// No markup: the byte is text.
     Nothing,
     /// Undecided: more bytes are needed.
     More,
+    /// `<!--esi`, the start of an ESI comment, whose content is processed like the rest of the page.
     CommentBegins,
+    /// `-->`, the end of an ESI comment.
     CommentEnds,
+    /// Opening, closing or empty ESI tag, with its length in bytes.
     Tag(EsiTag<'a>, usize),
 }
 

@@ -1,4 +1,4 @@
-//! Fragments that are requested together, and the format of the combined response.
+//! ESI fragments that are requested together, and the format of the combined response.
 //!
 //! ```text
 //! Line -- "NAME LENGTH[ SECONDS]\n" --> Bytes -- LENGTH of them, "\n" --> Line

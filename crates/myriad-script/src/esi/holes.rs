@@ -1,4 +1,4 @@
-//! Holes of a shared page, and their binary form in the store.
+//! Holes of a shared page (positions of ESI includes), and their binary form in the store.
 
 /// ESI include: the fragment that fills a hole of a shared page.
 #[derive(Clone, Debug, PartialEq, Eq)]

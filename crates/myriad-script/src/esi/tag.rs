@@ -1,4 +1,4 @@
-//! Parser of a tag: `<esi:NAME ATTRIBUTES>`, `<esi:NAME ATTRIBUTES/>`, `</esi:NAME ATTRIBUTES>`.
+//! Parser of an ESI tag: `<esi:NAME ATTRIBUTES>`, `<esi:NAME ATTRIBUTES/>`, `</esi:NAME ATTRIBUTES>`.
 
 /// Maximum number of attributes of an ESI tag.
 const MOST: usize = 16;

@@ -1,4 +1,4 @@
-//! Allowed targets of an include.
+//! Allowed targets of an ESI include: paths of the same host.
 
 /// Maximum length of the target (`src` or `alt`) of an ESI include, in bytes.
 const LONGEST: usize = 2048;

@@ -1,4 +1,4 @@
-//! Functions of the current date and time.
+//! Functions of `set_*` directives that return the current date and time.
 
 use myriad_base::calendar::{ZoneOffset, offset_name, write_time};
 

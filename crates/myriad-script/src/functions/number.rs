@@ -1,4 +1,4 @@
-//! Numbers as parsed by nginx: only digits.
+//! Parsing of numbers as in nginx: only digits.
 
 use crate::functions::function::FunctionError;
 

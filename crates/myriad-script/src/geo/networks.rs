@@ -1,4 +1,4 @@
-//! Values by network. The smallest network that contains an address applies.
+//! Values of a `geo` variable by network. The smallest network that contains an address applies.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Values by range of IPv4 addresses (`start-end`). A later range overrides earlier ones.
+//! Values of a `geo` variable by range of IPv4 addresses (`start-end`). A later range overrides earlier ones.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -1,4 +1,4 @@
-//! Execution of the steps of a program.
+//! Execution of the steps of a program of rewrite directives.
 
 use super::rewrite::AfterMatch;
 use super::step::{IfId, ProgramAction, ProgramResult, ProgramStep, TaggedStep};

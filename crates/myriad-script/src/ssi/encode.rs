@@ -1,4 +1,4 @@
-//! Encodings of the values that the command `echo` writes.
+//! Encodings of the values that the SSI command `echo` writes.
 
 /// Value of the parameter `encoding=` of the SSI command `echo`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

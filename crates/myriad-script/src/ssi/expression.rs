@@ -1,4 +1,4 @@
-//! Expressions of the commands `if` and `elif`: `$a`, `$a = text`, `$a != text`, `$a = /pattern/`.
+//! Expressions of the SSI commands `if` and `elif`: `$a`, `$a = text`, `$a != text`, `$a = /pattern/`.
 
 use crate::ssi::shared::{PageEnvironment, SsiState};
 use crate::ssi::text::evaluate;

@@ -1,4 +1,4 @@
-//! Execution of the commands of a page, in order.
+//! Execution of the SSI commands of a page, in order.
 
 use std::cell::RefCell;
 use std::fmt;

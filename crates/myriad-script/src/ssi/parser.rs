@@ -1,4 +1,4 @@
-//! Parser: splits a page into text and commands. Pieces may be split at any byte.
+//! Parser of SSI: splits a page into text and commands. The page may arrive in pieces that are split at any byte.
 //!
 //! ```text
 //! Text -"<!--#"-> Command name -> Between -> Parameter name -> Equals -> Value -> Between

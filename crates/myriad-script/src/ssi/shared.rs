@@ -1,4 +1,4 @@
-//! State that all pages of a request share, and the interface to the request.
+//! State that all SSI pages of a request share, and their interface to the request.
 
 use std::collections::HashMap;
 use std::fmt;

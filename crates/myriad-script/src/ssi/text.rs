@@ -1,4 +1,4 @@
-//! Evaluation of values with variables: `a/$b/${c}`.
+//! Evaluation of the parameter values of SSI commands, which may contain variables: `a/$b/${c}`.
 
 use crate::ssi::shared::{PageEnvironment, SsiState};
 

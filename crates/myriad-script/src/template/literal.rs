@@ -1,4 +1,4 @@
-//! Constant text of a template.
+//! Constant text in a template (a text with variables).
 
 /// Number of bytes of a short text that are copied at once.
 const AT_ONCE: usize = 16;

@@ -1,4 +1,4 @@
-//! Limit of redirects, and handling of failed scripts.
+//! Limit of internal redirects, and the response to a script that failed.
 
 use myriad_log::LogLevel;
 use myriad_script::EvalError;

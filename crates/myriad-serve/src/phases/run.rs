@@ -1,4 +1,4 @@
-//! Main loop of the phases: runs steps until there is a response, or a step has to wait.
+//! Main loop of the phases of a request: runs steps until there is a response, or a step has to wait.
 
 use std::rc::Rc;
 

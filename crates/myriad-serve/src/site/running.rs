@@ -1,4 +1,4 @@
-//! [`RunningSite`]: start and queries.
+//! [`RunningSite`]: start of the site, and queries of its state.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Assignment of sockets to workers.
+//! Numbers of listening sockets, and their assignment to worker threads.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Directives of health checks, and parsing of `match` blocks.
+//! Directives of health checks in `stream`, and parsing of `match` blocks.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least, block, pattern_of_match,

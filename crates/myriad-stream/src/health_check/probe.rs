@@ -1,4 +1,4 @@
-//! Execution of health checks.
+//! Execution of the health checks of peers in `stream`.
 
 use std::future::Future;
 use std::io;

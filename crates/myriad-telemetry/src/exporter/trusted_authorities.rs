@@ -1,4 +1,4 @@
-//! Certificate authorities trusted for TLS.
+//! Certificate authorities that are trusted for the TLS connection to a collector.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Span as an OTLP message (`opentelemetry.proto.trace.v1.Span`).
+//! Encoder of a span as an OTLP message (`opentelemetry.proto.trace.v1.Span`).
 
 use std::borrow::Cow;
 

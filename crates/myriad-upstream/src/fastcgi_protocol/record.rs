@@ -1,4 +1,4 @@
-//! Record header and numbers of the protocol (FastCGI 1.0, sections 3.3 and 8).
+//! Header of FastCGI records, and the numbers of the protocol (FastCGI 1.0, sections 3.3 and 8).
 
 /// The only FastCGI protocol version (section 8, `FCGI_VERSION_1`).
 pub const VERSION: u8 = 1;

@@ -1,4 +1,5 @@
-//! Records sent by the web server: BEGIN_REQUEST, PARAMS, STDIN and ABORT_REQUEST (FastCGI 1.0, sections 5.1 to 5.4).
+//! FastCGI records sent by the web server: BEGIN_REQUEST, PARAMS, STDIN and ABORT_REQUEST (FastCGI 1.0, sections 5.1 to
+//! 5.4).
 
 use crate::fastcgi_protocol::record::{
     HEADER_LEN, Header, MAX_ALIGNED_CONTENT, PADDING, REQUEST_ID, RecordType,

@@ -1,4 +1,4 @@
-//! Task that reads from and writes to an HTTP/2 connection until it is closed.
+//! Task that reads from and writes to an HTTP/2 connection with an origin until it is closed.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

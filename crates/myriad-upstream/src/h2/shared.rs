@@ -1,4 +1,4 @@
-//! State of a connection, shared by its driver (which owns the socket) and its exchanges.
+//! State of an HTTP/2 connection to an origin, shared by its driver (which owns the socket) and its exchanges.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

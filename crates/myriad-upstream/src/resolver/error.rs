@@ -1,4 +1,4 @@
-//! Resolution errors.
+//! Errors of the resolution of a host name (`resolver`).
 
 use std::fmt;
 

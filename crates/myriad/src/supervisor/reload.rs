@@ -44,7 +44,8 @@ impl Supervisor {
         }
     }
 
-    /// Reports a failed reload to the init system and to `myriad wordpress reload`, and logs it.
+    /// Reports a failed reload: with the reasons `why` to `myriad wordpress reload`, without them to the init system
+    /// and the log.
     fn reload_failed(&mut self, why: Vec<String>) {
         self.log(LogLevel::Error, NOT_TAKEN);
         self.init.ready(NOT_TAKEN);

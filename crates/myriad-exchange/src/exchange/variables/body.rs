@@ -1,4 +1,4 @@
-//! Variables of the request's body and size.
+//! Variables of the request's body and of the size of the request.
 
 use myriad_conf::registry::DirectiveStatus;
 use myriad_http::{Known, form};

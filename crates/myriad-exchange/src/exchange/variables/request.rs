@@ -1,4 +1,4 @@
-//! Variables of the request line and of the server.
+//! Variables of the request line, and of the server that processes the request.
 
 use myriad_http::uri::{self, parse_host};
 use myriad_http::{HttpVersion, Known};

@@ -1,4 +1,4 @@
-//! Functions that write values of variables.
+//! Functions by which variables append their values to a buffer.
 
 use std::fmt::Display;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! File format of the statistics history.
+//! File format of the statistics history (`history`).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Statistics of one step of the history.
+//! Statistics of one step of the history, and their binary form in the history file.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -78,8 +78,9 @@ impl Figures {
         }
     }
 
-    /// Adds the statistics that a later process has recorded for the same step. Quantiles are taken from the process
-    /// with more requests.
+    /// Returns these statistics combined with those that a `later` process has recorded for the same step: counts are
+    /// added, quantiles are those of the process with more requests, `connections` and `load` the maximums, memory and
+    /// disk space those of the later process.
     #[must_use]
     pub fn plus(&self, later: &Self) -> Self {
         let busier = if later.requests >= self.requests { later } else { self };

@@ -1,4 +1,4 @@
-//! History in memory, as three ring buffers of steps.
+//! History of statistics in memory, as three ring buffers of steps.
 
 use super::record::{Figures, HistoryRecord, RECORD_BYTES};
 
@@ -74,8 +74,9 @@ impl History {
         written
     }
 
-    /// Returns the complete steps of a ring between two times in order, without the step of `to_ms`. The statistics are
-    /// `None` for steps that were not recorded.
+    /// Returns the start times and statistics of the complete steps of a ring between two times in order, without the
+    /// step of `to_ms`, and at most as many as the ring holds. The statistics are `None` for steps that were not
+    /// recorded.
     pub fn steps(&self, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<&Figures>)> {
         let (length, number) = LENGTHS[ring];
         let last = Self::step_of(ring, to_ms);
