@@ -223,8 +223,8 @@ impl PeerSelection<'_> {
         load(a) * weight(b) < load(b) * weight(a)
     }
 
-    /// Returns the factor by which the weight of a peer is multiplied (`slow_start`); 1 for all peers of a group
-    /// without it.
+    /// Returns the factor by which the weight of a peer is multiplied: in a group with `slow_start`, thousandths (1000
+    /// for a peer that is not in its slow start); 1 for all peers of another group.
     fn share(&self, index: usize) -> i64 {
         if !self.peers.has_slow_start {
             return 1;
@@ -233,8 +233,9 @@ impl PeerSelection<'_> {
     }
 
     /// Implements smooth round robin: adds the effective weight of each usable peer (reduced during its slow start) to
-    /// its current weight, chooses the peer with the highest, and subtracts the sum of the added weights from it.
-    /// `None` if `usable` is empty.
+    /// its current weight, chooses the peer with the highest, and subtracts the sum of the added weights from it. Also
+    /// raises the effective weight of each usable peer by one, up to its configured weight. `None` if `usable` is
+    /// empty.
     fn round_robin(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let mut total = 0;
         let mut best = None;

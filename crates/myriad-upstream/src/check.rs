@@ -232,8 +232,8 @@ impl Checker {
         Some(ProbeTarget::new(&peers, index, self.rules.port))
     }
 
-    /// Records a result and logs a change of health; a peer that becomes healthy starts slowly (`slow_start`) and wakes
-    /// a waiting request. Returns `false` if the check of this peer must stop.
+    /// Records a result, except [`ProbeResult::Unknown`], and logs a change of health; a peer that becomes healthy
+    /// starts slowly (`slow_start`) and wakes a waiting request. Returns `false` if the check of this peer must stop.
     fn record(&self, peer: &ProbeTarget, finding: ProbeResult) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {

@@ -84,8 +84,8 @@ impl GroupControl {
         Some((line.len(), most, self.0.edited.overflows.load(Relaxed)))
     }
 
-    /// Resets the counters, average times and downtime of the peers and their health checks, and the number of requests
-    /// that the queue rejected.
+    /// Resets the counters, average times and downtime of the peers, the counters of their health checks, and the
+    /// number of requests that the queue rejected.
     pub fn reset_counts(&self) {
         self.0.peers().states.iter().for_each(|state| state.reset_counts());
         self.0.edited.overflows.store(0, Relaxed);

@@ -114,8 +114,9 @@ impl<T> DialedConnection<T> {
 }
 
 impl Group {
-    /// Connects to a peer. Calls `failed` for each failure that is followed by another attempt. Fails with the last
-    /// failure, or with "no live upstreams" if another attempt is allowed but no peer is usable.
+    /// Connects to a peer. Calls `failed` for each failure that is followed by another attempt, or by the error "no
+    /// live upstreams". Fails with the last failure, or with "no live upstreams" if no peer is usable for the first or
+    /// for a further attempt.
     pub async fn dial(
         &self,
         connections: &Connections,

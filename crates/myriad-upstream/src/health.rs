@@ -124,7 +124,8 @@ impl PeerHealth {
 
     /// Makes the roster with the number `owner` the owner of the checks, unless it or a newer roster already owns them.
     /// A check of the same name retains its state; but as in nginx, a healthy peer must pass a `mandatory` check again
-    /// unless it is `persistent`.
+    /// unless that is `persistent`. In a new check, the peer must first pass if the check is `mandatory`; otherwise it
+    /// is healthy.
     pub(crate) fn take_over(&self, owner: u64, rules: &[CheckRules]) {
         let mut state = self.lock();
         if owner <= state.owner {

@@ -51,7 +51,7 @@ impl GroupServer {
         }
     }
 
-    /// Returns the value of `service=`; `None` without it.
+    /// Returns the value of `service=` as the prefix of a service record: `_http._tcp` for `http`. `None` without it.
     pub(crate) fn service(&self) -> Option<String> {
         let Self::Named(named) = self else { return None };
         if !named.is_service {

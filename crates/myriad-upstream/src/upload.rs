@@ -248,7 +248,8 @@ impl Upload {
 }
 
 /// Subtracts a piece of a body from its announced length `left`, or checks with `None` that the body is complete.
-/// Returns an error for a different length: the origin would parse excess bytes as the next request.
+/// Returns an error for a different length, because the origin would parse excess bytes as the next request; `None`
+/// also if no length was announced.
 pub(crate) fn take_from(left: &mut Option<u64>, piece: Option<&Bytes>) -> Option<BodyError> {
     let left = left.as_mut()?;
     match piece {

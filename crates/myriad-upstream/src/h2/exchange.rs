@@ -84,8 +84,9 @@ impl H2Exchange {
         self.received == 0
     }
 
-    /// Continues to send the request, then returns the next part of the response. Fails if the stream or the connection
-    /// failed, or if the read timeout expires after the request was sent; `phase` is that of the error.
+    /// Continues to send the request, then returns the next part of the response. Fails if the request cannot be sent,
+    /// if the stream or the connection failed, or if the read timeout expires after the request was sent. `phase` is
+    /// that of an error of the response.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, phase: Phase) -> Poll<Result<Event, OriginError>> {
         if let Err(error) = self.send(cx) {
             return Poll::Ready(Err(error));
@@ -202,7 +203,7 @@ fn joined(first: Bytes, more: &[u8]) -> Bytes {
     if more.is_empty() { first } else { [&first[..], more].concat().into() }
 }
 
-/// Returns whether the response on a stream is complete or has failed.
+/// Returns whether the response on a stream is complete or has failed, or the stream no longer exists.
 fn is_over(state: &mut State, id: u32) -> bool {
     state.slot(id).is_none_or(|slot| slot.is_complete || slot.failure.is_some())
 }

@@ -162,7 +162,8 @@ pub(super) enum Drive {
 }
 
 impl State {
-    /// Opens a stream and queues the head of a request; `None` if the connection cannot carry another request.
+    /// Opens a stream and queues the head of a request; `None` if the connection cannot carry another request. `end`:
+    /// no body follows. `most_head`: maximum size of the response header.
     pub(super) fn open<'a>(
         &mut self,
         method: Method,
