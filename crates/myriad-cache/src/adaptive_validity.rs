@@ -30,7 +30,7 @@ use myriad_exchange::runtime::CachePlace;
 pub(crate) struct NoiseCheck {
     /// Stored page that the first of these fetches replaced.
     pub before: Page,
-    /// Result of the refresh, if two fetches differed and the page is fetched for the third time.
+    /// Result of the refresh, if two fetches differed and the page is fetched for the third time; otherwise `None`.
     pub first: Option<Page>,
 }
 

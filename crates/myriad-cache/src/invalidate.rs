@@ -86,7 +86,8 @@ fn rewrite_to_get(request: &mut Request, target: &[u8]) -> bool {
     true
 }
 
-/// Resolves a reference in the response to a request to a target on the requested host ([`resolve`]).
+/// Resolves a reference in the response to a request to a target on the requested host ([`resolve`]); `None` for
+/// another host or scheme.
 pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
     let host = request.received.head.known(Known::Host).unwrap_or(&request.route.host);
     resolve(host, request.sent_uri(), reference)

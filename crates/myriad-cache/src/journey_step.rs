@@ -167,7 +167,7 @@ pub(crate) struct FlightWait {
     pub reader: FlightReader<PageMeta>,
     /// Receiver of the result, for the request that started the fetch; `None` for other requests.
     pub report: Option<oneshot::Receiver<FetchReport>>,
-    /// Stale page that may be served after a failure.
+    /// Stale page that may be served after a failure; `None` if there is none.
     pub stale: Option<Page>,
     /// Maximum wait (`*_cache_lock_timeout`); `None` for no limit.
     pub timeout: Option<Duration>,

@@ -65,8 +65,8 @@ pub struct CacheSettings {
     pub background_update: bool,
     /// True to refresh pages by conditional requests (`*_cache_revalidate`).
     pub revalidate: bool,
-    /// Conversion of HEAD to GET (`proxy_cache_convert_head`); `None` for protocols without the directive, which always
-    /// convert.
+    /// True if a page is requested by GET for a HEAD request (`proxy_cache_convert_head`); `None` for protocols without
+    /// the directive, which always do this.
     pub convert_head: Option<bool>,
     /// Offset in bytes from which range requests are passed to the origin (`*_cache_max_range_offset`); `None` for no
     /// limit.
@@ -113,7 +113,8 @@ pub struct CacheRules {
     /// True if keys omit arguments that, according to the origin's `No-Vary-Search`, do not affect the response
     /// (`cache_no_vary_search`).
     pub no_vary_search: bool,
-    /// Value of `No-Vary-Search` for stored pages whose origin does not send it (`cache_no_vary_search say=`).
+    /// Value of `No-Vary-Search` for stored pages whose origin does not send it (`cache_no_vary_search say=`); `None`
+    /// if not set.
     pub no_vary_search_default: Option<Vec<u8>>,
 }
 

@@ -37,9 +37,11 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// Related positions with labels, such as the first of two duplicates.
     pub related: Vec<(Span, String)>,
-    /// Earlier error of which this error may be a consequence. Boxed, because few diagnostics have it.
+    /// Earlier error of which this error may be a consequence; `None` if it is none. Boxed, because few diagnostics
+    /// have it.
     pub doubt: Option<Box<PossibleCause>>,
-    /// Further positions of diagnostics with the same cause, which are reported together. Boxed, because few have it.
+    /// Further positions of diagnostics with the same cause, which are reported together; `None` if there are none.
+    /// Boxed, because few have it.
     pub repeats: Option<Box<RepeatedDiagnostics>>,
 }
 

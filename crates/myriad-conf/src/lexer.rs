@@ -34,7 +34,7 @@ pub(crate) struct Lexer<'s> {
     /// True if the end of the file has been handled, so that enclosing blocks are not reported as unclosed as well.
     is_finished: bool,
     /// Spans of the opening quote of the last quoted word, and of a typographic quote that was probably meant to close
-    /// it.
+    /// it; `None` if there is no such quote.
     suspect: Option<(Span, Span)>,
 }
 

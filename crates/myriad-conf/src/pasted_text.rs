@@ -30,7 +30,8 @@ const LONGEST_REMEDY: usize = 80;
 /// Cause shared by all errors about typographic quotes.
 const QUOTES: &str = "typographic quotes";
 
-/// Returns the typographic quote at the start of `bytes`, and the family ([`DOUBLE`] or [`SINGLE`]) that contains it.
+/// Returns the typographic quote at the start of `bytes`, and the family ([`DOUBLE`] or [`SINGLE`]) that contains it;
+/// `None` if there is none.
 fn mark(bytes: &[u8]) -> Option<(&'static str, &'static [&'static str])> {
     if bytes.first().is_none_or(u8::is_ascii) {
         return None;

@@ -18,7 +18,7 @@ type LabelEntry = (u64, u32, u32);
 #[derive(Debug, Default)]
 pub(crate) struct FileLabels {
     pairs: BTreeSet<LabelEntry>,
-    /// Entry after which [`FileLabels::tidy`] continues.
+    /// Entry after which [`FileLabels::tidy`] continues; `None` to begin at the first.
     at: Option<LabelEntry>,
 }
 

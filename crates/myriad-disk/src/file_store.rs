@@ -107,8 +107,8 @@ impl FileStore {
         }
     }
 
-    /// Records a body that was found damaged while it was read in pieces. The maintenance thread checks it again and
-    /// quarantines it.
+    /// Records a body that was found damaged while it was read in pieces. The maintenance thread checks it again, and
+    /// quarantines its file if it is still damaged.
     pub(crate) fn suspect(&self, damage: DamagedBody) {
         self.quarantine.suspect(damage);
         self.pool.wake_maintenance();

@@ -37,7 +37,7 @@ const REMOVALS_PER_STEP: u64 = 1000;
 struct Rounds {
     /// Slot of the file index at which the search for inactive pages continues.
     sweep: u32,
-    /// Time of the next step of the search for inactive pages.
+    /// Time of the next step of the search for inactive pages; `None` for immediately.
     sweep_at: Option<Instant>,
     /// Slot of the file index at which the check whether all files exist continues; `None` if no such check is in
     /// progress.

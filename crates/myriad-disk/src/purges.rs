@@ -280,7 +280,8 @@ impl Purges {
     }
 
     /// Takes the sequence numbers of a new start, after the files of a newer process that is gone were deleted. Returns
-    /// the first of these numbers, and the first number of the former start.
+    /// the first of these numbers, and the first number of the former start (`None` if none is stored). Fails if the
+    /// folder cannot be used.
     pub(crate) fn renumber(&self) -> io::Result<(u64, Option<u64>)> {
         let mut log = self.log.lock();
         let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;

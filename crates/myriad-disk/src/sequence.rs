@@ -20,7 +20,7 @@ pub(crate) fn path(root: &Path) -> PathBuf {
 }
 
 /// Reserves the numbers of a new start, above those of the former start and above `known`. Returns its first number,
-/// and the first number of the former start. The number is on disk on return.
+/// which is then on disk, and the first number of the former start (`None` if none is stored).
 pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
     let former = read(&path(root));
     let first = (former.unwrap_or(0).max(known) / EPOCH + 1).saturating_mul(EPOCH);

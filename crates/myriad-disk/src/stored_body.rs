@@ -63,7 +63,8 @@ impl StoredBody {
         OpeningBody(queued.ok().map(|()| opened))
     }
 
-    /// Opens the body on the current thread, which must be a disk thread because this blocks.
+    /// Opens the body on the current thread, which must be a disk thread because this blocks. Returns `None` if the
+    /// file was removed or replaced, or cannot be read.
     pub(crate) fn open_now(&self) -> Option<OpenBody> {
         let Self { file_store: shelf, body_file: place } = self;
         match place.open(&shelf.files) {

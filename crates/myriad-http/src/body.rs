@@ -28,8 +28,8 @@ pub type BoxBody = Pin<Box<dyn Body>>;
 /// Reason why a body could not be received or sent completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// The body ended before it was complete: the sender closed the connection or reset the stream, or a file is
-    /// shorter than announced.
+    /// The body is incomplete: the sender closed the connection or reset the stream, or a file is shorter than
+    /// announced.
     Aborted,
     /// The client sent no byte of the request body within the timeout, or too few (`client_body_timeout`,
     /// `client_min_rate`). A timeout of an origin is [`BodyError::Origin`].

@@ -73,7 +73,8 @@ fn has_part(body: &[u8], name: &[u8]) -> bool {
 /// Parameter of `Content-Disposition` that contains the name of a form field.
 const PARAMETER: &[u8] = b"name";
 
-/// Returns the offset of the first [`PARAMETER`] in `text`, ignoring case. It may be part of a longer word.
+/// Returns the offset of the first [`PARAMETER`] in `text`, ignoring case; `None` if there is none. It may be part of a
+/// longer word.
 fn find_name(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {

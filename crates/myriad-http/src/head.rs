@@ -43,7 +43,7 @@ pub struct RequestHead {
     pub(crate) head_len: u32,
     pub(crate) wire_len: u32,
     pub(crate) fields: Fields,
-    /// `Host` as received, if normalization changed it.
+    /// `Host` as received; `None` if normalization did not change it.
     sent_host: Option<Box<[u8]>>,
 }
 

@@ -18,8 +18,8 @@ impl TypeSet {
     }
 }
 
-/// Compares two media types, ignoring case (RFC 9110 section 8.3.1). The exact comparison is first, because it is
-/// faster and most types are spelled the same.
+/// Returns whether two media types are equal, ignoring case (RFC 9110 section 8.3.1). The exact comparison is first,
+/// because it is faster and most types are spelled the same.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     one == other || one.eq_ignore_ascii_case(other)
 }

@@ -80,7 +80,8 @@ fn is_scheme_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// Splits off the text after `?`. As in nginx, a fragment, which clients must not send, is dropped.
+/// Splits a path from the text after its first `?`, which is `None` without `?`. As in nginx, a fragment, which clients
+/// must not send, is dropped.
 fn split_path(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memchr2(b'?', b'#', rest) {
         None => (rest, None),

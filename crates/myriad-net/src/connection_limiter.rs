@@ -41,14 +41,15 @@ pub struct ConnectionLimiter(Rc<LimiterState>);
 struct LimiterState {
     capacity: usize,
     used: Cell<usize>,
-    /// Client connections, each at the index stored in its [`ClientGuard`].
+    /// Client connections, each at the index stored in its [`ClientGuard`]; `None` for an unused index.
     clients: RefCell<Vec<Option<LimiterClient>>>,
     free: RefCell<Vec<usize>>,
     open: Cell<usize>,
     changed: Notify,
     /// Candidates for eviction with their activity at the time of the scan; the last one in the list is evicted next.
     next: RefCell<Vec<(usize, Activity)>>,
-    /// Tick of the last scan of `clients` for each [`NeededResource`], if that scan found no connection to evict.
+    /// For each [`NeededResource`], the tick of the last scan of `clients` if it found no connection to evict,
+    /// otherwise `None`.
     last_failed_scan: [Cell<Option<u32>>; 2],
     shortage: Cell<Option<Shortage>>,
     /// Connections evicted to free memory since the last report.

@@ -67,6 +67,7 @@ impl<S: Service> ConnectionWorker<S> {
     }
 
     /// Starts to accept connections from a TCP or unix socket. `number` becomes the listener number of the connections.
+    /// Fails if the socket cannot be registered with the event loop.
     pub fn listen(&self, number: u32, socket: OwnedFd) -> io::Result<Acceptor> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let listener = Registered::new(socket)?;

@@ -73,7 +73,8 @@ impl RawClient {
     }
 
     /// Peeks at the bytes received so far, at most `most`, and calls `judge` with them each time more arrive, until it
-    /// returns a result. The bytes are not consumed. `timeout_ms` limits the total time; 0 for no limit.
+    /// returns a result. The bytes are not consumed. `timeout_ms` limits the total time, in milliseconds; 0 for no
+    /// limit.
     pub async fn peek<R>(
         &self,
         most: usize,

@@ -23,8 +23,8 @@ fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
     request.received.head.known(Known::UserAgent).is_some_and(test)
 }
 
-/// Implements nginx's test for Safari: `Safari/` and `Mac OS X` (which iOS sends as well), without the names of other
-/// browsers that send both.
+/// Returns whether a `User-Agent` passes nginx's test for Safari: it contains `Safari/` and `Mac OS X` (which iOS sends
+/// as well), without the names of other browsers that send both.
 fn is_safari(agent: &[u8]) -> bool {
     let contains = |word: &[u8]| agent.windows(word.len()).any(|window| window == word);
     let others: [&[u8]; 4] = [b"MSIE ", b"Opera", b"Gecko/", b"Chrome/"];

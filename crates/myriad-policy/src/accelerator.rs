@@ -40,7 +40,7 @@ pub(crate) fn stale_ms(fields: &Fields, rules: &CachePolicy) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct AcceleratorControl {
     no_store: bool,
-    /// `max-age` (or `s-maxage`) of the field for accelerators, in seconds.
+    /// `max-age` (or `s-maxage`) of the field for accelerators, in seconds; `None` if it has neither.
     max_age: Option<u64>,
     /// Time after `max-age` during which stale responses are allowed, in seconds.
     stale: u64,

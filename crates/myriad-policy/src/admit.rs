@@ -51,14 +51,14 @@ pub enum Admission {
 /// Validity of a stored page. Times are in ms since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// The page is fresh before this time. The time may be in the past even for a newly stored page (`X-Accel-Expires`,
-    /// `cache_rfc9111`).
+    /// The page is fresh before this time, in ms since the epoch. The time may be in the past even for a newly stored
+    /// page (`X-Accel-Expires`, `cache_rfc9111`).
     pub fresh_until: u64,
-    /// Before this time, the origin allows the stale page during a refresh (`stale-while-revalidate`); equal to
-    /// `fresh_until` if it does not.
+    /// Before this time (ms since the epoch), the origin allows the stale page during a refresh
+    /// (`stale-while-revalidate`); equal to `fresh_until` if it does not.
     pub stale_updating_until: u64,
-    /// Before this time, the origin allows the stale page after a failed refresh (`stale-if-error`). At least
-    /// `stale_updating_until`; equal to `fresh_until` if the origin allows neither.
+    /// Before this time (ms since the epoch), the origin allows the stale page after a failed refresh
+    /// (`stale-if-error`). At least `stale_updating_until`; equal to `fresh_until` if the origin allows neither.
     pub stale_error_until: u64,
     /// True if the page must never be served stale.
     pub must_revalidate: bool,

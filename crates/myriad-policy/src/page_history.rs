@@ -49,8 +49,8 @@ pub struct RenderingComparison {
     pub history: PageHistory,
     /// True if the page must be fetched again at once, to find its noise.
     pub is_checked: bool,
-    /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`), if no
-    /// purge announced it.
+    /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`);
+    /// `None` if the content is equal, or if a purge announced the change.
     pub change: Option<Difference>,
 }
 

@@ -118,7 +118,7 @@ impl PersonalCookies {
         self.may_begin_with(*pair.first()?).then(|| self.matching_name(pair)).flatten()
     }
 
-    /// Returns the name of a `name=value` pair (or of a pair without `=`) if a pattern matches it.
+    /// Returns the name of a `name=value` pair (or of a pair without `=`) if a pattern matches it, otherwise `None`.
     fn matching_name<'a>(&self, pair: &'a [u8]) -> Option<&'a [u8]> {
         let name = &pair[..memchr::memchr(b'=', pair).unwrap_or(pair.len())];
         if !name.contains(&b'%') {

@@ -51,9 +51,9 @@ struct PageDemand {
     seen_at: u64,
     /// True if the page had expired or was purged, so that only a request replaces it.
     is_expired: bool,
-    /// Time when the page was first found to be purged.
+    /// Time when an inspection first found the page to be purged, in ms since the epoch; `None` if it is not purged.
     purged_at: Option<u64>,
-    /// Earliest time of the next refresh.
+    /// Earliest time of the next refresh, in ms since the epoch.
     not_before: u64,
 }
 

@@ -133,7 +133,8 @@ pub(crate) fn age_field_ms(fields: &Fields) -> Option<u64> {
     Some(fields.known(Known::Age).and_then(age_s)?.saturating_mul(1000))
 }
 
-/// Parses `Age` in seconds: of several values the first is used; an invalid number is ignored (RFC 9111 §5.1).
+/// Parses `Age` in seconds: of several values the first is used; `None` for an invalid number, which is ignored (RFC
+/// 9111 §5.1).
 fn age_s(value: &[u8]) -> Option<u64> {
     let first = value.split(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
     let number = |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));

@@ -234,7 +234,8 @@ fn push_unless_empty(name: &[u8], value: &[u8], told: &mut Fields) {
     }
 }
 
-/// Returns the value of the first cookie with this name (RFC 6265 §4.2), like the variable `$cookie_NAME`.
+/// Returns the value of the first cookie with this name (RFC 6265 §4.2), like the variable `$cookie_NAME`; `None` if
+/// there is none.
 fn cookie<'a>(request: &'a Fields, name: &[u8]) -> Option<&'a [u8]> {
     request.known_all(Known::Cookie).find_map(|field| myriad_http::uri::cookie(field, name))
 }

@@ -11,11 +11,11 @@ pub use entity_tag::{EntityTag, PageEncoding};
 /// Validators of a page in the encoding that will be served.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredValidators<'a> {
-    /// Entity tag of the page, if it has one.
+    /// Entity tag of the page; `None` if it has none.
     pub tag: Option<&'a EntityTag>,
     /// Encoding that will be served.
     pub encoding: PageEncoding,
-    /// `Last-Modified`, in seconds since the epoch, if the page has one.
+    /// `Last-Modified`, in seconds since the epoch; `None` if the page has none.
     pub last_modified_s: Option<u64>,
 }
 

@@ -79,7 +79,8 @@ pub(crate) fn x_accel_expires(
     Some(positive(valid, StoreRefusal::XAccelExpires).map(|valid| now.saturating_add(valid)))
 }
 
-/// Parses a number that consists only of decimal digits; a number above `u64::MAX` saturates (RFC 9111 §1.2.2).
+/// Parses a number that consists only of decimal digits; `None` for any other text. A number above `u64::MAX` saturates
+/// (RFC 9111 §1.2.2).
 fn digits(value: &[u8]) -> Option<u64> {
     let number = |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
     (!value.is_empty() && value.iter().all(u8::is_ascii_digit)).then(|| value.iter().fold(0, number))

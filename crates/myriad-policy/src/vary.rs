@@ -76,7 +76,8 @@ impl VaryRule {
         self.has(BY_DEVICE)
     }
 
-    /// Creates the rule from the values of all `Vary` fields of a response, without `Accept-Encoding`.
+    /// Creates the rule from the values of all `Vary` fields of a response, without `Accept-Encoding`. Fails for `*`,
+    /// and if the names are too long.
     pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<VaryRule, VaryError> {
         let mut names: Vec<Box<[u8]>> = Vec::new();
         let mut total = 0;

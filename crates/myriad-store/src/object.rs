@@ -106,7 +106,7 @@ struct Fixed<M: Metadata> {
 #[derive(Default)]
 struct ObjectExtras {
     selection: Option<Selection>,
-    /// Body that is not in the object's own allocation.
+    /// Body that is not in the object's own allocation; `None` for a body that is.
     separate_body: Option<Body>,
 }
 

@@ -154,7 +154,7 @@ impl<M: Metadata> Shard<M> {
         self.table.find(key.table_hash(), |first| *first.key() == *key.bytes()).map(|(index, _)| index)
     }
 
-    /// Returns the index of an entry by the hash of its key.
+    /// Returns the index of an entry by the hash of its key; `None` if there is none.
     pub(crate) fn find_hash(&self, hash: u128) -> Option<u32> {
         let is_it = |first: &Object<M>| self.seed.hash(first.key()) == hash;
         self.table.find(hash as u64, is_it).map(|(index, _)| index)
@@ -185,7 +185,8 @@ impl<M: Metadata> Shard<M> {
     }
 
     /// Like [`Self::lookup`], but applies new purges to the object first. An object that they remove is taken out of
-    /// the shard and returned as the second value, which the caller must drop after it has released the lock.
+    /// the shard and returned as the second value (otherwise `None`), which the caller must drop after it has released
+    /// the lock.
     #[inline]
     pub(crate) fn lookup_unpurged(
         &mut self,

@@ -91,7 +91,8 @@ impl Cutting {
     }
 
     /// Returns the rest of the text and the ESI holes of the page. Rejected includes are logged; with one, a page for
-    /// known visitors loses its holes and its mark.
+    /// known visitors loses its holes and its mark. If the page retains the mark, records that its host sends such
+    /// pages.
     pub(crate) fn finish(mut self, request: &Request) -> (Bytes, PageHoles) {
         let refused = self.cutter.finish(&mut self.collected);
         let HoleCollector { text, mut holes, .. } = self.collected;

@@ -274,7 +274,8 @@ impl PartRequester {
     }
 
     /// Requests one ESI part. Returns its bytes, the number of seconds for which it may be stored with the labels of
-    /// its tags, and for a known visitor the guard of the request, which must be held until the part is stored.
+    /// its tags, and for a known visitor the guard of the request, which must be held until the part is stored
+    /// (otherwise `None`). The error is a message.
     async fn request_part(
         &self,
         target: &[u8],

@@ -46,7 +46,7 @@ struct PartStore {
     visitors: HashMap<Digest, VisitorParts>,
     /// Number of the last stored part and digest of each visitor, so that the oldest visitors come first.
     by_age: BTreeSet<(u64, Digest)>,
-    /// The visitors of `by_age`, ordered by client network first.
+    /// The visitors of `by_age`, ordered by client network first (`None` if it is unknown).
     by_network: BTreeSet<(Option<IpAddr>, u64, Digest)>,
     /// Pairs of a mark (digest of a cookie) and a visitor that has it.
     by_mark: BTreeSet<(Digest, Digest)>,

@@ -99,7 +99,8 @@ struct PassedBody {
     whole: Option<Vec<u8>>,
     /// Body that fills the includes, once the page is received completely.
     then: Option<BoxBody>,
-    /// Copy of the exchange for the body that fills the page.
+    /// Copy of the exchange for the body that fills the page; `None` if the includes are not filled, or once that body
+    /// was created.
     exchange: Option<Box<Exchange>>,
 }
 

@@ -19,7 +19,8 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the place of a cache that shares pages between visitors with session cookies.
+/// Returns the position of the `*_cache` directive of a cache that shares pages between visitors with session cookies;
+/// `None` for other caches.
 fn span_of_cache(settings: &Settings) -> Option<Span> {
     let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return None };
     let origin = settings.origin(*protocol);

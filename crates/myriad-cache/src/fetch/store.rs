@@ -62,7 +62,7 @@ pub(super) struct AdmittedResponse {
     pub noise_check: Option<NoiseCheck>,
     /// Search for data of the visitor in the body.
     pub guard: ResponseGuard,
-    /// Comparison with responses to requests without the visitor's inputs, if the page is suspected.
+    /// Comparison with responses to requests without the visitor's inputs, if the page is suspected; otherwise `None`.
     pub comparison: Option<PendingComparison>,
 }
 
@@ -199,7 +199,7 @@ struct IncomingBody {
     pace: ReadRateLimiter,
     /// Slot among the concurrent fetches of the zone.
     fetching: FetchPermit,
-    /// Decoder of a content coding in which the zone does not store pages.
+    /// Decoder of a content coding in which the zone does not store pages; `None` to store the body as received.
     decoder: Option<StreamDecoder>,
 }
 
@@ -207,7 +207,7 @@ struct IncomingBody {
 struct BodyStages<'a> {
     exchange: &'a Exchange,
     cache: &'a CachePlace,
-    /// Removal of ESI markup; `None` for other pages.
+    /// Removal of ESI markup; `None` for a page without it.
     cutting: Option<&'a mut Cutting>,
     /// Search for data of the visitor.
     guard: &'a mut ResponseGuard,

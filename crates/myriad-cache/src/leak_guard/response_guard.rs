@@ -17,7 +17,8 @@ use myriad_store::page::PageMeta;
 pub(crate) struct ResponseGuard {
     /// Search in the body; `None` if there are no values to search for, or for a media type that is not searched.
     pub(super) search: Option<LeakScanner>,
-    /// Decoder of the search, for a body that is stored in the coding of the origin.
+    /// Decoder of the search, for a body that is stored in the coding of the origin; `None` for a body that needs no
+    /// decoding.
     pub(super) decoder: Option<StreamDecoder>,
     pub(super) found: Option<Leak>,
     /// True if a part of the body could not be decoded, and was not searched.

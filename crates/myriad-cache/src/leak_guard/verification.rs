@@ -109,7 +109,7 @@ pub(crate) struct VerificationSearch<'a> {
     verification: &'a Verification,
     /// Search; `None` for a media type that is not searched.
     scanner: Option<LeakScanner>,
-    /// Decoder for the coding of the origin.
+    /// Decoder for the coding of the origin; `None` for a body without coding.
     decoder: Option<StreamDecoder>,
     is_found: bool,
 }

@@ -126,7 +126,7 @@ pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
 }
 
 /// Returns the coding that is removed from an origin's body before it is stored, so that each client gets the page in a
-/// coding that it accepts.
+/// coding that it accepts; `None` if the body is stored as received.
 ///
 /// Only bodies that the location may compress, or that a filter or ESI reads, are decoded: an archive is sent
 /// unchanged, so that its checksum remains correct. A partial response and one with `no-transform` are not decoded.

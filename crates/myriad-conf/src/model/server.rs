@@ -22,11 +22,11 @@ pub enum ListenAddress {
 pub struct KeepAliveProbe {
     /// True if probes are enabled, false for `off`.
     pub on: bool,
-    /// Idle time before the first probe, in seconds.
+    /// Idle time before the first probe, in seconds; `None` for the value of the system.
     pub idle_s: Option<u32>,
-    /// Time between probes, in seconds.
+    /// Time between probes, in seconds; `None` for the value of the system.
     pub interval_s: Option<u32>,
-    /// Number of unanswered probes after which the connection is closed.
+    /// Number of unanswered probes after which the connection is closed; `None` for the value of the system.
     pub count: Option<u32>,
 }
 

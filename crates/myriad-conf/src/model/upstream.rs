@@ -125,9 +125,9 @@ pub struct UpstreamConf {
     pub keepalive: Option<u32>,
     /// `keepalive_requests`: maximum number of requests per connection to a server.
     pub keepalive_requests: u64,
-    /// `keepalive_timeout`: time after which an idle connection to a server is closed.
+    /// `keepalive_timeout`: time in ms after which an idle connection to a server is closed.
     pub keepalive_timeout: u64,
-    /// `keepalive_time`: a connection to a server that is older than this is closed after its current response.
+    /// `keepalive_time`: a connection to a server that is older than this, in ms, is closed after its current response.
     pub keepalive_time: u64,
     /// `queue`: queue of requests while all servers are busy; `None` if not set.
     pub queue: Option<UpstreamQueue>,

@@ -15,27 +15,27 @@ pub struct CacheZoneConf {
     pub levels: Vec<u8>,
     /// `keys_zone=NAME:SIZE`: size of the index of stored pages, which limits their number on disk.
     pub keys_zone_size: u64,
-    /// `memory=` (only in Myriad): maximum size of the pages in memory; `None` if not set.
+    /// `memory=` (only in Myriad): maximum size of the pages in memory, in bytes; `None` if not set.
     pub memory: Option<u64>,
-    /// `max_size=`: maximum size of the pages on disk; `None` for no limit.
+    /// `max_size=`: maximum size of the pages on disk, in bytes; `None` for no limit.
     pub max_size: Option<u64>,
-    /// `min_free=`: minimum free space on the disk.
+    /// `min_free=`: minimum free space on the disk, in bytes.
     pub min_free: u64,
-    /// `inactive=`: pages are evicted after this time without use.
+    /// `inactive=`: pages are evicted after this time without use, in ms.
     pub inactive: u64,
     /// `use_temp_path=`: value as written; without effect.
     pub use_temp_path: bool,
     /// `loader_files=`: maximum number of files that the loader reads per iteration.
     pub loader_files: u64,
-    /// `loader_sleep=`: pause between iterations of the loader.
+    /// `loader_sleep=`: pause between iterations of the loader, in ms.
     pub loader_sleep: u64,
-    /// `loader_threshold=`: maximum duration of an iteration of the loader.
+    /// `loader_threshold=`: maximum duration of an iteration of the loader, in ms.
     pub loader_threshold: u64,
     /// `manager_files=`: maximum number of files that the manager removes per iteration.
     pub manager_files: u64,
-    /// `manager_sleep=`: pause between iterations of the manager.
+    /// `manager_sleep=`: pause between iterations of the manager, in ms.
     pub manager_sleep: u64,
-    /// `manager_threshold=`: maximum duration of an iteration of the manager.
+    /// `manager_threshold=`: maximum duration of an iteration of the manager, in ms.
     pub manager_threshold: u64,
     /// `max_fetches=` (only in Myriad): maximum number of concurrent requests to origins for pages of the zone, at
     /// least 1.

@@ -201,7 +201,7 @@ fn range(word: &Word, ranges: bool) -> Result<(IpAddr, IpAddr), Diagnostic> {
     Ok((first, last_of(first, bits)))
 }
 
-/// Parses `192.0.2.1-192.0.2.9`; as in nginx, ranges have IPv4 addresses.
+/// Parses `192.0.2.1-192.0.2.9`; `None` for any other form. As in nginx, ranges have IPv4 addresses.
 fn ipv4_range(text: &[u8]) -> Option<(IpAddr, IpAddr)> {
     let (first, last) = std::str::from_utf8(text).ok()?.split_once('-')?;
     let (first, last): (Ipv4Addr, Ipv4Addr) = (first.parse().ok()?, last.parse().ok()?);
@@ -241,7 +241,7 @@ fn split_clients(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult 
 }
 
 /// Parses a percentage of `split_clients` from 0.01% to 100% with at most two decimal places, in hundredths: `12.5%` is
-/// 1250.
+/// 1250. `None` if it is invalid.
 fn hundredths(text: &[u8]) -> Option<u32> {
     let number = std::str::from_utf8(text).ok()?.strip_suffix('%')?;
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));

@@ -82,7 +82,8 @@ impl DirectiveFamily {
 pub struct FamilyRow {
     row: Directive,
     needs: RowRequirement,
-    /// Function that returns a default that depends on the protocol, for the documentation.
+    /// Function that returns a default that depends on the protocol, for the documentation; `None` if the default of
+    /// the row applies to every protocol.
     computed: Option<fn(Protocol) -> Option<&'static str>>,
 }
 

@@ -29,7 +29,8 @@ pub fn parse_network(text: &[u8]) -> Option<Network> {
     parse_cidr(text).map(|(ip, bits)| Network::Cidr(mask(ip, bits), bits))
 }
 
-/// Parses an address with an optional prefix length or netmask. Returns the address unmasked, and the prefix length.
+/// Parses an address with an optional prefix length or netmask. Returns the address unmasked, and the prefix length
+/// (that of a single address if there is none); `None` if the text is invalid.
 pub(super) fn parse_cidr(text: &[u8]) -> Option<(IpAddr, u8)> {
     let text = std::str::from_utf8(text).ok()?;
     let (address, prefix) =

@@ -62,33 +62,35 @@ pub struct TempPath {
 /// Settings for connections of clients. Times are in ms, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// `client_header_timeout`: maximum time to receive the request head.
+    /// `client_header_timeout`: maximum time to receive the request head, in ms.
     pub header_timeout: u64,
-    /// `client_header_buffer_size`: size of the first buffer for the request head.
+    /// `client_header_buffer_size`: size of the first buffer for the request head, in bytes.
     pub header_buffer_size: u64,
     /// `large_client_header_buffers`: further buffers for a request head that does not fit into the first.
     pub large_header_buffers: LargeBuffers,
     /// `max_headers`: maximum number of header fields in a request.
     pub max_headers: u32,
-    /// `client_max_body_size`: maximum size of a request body; 0 for no limit.
+    /// `client_max_body_size`: maximum size of a request body, in bytes; 0 for no limit.
     pub max_body_size: u64,
-    /// `client_body_timeout`: maximum time between two reads of a request body.
+    /// `client_body_timeout`: maximum time between two reads of a request body, in ms.
     pub body_timeout: u64,
-    /// `client_body_buffer_size`: maximum size of a request body in memory.
+    /// `client_body_buffer_size`: maximum size of a request body in memory, in bytes.
     pub body_buffer_size: u64,
     /// `client_body_in_file_only`: condition for storing request bodies in files.
     pub body_in_file_only: BodyInFile,
-    /// `client_body_temp_max_size` (only in Myriad): maximum total size of request bodies in files; 0 for no limit.
+    /// `client_body_temp_max_size` (only in Myriad): maximum total size of request bodies in files, in bytes; 0 for no
+    /// limit.
     pub body_temp_max_size: u64,
     /// `client_body_temp_path`: folder for request bodies in files.
     pub body_temp_path: TempPath,
     /// `client_body_in_single_buffer`; without effect.
     pub body_in_single_buffer: bool,
-    /// `send_timeout`: maximum time between two writes to the client.
+    /// `send_timeout`: maximum time between two writes to the client, in ms.
     pub send_timeout: u64,
     /// `client_min_rate`; `None` for no minimum.
     pub min_rate: Option<MinRate>,
-    /// `keepalive_timeout`: time after which an idle connection is closed; 0 closes it after each response.
+    /// `keepalive_timeout`: time in ms after which an idle connection is closed; 0 closes the connection after each
+    /// response.
     pub keepalive_timeout: u64,
     /// Second argument of `keepalive_timeout`: value of the `Keep-Alive` response field, in seconds; `None` if not set.
     pub keepalive_header_s: Option<u64>,
@@ -96,7 +98,7 @@ pub struct ClientSettings {
     pub keepalive_min_timeout: u64,
     /// `keepalive_requests`: maximum number of requests per connection.
     pub keepalive_requests: u64,
-    /// `keepalive_time`: a connection older than this is closed after its current response.
+    /// `keepalive_time`: a connection older than this, in ms, is closed after its current response.
     pub keepalive_time: u64,
     /// `keepalive_disable msie6`: true if old versions of MSIE get no persistent connection after a POST.
     pub keepalive_disable_msie6: bool,
@@ -105,9 +107,9 @@ pub struct ClientSettings {
     pub keepalive_disable_safari: bool,
     /// `lingering_close`: condition for reading data that the client is still sending before the connection is closed.
     pub lingering_close: Lingering,
-    /// `lingering_time`: maximum total time of a lingering close.
+    /// `lingering_time`: maximum total time of a lingering close, in ms.
     pub lingering_time: u64,
-    /// `lingering_timeout`: maximum time between two reads of a lingering close.
+    /// `lingering_timeout`: maximum time between two reads of a lingering close, in ms.
     pub lingering_timeout: u64,
     /// `reset_timedout_connection`: true if a connection is reset after a timeout, and for status 444.
     pub reset_timedout_connection: bool,

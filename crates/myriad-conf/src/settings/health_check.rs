@@ -6,9 +6,9 @@ use crate::text::Text;
 /// Parameters of the health checks of an upstream group. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCheck {
-    /// `interval=`: time between two checks of a server.
+    /// `interval=`: time between two checks of a server, in ms.
     pub interval: u64,
-    /// `jitter=`: maximum random time added to the interval.
+    /// `jitter=`: maximum random time added to the interval, in ms.
     pub jitter: u64,
     /// `fails=`: number of consecutive failures after which a server is unhealthy.
     pub fails: u32,
@@ -24,7 +24,7 @@ pub struct HealthCheck {
     pub persistent: bool,
     /// `port=`: port of the checks; `None` for the port of the server.
     pub port: Option<u16>,
-    /// `keepalive_time=`, in `http`: time for which a connection is reused for checks; 0 for a new connection per
+    /// `keepalive_time=`, in `http`: time in ms for which a connection is reused for checks; 0 for a new connection per
     /// check.
     pub keepalive_time: u64,
     /// `type=grpc`, in `http`: parameters of checks by gRPC's health checking protocol; `None` for checks by `uri`.

@@ -19,7 +19,7 @@ pub struct AccessLog {
     pub gzip: Option<u8>,
     /// `flush=`: maximum time that lines stay in the buffer, in milliseconds; `None` for no limit.
     pub flush: Option<u64>,
-    /// `if=`: requests for which this value is empty or `0` are not logged.
+    /// `if=`: requests for which this value is empty or `0` are not logged; `None` to log all.
     pub condition: Option<Text>,
     /// `sample=1/N`: only a random one in `N` successful requests (status below 400) is logged; `None` to log all.
     pub sample: Option<u32>,

@@ -72,7 +72,8 @@ pub enum Handler {
 /// All settings of a level: `http`, a server, a location, `if` or `limit_except`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Content handler. As in nginx, `if` and `limit_except` inherit it, nested locations do not.
+    /// Content handler; `None` to serve static files. As in nginx, `if` and `limit_except` inherit it, nested locations
+    /// do not.
     pub handler: Option<Handler>,
     /// Settings for connections of clients.
     pub client: CopyOnWrite<ClientSettings>,

@@ -31,11 +31,11 @@ pub struct OriginRequestSettings {
 /// Settings for connections to origins. Times are in ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginConnectionSettings {
-    /// `*_connect_timeout`: maximum time to connect to an origin.
+    /// `*_connect_timeout`: maximum time to connect to an origin, in ms.
     pub connect_timeout: u64,
-    /// `*_send_timeout`: maximum time between two writes to an origin.
+    /// `*_send_timeout`: maximum time between two writes to an origin, in ms.
     pub send_timeout: u64,
-    /// `*_read_timeout`: maximum time between two reads from an origin.
+    /// `*_read_timeout`: maximum time between two reads from an origin, in ms.
     pub read_timeout: u64,
     /// `*_bind`: local address of connections to origins, may contain variables; `None` for `off`.
     pub bind: Option<Text>,
@@ -90,13 +90,14 @@ pub struct Buffers {
 pub struct OriginBufferingSettings {
     /// `*_buffering`: true if responses are read ahead of the client.
     pub on: bool,
-    /// `*_buffer_size`: size of the buffer for the response head.
+    /// `*_buffer_size`: size of the buffer for the response head, in bytes.
     pub head_size: u64,
     /// `*_buffers`: limit of response data in memory that is read ahead of the client.
     pub buffers: Buffers,
     /// `*_busy_buffers_size`; without effect.
     pub busy_size: Option<u64>,
-    /// `*_max_temp_file_size`: maximum size of a temporary file for response data; 0 disables temporary files.
+    /// `*_max_temp_file_size`: maximum size of a temporary file for response data, in bytes; 0 disables temporary
+    /// files.
     pub max_file_size: u64,
     /// `*_temp_file_write_size`; without effect.
     pub file_write_size: Option<u64>,

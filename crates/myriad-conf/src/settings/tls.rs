@@ -59,9 +59,9 @@ pub struct OcspCache {
 pub struct CertificateCache {
     /// Maximum number of cached certificates and keys.
     pub max: u32,
-    /// Time after which an unused certificate or key expires.
+    /// Time after which an unused certificate or key expires, in ms.
     pub inactive: u64,
-    /// Time for which a cached certificate or key is used before its file is checked or read again.
+    /// Time in ms for which a cached certificate or key is used before its file is checked or read again.
     pub valid: u64,
 }
 

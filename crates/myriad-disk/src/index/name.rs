@@ -73,7 +73,7 @@ impl std::fmt::Debug for FileName {
     }
 }
 
-/// Parses a hexadecimal digit in lower case; other digits are not part of valid names.
+/// Parses a hexadecimal digit in lower case; `None` for any other byte, which no valid name contains.
 fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -25,8 +25,8 @@ struct TableEntry<T> {
 /// Hash table with open addressing and linear probing. A removal leaves no tombstone: later entries move into the gap.
 #[derive(Debug)]
 pub struct SlotTable<T> {
-    /// Entries; the number need not be a power of two, and is 0 before the first insertion. The preferred position of
-    /// an entry is its stored half of the hash, scaled to the length.
+    /// Entries, `None` if unused; the number need not be a power of two, and is 0 before the first insertion. The
+    /// preferred position of an entry is its stored half of the hash, scaled to the length.
     places: Vec<Option<TableEntry<T>>>,
     len: usize,
     /// Odd random number of this table, so that entries close to each other in one table are not close in another. It
@@ -67,7 +67,8 @@ impl<T> SlotTable<T> {
         if to >= from { to - from } else { to + self.places.len() - from }
     }
 
-    /// Returns the position in the table of an entry with this hash that `is_it` accepts by slot and visible part.
+    /// Returns the position in the table of an entry with this hash that `is_it` accepts by slot and visible part;
+    /// `None` if there is none.
     #[inline]
     fn position(&self, hash: u64, is_it: impl Fn(u32, &T) -> bool) -> Option<usize> {
         if self.places.is_empty() {
@@ -84,7 +85,8 @@ impl<T> SlotTable<T> {
         }
     }
 
-    /// Returns the slot and visible part of an entry with this hash whose visible part `is_it` accepts.
+    /// Returns the slot and visible part of an entry with this hash whose visible part `is_it` accepts; `None` if there
+    /// is none.
     #[inline]
     pub fn find(&self, hash: u64, is_it: impl Fn(&T) -> bool) -> Option<(u32, &T)> {
         let at = self.position(hash, |_, seen| is_it(seen))?;

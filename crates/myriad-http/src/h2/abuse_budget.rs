@@ -78,7 +78,8 @@ impl AbuseBudget {
     }
 
     /// Records a frame of `length` bytes on a closed stream. It is charged, as by [`AbuseBudget::record_stray_frame`],
-    /// only if it cannot have been in flight when this side closed the stream.
+    /// only if it cannot have been in flight when this side closed the stream; returns an error if the remaining number
+    /// of useless frames is then exceeded.
     pub(super) fn record_stray_bytes(&mut self, length: usize) -> Result<(), ConnectionError> {
         match self.under_way.checked_sub((length + FRAME_HEADER) as u64) {
             Some(rest) => self.under_way = rest,

@@ -55,8 +55,8 @@ pub enum ClientEvent {
         stream: u32,
         /// True if the request consists of the head, without a body. If false, the body may still be empty.
         end: bool,
-        /// Error if the request is malformed: the caller must send an error response, after which the stream is reset
-        /// (RFC 9113 §8.1.1).
+        /// Error if the request is malformed, otherwise `None`. After an error, the caller must send an error response,
+        /// after which the stream is reset (RFC 9113 §8.1.1).
         malformed: Option<ParseError>,
     },
     /// Piece of a request body. It occupies the window of the stream until [`Http2Server::release`].

@@ -95,7 +95,8 @@ pub(super) fn unpadded(header: FrameHeader, payload: &[u8]) -> Result<Range<usiz
     Ok(1..end)
 }
 
-/// Returns the header block fragment in a `HEADERS` frame, and true if its stream depends on itself (RFC 7540 §5.3.1).
+/// Returns the header block fragment in a `HEADERS` frame, without padding and priority, and true if its stream depends
+/// on itself (RFC 7540 §5.3.1). Fails if the padding is invalid or the frame is too short.
 pub(super) fn fragment(header: FrameHeader, payload: &[u8]) -> Result<(&[u8], bool), ConnectionError> {
     let range = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
     let fragment = &payload[range];

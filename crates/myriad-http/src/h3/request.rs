@@ -20,7 +20,8 @@ pub enum RequestEvent<'a> {
     Request {
         /// Priority of the response.
         priority: Priority,
-        /// Error if the request is malformed: the caller must send an error response and not read the rest.
+        /// Error if the request is malformed, otherwise `None`. After an error, the caller must send an error response
+        /// and not read the rest.
         malformed: Option<ParseError>,
     },
     /// Piece of the request body, not empty.

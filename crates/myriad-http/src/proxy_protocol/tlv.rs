@@ -85,7 +85,8 @@ impl ProxyHeader {
     }
 }
 
-/// Returns the value of the first TLV of type `kind`. The search stops at a TLV with an invalid length.
+/// Returns the value of the first TLV of type `kind`; `None` if there is none before the end or before a TLV with an
+/// invalid length.
 fn find(mut tlvs: &[u8], kind: u8) -> Option<&[u8]> {
     while let [found, high, low, rest @ ..] = tlvs {
         let length = usize::from(u16::from_be_bytes([*high, *low]));

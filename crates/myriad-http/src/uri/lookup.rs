@@ -1,7 +1,7 @@
 //! Arguments and cookies by name: nginx's `$arg_name` and `$cookie_name`.
 
-/// Returns the value, not decoded, of the first argument in `query` called `name`, ignoring case. As in nginx, an
-/// argument without `=` is not found.
+/// Returns the value, not decoded, of the first argument in `query` called `name`, ignoring case; `None` if there is
+/// none. As in nginx, an argument without `=` is not found.
 pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     query.split(|&byte| byte == b'&').find_map(|argument| {
         let (own, rest) = argument.split_at_checked(name.len())?;
@@ -13,7 +13,7 @@ pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Returns the value, not decoded, of the first cookie called `name`, ignoring case, in the value of one `Cookie` field
-/// (RFC 6265 §4.2).
+/// (RFC 6265 §4.2); `None` if there is none.
 pub fn cookie<'a>(header: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     header.split(|&byte| byte == b';').find_map(|cookie| {
         let (own, rest) = trim_start(cookie).split_at_checked(name.len())?;

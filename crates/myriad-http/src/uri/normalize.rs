@@ -95,7 +95,7 @@ impl Normalizer<'_> {
     }
 
     /// Resolves the last segment if it is `.` or `..`, so that `out` ends with a slash. Returns whether it was one of
-    /// these.
+    /// these. Fails if `..` leaves the root.
     fn end_segment(&mut self) -> Result<bool, UriError> {
         match &self.out[self.segment..] {
             b"." => {

@@ -75,7 +75,7 @@ struct HeadReader<'a, S: Service> {
     timed: bool,
     /// Registration of a partially received head; set once a part of it has arrived.
     began: Option<PartialHeadGuard<'a, S>>,
-    /// Deadline and transfer rate of the rest of a partial head.
+    /// Deadline and transfer rate of the rest of a partial head; `None` until a part of the head has arrived.
     slow: Option<Box<(Deadline, ClientTimeouts)>>,
     /// Number of input bytes at the last attempt to parse the head, which is repeated only when there are more.
     parsed: usize,

@@ -111,7 +111,8 @@ pub(super) struct Driver<S: Service> {
     epoch: u32,
     /// Set if the client violated the protocol or the connection closes: all exchanges are abandoned.
     pub(super) failed: bool,
-    /// Time of [`monotonic_ms`] at which the wait for the acknowledgement of the shutdown ends; 0 before the shutdown.
+    /// Time of [`monotonic_ms`], in milliseconds, up to which the client may acknowledge the shutdown; 0 before the
+    /// shutdown.
     parts_by: u64,
 }
 

@@ -29,9 +29,9 @@ pub(super) struct Http2Exchange<T> {
     /// malformed.
     pub(super) feed: Option<BodyFeed>,
     pub(super) stage: ExchangeStage<T>,
-    /// Waker of the stream; created when the exchange first waits.
+    /// Waker of the stream; `None` until the exchange first waits.
     waker: Option<(Arc<StreamWaker>, Waker)>,
-    /// Wait for the client to open its flow-control windows; created when a window is first closed.
+    /// Wait for the client to open its flow-control windows; `None` until a window is first closed.
     pub(super) stalled: Option<Box<WindowWait>>,
     /// Set if the receive window of the stream has been enlarged by `READ_AHEAD_STREAM`.
     pub(super) is_widened: bool,

@@ -69,7 +69,8 @@ pub(super) struct QuicClient<S: Service> {
     credit: Option<u64>,
     /// Validation of the client's address by packets of the handshake.
     proof: AddressProof,
-    /// Validated IP address of the client, or the one that the handshake is about to validate.
+    /// Validated IP address of the client, or the one that the handshake is about to validate; `None` if the address is
+    /// unknown.
     proven: Option<IpAddr>,
     /// New address of the client after a migration, with its byte credit, until the address is validated.
     moved: Option<UnvalidatedAddress>,

@@ -61,7 +61,7 @@ pub(crate) struct QuicListener<S: Service> {
     timers: Timers,
     sleep: Pin<Box<Sleep>>,
     handshakes: HandshakeCounters,
-    /// Datagrams that wait because the send buffer of the socket is full.
+    /// Datagrams that wait because the send buffer of the socket is full; `None` if none wait.
     stuck: Option<(Transmit, Vec<u8>)>,
     out: Vec<u8>,
     head: RequestHead,

@@ -87,7 +87,7 @@ pub(super) struct RequestStream<T> {
     pub(super) ahead: Vec<u8>,
     /// Time at which the stream was opened.
     pub(super) opened: Instant,
-    /// Waker of this stream, created when it first waits.
+    /// Waker of this stream; `None` until it first waits.
     pub(super) waker: Option<Waker>,
 }
 

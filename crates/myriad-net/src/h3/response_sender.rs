@@ -52,7 +52,7 @@ pub(super) struct ResponseSender<T> {
     written: u64,
     /// Time at which the stream accepted the first byte, in microseconds of the process clock; 0 before.
     first_us: u64,
-    /// Deadline and measurement of waits for the client; created at the first wait.
+    /// Deadline and measurement of waits for the client; `None` until the first wait.
     patience: Option<Box<(Deadline, ClientTimeouts)>>,
     trailers: bool,
 }

@@ -127,7 +127,7 @@ impl CryptoConfig for QuicServerCrypto {
 /// TLS session of a QUIC connection.
 struct QuicHandshake {
     state: QuicHandshakeState,
-    /// Secrets for the keys of the next key update (RFC 9001 section 6).
+    /// Secrets for the keys of the next key update (RFC 9001 section 6); `None` until the handshake has produced them.
     next: Option<Secrets>,
     /// Flag of the address validation, set by the first packet with the handshake keys.
     proof: AddressProof,
@@ -293,7 +293,7 @@ impl Session for QuicHandshake {
         Some(KeyPair { local: Box::new(keys.local), remote: Box::new(keys.remote) })
     }
 
-    /// Never called: only clients receive Retry packets.
+    /// Always returns false. Never called, because only clients receive Retry packets.
     fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {
         false
     }

@@ -20,7 +20,7 @@ const MOST: usize = 4096;
 pub(super) struct Datagram {
     pub(super) bytes: BytesMut,
     pub(super) from: SocketAddr,
-    /// Destination address, if the kernel reports it.
+    /// Destination address; `None` if the kernel does not report it.
     pub(super) to: Option<IpAddr>,
     pub(super) ecn: Option<EcnCodepoint>,
 }

@@ -13,7 +13,7 @@ use super::names;
 /// Properties negotiated in a TLS handshake.
 #[derive(Debug)]
 pub struct TlsFacts {
-    /// Server name requested by the client (`$ssl_server_name`).
+    /// Server name requested by the client (`$ssl_server_name`); `None` if it requested none.
     pub server_name: Option<Box<str>>,
     /// Protocol version: `TLSv1.2` or `TLSv1.3` (`$ssl_protocol`).
     pub protocol: &'static str,
@@ -27,7 +27,7 @@ pub struct TlsFacts {
     pub resumed: bool,
     /// Certificate chain sent by the client, its own certificate first (`$ssl_client_cert`); empty if there is none.
     pub certificates: Vec<CertificateDer<'static>>,
-    /// Cached result of the service's verification of `certificates`.
+    /// Cached result of the service's verification of `certificates`; `None` before the first verification.
     pub judged: Cell<Option<CachedVerifyResult>>,
     /// Values that the service has extracted from the client's certificate.
     pub readings: CertificateValues,

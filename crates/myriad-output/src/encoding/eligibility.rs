@@ -22,8 +22,9 @@ pub(super) fn covers(offer: &CodingOffer, request: &Request, facts: ProxiedFacts
     !request.received.head.fields().has(Known::Via) || proxied_allows(offer, request, facts)
 }
 
-/// Evaluates `gzip_proxied` as nginx does. Unless `any`, or `auth` for a request with `Authorization`, permits
-/// compression: by `Expires` if the response has it, otherwise by `Cache-Control`, otherwise by missing validators.
+/// Returns whether `gzip_proxied` permits compression, as in nginx: always with `any`, and with `auth` for a request
+/// with `Authorization`; otherwise by `Expires` if the response has it, otherwise by `Cache-Control`, otherwise by
+/// missing validators.
 fn proxied_allows(offer: &CodingOffer, request: &Request, facts: ProxiedFacts) -> bool {
     let rules = offer.proxied;
     if rules.any || rules.auth && request.received.head.fields().has(Known::Authorization) {

@@ -58,7 +58,8 @@ impl HeadEdit for MoreHeaders {
     }
 }
 
-/// Evaluates the values of the lines that depend on the response, in order.
+/// Evaluates the values of the lines that depend on the response, in order; `None` for a value that cannot be
+/// evaluated.
 fn values(
     request: &mut Request,
     frame: &mut Frame,

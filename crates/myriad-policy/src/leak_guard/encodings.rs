@@ -80,7 +80,8 @@ const LATIN_1_ENTITIES: &str = "nbsp iexcl cent pound curren yen brvbar sect uml
      Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth \
      ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
 
-/// Returns the name of a character in HTML, as `htmlentities` of PHP encodes it; `None` for a character without one.
+/// Returns the name of a character from U+00A0 to U+00FF in HTML, as `htmlentities` of PHP encodes it; `None` for all
+/// other characters.
 fn name_of_entity(character: char) -> Option<&'static str> {
     let index = u32::from(character).checked_sub(0xa0)?;
     LATIN_1_ENTITIES.split_whitespace().nth(usize::try_from(index).ok()?)

@@ -137,7 +137,7 @@ impl StableRendering {
     }
 
     /// Returns the first field of another response, except noisy fields, that this response does not contain with the
-    /// same value.
+    /// same value; `None` if there is none.
     fn other_field(&self, other: &Rendering) -> Option<NameAndValue> {
         let mut fields = other.fields.clone();
         fields.remove(&self.noisy_fields);

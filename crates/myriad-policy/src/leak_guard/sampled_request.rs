@@ -160,7 +160,8 @@ impl Canary {
             .collect()
     }
 
-    /// Returns the name of the first field whose canary a text contains, in any case of its letters.
+    /// Returns the name of the first field whose canary a text contains, in any case of its letters; `None` if it
+    /// contains none.
     pub fn find(&self, text: &[u8]) -> Option<&'static str> {
         let text = text.to_ascii_lowercase();
         let mut found = memmem::find_iter(&text, self.0.as_bytes());

@@ -82,8 +82,8 @@ impl LeakScanner {
         self.is_text
     }
 
-    /// Searches the fields of a response that are stored and sent to other visitors. A value that `is_excused` returns
-    /// true for is no leak.
+    /// Searches the fields of a response that are stored and sent to other visitors. Returns the first leak; `None` if
+    /// there is none. A value for which `is_excused` returns true is no leak.
     pub fn find_in_fields(
         &self,
         fields: &Fields,
@@ -96,8 +96,9 @@ impl LeakScanner {
         })
     }
 
-    /// Searches the next piece of the decoded body, including values that began in earlier pieces. A value that
-    /// `is_excused` returns true for is no leak; for signs in HTML, the value is empty.
+    /// Searches the next piece of the decoded body, including values that began in earlier pieces. Returns the first
+    /// leak; `None` if there is none. A value for which `is_excused` returns true is no leak; for signs in HTML, it
+    /// gets an empty value.
     pub fn push(&mut self, piece: &[u8], is_excused: impl Fn(LeakKind, &[u8]) -> bool) -> Option<Leak> {
         let start = self.position;
         self.position += piece.len() as u64;
@@ -121,7 +122,8 @@ impl LeakScanner {
         is_excused(self.values[index].kind, &self.values[index].value)
     }
 
-    /// Returns the index of a value in a piece that begins at `start`, and the position of the value in the body.
+    /// Returns the index of a value in a piece that begins at `start`, and the position of the value in the body;
+    /// `None` if the piece contains no value.
     fn find_value(
         &mut self,
         start: u64,
@@ -170,7 +172,8 @@ impl Forms {
         Some(Self { automaton, list: forms, longest })
     }
 
-    /// Returns the index of the first value in `text` that `accepts` permits at its range, and its position.
+    /// Returns the index of the first value in `text` that `accepts` permits at its range, and its position; `None` if
+    /// there is none.
     fn find(&self, text: &[u8], accepts: impl Fn(usize, (usize, usize)) -> bool) -> Option<(usize, usize)> {
         let mut from = 0;
         while let Some(found) = self.automaton.find(text, from) {
@@ -214,7 +217,7 @@ impl PatternSearch {
             .map(Self::Automaton)
     }
 
-    /// Returns the first match that begins at `from` or later.
+    /// Returns the first match that begins at `from` or later; `None` if there is none.
     fn find(&self, text: &[u8], from: usize) -> Option<Match> {
         match self {
             Self::Packed(searcher) => searcher.find_in(text, Span::from(from..text.len())),

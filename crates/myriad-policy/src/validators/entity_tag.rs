@@ -129,7 +129,7 @@ fn hexadecimal(hash: u64) -> [u8; 16] {
     std::array::from_fn(|digit| b"0123456789abcdef"[(hash >> (60 - 4 * digit) & 15) as usize])
 }
 
-/// Returns the two letters that identify a coding in a generated tag, such as `gz`.
+/// Returns the two letters that identify a coding in a generated tag, such as `gz`; empty for identity.
 const fn mark(coding: Coding) -> &'static str {
     match coding {
         Coding::Identity => "",

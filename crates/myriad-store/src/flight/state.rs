@@ -73,7 +73,7 @@ pub(crate) struct ArrivingBody<M: Metadata> {
     /// Total length of `pieces`, in bytes.
     buffered: usize,
     is_complete: bool,
-    /// Length of the whole body in bytes, if the origin announced it.
+    /// Length of the whole body in bytes; `None` if the origin did not announce it.
     pub(crate) announced: Option<u64>,
 }
 

@@ -250,7 +250,8 @@ impl<M: Metadata> BodyWriter<M> {
         self.is_spilling() && self.waits_for_disk
     }
 
-    /// Gives up the file of the body, because writing it delays the readers or has failed.
+    /// Gives up the file of the body, because writing it delays the readers or has failed. The object is then not
+    /// stored.
     pub fn stop_spilling(&mut self) {
         self.spill = None;
         self.lead.zone.note_unstored(&self.lead.flight);

@@ -11,7 +11,7 @@ pub struct ReplacementBody<M: Metadata> {
     pub meta: M,
     /// Body of the replacement, in memory.
     pub body: Body,
-    /// Encodings of `body`.
+    /// Encodings of `body`, each at its index; `None` for a missing one.
     pub alternatives: [Option<AlternativeEncoding<M::EncodingMeta>>; ALTERNATIVES],
 }
 

@@ -81,7 +81,7 @@ pub struct SampleCounts {
 
 #[derive(Debug)]
 struct SampleState {
-    /// Time of the last check of a page, by the hash of its key.
+    /// Time of the last check of a page, in milliseconds, by the hash of its key.
     checked: Lru<u64, u64>,
     suspected: Lru<u64, Suspicion>,
     /// Pages that were reported as unstable.

@@ -54,7 +54,7 @@ pub struct PurgeLogEntry {
     pub pages: Option<u64>,
     /// Set if `pages` is a minimum: more pages may have been covered.
     pub at_least: bool,
-    /// Changed text, for a change without a purge.
+    /// Changed text, for a change without a purge; `None` for a purge.
     pub change: Option<Box<TextChange>>,
 }
 

@@ -39,14 +39,14 @@ impl<M: Metadata> Zone<M> {
         true
     }
 
-    /// Reserves `bytes` for a body that is being received, for `key`. All such bodies together get at most half of the
-    /// memory limit.
+    /// Reserves `bytes` of the memory limit for a body that is being received, for `key`. Returns false if the bodies
+    /// being received would together use more than half of the memory limit, or if the bytes are not available.
     pub(crate) fn reserve_arriving(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_reserve_arriving(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves `bytes` for a body too long for memory that is passed on to readers and disk. Fails if all bodies being
-    /// received would use more than a quarter of the memory limit.
+    /// Reserves `bytes` for a body too long for memory that is passed on to readers and disk. Returns false if all
+    /// bodies being received would use more than a quarter of the memory limit, or if the bytes are not available.
     pub(crate) fn reserve_passing(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_reserve_streamed(bytes) && self.reserve_counted(key, bytes)
     }

@@ -26,7 +26,7 @@ pub struct AcmeOrders {
 impl AcmeOrders {
     /// Returns the slot of a server's automatic certificate; `None` if the server has no `acme_certificate` or its
     /// issuer does not exist. Servers that order the same names and key type from the same issuer share a slot, which
-    /// is kept over reloads. An empty slot is filled from its stored file, whose relative name is resolved against
+    /// is retained over reloads. An empty slot is filled from its stored file, whose relative name is resolved against
     /// `prefix`, if `read` contains the file; if the contents are unusable, the reason is passed to `log`.
     pub fn slot(
         &mut self,

@@ -43,7 +43,7 @@ pub struct AcmeProblem {
     pub detail: String,
     /// Status code of the response; 0 for a problem within an order or authorization.
     pub status: u16,
-    /// Delay in seconds that the authority requests before a retry (`Retry-After`).
+    /// Delay in seconds that the authority requests before a retry (`Retry-After`); `None` if it requests none.
     pub retry_after_s: Option<u64>,
 }
 

@@ -73,7 +73,8 @@ pub struct OcspStaple {
     /// expire.
     until_s: AtomicI64,
     shown: Mutex<Option<Arc<[u8]>>>,
-    /// IP address of the responder that responded last, which is tried first.
+    /// IP address of the responder at which the last successful query was answered, which is tried first; `None`
+    /// before.
     worked: Mutex<Option<IpAddr>>,
 }
 
@@ -372,7 +373,9 @@ impl UpdaterState {
     }
 }
 
-/// Returns the time after which a good OCSP response is refreshed.
+/// Returns the time from now after which a good OCSP response is refreshed: [`AHEAD_S`] before it expires, limited to
+/// [`REFRESH_S`]; half of the remaining time, but at least [`SOONEST_S`], if it expires in less than twice [`AHEAD_S`];
+/// the maximum of [`REFRESH_S`] if it does not expire.
 fn refresh_after(answer: &OcspValidity, now_s: i64) -> Duration {
     let pause = match answer.next_update.map(|next| next.saturating_sub(now_s)) {
         None => REFRESH_S.1,

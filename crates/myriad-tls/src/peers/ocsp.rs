@@ -31,7 +31,7 @@ const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));
 /// OCSP settings of a server for client certificates (`ssl_ocsp`).
 pub(super) struct OcspRules {
     leaf_only: bool,
-    /// URL of `ssl_ocsp_responder`, which overrides those in certificates.
+    /// URL of `ssl_ocsp_responder`, which overrides those in certificates; `None` to use these.
     responder: Option<String>,
     cache: Option<Arc<StatusCache>>,
     pub resolve: Resolve,

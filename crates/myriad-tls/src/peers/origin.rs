@@ -105,8 +105,9 @@ fn verification(
     Ok(Some(Arc::new(VerifiedOrigin::new(trust, provider))))
 }
 
-/// Sets the client certificate in `config`. If its name or that of its key has variables, returns a loader instead, to
-/// be called for each request. `prefix` is the prefix of the directives in messages, such as `grpc_`.
+/// Sets the client certificate in `config`, if one is configured. If its name or that of its key has variables, returns
+/// a loader instead, to be called for each request. Fails if no key is configured for the certificate, or if a file is
+/// unusable. `prefix` is the prefix of the directives in messages, such as `grpc_`.
 fn client_certificate(
     (prefix, settings): (&str, &OriginTlsSettings),
     files: TlsFileReader<'_>,

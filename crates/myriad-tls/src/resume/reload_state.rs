@@ -26,7 +26,8 @@ pub struct TlsReloadState {
     staples: Vec<Arc<OcspStaple>>,
     /// Serialized ticket keys inherited from the previous process, by ticket lifetime in seconds. Each is used once.
     recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
-    /// Cipher suites and groups of the server compiled last, because most servers have the same.
+    /// Cipher suites and groups of the server compiled last, for reuse, because most servers have the same; `None`
+    /// before the first server.
     last_suites: Option<SupportedSuites>,
     /// Store that passes ticket keys to the next process; `None` if they are not passed.
     keeper: Option<Arc<dyn TicketKeyStore>>,

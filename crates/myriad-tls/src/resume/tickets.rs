@@ -94,8 +94,8 @@ impl TicketKeyRotation {
         Some(true)
     }
 
-    /// Returns the ticket key store and the serialized keys to pass to it. The caller must release the lock first,
-    /// because the store may block.
+    /// Returns the ticket key store and the serialized keys to pass to it; `None` if keys are not passed to another
+    /// process. The caller must release the lock first, because the store may block.
     fn record(&self) -> Option<(Arc<dyn TicketKeyStore>, TicketKeyRecord)> {
         let keeper = self.store.clone()?;
         let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes[..]);

@@ -16,6 +16,7 @@ pub struct ServerParts<'a> {
     pub files: TlsFileReader<'a>,
     /// Automatic certificate of the server (`acme_certificate`), if any.
     pub ordered: Option<&'a Arc<CertificateSlot>>,
-    /// OCSP responses in the order of the server's certificates ([`crate::staples`]).
+    /// OCSP responses in the order of the server's certificates ([`crate::staples`]); `None` for a certificate without
+    /// one.
     pub staples: &'a [Option<Arc<OcspStaple>>],
 }

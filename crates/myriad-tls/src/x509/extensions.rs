@@ -62,13 +62,15 @@ pub(crate) struct Extensions<'a> {
     pub(crate) basic_constraints: Option<BasicConstraints>,
     pub(crate) key_usage: Option<KeyUsage>,
     pub(crate) purposes: Option<Purposes>,
-    /// Reader of the `GeneralName` values of the subject alternative name.
+    /// Reader of the `GeneralName` values of the subject alternative name; `None` without this extension.
     pub(crate) alternative_names: Option<DerReader<'a>>,
-    /// Reader of the permitted and excluded subtrees.
+    /// Reader of the permitted and excluded subtrees of the name constraints; `None` without this extension.
     pub(crate) name_constraints: Option<DerReader<'a>>,
-    /// Authority information access; parsed when it is used, because the validation does not depend on it.
+    /// Authority information access; `None` without this extension. Parsed when it is used, because the validation does
+    /// not depend on it.
     pub(crate) authority_information: Option<DerReader<'a>>,
-    /// Authority key identifier; parsed when it is used, because the validation does not depend on it.
+    /// Authority key identifier; `None` without this extension. Parsed when it is used, because the validation does not
+    /// depend on it.
     pub(crate) authority_key: Option<DerReader<'a>>,
     /// Set if there is a critical extension that is not supported.
     pub(crate) has_unknown_critical: bool,

@@ -37,7 +37,7 @@ struct RunningComparison {
 }
 
 impl RunningComparison {
-    /// Begins a comparison, unless another one is in progress for the page.
+    /// Begins a comparison; `None` if another one is in progress for the page, or if the page is not suspected.
     fn begin(exchange: &Exchange, cache: &CachePlace) -> Option<Self> {
         let key = &exchange.request.cache.key;
         let zone = Arc::clone(&cache.zone);

@@ -51,7 +51,7 @@ pub(super) fn varies_of(selection: Option<&Selection>) -> VaryRule {
     rule.unwrap_or_default()
 }
 
-/// Splits a field line into name and value.
+/// Splits a field line into name and value; `None` if it has no colon.
 fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = line.iter().position(|byte| *byte == b':')?;
     Some((&line[..at], line[at + 1..].trim_ascii()))

@@ -51,7 +51,7 @@ pub(super) struct ServerStream {
     pub(super) queue: VecDeque<Bytes>,
     /// True if the queued data (and the trailers, if any) complete the response.
     pub(super) end_queued: bool,
-    /// Trailer fields of the response, sent after the queued data.
+    /// Trailer fields of the response, sent after the queued data; `None` if there are none.
     pub(super) trailers: Option<Box<Fields>>,
     /// Maximum number of bytes of data in a DATA frame of the response.
     pub(super) chunk: usize,

@@ -15,7 +15,7 @@ const REMEMBERED: usize = 256;
 pub struct HpackEncoder {
     table: HpackTable,
     /// Size updates to send with the next block (RFC 7541 §4.2): the smallest size since the last block, and the
-    /// current size.
+    /// current size; `None` if the size has not changed.
     updates: Option<(usize, usize)>,
     name: Vec<u8>,
 }

@@ -54,7 +54,8 @@ struct SectionTables<'a> {
 }
 
 impl<'a> SectionTables<'a> {
-    /// Returns an entry of the static table, or of the dynamic table relative to the base.
+    /// Returns the entry of the static table with this index, or the entry of the dynamic table with this index
+    /// relative to the base of the section. Fails if there is no such entry.
     fn entry(self, index: usize, is_static: bool) -> Result<FieldPair<'a>, QpackError> {
         if is_static {
             return STATIC.get(index).copied().ok_or(QpackError::Broken);
@@ -63,6 +64,7 @@ impl<'a> SectionTables<'a> {
     }
 
     /// Returns an entry of the dynamic table by its post-base index, which counts from the base of the section upwards.
+    /// Fails if there is no such entry, or the section may not use it.
     fn post_base(self, index: usize) -> Result<FieldPair<'a>, QpackError> {
         self.absolute(self.prefix.base.checked_add(index as u64))
     }
@@ -127,7 +129,8 @@ fn read_entry<'a>(
     }
 }
 
-/// Decodes the name of any other field (RFC 9204 §4.5.4 to §4.5.6) into `text`, and returns its length.
+/// Decodes the name of a field whose value follows as a string (RFC 9204 §4.5.4 to §4.5.6) into `text`, and returns its
+/// length.
 fn read_name(
     input: &mut &[u8],
     first: u8,

@@ -389,7 +389,7 @@ impl<S: Service> QuicClient<S> {
 }
 
 /// Returns true if the method may be processed before the handshake is complete (RFC 8470 section 4, RFC 9110 section
-/// 9.2.1).
+/// 9.2.1): GET, HEAD or OPTIONS.
 fn is_safe(head: &RequestHead) -> bool {
     matches!(head.method(), Method::Get | Method::Head | Method::Options)
 }

@@ -104,7 +104,9 @@ impl<S: Service> QuicListener<S> {
         let _ = self.sockets[0].poll_send(cx, transmit, bytes);
     }
 
-    /// Accepts or refuses a new connection. Returns the datagram to send, such as a Retry, if no connection is created.
+    /// Accepts or refuses a new connection. Returns the datagram to send if no connection is created: a Retry, or a
+    /// refusal. `None` if a connection is created, or if the datagram is ignored because another process will receive
+    /// its repetition.
     fn incoming(
         &mut self,
         now: Instant,

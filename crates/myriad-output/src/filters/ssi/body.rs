@@ -36,7 +36,7 @@ pub(super) struct SsiBody {
     /// Bytes of the page that were read but not parsed.
     input: Bytes,
     is_complete: bool,
-    /// Error of the source body, returned after the parts before it.
+    /// Error of the source body, returned after the parts before it; `None` if it has not failed.
     failed: Option<BodyError>,
     page: SsiPage,
     shared: Rc<RefCell<SsiState>>,

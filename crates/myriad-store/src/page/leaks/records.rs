@@ -68,13 +68,15 @@ pub struct LeakRecords {
 #[derive(Debug)]
 struct Records {
     findings: Findings,
-    /// Time until which a page is not stored, by the hash of its key and that of its URL.
+    /// Time until which a page is not stored, in milliseconds of the process clock, by the hash of its key and that of
+    /// its URL.
     quarantined: Lru<u64, u64>,
     /// Value whose leak was confirmed first, by the hash of the page's key.
     confirmed: Lru<u64, ConfirmedValue>,
-    /// Time until which a value counts as public, by its hash.
+    /// Time until which a value counts as public, in milliseconds of the process clock, by its hash.
     coincidences: Lru<u64, u64>,
-    /// Time of the last verification, by the hash of a page's key, and that of a value.
+    /// Time of the last verification, in milliseconds of the process clock, by the hash of a page's key, and that of a
+    /// value.
     verified: Lru<u64, u64>,
     last_verification: u64,
     clients: ClientLimits,

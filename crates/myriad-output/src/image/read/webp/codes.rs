@@ -86,7 +86,8 @@ impl CodeReader<'_> {
         (self.memory <= self.room).then_some(())
     }
 
-    /// Parses a stream up to its pixels: transformations, each with an image, and the codes.
+    /// Parses a stream up to its pixels: transformations, each with an image, and the codes. Returns `None` if it is
+    /// invalid or the codes take too much memory.
     fn stream(&mut self, size: ImageSize) -> Option<()> {
         let (mut width, height) = (size.width, size.height);
         let mut seen = [false; 4];
@@ -126,7 +127,7 @@ impl CodeReader<'_> {
         Some(())
     }
 
-    /// Parses the number of index bits of the color cache; 0 without a cache.
+    /// Parses the number of index bits of the color cache: 0 without a cache, `None` if it is invalid.
     fn color_cache(&mut self) -> Option<usize> {
         if !self.bit()? {
             return Some(0);
@@ -168,7 +169,7 @@ impl CodeReader<'_> {
         Some(code)
     }
 
-    /// Parses the lengths of a code's words, which are written in another code.
+    /// Parses the lengths of a code's words, which are written in another code (`code`); `None` if they are invalid.
     fn lengths(&mut self, code: &PrefixCode, symbols: usize) -> Option<Vec<u8>> {
         let mut left = symbols;
         if self.bit()? {

@@ -18,7 +18,7 @@ pub(super) struct WebpFrame<'a> {
     /// Size of this frame.
     pub size: ImageSize,
     pub image: WebpStream<'a>,
-    /// Color profile: data of the chunk `ICCP`.
+    /// Color profile: data of the chunk `ICCP`; `None` without it.
     pub profile: Option<&'a [u8]>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> WebpFrame<'a> {
         None
     }
 
-    /// Parses the data of an `ANMF` chunk: a frame of an animation.
+    /// Parses the data of an `ANMF` chunk, a frame of an animation; `None` if it is invalid.
     fn animated(canvas: ImageSize, flags: u8, data: &'a [u8]) -> Option<Self> {
         let at = (le24(data, 0)? * 2, le24(data, 3)? * 2);
         let size = ImageSize::new(le24(data, 6)? + 1, le24(data, 9)? + 1)?;
