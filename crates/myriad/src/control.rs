@@ -31,8 +31,8 @@ const STALL_LIMIT: Duration = Duration::from_secs(20);
 /// sent in one direction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
-    /// To the worker, after [`MessageKind::Confine`]: a configuration to run, with its listeners and logs
-    /// ([`crate::handover::WorkerHandover`]).
+    /// To the worker, after [`MessageKind::Confine`] and for each reload: a configuration to run, with its listeners
+    /// and logs ([`crate::handover::WorkerHandover`]).
     Configure,
     /// To the worker: log files that were reopened after rotation.
     Reopen,
@@ -148,7 +148,8 @@ impl ControlChannel {
     }
 
     /// Receives one message and waits until it is complete. Returns `None` if the peer closed the channel between
-    /// messages. Fails if nothing arrives for [`STALL_LIMIT`].
+    /// messages. Fails if nothing arrives for [`STALL_LIMIT`], or if the message is incomplete, too long or of an
+    /// unknown kind.
     pub(crate) fn receive(&self) -> io::Result<Option<ControlMessage>> {
         let mut head = [0; HEAD_LENGTH];
         let mut descriptors = Vec::new();

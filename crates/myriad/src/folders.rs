@@ -54,7 +54,8 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
 /// a link to any file there.
 ///
 /// # Errors
-/// Returns an error if the file cannot be created, or if the existing entry is not a plain file with a single name.
+/// Returns an error if the file cannot be created, if the path contains a link of another user, or if the existing
+/// entry is not a plain file with a single name.
 pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
     let path = path::absolute(path)?;
     let Some(place) = FolderPlace::open_parent(&path)? else {
@@ -73,8 +74,9 @@ pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
 /// Renames a folder that belongs to neither the account nor root, so that it can be recreated, and returns the user ID
 /// of its owner. Returns `None` for any other folder, which is left unchanged.
 ///
-/// Its contents are removed in the background. They are not given to the account, because the owner may have created
-/// hard links to any file there.
+/// The contents of the renamed folder are removed in the background, and so are renamed folders next to it that an
+/// earlier process did not remove. They are not given to the account, because the owner may have created hard links to
+/// any file there.
 ///
 /// # Errors
 /// Returns an error if a user other than root can redirect the path, or if the folder cannot be renamed.

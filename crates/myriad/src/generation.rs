@@ -50,6 +50,8 @@ pub(crate) struct ServerGeneration {
 
 impl ServerGeneration {
     /// Creates the folders and opens the logs and sockets of the configuration. Sockets that `current` has are reused.
+    /// If the control socket at its default path cannot be created, a warning is logged; with `control_socket` it is an
+    /// error.
     ///
     /// # Errors
     /// Returns messages for the log if the user is unknown, or if a folder, log or socket cannot be created or opened.

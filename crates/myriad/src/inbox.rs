@@ -22,7 +22,8 @@ pub(crate) struct ReachableProcess {
 }
 
 impl ReachableProcess {
-    /// Returns whether the process still has the receiving endpoint of its inbox open, and therefore runs.
+    /// Returns whether the process still has the receiving endpoint of its inbox open, and therefore runs. Also returns
+    /// true if this cannot be determined.
     pub(crate) fn is_alive(&self) -> bool {
         let mut polled = [PollFd::new(&self.sender, PollFlags::empty())];
         match poll(&mut polled, Some(&Timespec::default())) {

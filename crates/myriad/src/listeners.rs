@@ -74,7 +74,8 @@ fn random_secret() -> Result<Zeroizing<Vec<u8>>, String> {
 }
 
 impl ListenerSet {
-    /// Creates listeners from the sockets of another process. Sockets with the same name become one listener.
+    /// Creates listeners from the sockets of another process, with the QUIC secret `secret`, which may be empty.
+    /// Sockets with the same name become one listener. Sets the options of TCP sockets ([`set_for_connections`]).
     pub(crate) fn inherit(
         named: impl Iterator<Item = (String, OwnedFd)>,
         secret: Zeroizing<Vec<u8>>,
@@ -349,8 +350,8 @@ fn open_unix_socket(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Returns whether a file is a socket on which no process listens, for example because it was killed. The file type is
-/// checked first, because connecting to other types gives the same error.
+/// Returns whether a file is a socket on which no process listens, for example because the process was killed. The file
+/// type is checked first, because connecting to other types gives the same error.
 fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|known| known.file_type().is_socket());
     // The socket is non-blocking: the backlog of a busy listener may be full.

@@ -128,8 +128,8 @@ fn socket(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
     Ok((socket, address))
 }
 
-/// Returns the interval of watchdog messages, from the values of both variables; `None` if there is no watchdog, or if
-/// it is for another process.
+/// Returns the interval of watchdog messages, from the values of [`WATCHDOG`] and [`WATCHDOG_PROCESS`]; `own` is the ID
+/// of this process. Returns `None` if there is no watchdog, or if it is for another process.
 fn watchdog_interval(microseconds: Option<&str>, process: Option<&str>, own: u32) -> Option<Duration> {
     let limit_us: u64 = microseconds?.parse().ok().filter(|limit| *limit > 0)?;
     let is_other = process.is_some_and(|process| process.parse() != Ok(own));

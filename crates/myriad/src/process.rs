@@ -44,7 +44,7 @@ pub(crate) struct WorkerProcess {
     pub(crate) quic: Vec<u64>,
     /// Sending endpoint of the worker's inbox for QUIC datagrams; `None` before it has QUIC listeners.
     way_in: Option<OwnedFd>,
-    /// Receiving endpoint of the worker's inbox; `None` once it has been sent to the process.
+    /// Receiving endpoint of the worker's inbox; `None` before it is created, and once it has been sent to the process.
     inbox: Option<OwnedFd>,
 }
 

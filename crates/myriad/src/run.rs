@@ -69,7 +69,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 /// Returns the source of the configuration; `None` if the command line only prints or installs files, which has then
-/// been done.
+/// been done. For a preset, also prints warnings and creates the folders of the prefix and a requested self-signed
+/// certificate.
 fn origin(options: &ServerOptions) -> Result<Option<ConfigurationSource>, String> {
     let Some(asked) = &options.wordpress else {
         let directives = options.directives.clone().unwrap_or_default();
@@ -122,7 +123,8 @@ fn print(text: &[u8]) -> Result<Option<ConfigurationSource>, String> {
 }
 
 /// Returns the log that is used until the configuration names another: the file `error_log` of `paths`, created
-/// immediately as in nginx. If it cannot be opened, nothing is logged; this is reported only if `was_asked_for` (`-e`).
+/// immediately as in nginx. Without such a file (`-e stderr`), or if it cannot be opened, nothing is logged; a failure
+/// is reported on standard error only if `was_asked_for` (`-e`).
 fn early_log(paths: &ServerPaths, was_asked_for: bool) -> ErrorLog {
     let Some(path) = &paths.error_log else { return ErrorLog::new(Vec::new()) };
     match logs::open(path) {
@@ -321,8 +323,8 @@ fn claim(origin: &ConfigurationSource, birth: &mut ProcessOrigin) -> Result<Opti
     InstanceLock::claim(&origin.paths.prefix).map(Some)
 }
 
-/// Renames the folders of cache zones that belong to another user, because an earlier server ran with another `--user`.
-/// They are then created again.
+/// Renames the folders of cache zones that belong to another user, because an earlier server ran with another `--user`,
+/// and prints a warning for each. They are then created again.
 fn set_aside_foreign_caches(origin: &ConfigurationSource, configuration: &Configuration) {
     let Ok(Some(account)) = generation::account(&configuration.model) else { return };
     for zone in configuration.model.http.iter().flat_map(|http| &http.cache_zones) {
@@ -351,7 +353,8 @@ fn start(origin: &ConfigurationSource, error_log_was_asked_for: bool) -> ExitCod
     }
 }
 
-/// Starts the supervisor with its first worker. Returns the exit status of this process on failure.
+/// Starts the supervisor with its first worker. Returns the exit status of this process on failure, and in the
+/// foreground half of `daemon on`, which starts the background half and waits for its result.
 fn started_supervisor(
     origin: &ConfigurationSource,
     error_log_was_asked_for: bool,

@@ -142,7 +142,7 @@ impl Supervisor {
     }
 
     /// Warns about sockets from the init system or an old binary that no `listen` uses, which are closed, and about an
-    /// init system that cannot be notified.
+    /// init system that cannot be notified (for the reason `untold`).
     fn warn_of_unused_sockets(&self, inherited: &ListenerSet, untold: Option<String>) {
         let unused = inherited.missing_in(&self.current.listeners);
         let closed = unused.map(|name| {
@@ -153,7 +153,9 @@ impl Supervisor {
         }
     }
 
-    /// Runs until a signal requests the shutdown and all workers have exited.
+    /// Runs until a signal requests the shutdown, or the first worker fails, and all workers have exited. Then removes
+    /// the socket files, unless another supervisor uses them. The exit status is 1 if the server could not start or
+    /// `poll` failed.
     pub(crate) fn run(mut self) -> ExitCode {
         while self.ending.is_none() || !self.workers.is_empty() {
             let spoken = match self.wait() {
@@ -185,13 +187,14 @@ impl Supervisor {
         if self.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
-    /// Writes a message to the main error log, and to standard error until the first worker accepts connections.
+    /// Writes a message to the main error log. Until the first worker accepts connections, warnings and errors are also
+    /// written to standard error.
     fn log(&self, level: LogLevel, message: &str) {
         report(&self.current.log, level, message, !self.announced.is_written());
     }
 
     /// Waits for a signal, a message, the exit of a child or the next deadline. Returns the processes that have sent
-    /// messages.
+    /// messages or closed their channels.
     fn wait(&self) -> io::Result<Vec<MessageSender>> {
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
         let mut speakers = Vec::new();
@@ -365,8 +368,8 @@ impl Supervisor {
         }
     }
 
-    /// Handles USR2 as nginx does: starts the new binary. This process continues to serve until it receives a signal to
-    /// stop.
+    /// Handles USR2 as nginx does: renames the pid file and starts the new binary. This process continues to serve
+    /// until it receives a signal to stop. Does nothing if a new binary already runs, or during a shutdown.
     fn upgrade(&mut self) {
         if self.succession.has_successor() || self.ending.is_some() {
             return;

@@ -146,7 +146,9 @@ fn check_is_ours(pid: Pid) -> Result<(), String> {
     }
 }
 
-/// Replaces a running server by this binary. Returns the process ID of the new server.
+/// Replaces a running server by the binary that is now installed at the path of its executable. Returns the process ID
+/// of the new server. Returns an error if an upgrade is in progress, or if the new server exits or takes longer than
+/// [`PATIENCE`] to accept connections; the old process then continues to serve.
 fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     let aside = pid_file.with_added_extension("oldbin");
     if let Some(other) = running(&aside) {

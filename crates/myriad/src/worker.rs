@@ -241,7 +241,7 @@ impl WorkerRuntime {
     }
 
     /// Stores the list of other processes that serve QUIC on the same sockets, and the inbox of this process if the
-    /// message contains it. Ignores invalid messages.
+    /// message contains it, which is read once a configuration runs. Ignores invalid messages.
     fn update_quic_processes(&mut self, message: ControlMessage) {
         let ControlMessage { payload, mut descriptors, .. } = message;
         let Some(mut processes) = QuicProcesses::decode(&payload) else { return };
@@ -354,8 +354,9 @@ impl WorkerRuntime {
     }
 }
 
-/// Applies account, limits and sandbox. Must be called while the process has a single thread. Returns a description of
-/// the dropped rights for the log.
+/// Applies limits, account, core dump setting, working directory and sandbox. Must be called while the process has a
+/// single thread. Returns a description of the dropped rights for the log, empty with `sandbox off`. A limit that
+/// cannot be set only causes a warning.
 fn apply_confinement(payload: &[u8]) -> Result<String, String> {
     let confinement = Confinement::decode(payload).ok_or(NO_CONFIGURATION)?;
     if let Err(error) = limit(&confinement) {

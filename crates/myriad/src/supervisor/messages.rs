@@ -13,7 +13,8 @@ use crate::worker_requests;
 use myriad_cli::pidfile::reason;
 
 impl Supervisor {
-    /// Receives one message of a worker whose channel is readable.
+    /// Receives and handles one message of a worker whose channel is readable. If the worker has closed the channel or
+    /// the message is invalid, closes the channel; in the second case also kills the worker.
     pub(super) fn receive_message(&mut self, pid: u32) {
         let Some(worker) = self.workers.find(pid) else { return };
         let received = worker.channel.as_ref().map(ControlChannel::receive);
@@ -93,7 +94,9 @@ impl Supervisor {
         self.reload_again();
     }
 
-    /// Announces the server, once its first worker accepts connections.
+    /// Announces the server, once its first worker accepts connections: by the pid file, the lock file, the init
+    /// system, the greeting, and the foreground half of `daemon on`. If the pid file cannot be written, stops the
+    /// server.
     fn become_ready(&mut self) {
         let path = self.current.pid_path();
         if let Err(error) = self.announced.write_pid_file(&path) {

@@ -133,7 +133,8 @@ impl PeerSupervisors {
         }
     }
 
-    /// Receives one message of a supervisor whose channel is readable.
+    /// Receives one message of a supervisor whose channel is readable, and stores the processes that it lists. If the
+    /// channel is closed or the message is invalid, closes the channel and marks the processes of that side as leaving.
     pub(super) fn receive_message(&mut self, age: SideAge) {
         let side = self.side(age);
         let received = side.channel.as_ref().map(ControlChannel::receive);
@@ -152,7 +153,8 @@ impl PeerSupervisors {
         }
     }
 
-    /// Sends each adjacent supervisor the processes of this supervisor and of the other side.
+    /// Sends the older adjacent supervisor the processes of this supervisor and of the newer ones, and vice versa.
+    /// First removes processes that have exited.
     pub(super) fn send_to_adjacent(&mut self, of_this: &[OwnProcess<'_>]) {
         self.older.processes.retain(ReachableProcess::is_alive);
         // Processes of later supervisors than the successor are reported only by the successor. Once it has exited,

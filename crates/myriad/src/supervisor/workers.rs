@@ -39,8 +39,8 @@ impl SupervisedWorkers {
         }
     }
 
-    /// Starts a worker for a configuration and logs it. Returns its process ID. The caller must notify the other
-    /// processes that serve QUIC by [`SupervisedWorkers::send_processes`].
+    /// Starts a worker for a configuration and logs the start. Returns the process ID of the worker. The caller must
+    /// notify the other processes that serve QUIC by [`SupervisedWorkers::send_processes`].
     ///
     /// # Errors
     /// Returns an error if the process cannot be started or its configuration cannot be sent to it.
